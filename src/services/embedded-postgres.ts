@@ -1,0 +1,126 @@
+// The database of a first run: the real PostgreSQL of the checkout's private workspace, on a Unix socket only.
+// This file owns the dance of starting, attaching and leaving; its neighbours know binaries, places and processes.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Account, chooseAccount } from './embedded-postgres/account.ts'
+import { readyBinaries } from './embedded-postgres/binaries.ts'
+import { createCluster } from './embedded-postgres/cluster.ts'
+import { ensureDatabase, isAccepting } from './embedded-postgres/connection.ts'
+import { type Hold, holdOpen } from './embedded-postgres/hold.ts'
+import { logPath, lastComplaint } from './embedded-postgres/log.ts'
+import { type Place, choosePlace } from './embedded-postgres/place.ts'
+import { type Postmaster, abort, findPostmaster } from './embedded-postgres/postmaster.ts'
+import { type Supervisor, launch } from './embedded-postgres/supervisor.ts'
+
+const startTimeout = 60_000
+const pollInterval = 10
+const maximumFailures = 10
+
+export interface EmbeddedPostgresOptions {
+  /** The server's data directory; created when missing. The cluster becomes its subdirectory `postgres`. */
+  dataDir: string
+  /** Created when missing. */
+  database?: string
+  /** Further settings of PostgreSQL for this run, e.g. `{ fsync: 'off' }` in tests; ignored when attaching. */
+  settings?: Record<string, string>
+}
+
+export interface EmbeddedPostgres {
+  /** Connection string for `pg`. */
+  url: string
+  /** Directory of the Unix socket. */
+  host: string
+  user: 'postgres'
+  database: string
+  /** Where the cluster really lies. */
+  dataDir: string
+  /** This call made the cluster (it was the first start). */
+  created: boolean
+  /** The cluster could not lie in the given data directory; `dataDir` says where it is instead. */
+  relocated: boolean
+  /** This call started PostgreSQL, as opposed to attaching to one that another process had started. */
+  owned: boolean
+  /** Leaves. The last process to leave shuts PostgreSQL down and waits until it has ended. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts PostgreSQL on the cluster in `dataDir`, or attaches to the one that already runs there.
+ * When every process that uses it has ended, however it ended, PostgreSQL stops by itself.
+ * @throws Error with one sentence for the operator: no binaries, no usable directory, or PostgreSQL's own complaint
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { dataDir, database = 'latchkey', settings = {} } = options
+  const place = await choosePlace(dataDir, await chooseAccount())
+  const binaries = await readyBinaries(place)
+  const created = await createCluster(place, binaries)
+  const session = await join(place, () => launch(place, binaries, settings))
+  const host = session.postmaster.socketDir
+  try {
+    await ensureDatabase(host, database)
+  } catch (cause) {
+    await session.leave()
+    throw new Error(`The database ${database} of the embedded PostgreSQL could not be created.`, { cause })
+  }
+  return {
+    url: `postgresql://postgres@localhost/${encodeURIComponent(database)}?host=${encodeURIComponent(host)}`,
+    host,
+    user: 'postgres',
+    database,
+    dataDir: place.cluster,
+    created,
+    relocated: place.relocated,
+    owned: session.owned,
+    stop: session.leave,
+  }
+}
+
+interface Session {
+  postmaster: Postmaster
+  owned: boolean
+  leave: () => Promise<void>
+}
+
+/** Waits for a postmaster that accepts us; starts one whenever there is none. PostgreSQL's own lock file decides who wins. */
+async function join({ account, cluster }: Place, start: () => Promise<Supervisor>): Promise<Session> {
+  const deadline = Date.now() + startTimeout
+  let ours: Supervisor | undefined
+  try {
+    for (let failures = 0; Date.now() < deadline; await sleep(pollInterval)) {
+      const postmaster = await findPostmaster(cluster)
+      if (postmaster?.status === 'ready') {
+        const own = ours?.socketDir === postmaster.socketDir ? ours.hold : undefined
+        const hold = own ?? holdOpen(postmaster.socketDir)
+        if (await isAccepting(postmaster.socketDir)) {
+          if (!own) ours?.hold.release()
+          return { postmaster, owned: own !== undefined, leave: () => leave(postmaster, hold, account) }
+        }
+        if (!own) hold?.release()
+      }
+      if (ours?.ended()) {
+        ours = undefined
+        if (++failures === maximumFailures) break
+        await sleep(10 * failures)
+      } else if (!ours && !postmaster) ours = await start()
+    }
+  } catch (error) {
+    ours?.hold.release()
+    throw error
+  }
+  ours?.hold.release()
+  throw new Error(
+    `The embedded PostgreSQL did not start (${await lastComplaint(cluster)}): see ${logPath(cluster)}, ` +
+      'or set DATABASE_URL to use a server of your own.',
+  )
+}
+
+/** Lets go; when nobody else holds on, PostgreSQL is shutting down and this waits for its end. */
+async function leave(postmaster: Postmaster, hold: Hold | undefined, account: Account): Promise<void> {
+  if (!hold) return
+  hold.release()
+  const patience = Date.now() + 20_000
+  while (!hold.isOver() || postmaster.isRunning()) {
+    if (hold.isShared()) return
+    if (Date.now() > patience) return abort(postmaster, account)
+    await sleep(pollInterval)
+  }
+}

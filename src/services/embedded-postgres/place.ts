@@ -1,0 +1,84 @@
+// Where the cluster lies: in the server's data directory, or, when the account that PostgreSQL needs cannot get there,
+// in a directory below /var/lib that belongs to root.
+import { createHash } from 'node:crypto'
+import { chmod, lstat, mkdir, realpath, stat, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type Account, accountOfOwner, run } from './account.ts'
+
+/** Only root creates here, and everybody may pass through. */
+const rootsDirectory = '/var/lib/latchkey'
+
+export interface Place {
+  account: Account
+  /** The directory in which the cluster and its precursors are siblings. */
+  base: string
+  cluster: string
+  relocated: boolean
+}
+
+/**
+ * Decides on a place, the same one at every start, and creates its directories (not the cluster itself).
+ * An existing cluster is always found again, and is run by the user who owns it.
+ * @throws Error when an existing cluster is out of reach
+ */
+export async function choosePlace(dataDir: string, account: Account): Promise<Place> {
+  const base = await makeDirectory(resolve(dataDir))
+  const cluster = join(base, 'postgres')
+  const owner = await ownerOf(cluster)
+  if (account.uid === undefined) {
+    if (owner && owner.uid !== process.getuid?.())
+      throw new Error(
+        `The database in ${cluster} belongs to uid ${owner.uid}: start the server as that user or as root.`,
+      )
+    return { account, base, cluster, relocated: false }
+  }
+  if (owner) {
+    const holder = owner.uid === 0 ? account : await accountOfOwner(owner.uid, owner.gid)
+    if (await canReach(holder, base)) return { account: holder, base, cluster, relocated: false }
+    throw new Error(
+      `The database in ${cluster} is out of reach for ${holder.name}, whom PostgreSQL runs as: open ${base}.`,
+    )
+  }
+  const other = join(rootsDirectory, createHash('sha256').update(base).digest('hex').slice(0, 16))
+  const otherOwner = await ownerOf(join(other, 'postgres'))
+  if (!otherOwner && (await canReach(account, base))) return { account, base, cluster, relocated: false }
+  await makeRootsDirectory(other)
+  await writeFile(join(other, 'origin'), `${base}\n`)
+  const holder = otherOwner ? await accountOfOwner(otherOwner.uid, otherOwner.gid) : account
+  return { account: holder, base: other, cluster: join(other, 'postgres'), relocated: true }
+}
+
+/**
+ * A directory that every user may read and only root may write, for what PostgreSQL could not reach otherwise.
+ * @throws Error when somebody else could write there
+ */
+export async function makeRootsDirectory(directory = rootsDirectory): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o755 })
+  for (const path of new Set([rootsDirectory, directory])) {
+    const { uid, mode } = await lstat(path)
+    if (uid !== 0 || (mode & 0o022) !== 0)
+      throw new Error(
+        `${path} must belong to root and be writable by nobody else: correct it or set DATABASE_URL.`,
+      )
+    await chmod(path, 0o755)
+  }
+  return directory
+}
+
+/** Asks the kernel instead of reading modes: groups, ACLs and mounts count too. */
+export async function canReach(account: Account, directory: string): Promise<boolean> {
+  return (await run(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory])).status === 0
+}
+
+async function makeDirectory(path: string): Promise<string> {
+  const first = await mkdir(path, { recursive: true, mode: 0o755 })
+  if (first !== undefined && process.getuid?.() === 0) await chmod(path, 0o755)
+  return realpath(path)
+}
+
+async function ownerOf(cluster: string): Promise<{ uid: number; gid: number } | undefined> {
+  return stat(cluster).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+}
