@@ -1,7 +1,8 @@
 // Where the cluster lies: in the server's data directory, or, when the account that PostgreSQL needs cannot get there,
 // in a directory below /var/lib that belongs to root.
-import { createHash } from 'node:crypto'
-import { chmod, lstat, mkdir, realpath, stat, writeFile } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, link, lstat, mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Account, accountOfOwner, run } from './account.ts'
 
@@ -39,9 +40,10 @@ export async function choosePlace(dataDir: string, account: Account): Promise<Pl
       `The database in ${cluster} is out of reach for ${holder.name}, whom PostgreSQL runs as: open ${base}.`,
     )
   }
-  const other = join(rootsDirectory, createHash('sha256').update(base).digest('hex').slice(0, 16))
+  const wasRelocated = existsSync(join(base, 'postgres.id'))
+  if (!wasRelocated && (await canReach(account, base))) return { account, base, cluster, relocated: false }
+  const other = join(rootsDirectory, await readIdentity(base))
   const otherOwner = await ownerOf(join(other, 'postgres'))
-  if (!otherOwner && (await canReach(account, base))) return { account, base, cluster, relocated: false }
   await makeRootsDirectory(other)
   await writeFile(join(other, 'origin'), `${base}\n`)
   const holder = otherOwner ? await accountOfOwner(otherOwner.uid, otherOwner.gid) : account
@@ -68,6 +70,24 @@ export async function makeRootsDirectory(directory = rootsDirectory): Promise<st
 /** Asks the kernel instead of reading modes: groups, ACLs and mounts count too. */
 export async function canReach(account: Account, directory: string): Promise<boolean> {
   return (await run(account, '/bin/sh', ['-c', 'cd "$1"', 'sh', directory])).status === 0
+}
+
+/**
+ * A name for what belongs to a data directory but lies elsewhere. It depends on the path and on a random part kept there: a
+ * data directory that was deleted and made again must not meet the old data, whose keys went with it; nor must a copy.
+ */
+async function readIdentity(base: string): Promise<string> {
+  const path = join(base, 'postgres.id')
+  const draft = `${path}.${randomBytes(8).toString('hex')}`
+  if (!existsSync(path)) {
+    await writeFile(draft, randomBytes(16).toString('hex'), { flag: 'wx', mode: 0o600 })
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    await rm(draft)
+  }
+  const random = await readFile(path, 'utf8')
+  return createHash('sha256').update(`${base}\n${random}`).digest('hex').slice(0, 16)
 }
 
 async function makeDirectory(path: string): Promise<string> {

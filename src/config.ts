@@ -1,0 +1,191 @@
+/**
+ * Every setting, explained once. The schema below is the whole configuration: its type is derived from it, the
+ * environment is parsed against it once, and what it refuses is refused in one sentence that names the setting.
+ */
+import { isIP } from 'node:net'
+import { Type, type Static, type TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { isLoopbackHost } from './protocol/redirect-uri.ts'
+
+const Seconds = (fallback: number, minimum: number, description: string) =>
+  Type.Integer({ default: fallback, minimum, maximum: 10 * 365 * 86_400, description, unit: 'seconds' })
+
+const Settings = Type.Object({
+  NODE_ENV: Type.Optional(Type.String({ description: '`production` makes this a production start' })),
+  HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'address to listen on' }),
+  PORT: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      description: 'port to listen on (3000, or the next free one)',
+    }),
+  ),
+  OIDC_ISSUER: Type.Optional(Type.String({ description: 'public base URL of the server; may have a path' })),
+  DATABASE_URL: Type.Optional(
+    Type.String({ secret: true, description: 'PostgreSQL 15+; without it, an embedded one in DATA_DIR' }),
+  ),
+  DATABASE_POOL_SIZE: Type.Integer({
+    default: 10,
+    minimum: 2,
+    maximum: 500,
+    description: 'database connections of one process',
+  }),
+  DATABASE_PREPARE: Type.Boolean({
+    default: true,
+    description: 'prepared statements; false for poolers that break them',
+  }),
+  DATA_DIR: Type.String({
+    default: './data',
+    minLength: 1,
+    description: 'embedded database and generated secrets',
+  }),
+  SECRET_KEY: Type.Optional(
+    Type.Array(Type.String({ minLength: 32 }), {
+      minItems: 1,
+      secret: true,
+      description:
+        'encrypts signing keys and peppers hashes; 32 characters or more; a comma-separated list, the first for new values',
+    }),
+  ),
+  SEED_FILE: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'JSON file with clients, scopes and resources, applied at start',
+    }),
+  ),
+  PLUGINS: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description: 'modules to register: paths or package names',
+  }),
+  LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    default: 'info',
+    description: 'a successful request is logged at debug',
+  }),
+  OIDC_TOKEN_EXPIRE: Seconds(3600, 0, 'lifetime of access tokens; 0 makes them expired at once'),
+  OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: Type.Boolean({
+    default: true,
+    description:
+      'a token is active only for callers whose scope list names its client, and never when it came from client_credentials',
+  }),
+  OIDC_KEY_ROTATE: Seconds(90 * 86_400, 0, 'age at which a signing key is replaced; 0 for never'),
+  OIDC_KEY_PUBLISH: Seconds(35, 0, 'how long a new signing key is published before it signs'),
+})
+
+/** Settings as the server uses them: parsed, with defaults, and with what follows from them. */
+export type Config = Readonly<Static<typeof Settings>> & {
+  /** The issuer identifier, without a trailing slash (RFC 8414 §2). */
+  readonly issuer: string
+  /** The issuer's path, `''` at the root: every endpoint lies below it. */
+  readonly basePath: string
+  /** A production start takes no defaults for what must be chosen, and seeds no demo. */
+  readonly production: boolean
+}
+
+/** What `parseConfig` takes: the environment's strings, or typed values from code. */
+export type SettingValues = Readonly<
+  Record<string, string | number | boolean | readonly string[] | undefined>
+>
+
+/** A setting that cannot be used; its message is one sentence that names the setting. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** Parses settings by their names. Unknown names are ignored. Throws `ConfigError`. */
+export function parseConfig(values: SettingValues): Config {
+  const parsed: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(Settings.properties)) {
+    const value = parseSetting(name, schema as TSchema as Annotated, values[name])
+    if (value !== undefined) parsed[name] = value
+  }
+  const settings = parsed as Static<typeof Settings>
+  const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? 3000}`
+  const { basePath, loopback } = inspectIssuer(issuer)
+  const production = settings.NODE_ENV === 'production' || !isLoopbackHost(settings.HOST) || !loopback
+  if (production) assertProduction(settings, issuer)
+  return Object.freeze({ ...settings, issuer, basePath, production })
+}
+
+/** The keywords of a setting's schema that the parser and its messages read. */
+interface Annotated extends TSchema {
+  type?: 'integer' | 'boolean' | 'array' | 'string'
+  description: string
+  default?: unknown
+  secret?: boolean
+  unit?: string
+  minimum?: number
+  maximum?: number
+  enum?: string[]
+}
+
+function parseSetting(name: string, schema: Annotated, raw: SettingValues[string]): unknown {
+  if (raw === undefined || raw === '') return schema.default
+  const value = coerce(schema, raw)
+  if (value !== undefined && Value.Check(schema, value)) return value
+  const got = schema.secret ? '' : `; it is ${JSON.stringify(String(raw).slice(0, 80))}`
+  throw new ConfigError(`${name} must be ${expectation(schema)}${got}.`)
+}
+
+function coerce(schema: Annotated, raw: NonNullable<SettingValues[string]>): unknown {
+  if (typeof raw !== 'string') return raw
+  if (schema.type === 'integer') return /^-?\d{1,15}$/.test(raw.trim()) ? Number(raw) : undefined
+  if (schema.type === 'boolean') return { true: true, false: false }[raw.trim().toLowerCase()]
+  if (schema.type === 'array')
+    return raw
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+  return raw
+}
+
+function expectation(schema: Annotated): string {
+  if (schema.type === 'boolean') return 'true or false'
+  if (schema.type === 'integer') {
+    return `a whole number${schema.unit ? ` of ${schema.unit}` : ''} from ${schema.minimum} to ${schema.maximum}`
+  }
+  if (schema.type === 'array')
+    return schema.secret
+      ? 'a string of 32 characters or more, or several with commas between'
+      : 'a comma-separated list'
+  return schema.enum ? `one of ${schema.enum.join(', ')}` : 'a text'
+}
+
+function inspectIssuer(issuer: string): { basePath: string; loopback: boolean } {
+  const refuse = (why: string) =>
+    new ConfigError(`OIDC_ISSUER ${why}; it is ${JSON.stringify(issuer.slice(0, 200))}.`)
+  if (!URL.canParse(issuer)) throw refuse('must be an absolute URL')
+  const url = new URL(issuer)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('must be an https URL')
+  if (/[?#]/.test(issuer) || url.username !== '')
+    throw refuse('must have no query, fragment or user name (RFC 8414 section 2)')
+  if (issuer.endsWith('/')) throw refuse('must not end with a slash, since clients compare it as a string')
+  if (issuer !== url.href && issuer !== url.origin)
+    throw refuse(`must be in normal form, that is ${url.href.replace(/\/$/, '')}`)
+  const loopback = isLoopbackHost(url.hostname)
+  if (url.protocol === 'http:' && !loopback) throw refuse('must be https, unless it is this machine')
+  return { basePath: url.pathname === '/' ? '' : url.pathname, loopback }
+}
+
+function assertProduction(settings: Static<typeof Settings>, issuer: string): void {
+  const why =
+    settings.NODE_ENV === 'production'
+      ? 'because NODE_ENV is production'
+      : isLoopbackHost(settings.HOST)
+        ? 'because OIDC_ISSUER is not this machine'
+        : `because HOST is ${isIP(settings.HOST) ? settings.HOST : 'not this machine'}`
+  const missing = (['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'] as const).filter(
+    (name) => settings[name] === undefined,
+  )
+  if (missing.length > 0)
+    throw new ConfigError(`${missing.join(' and ')} must be set, ${why}: this is a production start.`)
+  if (!issuer.startsWith('https:'))
+    throw new ConfigError(`OIDC_ISSUER must be an https URL, ${why}: this is a production start.`)
+}
+
+/** The settings with their defaults and explanations, for `.env.example` and the documentation. */
+export function describeSettings(): { name: string; default: unknown; description: string }[] {
+  return Object.entries(Settings.properties).map(([name, schema]) => {
+    const { default: fallback, description } = schema as TSchema as Annotated
+    return { name, default: fallback, description }
+  })
+}

@@ -1,0 +1,26 @@
+/** What the tokens of one approval have in common. Tokens name it; revoking it ends them all. */
+import { defineEntity, p } from '@mikro-orm/core'
+
+const AuthorizationSchema = defineEntity({
+  name: 'Authorization',
+  tableName: 'authorizations',
+  properties: {
+    id: p.uuid().primary(),
+    clientId: p.text().index(),
+    subject: p.text().index(),
+    scopes: p.array().columnType('text[]'),
+    resources: p.array().columnType('text[]'),
+    parameters: p.json<Record<string, unknown>>(),
+    authentication: p.json<Record<string, unknown>>().nullable(),
+    createdAt: p
+      .datetime()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+    revokedAt: p.datetime().nullable(),
+    /** Why it was revoked, for people who ask later. */
+    revocationCause: p.text().nullable(),
+  },
+})
+
+export class Authorization extends AuthorizationSchema.class {}
+AuthorizationSchema.setClass(Authorization)

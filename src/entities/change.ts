@@ -1,0 +1,21 @@
+/** The feed by which every process learns what another one changed; written in the change's own transaction. */
+import { defineEntity, p } from '@mikro-orm/core'
+
+/** What changed: its `key` is the thing's primary key. */
+export type ChangeKind = 'client' | 'scope' | 'resource' | 'signing_key' | 'revoked_token'
+
+const ChangeSchema = defineEntity({
+  name: 'Change',
+  tableName: 'changes',
+  properties: {
+    id: p.uuid().primary(),
+    kind: p.text().$type<ChangeKind>(),
+    key: p.text(),
+    /** Of a revoked token: when it would have expired. */
+    expiresAt: p.datetime().nullable(),
+    changedAt: p.datetime().defaultRaw('now()').index(),
+  },
+})
+
+export class Change extends ChangeSchema.class {}
+ChangeSchema.setClass(Change)

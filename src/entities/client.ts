@@ -1,0 +1,52 @@
+/** A registered client and its secrets. Members of RFC 7591 that the server itself does not read lie in `metadata`. */
+import { defineEntity, p } from '@mikro-orm/core'
+
+const ClientSchema = defineEntity({
+  name: 'Client',
+  tableName: 'clients',
+  properties: {
+    clientId: p.text().primary(),
+    clientName: p.text().nullable(),
+    redirectUris: p.array().columnType('text[]').default([]),
+    /** Null while unset: the defaults then follow from the other members. */
+    responseTypes: p.array().columnType('text[]').nullable(),
+    grantTypes: p.array().columnType('text[]').nullable(),
+    tokenEndpointAuthMethod: p.text().nullable(),
+    scope: p.array().columnType('text[]').default([]),
+    metadata: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
+    createdAt: p
+      .datetime()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+    updatedAt: p
+      .datetime()
+      .defaultRaw('now()')
+      .onCreate(() => new Date())
+      .onUpdate(() => new Date()),
+    secrets: () => p.oneToMany(ClientSecret).mappedBy('client').orphanRemoval(),
+  },
+})
+
+/** `client_id`, `redirect_uris`, `scope` and the rest of a client's registration (RFC 7591 §2). */
+export class Client extends ClientSchema.class {}
+ClientSchema.setClass(Client)
+
+const ClientSecretSchema = defineEntity({
+  name: 'ClientSecret',
+  tableName: 'client_secrets',
+  properties: {
+    id: p.uuid().primary(),
+    client: () => p.manyToOne(Client).fieldName('client_id').deleteRule('cascade').index(),
+    /** A keyed hash of a generated secret, or argon2id of a chosen one: `services/client-secrets.ts`. */
+    hash: p.text(),
+    createdAt: p
+      .datetime()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+    expiresAt: p.datetime().nullable(),
+  },
+})
+
+/** One of the secrets that a client may use; two live at a time while one is being replaced. */
+export class ClientSecret extends ClientSecretSchema.class {}
+ClientSecretSchema.setClass(ClientSecret)

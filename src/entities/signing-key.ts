@@ -1,0 +1,27 @@
+/** A key that signs tokens. Its private part is encrypted under SECRET_KEY before it comes here. */
+import { defineEntity, p } from '@mikro-orm/core'
+
+const SigningKeySchema = defineEntity({
+  name: 'SigningKey',
+  tableName: 'signing_keys',
+  properties: {
+    kid: p.text().primary(),
+    algorithm: p.text(),
+    /** The kid that this one replaces, `''` for the first: unique, so that one key has one successor. */
+    predecessor: p.text(),
+    publicJwk: p.json<Record<string, unknown>>(),
+    privateJwk: p.text(),
+    createdAt: p
+      .datetime()
+      .defaultRaw('now()')
+      .onCreate(() => new Date()),
+    /** Published before this instant, signing from it on. */
+    signsFrom: p.datetime(),
+    /** When the last token it signed is dead; null while it has no successor. */
+    retiresAt: p.datetime().nullable(),
+  },
+  uniques: [{ properties: ['algorithm', 'predecessor'] }],
+})
+
+export class SigningKey extends SigningKeySchema.class {}
+SigningKeySchema.setClass(SigningKey)

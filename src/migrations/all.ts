@@ -1,0 +1,4 @@
+/** The migrations in their order: a list and not a folder scan, so that a packed copy runs the same ones. */
+import { Migration20261121000000_kernel } from './Migration20261121000000_kernel.ts'
+
+export const migrations = [Migration20261121000000_kernel]

@@ -1,0 +1,62 @@
+/**
+ * The one error type of the protocol: what goes on the wire, what a developer at the other end may read, and
+ * the private cause that only our log sees. Everything else that is thrown becomes `server_error` in one place.
+ */
+
+/** Statuses that differ from 400, the default of RFC 6749 §5.2. */
+const STATUS: Readonly<Record<string, number>> = {
+  invalid_client: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  access_denied: 403,
+  server_error: 500,
+  temporarily_unavailable: 503,
+}
+
+export interface OAuthErrorOptions {
+  /** HTTP status; by default the one its code has in the standards, else 400. */
+  status?: number
+  /** Seconds for `Retry-After`. */
+  retryAfter?: number
+  /** Further response headers, lower case. */
+  headers?: Readonly<Record<string, string>>
+  /** What really happened: logged, never sent. */
+  cause?: unknown
+}
+
+/**
+ * An error response of RFC 6749 §5.2. `code` is the wire string itself (`'invalid_grant'`); `message` is the
+ * `error_description`, kept to the characters that the RFC allows there. Plugins may use codes of their own.
+ */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError'
+  readonly code: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: string, description: string, options: OAuthErrorOptions = {}) {
+    super(legalDescription(description), options.cause === undefined ? undefined : { cause: options.cause })
+    if (!/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/.test(code))
+      throw new TypeError('an error code has illegal characters')
+    this.code = code
+    this.status = options.status ?? STATUS[code] ?? 400
+    const retryAfter = options.retryAfter ?? (this.status === 503 ? 2 : undefined)
+    this.headers = {
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      ...options.headers,
+    }
+  }
+
+  /** The JSON body of RFC 6749 §5.2. */
+  toJSON(): { error: string; error_description: string } {
+    return { error: this.code, error_description: this.message }
+  }
+}
+
+/** RFC 6749 §5.2: `error_description` is %x20-21 / %x23-5B / %x5D-7E. */
+export function legalDescription(text: string): string {
+  return text
+    .replaceAll('"', "'")
+    .replaceAll('\\', '/')
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+}

@@ -1,0 +1,69 @@
+/**
+ * The typed parser in front of every endpoint and grant: a schema in wire names goes in, a function from `Wire`
+ * to the schema's static type comes out. Unknown parameters are ignored (RFC 6749 §3.1).
+ */
+import { Type, type Static, type TObject, type TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { OAuthError } from './errors.ts'
+import type { Wire } from './wire.ts'
+
+/** Longest value of a parameter, in characters, where its schema sets no `maxLength` of its own. */
+const LIMITS: Readonly<Record<string, number>> = {
+  state: 4096,
+  nonce: 1024,
+  scope: 2048,
+  code: 512,
+  code_verifier: 128,
+  client_assertion: 16_384,
+  assertion: 16_384,
+  token: 16_384,
+  redirect_uri: 2048,
+  resource: 2048,
+  client_id: 256,
+  client_secret: 1024,
+}
+const DEFAULT_LIMIT = 4096
+
+/** Refuses over-long values; called once for all parameters of a request. */
+export function assertLengths(wire: Wire): void {
+  for (const name in wire) {
+    const limit = LIMITS[name] ?? DEFAULT_LIMIT
+    const value = wire[name]!
+    const longest = typeof value === 'string' ? value.length : Math.max(...value.map((one) => one.length))
+    if (longest > limit) {
+      throw new OAuthError('invalid_request', `a parameter is too long${name in LIMITS ? `: ${name}` : ''}`)
+    }
+  }
+}
+
+/**
+ * Compiles `schema` into a parser. The parser throws `invalid_request` naming the first parameter that is
+ * missing or malformed.
+ */
+export function compileParameters<P extends TObject>(schema: P): (wire: Wire) => Static<P> {
+  const names = Object.keys(schema.properties)
+  const validator = Compile<Record<never, never>, TSchema>({}, schema)
+  return (wire) => {
+    const picked: Record<string, unknown> = {}
+    for (const name of names) if (wire[name] !== undefined) picked[name] = wire[name]
+    if (validator.Check(picked)) return picked as Static<P>
+    throw new OAuthError('invalid_request', describe(picked, validator.Errors(picked)[0]))
+  }
+}
+
+function describe(
+  picked: Record<string, unknown>,
+  error: { keyword: string; instancePath: string; params: object } | undefined,
+): string {
+  if (error?.keyword === 'required') {
+    const { requiredProperties } = error.params as { requiredProperties?: string[] }
+    const missing = requiredProperties?.find((name) => picked[name] === undefined)
+    if (missing !== undefined) return `the parameter ${missing} is missing`
+  }
+  const name = error?.instancePath.split('/')[1]
+  return name === undefined ? 'a parameter is malformed' : `the parameter ${name} is malformed`
+}
+
+/** A parameter that may come several times, such as `resource` (RFC 8707 §2). */
+export const Repeatable = (): ReturnType<typeof Type.Array<ReturnType<typeof Type.String>>> =>
+  Type.Array(Type.String())

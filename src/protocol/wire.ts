@@ -1,0 +1,64 @@
+/**
+ * Form parameters as they came: decoded strictly, every name once. What a parameter means, and whether it may
+ * repeat, is for `parameters.ts` and the specifications to say.
+ */
+import { OAuthError } from './errors.ts'
+
+/** Decoded parameters by name; an array only where a specification lets a parameter repeat. */
+export type Wire = Readonly<Record<string, string | readonly string[]>>
+
+/** RFC 8707 §2 and RFC 8693 §2.1 let these two repeat. */
+const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience'])
+const MAX_PARAMETERS = 200
+
+/**
+ * Decodes `application/x-www-form-urlencoded` text (a body, or a query without its `?`). An empty value counts
+ * as absent (RFC 6749 §3.1). Throws `invalid_request` for a repeated parameter, a stray `%`, bytes that are
+ * not UTF-8, and NUL, which no database text can hold.
+ */
+export function parseForm(text: string): Wire {
+  const wire = Object.create(null) as Record<string, string | string[]>
+  if (text === '') return wire
+  if (text.includes('\ufffd')) throw malformed()
+  const pairs = text.split('&')
+  if (pairs.length > MAX_PARAMETERS) throw new OAuthError('invalid_request', 'there are too many parameters')
+  for (const pair of pairs) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
+    if (value !== '') add(wire, name, value)
+  }
+  return wire
+}
+
+function add(wire: Record<string, string | string[]>, name: string, value: string): void {
+  const had = wire[name]
+  if (REPEATABLE.has(name)) {
+    wire[name] = had === undefined ? [value] : [...had, value]
+    return
+  }
+  if (had !== undefined)
+    throw new OAuthError('invalid_request', `the parameter ${nameForMessage(name)} is repeated`)
+  wire[name] = value
+}
+
+function decode(text: string): string {
+  let decoded: string
+  try {
+    decoded = text.includes('%') || text.includes('+') ? decodeURIComponent(text.replaceAll('+', ' ')) : text
+  } catch (cause) {
+    throw malformed(cause)
+  }
+  if (decoded.includes('\0')) throw malformed()
+  return decoded
+}
+
+/** A name is echoed only when it looks like one of ours; raw input is never reflected. */
+function nameForMessage(name: string): string {
+  return /^[a-z_]{1,40}$/.test(name) ? name : 'sent'
+}
+
+function malformed(cause?: unknown): OAuthError {
+  return new OAuthError('invalid_request', 'the parameters are not well-formed form data in UTF-8', { cause })
+}

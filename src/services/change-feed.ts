@@ -1,0 +1,103 @@
+/**
+ * Learns by polling what other processes changed, and hands it to the caches. It also knows how old the caches
+ * are: without a successful poll for a minute, nothing may be decided from them.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import { OAuthError } from '../protocol/errors.ts'
+import { changesSince, pruneChanges, type ChangeKind, type ChangeRow } from '../store/changes.ts'
+import type { Database } from '../store/database.ts'
+
+export interface ChangeFeed {
+  /** `apply` runs for each change of this kind, ours included, also more than once. */
+  on(kind: ChangeKind, apply: (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>): void
+  /** Applies a change of this very process at once, without waiting for the poll. */
+  announce(kind: ChangeKind, key: string, expiresAt?: Date | null): Promise<void>
+  /** `reload` runs when the feed may have missed something: everything cached is then in doubt. */
+  onGap(reload: () => Promise<void>): void
+  /** Throws `temporarily_unavailable` (503) when the last successful poll is 60 s past. */
+  assertFresh(): void
+  /** Reads once, and from then on every half second. Throws when the first read fails. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const INTERVAL = 500
+const STALE_AFTER = 60_000
+/** Rows are read again this long after their time, for transactions that began early and committed late. */
+const OVERLAP = 15_000
+const KEPT_FOR = 3_600_000
+
+export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
+  type Apply = (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>
+  const appliers = new Map<ChangeKind, Apply[]>()
+  const reloads: (() => Promise<void>)[] = []
+  /** Ids read within the overlap, by the poll that read them. */
+  let seen = new Map<string, number>()
+  let databaseTime: Date | undefined
+  let freshAt = 0
+  let failing = false
+  let timer: NodeJS.Timeout | undefined
+  let polling = Promise.resolve()
+  let stopped = false
+
+  const apply = async (kind: ChangeKind, change: Pick<ChangeRow, 'key' | 'expiresAt'>): Promise<void> => {
+    for (const one of appliers.get(kind) ?? []) await one(change)
+  }
+
+  async function poll(): Promise<void> {
+    const started = Date.now()
+    const since = new Date((databaseTime?.getTime() ?? started) - OVERLAP)
+    const { now, changes } = await changesSince(database, since)
+    if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > KEPT_FOR / 2) {
+      for (const reload of reloads) await reload()
+    }
+    for (const change of changes) if (!seen.has(change.id)) await apply(change.kind, change)
+    seen = new Map(changes.map((change) => [change.id, started]))
+    databaseTime = now
+    freshAt = started
+  }
+
+  async function pollAndReport(): Promise<void> {
+    try {
+      await poll()
+      if (failing) log.info('the database answers again')
+      failing = false
+    } catch (error) {
+      if (!failing) log.error({ err: error }, 'the database does not answer: changes of other processes are not seen')
+      failing = true
+    }
+  }
+
+  const schedule = (): void => {
+    timer = setTimeout(() => {
+      polling = pollAndReport().then(() => {
+        if (!stopped) schedule()
+      })
+    }, INTERVAL).unref()
+  }
+
+  return {
+    on(kind, apply) {
+      appliers.set(kind, [...(appliers.get(kind) ?? []), apply])
+    },
+    announce: async (kind, key, expiresAt = null) => apply(kind, { key, expiresAt }),
+    onGap(reload) {
+      reloads.push(reload)
+    },
+    assertFresh() {
+      if (Date.now() - freshAt > STALE_AFTER) {
+        throw new OAuthError('temporarily_unavailable', 'the database has not answered for a while', { retryAfter: 5 })
+      }
+    },
+    async start() {
+      await poll()
+      await pruneChanges(database, new Date(Date.now() - KEPT_FOR))
+      schedule()
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await polling
+    },
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * What SECRET_KEY is for: sealing values that we must read again, and keyed hashes of values that we only
+ * compare. Each result names the key it was made with, so that keys can be replaced one after the other.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+  type KeyObject,
+} from 'node:crypto'
+
+export interface SecretBox {
+  /** AES-256-GCM under the first key; `context` (a kid, say) is authenticated, so a value cannot be moved. */
+  seal(plaintext: string, context: string): string
+  /** Throws when no key fits or the value was changed. */
+  open(sealed: string, context: string): string
+  /** HMAC-SHA-256 under the first key. */
+  hash(value: string): string
+  /** Under every key: what a stored hash may be equal to. */
+  hashes(value: string): string[]
+  /** Compares in constant time, under the key that the stored hash names; false when that key is gone. */
+  matches(value: string, hash: string): boolean
+  /** Whether a sealed value or a hash was made with the first key. */
+  isCurrent(made: string): boolean
+}
+
+interface Derived {
+  id: string
+  encryption: KeyObject
+  mac: KeyObject
+}
+
+/** `secretKeys` is the SECRET_KEY list, the first used for new values. */
+export function createSecretBox(secretKeys: readonly string[]): SecretBox {
+  const keys = secretKeys.map(derive)
+  const first = keys[0]
+  if (first === undefined) throw new Error('a secret box needs a key')
+  const byId = new Map(keys.map((key) => [key.id, key]))
+  const digest = (key: Derived, value: string): Buffer => createHmac('sha256', key.mac).update(value).digest()
+  const hash = (key: Derived, value: string): string => `${key.id}.${digest(key, value).toString('base64url')}`
+
+  return {
+    seal(plaintext, context) {
+      const iv = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', first.encryption, iv).setAAD(Buffer.from(context))
+      const sealed = Buffer.concat([iv, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return `${first.id}.${sealed.toString('base64url')}`
+    },
+    open(sealed, context) {
+      const [id, body] = split(sealed)
+      const key = byId.get(id)
+      if (key === undefined) throw new Error('it was encrypted under a SECRET_KEY that is not in the list')
+      const bytes = Buffer.from(body, 'base64url')
+      const decipher = createDecipheriv('aes-256-gcm', key.encryption, bytes.subarray(0, 12))
+      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))
+      return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8')
+    },
+    hash: (value) => hash(first, value),
+    hashes: (value) => keys.map((key) => hash(key, value)),
+    matches(value, stored) {
+      const [id, body] = split(stored)
+      const key = byId.get(id)
+      const expected = Buffer.from(body, 'base64url')
+      const actual = digest(key ?? first, value)
+      return expected.length === actual.length && timingSafeEqual(expected, actual) && key !== undefined
+    },
+    isCurrent: (made) => split(made)[0] === first.id,
+  }
+}
+
+function derive(secretKey: string): Derived {
+  const part = (info: string, length: number): Buffer =>
+    Buffer.from(hkdfSync('sha256', secretKey, 'latchkey', info, length))
+  return {
+    id: part('id', 6).toString('base64url'),
+    encryption: createSecretKey(part('encryption', 32)),
+    mac: createSecretKey(part('mac', 32)),
+  }
+}
+
+function split(made: string): [id: string, body: string] {
+  const dot = made.indexOf('.')
+  return [made.slice(0, dot), made.slice(dot + 1)]
+}

@@ -1,0 +1,57 @@
+/** The feed of changes: written by whoever changes something, read by everybody's poll. */
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { randomUUID } from 'node:crypto'
+import { Change, type ChangeKind } from '../entities/change.ts'
+import type { Database, Query } from './database.ts'
+import { statement } from './statement.ts'
+
+export type { ChangeKind }
+
+export interface ChangeRow {
+  id: string
+  kind: ChangeKind
+  key: string
+  expiresAt: Date | null
+}
+
+/** One row at least, for the database's clock: `id` is null when nothing changed. */
+type FeedRow = { now: Date } & (ChangeRow | { id: null; kind: null; key: null; expiresAt: null })
+
+export const statements = {
+  since: statement<FeedRow>('changes-since', (table) => {
+    const change = table(Change)
+    return `select now() as "now", ${change.columns('id', 'kind', 'key', 'expiresAt')}
+      from (select 1) one left join ${change.name} on ${change.column('changedAt')} > $1`
+  }),
+  record: statement('change-record', (table) => {
+    const change = table(Change)
+    const columns = (['id', 'kind', 'key', 'expiresAt'] as const).map((one) => change.column(one)).join(', ')
+    return `insert into ${change.name} (${columns}) values ($1, $2, $3, $4)`
+  }),
+  prune: statement('changes-prune', (table) => {
+    const change = table(Change)
+    return `delete from ${change.name} where ${change.column('id')} = any(array(
+      select ${change.column('id')} from ${change.name} where ${change.column('changedAt')} < $1 limit 500))`
+  }),
+}
+
+/** What changed after `since`, and the database's clock at that moment. */
+export async function changesSince(database: Database, since: Date): Promise<{ now: Date; changes: ChangeRow[] }> {
+  const rows = await database.query(statements.since, [since])
+  return { now: rows[0]!.now, changes: rows.filter((row): row is FeedRow & ChangeRow => row.id !== null) }
+}
+
+/** Tells every process, when the transaction that `query` belongs to commits. */
+export async function recordChange(query: Query, kind: ChangeKind, key: string, expiresAt: Date | null = null): Promise<void> {
+  await query(statements.record, [randomUUID(), kind, key, expiresAt])
+}
+
+/** The same within an entity manager's transaction. */
+export function persistChange(em: EntityManager, kind: ChangeKind, key: string): void {
+  em.create(Change, { id: randomUUID(), kind, key, changedAt: new Date() }, { persist: true })
+}
+
+/** Removes what every process has read long ago, in a bounded batch. */
+export async function pruneChanges(database: Database, before: Date): Promise<void> {
+  await database.query(statements.prune, [before])
+}

@@ -1,0 +1,98 @@
+/**
+ * The one way to the database: MikroORM for administration, and its own `pg` pool for the named statements of
+ * the hot path. Retries what PostgreSQL asks to be retried; knows nothing of OAuth.
+ */
+import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { isRetryable } from './failures.ts'
+import { ormOptions } from './orm.ts'
+import { tableOf, type Statement } from './statement.ts'
+
+/** Runs one statement and returns its rows. */
+export type Query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => Promise<Row[]>
+
+export interface Database {
+  /** On a connection of the pool, in a transaction of its own. */
+  readonly query: Query
+  /** All of `work` or nothing; run again, up to 3 times, on 40001 and 40P01. `work` must use the query it is given. */
+  transaction<T>(work: (query: Query) => Promise<T>): Promise<T>
+  /** The same promise for MikroORM: a fresh entity manager for each try. */
+  transactional<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
+  /** A fresh entity manager for reading. */
+  fork(): EntityManager
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  url: string
+  /** Connections. */
+  poolSize?: number
+  /** False where a pooler between us and PostgreSQL breaks prepared statements. */
+  prepare?: boolean
+}
+
+const TRIES = 3
+
+/** Opens the database; it need not answer yet: connections are made when they are needed. */
+export async function openDatabase({
+  url,
+  poolSize = 10,
+  prepare = true,
+}: DatabaseOptions): Promise<Database> {
+  const orm = await MikroORM.init({ ...ormOptions(url, poolSize), connect: false } as Parameters<
+    typeof MikroORM.init
+  >[0])
+  const pool = (await orm.em.getConnection().getNativeClient()) as pg.Pool
+  const table = tableOf(orm.getMetadata())
+  const texts = new Map<Statement<unknown>, string>()
+
+  const queryOn = (client: pg.Pool | pg.PoolClient): Query =>
+    async function query<Row>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> {
+      let text = texts.get(statement)
+      if (text === undefined) texts.set(statement, (text = statement.build(table)))
+      const config = { text, values: values as unknown[], types: pg.types }
+      const result = await client.query<Row & pg.QueryResultRow>(
+        prepare ? { ...config, name: statement.name } : config,
+      )
+      return result.rows
+    }
+
+  const transaction = async <T>(work: (query: Query) => Promise<T>): Promise<T> => {
+    const client = await pool.connect()
+    let broken = false
+    try {
+      await client.query('begin')
+      const result = await work(queryOn(client))
+      await client.query('commit')
+      return result
+    } catch (error) {
+      broken = await client.query('rollback').then(
+        () => false,
+        () => true,
+      )
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  return {
+    query: queryOn(pool),
+    transaction: (work) => retried(() => transaction(work)),
+    transactional: (work) => retried(async () => (orm.em.fork() as EntityManager).transactional(work)),
+    fork: () => orm.em.fork() as EntityManager,
+    close: async () => orm.close(true),
+  }
+}
+
+async function retried<T>(run: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (tried === TRIES || !isRetryable(error)) throw error
+      await delay(Math.random() * 20 * tried)
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/** What a failed statement means for the request: try again, come back later, or a bug of ours. */
+
+/** serialization_failure and deadlock_detected: the transaction did nothing and may simply be run again. */
+const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01'])
+
+/** Classes and codes that say the database cannot serve now (PostgreSQL, appendix A). */
+const UNAVAILABLE = /^(?:08|53|57P|58)|^(?:25006|55P03|57014|XX000)$/
+const NETWORK = /^(?:ECONN|EPIPE|ENOENT|EACCES|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/
+const DRIVER =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|cannot use a pool after calling end/i
+
+/** The SQLSTATE of a failure, looking through what an ORM wrapped around it. */
+export function sqlState(error: unknown): string | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    const { code } = at as { code?: unknown }
+    if (typeof code === 'string') return code
+  }
+  return undefined
+}
+
+export function isRetryable(error: unknown): boolean {
+  return RETRYABLE.has(sqlState(error) ?? '')
+}
+
+/** 23505: a row with this key is there already. Constraint names differ on sharding engines, the code does not. */
+export function isDuplicate(error: unknown): boolean {
+  return sqlState(error) === '23505'
+}
+
+/** Whether the database is away or cannot take the statement now; the caller answers 503 and may be asked again. */
+export function isUnavailable(error: unknown): boolean {
+  const code = sqlState(error)
+  if (code !== undefined && (UNAVAILABLE.test(code) || NETWORK.test(code) || RETRYABLE.has(code))) return true
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    if (DRIVER.test(at.message)) return true
+    if (at instanceof AggregateError && at.errors.some(isUnavailable)) return true
+  }
+  return false
+}

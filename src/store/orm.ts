@@ -1,0 +1,30 @@
+/** MikroORM's options, shared by the server and the `mikro-orm` command line. */
+import { Migrator } from '@mikro-orm/migrations'
+import { defineConfig, type Options } from '@mikro-orm/postgresql'
+import { entities } from '../entities/all.ts'
+import { migrations } from '../migrations/all.ts'
+
+/** Options for the database at `url`, with a pool of `poolSize` connections. */
+export function ormOptions(url: string, poolSize = 10): Options {
+  const { searchParams, pathname } = new URL(url)
+  const socket = searchParams.get('host')
+  return defineConfig({
+    clientUrl: url,
+    ...(socket === null ? {} : { host: socket, dbName: decodeURIComponent(pathname.slice(1)) }),
+    entities,
+    extensions: [Migrator],
+    discovery: { warnWhenNoEntities: false },
+    pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
+    driverOptions: {
+      connectionTimeoutMillis: 2000,
+      query_timeout: 5000,
+      keepAlive: true,
+      application_name: 'latchkey',
+    },
+    forceUtcTimezone: true,
+    ignoreUndefinedInQuery: false,
+    migrations: { migrationsList: migrations, snapshot: false, allOrNothing: true, tableName: 'migrations' },
+    debug: false,
+    logger: () => {},
+  })
+}

@@ -1,0 +1,47 @@
+/**
+ * A named SQL statement of the hot path. Its table and column names come from the entities' own metadata, so
+ * that the two cannot drift; `tests/store/statements.test.ts` prepares every one against the migrated schema.
+ */
+import type { EntityClass, EntityMetadata, MetadataStorage } from '@mikro-orm/core'
+
+/** Values go in as `$1, $2 …`; `Row` is what one row of the result holds. */
+export interface Statement<Row> {
+  readonly name: string
+  readonly build: (table: TableOf) => string
+  /** Never there: carries the row's type. */
+  readonly row?: Row
+}
+
+/** Columns of one entity, quoted. */
+export interface Table<E> {
+  /** The table's name. */
+  readonly name: string
+  /** The column of a property. */
+  column(property: keyof E & string): string
+  /** A select list that names each column by its property. */
+  columns(...properties: (keyof E & string)[]): string
+}
+
+export type TableOf = <E>(entity: EntityClass<E>) => Table<E>
+
+/** Declares a statement; `name` is unique, since PostgreSQL prepares it under that name. */
+export function statement<Row = never>(name: string, build: (table: TableOf) => string): Statement<Row> {
+  return { name, build }
+}
+
+/** Resolves entities by the ORM's metadata. Throws on an entity or property that is not there. */
+export function tableOf(storage: MetadataStorage): TableOf {
+  return <E>(entity: EntityClass<E>): Table<E> => {
+    const metadata = storage.get(entity) as unknown as EntityMetadata
+    const column = (property: string): string => {
+      const field = metadata.root.properties[property]?.fieldNames[0]
+      if (field === undefined) throw new Error(`${metadata.className} has no column for ${property}`)
+      return `"${field}"`
+    }
+    return {
+      name: `"${metadata.tableName}"`,
+      column,
+      columns: (...properties) => properties.map((one) => `${column(one)} as "${one}"`).join(', '),
+    }
+  }
+}
