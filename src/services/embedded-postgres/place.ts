@@ -40,10 +40,10 @@ export async function choosePlace(dataDir: string, account: Account): Promise<Pl
       `The database in ${cluster} is out of reach for ${holder.name}, whom PostgreSQL runs as: open ${base}.`,
     )
   }
-  const wasRelocated = existsSync(join(base, 'postgres.id'))
-  if (!wasRelocated && (await canReach(account, base))) return { account, base, cluster, relocated: false }
-  const other = join(rootsDirectory, await readIdentity(base))
-  const otherOwner = await ownerOf(join(other, 'postgres'))
+  const known = existsSync(identityPath(base)) ? join(rootsDirectory, await readIdentity(base)) : undefined
+  const otherOwner = known && (await ownerOf(join(known, 'postgres')))
+  if (!otherOwner && (await canReach(account, base))) return { account, base, cluster, relocated: false }
+  const other = known ?? join(rootsDirectory, await readIdentity(base))
   await makeRootsDirectory(other)
   await writeFile(join(other, 'origin'), `${base}\n`)
   const holder = otherOwner ? await accountOfOwner(otherOwner.uid, otherOwner.gid) : account
@@ -77,7 +77,7 @@ export async function canReach(account: Account, directory: string): Promise<boo
  * data directory that was deleted and made again must not meet the old data, whose keys went with it; nor must a copy.
  */
 async function readIdentity(base: string): Promise<string> {
-  const path = join(base, 'postgres.id')
+  const path = identityPath(base)
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   if (!existsSync(path)) {
     await writeFile(draft, randomBytes(16).toString('hex'), { flag: 'wx', mode: 0o600 })
@@ -88,6 +88,10 @@ async function readIdentity(base: string): Promise<string> {
   }
   const random = await readFile(path, 'utf8')
   return createHash('sha256').update(`${base}\n${random}`).digest('hex').slice(0, 16)
+}
+
+function identityPath(base: string): string {
+  return join(base, 'postgres.id')
 }
 
 async function makeDirectory(path: string): Promise<string> {

@@ -1,0 +1,20 @@
+// The tests' own way to a PostgreSQL server, beside the server under test.
+import { Client, type QueryResultRow } from 'pg'
+
+/** The same server, another database. */
+export function withDatabase(url: string, name: string): string {
+  const changed = new URL(url)
+  changed.pathname = `/${name}`
+  return changed.href
+}
+
+/** Runs one statement on a connection of its own and returns the rows. */
+export async function execute<Row extends QueryResultRow>(url: string, statement: string): Promise<Row[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Row>(statement)).rows
+  } finally {
+    await client.end()
+  }
+}

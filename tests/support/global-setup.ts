@@ -1,0 +1,53 @@
+// One PostgreSQL for a run of the tests, with one migrated template in it. The tests' own databases are clones of that template.
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { startEmbeddedPostgres } from '../../src/services/embedded-postgres.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { execute, withDatabase } from './connection.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A connection string of the migrated template; databases of the run are named after it. */
+    templateUrl: string
+  }
+}
+
+/** Uses the server of TEST_DATABASE_URL (its user may create databases), or an embedded one that forgets on power loss. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.TEST_DATABASE_URL
+  const { url, stop } = given ? { url: given, stop: async () => {} } : await startThrowaway()
+  const name = `latchkey_test_${process.pid}_${Date.now().toString(36)}`
+  const template = withDatabase(url, name)
+  try {
+    await execute(url, `create database ${name}`)
+    await migrate(template)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  project.provide('templateUrl', template)
+  return async () => {
+    if (given) await dropAll(url, name)
+    await stop()
+  }
+}
+
+async function startThrowaway(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
+  await chmod(dataDir, 0o755)
+  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '200', shared_buffers: '64MB' }
+  const postgres = await startEmbeddedPostgres({ dataDir, database: 'postgres', settings })
+  const stop = async () => {
+    await postgres.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+  return { url: postgres.url, stop }
+}
+
+async function dropAll(url: string, prefix: string): Promise<void> {
+  const all = `select datname from pg_database where starts_with(datname, '${prefix}')`
+  for (const { datname } of await execute<{ datname: string }>(url, all))
+    await execute(url, `drop database if exists ${datname} with (force)`)
+}

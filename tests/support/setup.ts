@@ -1,0 +1,5 @@
+// Runs in front of every test file.
+import { afterAll } from 'vitest'
+import { clearAway } from './cleanup.ts'
+
+afterAll(clearAway, 30_000)

@@ -1,0 +1,21 @@
+// How the tests run: on Node's own type stripping, one process-wide PostgreSQL, one database per test file.
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    environment: 'node',
+    include: ['tests/**/*.test.ts'],
+    globalSetup: ['tests/support/global-setup.ts'],
+    setupFiles: ['tests/support/setup.ts'],
+    isolate: false,
+    experimental: { viteModuleRunner: false },
+    testTimeout: 15_000,
+    hookTimeout: 30_000,
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts', 'plugins/**/*.ts'],
+      exclude: ['**/dist/**'],
+      reporter: ['text-summary', 'html', 'json-summary'],
+    },
+  },
+})
