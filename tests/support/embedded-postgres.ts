@@ -50,10 +50,17 @@ export async function startProcess(dataDir: string, options: ProcessOptions = {}
   throw new Error('The process ended without a word.')
 }
 
-/** Copies the embedded PostgreSQL, its sources and its binaries, to another checkout; the driver stays a link to ours. */
-export async function copyCheckout(directory: string): Promise<string> {
-  const sources = ['package.json', 'src/services/embedded-postgres.ts', 'src/services/embedded-postgres']
-  for (const path of [...sources, program, `node_modules/${binariesPackage}`]) {
+/** Copies the embedded PostgreSQL, sources and binaries, to another checkout; the driver there is a link to ours. */
+export async function copyCheckout(directory: string, { binaries = true } = {}): Promise<string> {
+  const sources = [
+    'package.json',
+    'src/services/embedded-postgres.ts',
+    'src/services/embedded-postgres',
+    program,
+  ]
+  const paths = binaries ? [...sources, `node_modules/${binariesPackage}`] : sources
+  await mkdir(join(directory, 'node_modules'))
+  for (const path of paths) {
     await mkdir(join(directory, path, '..'), { recursive: true })
     await cp(join(ownCheckout, path), join(directory, path), { recursive: true, verbatimSymlinks: true })
   }

@@ -15,7 +15,10 @@ import { type Place, canReach } from './place.ts'
 const socketPathLimit = process.platform === 'linux' ? 107 : 103
 const socketName = '.s.PGSQL.5432'
 
-/** $1 log, $2 socket directory, then the command. Signals are PostgreSQL's to handle; SIGINT is its fast shutdown. */
+/**
+ * $1 log, $2 socket directory, then the command. Signals are PostgreSQL's to handle; SIGINT is its fast shutdown, asked for
+ * again and again because a postmaster that has only just begun is still deaf to it.
+ */
 const script = `
 log=$1 directory=$2; shift 2
 trap '' HUP INT QUIT TERM
@@ -24,7 +27,7 @@ exec 3<&0 </dev/null
 [ "$(wc -c <"$log" || echo 0)" -lt 1048576 ] || : >"$log"
 "$@" >>"$log" 2>&1 3<&- &
 postmaster=$!
-{ read -r _ <&3; kill -INT "$postmaster"; } &
+{ read -r _ <&3; while kill -INT "$postmaster"; do sleep 1; done; } &
 leash=$!
 exec 3<&-
 wait "$postmaster"

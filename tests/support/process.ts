@@ -1,0 +1,97 @@
+// The server as its operator runs it: `node src/main.ts` as a child, and the commands beside it.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atEndOfFile, temporaryDirectory } from './cleanup.ts'
+import type { TestDatabase } from './database.ts'
+import { type Requests, requestsTo } from './requests.ts'
+import { type ServerOptions, type Settings, prepare, withFreePort } from './settings.ts'
+
+const main = resolve(import.meta.dirname, '../../src/main.ts')
+const startTimeout = 15_000
+const running = new Set<ChildProcess>()
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
+
+export interface SpawnedServer extends Requests {
+  /** The issuer, without a slash at the end. */
+  url: string
+  pid: number
+  database: TestDatabase
+  settings: Settings
+  /** All of stdout and stderr so far, in the order in which it came. */
+  output(): string
+  /** Sends the signal to the server's process and returns its exit status; null when a signal ended it. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+/** Starts a server and waits until discovery answers 200. @throws Error with its output when it ends before */
+export async function spawnServer(given: Settings = {}, options: ServerOptions = {}): Promise<SpawnedServer> {
+  return withFreePort(
+    given,
+    () => start(given, options),
+    (error) => /EADDRINUSE|in use/.test(String(error)),
+  )
+}
+
+/** Runs a command of ours to its end, e.g. `['client', 'list', '--json']`, under a server's settings. */
+export async function runCommand(
+  args: string[],
+  settings: Settings = {},
+): Promise<{ status: number | null; stdout: string; stderr: string }> {
+  const { child, stdout, stderr } = launch(args, { DATA_DIR: await temporaryDirectory(), ...settings })
+  const [status] = (await once(child, 'close')) as [number | null]
+  return { status, stdout: stdout.join(''), stderr: stderr.join('') }
+}
+
+async function start(given: Settings, options: ServerOptions): Promise<SpawnedServer> {
+  const { settings, database, ownsDatabase, url } = await prepare({ LOG_LEVEL: 'trace', ...given }, options)
+  const { child, both } = launch(['serve'], settings)
+  const closed = once(child, 'close') as Promise<[number | null]>
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal)
+    return (await closed)[0]
+  }
+  atEndOfFile(async () => {
+    await stop('SIGKILL')
+    if (ownsDatabase) await database.drop()
+  })
+  const output = () => both.join('')
+  await untilReady(url, child, output)
+  return { url, pid: child.pid ?? 0, database, settings, output, stop, ...requestsTo(url) }
+}
+
+/** The child sees its settings and nothing of our environment, which may hold settings of the developer's own. */
+function launch(args: string[], settings: Settings) {
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined)
+  const { PATH, HOME, TMPDIR } = process.env
+  const env = {
+    PATH,
+    HOME,
+    TMPDIR,
+    ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
+  }
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  const stdout: string[] = []
+  const stderr: string[] = []
+  const both: string[] = []
+  child.stdout.setEncoding('utf8').on('data', (text: string) => both.push(text) && stdout.push(text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => both.push(text) && stderr.push(text))
+  return { child, stdout, stderr, both }
+}
+
+async function untilReady(url: string, child: ChildProcess, output: () => string): Promise<void> {
+  const deadline = Date.now() + startTimeout
+  const discovery = `${url}/.well-known/openid-configuration`
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) break
+    const response = await fetch(discovery).catch(() => undefined)
+    await response?.body?.cancel()
+    if (response?.status === 200) return
+    await sleep(20)
+  }
+  child.kill('SIGKILL')
+  throw new Error(`The server did not become ready at ${discovery}:\n${output().slice(-4_000)}`)
+}

@@ -1,0 +1,49 @@
+// A server inside the test's own process: quick, open to inspection, on a real port.
+import type { FastifyInstance } from 'fastify'
+import { buildServer } from '../../src/server.ts'
+import { atEndOfFile } from './cleanup.ts'
+import type { TestDatabase } from './database.ts'
+import { type Requests, requestsTo } from './requests.ts'
+import { type ServerOptions, type Settings, prepare, withFreePort } from './settings.ts'
+
+export interface TestServer extends Requests {
+  /** The issuer, without a slash at the end. */
+  url: string
+  server: FastifyInstance
+  database: TestDatabase
+  settings: Settings
+  /** Closes the server and drops the database that was made for it; the end of the file does it too. */
+  close(): Promise<void>
+}
+
+/** Builds and starts a server; `extend` registers what a test adds before it listens. */
+export async function startServer(
+  given: Settings = {},
+  options: ServerOptions & { extend?: (server: FastifyInstance) => unknown } = {},
+): Promise<TestServer> {
+  return withFreePort(given, () => start(given, options), isAddressInUse)
+}
+
+async function start(
+  given: Settings,
+  options: ServerOptions & { extend?: (server: FastifyInstance) => unknown },
+): Promise<TestServer> {
+  const { settings, database, ownsDatabase, url } = await prepare(given, options)
+  const server = await buildServer(settings)
+  const close = atEndOfFile(async () => {
+    await server.close()
+    if (ownsDatabase) await database.drop()
+  })
+  try {
+    await options.extend?.(server)
+    await server.listen({ host: String(settings.HOST), port: Number(settings.PORT) })
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { url, server, database, settings, close, ...requestsTo(url) }
+}
+
+function isAddressInUse(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+}

@@ -1,0 +1,81 @@
+// The settings under which a test's server runs: those of design.md §5, with a port, a database and a secret of its own.
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { temporaryDirectory } from './cleanup.ts'
+import { type TestDatabase, createDatabase } from './database.ts'
+
+/** Settings by their names in the environment. */
+export type Settings = Record<string, string | number | boolean | undefined>
+
+export interface ServerOptions {
+  /** The content of `SEED_FILE`; without it an empty one, so that no demo is seeded. `'demo'` sets no `SEED_FILE`. */
+  seed?: object | 'demo'
+  /** A database to share with another server; by default a new one, dropped when the server closes. */
+  database?: TestDatabase
+}
+
+export interface Prepared {
+  /** The settings as given to the server, for a second server or a command beside it. */
+  settings: Settings
+  database: TestDatabase
+  /** Whether the database was made for this server. */
+  ownsDatabase: boolean
+  /** The issuer, without a slash at the end. */
+  url: string
+}
+
+/** Completes a test's settings. What is given wins. */
+export async function prepare(given: Settings, options: ServerOptions): Promise<Prepared> {
+  const database = options.database ?? (await createDatabase())
+  const directory = await temporaryDirectory()
+  const port = given.PORT ?? (await freePort())
+  const settings: Settings = {
+    HOST: '127.0.0.1',
+    PORT: port,
+    OIDC_ISSUER: `http://127.0.0.1:${port}`,
+    DATABASE_URL: database.url,
+    DATA_DIR: join(directory, 'data'),
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    LOG_LEVEL: 'warn',
+    ...given,
+  }
+  if (options.seed !== 'demo' && settings.SEED_FILE === undefined) {
+    settings.SEED_FILE = join(directory, 'seed.json')
+    await writeFile(settings.SEED_FILE, JSON.stringify(options.seed ?? {}))
+  }
+  return {
+    settings,
+    database,
+    ownsDatabase: options.database === undefined,
+    url: String(settings.OIDC_ISSUER),
+  }
+}
+
+/** A port that was free a moment ago; another process may take it before its user does. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('The server listens on no port.')
+  return address.port
+}
+
+/** Runs something that binds a port the caller did not choose, again when the port was taken meanwhile. */
+export async function withFreePort<T>(
+  given: Settings,
+  run: () => Promise<T>,
+  isTaken: (error: unknown) => boolean,
+): Promise<T> {
+  for (let tries = given.PORT === undefined ? 3 : 1; ;) {
+    try {
+      return await run()
+    } catch (error) {
+      if (--tries === 0 || !isTaken(error)) throw error
+    }
+  }
+}
