@@ -1,0 +1,114 @@
+// Owns a run of the benchmark: who takes part, the rounds, and that every process has ended when it is over.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { openCluster, type Cluster } from './cluster.ts'
+import type { Contestant, Entry } from './contestant.ts'
+import { ceiling } from './contestants/ceiling.ts'
+import { latchkey } from './contestants/latchkey.ts'
+import { oidcProvider } from './contestants/oidc-provider.ts'
+import { Generator } from './generator.ts'
+import { readOptions, usage, type Options } from './options.ts'
+import { endAll, pause, resume } from './pinning.ts'
+import { machine, page, remarks, tables } from './report.ts'
+import { summarize, type Result, type Series } from './result.ts'
+
+const entries = [ceiling, latchkey, oidcProvider]
+const repeatedTokens = 256
+
+interface Lane {
+  name: string
+  contestant: Contestant
+  series: Series
+}
+
+const options = readOptions(process.argv.slice(2))
+if (options) await main(options)
+else console.log(usage)
+
+async function main(options: Options): Promise<void> {
+  const cluster = await openCluster()
+  let over: Promise<void> | undefined
+  const shutDown = () => (over ??= endAll().then(cluster.close))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void shutDown().finally(() => process.exit(1)))
+  }
+  try {
+    const results = await measure(options, cluster)
+    console.log(`\n${machine(cluster, options)}\n\n${tables(results)}\n\n${remarks(results)}`)
+    if (options.write) write(page(results, cluster, options))
+  } finally {
+    await shutDown()
+  }
+}
+
+async function measure(options: Options, cluster: Cluster): Promise<Result[]> {
+  const generator = new Generator()
+  const lanes: Lane[] = []
+  for (const entry of entries.filter(({ name }) => name.includes(options.only ?? ''))) {
+    lanes.push(...(await enter(entry, options, cluster, generator)))
+  }
+
+  const window = async (lane: Lane, warmUp: number) => {
+    resume(lane.contestant.child)
+    const measured = await generator.run({
+      name: lane.name,
+      connections: options.connections,
+      warmUp,
+      seconds: options.seconds,
+      serverPid: lane.contestant.pid,
+      postmasterPid: cluster.postmasterPid,
+    })
+    pause(lane.contestant.child)
+    const rate = (measured.requests / measured.elapsed) * 1_000_000
+    console.log(`  ${lane.name}: ${rate.toFixed(0)} requests/s, ${measured.errors} errors`)
+    return measured
+  }
+
+  console.log('warm-up')
+  for (const lane of lanes) await window(lane, options.seconds)
+  for (let round = 1; round <= options.rounds; round++) {
+    console.log(`round ${round} of ${options.rounds}`)
+    // Every other round runs backwards: who comes first or last gains nothing.
+    for (const lane of round % 2 === 1 ? lanes : lanes.toReversed()) {
+      const measured = await window(lane, options.warmUp)
+      const good = measured.errors === 0 && measured.requests > 0
+      lane.series.windows.push(good ? measured : undefined)
+      lane.series.firstError ??= good ? undefined : (measured.firstError ?? 'no response')
+    }
+  }
+  return summarize(lanes.map(({ series }) => series))
+}
+
+/** Starts a contestant, gives its requests to the generator, and stops it until its first window. */
+async function enter(
+  entry: Entry,
+  options: Options,
+  cluster: Cluster,
+  generator: Generator,
+): Promise<Lane[]> {
+  console.log(`starting ${entry.name}`)
+  const contestant = await entry.enter({
+    nodeArgs: profiling(options, entry.name),
+    createDatabase: cluster.createDatabase,
+    repeatedTokens,
+    freshTokens: options.freshTokens,
+  })
+  const lanes: Lane[] = []
+  for (const row of contestant.rows) {
+    const name = `${row.endpoint}, ${row.label}`
+    await generator.prepare({ name, port: contestant.port, ...row })
+    lanes.push({ name, contestant, series: { row, windows: [], firstError: undefined } })
+  }
+  pause(contestant.child)
+  return lanes
+}
+
+function profiling({ profile }: Options, name: string): string[] {
+  return profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${name}.cpuprofile`] : []
+}
+
+function write(text: string): void {
+  const docs = new URL('../docs/', import.meta.url)
+  mkdirSync(docs, { recursive: true })
+  writeFileSync(new URL('benchmarks.md', docs), text)
+}

@@ -1,0 +1,140 @@
+// Owns how results are shown: the markdown tables, what they were measured on, and how to read them.
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { cpus, totalmem } from 'node:os'
+import type { Cluster } from './cluster.ts'
+import type { Endpoint } from './contestant.ts'
+import type { Options } from './options.ts'
+import { canPin } from './pinning.ts'
+import type { Result } from './result.ts'
+
+const headings: Record<Endpoint, string> = {
+  client_credentials: 'Token endpoint, client_credentials',
+  introspection: 'Introspection of a client_credentials token',
+}
+
+const columns = [
+  'server',
+  'requests/s (range)',
+  'CPU µs/request: server',
+  'PostgreSQL',
+  'of ceiling',
+  'times oidc-provider: requests/s',
+  'CPU',
+  'RSS MiB',
+  'windows',
+]
+
+export function tables(results: Result[]): string {
+  return Object.entries(headings)
+    .map(([endpoint, heading]) => ({ heading, rows: results.filter(({ row }) => row.endpoint === endpoint) }))
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ heading, rows }) => `## ${heading}\n\n${table(rows)}`)
+    .join('\n\n')
+}
+
+function table(rows: Result[]): string {
+  const lines = [columns, columns.map((_, index) => (index === 0 ? '---' : '--:')), ...rows.map(cells)]
+  return lines.map((line) => `| ${line.join(' | ')} |`).join('\n')
+}
+
+function cells(result: Result): string[] {
+  const { rate, slowest, fastest, kept, thrownOut } = result
+  return [
+    result.row.label,
+    `${whole(rate)} (${whole(slowest)}–${whole(fastest)})`,
+    whole(result.serverCpu),
+    result.postgresCpu === undefined ? 'not seen' : whole(result.postgresCpu),
+    result.ofCeiling === undefined ? '' : `${whole(result.ofCeiling * 100)} %`,
+    factor(result.ofPeer),
+    factor(result.ofPeerCpu),
+    whole(result.memory),
+    thrownOut === 0 ? String(kept) : `${kept}, ${thrownOut} thrown out`,
+  ]
+}
+
+function whole(value: number): string {
+  return Number.isFinite(value) ? value.toFixed(0) : '–'
+}
+
+function factor(value: number | undefined): string {
+  return value === undefined ? '' : value.toFixed(2)
+}
+
+/** What to know before believing a table: errors, and whether the generator or an idle server was the limit. */
+export function remarks(results: Result[]): string {
+  const busiest = Math.max(...results.map(({ loadLoad }) => loadLoad))
+  const lines = [
+    `Load generator: ${whole(busiest * 100)} % of its core at most, ` +
+      `${whole(Math.max(...results.map(({ loadCpu }) => loadCpu)))} µs a request at most.`,
+    ...results.map(
+      ({ row, serverLoad }) =>
+        `${row.endpoint}, ${row.label}: server at ${whole(serverLoad * 100)} % of a core.`,
+    ),
+    ...results
+      .filter(({ firstError }) => firstError !== undefined)
+      .map(({ row, firstError }) => `**Error** in ${row.endpoint}, ${row.label}: ${firstError}`),
+  ]
+  return lines.map((line) => `- ${line}`).join('\n')
+}
+
+export function machine(cluster: Cluster, options: Options): string {
+  const require = createRequire(import.meta.url)
+  const version = (name: string) => {
+    const paths = require.resolve.paths(name)?.map((path) => `${path}/${name}/package.json`) ?? []
+    for (const path of paths) {
+      try {
+        return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version
+      } catch {
+        continue
+      }
+    }
+    return 'unknown'
+  }
+  const packages = ['fastify', 'jose', 'oidc-provider', 'pg'].map((name) => `${name} ${version(name)}`)
+  const pinning = canPin
+    ? `server on one core, load generator ${cluster.pinned ? 'and PostgreSQL' : '(not PostgreSQL)'} on another`
+    : 'nothing is pinned: only one core, or no taskset'
+  return [
+    `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores ${cpus()[0]?.model}, ` +
+      `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
+    `Node ${process.versions.node}, PostgreSQL ${cluster.version}, ${packages.join(', ')}`,
+    `${options.rounds} rounds of ${options.seconds} s windows, ${options.connections} connections; ${pinning}`,
+  ]
+    .map((line) => `- ${line}`)
+    .join('\n')
+}
+
+export function page(results: Result[], cluster: Cluster, options: Options): string {
+  return `# Benchmarks
+
+Written by \`npm run bench -- --write\`; run it to get your machine's numbers.
+
+${machine(cluster, options)}
+
+${tables(results)}
+
+## How to read it
+
+- One process of each server, held on one core, under ${options.connections} keep-alive connections. Every
+  response is checked (status 200, a token, \`"active": true\`); a window with a single error in it is thrown
+  out, and the last column says so.
+- The windows of all servers alternate within a round; numbers are medians over the rounds, and ratios are
+  medians of the ratios within each round. The other servers are stopped meanwhile. Absolute numbers belong to
+  the machine; the ratios travel better.
+- "CPU µs/request" is what the kernel charged to the server's process with all its threads, and to PostgreSQL's
+  postmaster with all its processes. "Times oidc-provider, CPU" compares the sums of both.
+- The ceiling is no server: it authenticates nobody, stores and logs nothing. It shows what Fastify and jose
+  alone cost. A row may pass 100 % where a server remembers signatures that it has verified.
+- oidc-provider runs with a PostgreSQL adapter written for this (\`bench/servers/postgres-adapter.ts\`): prepared
+  statements, one upsert for each token, clients from memory. It stores opaque tokens and does not introspect
+  JWTs, so the first line of it in each table is the one that the ratios refer to.
+- All of them use ES256, \`client_secret_post\`, no request log, and the same PostgreSQL with fsync and
+  synchronous_commit on.
+
+## Remarks of this run
+
+${remarks(results)}
+`
+}
