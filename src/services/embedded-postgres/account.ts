@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
+import { promisify } from 'node:util'
 
 /** `uid` and `gid` are set only where we are root and have to become somebody else. */
 export interface Account {
@@ -13,7 +14,7 @@ export interface Account {
 /** Nothing of our own environment reaches PostgreSQL: PG* variables would redirect it, and TZ spares initdb a slow search. */
 export const environment = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', TZ: 'UTC', LC_ALL: 'C' }
 
-/** @throws Error when no account that PostgreSQL would accept exists on this machine */
+/** @throws Error when no account that PostgreSQL would accept exists on this machine, or we may not become it */
 export async function chooseAccount(): Promise<Account> {
   if (process.getuid?.() !== 0) return { name: ownName() }
   const accounts = await readAccounts()
@@ -23,7 +24,12 @@ export async function chooseAccount(): Promise<Account> {
     accounts.find(({ uid }) => uid > 0)
   if (!account)
     throw new Error('PostgreSQL refuses to run as root and /etc/passwd has no other user: set DATABASE_URL.')
-  return account
+  const { status, output } = await run(account, '/bin/sh', ['-c', ':'])
+  if (status === 0) return account
+  const { name } = account
+  throw new Error(
+    `PostgreSQL refuses to run as root, and we may not become ${name} (${output}): set DATABASE_URL.`,
+  )
 }
 
 /** The account that owns an existing cluster: PostgreSQL accepts no other. */
@@ -36,19 +42,25 @@ export async function accountOfOwner(uid: number, gid: number): Promise<Account>
  * Runs a program to its end under the account, from `/`, since our own directory may be closed to it.
  * Never throws: `status` is -1 when it could not be started.
  */
-export function run(
+export async function run(
   account: Account,
   file: string,
   args: string[],
 ): Promise<{ status: number; output: string }> {
   const options = { ...identity(account), cwd: '/', env: environment, maxBuffer: 1 << 20 }
-  return new Promise((resolve) => {
-    execFile(file, args, options, (error, stdout, stderr) => {
-      const status = error ? (typeof error.code === 'number' ? error.code : -1) : 0
-      const reason = status === -1 ? (error?.message ?? '') : ''
-      resolve({ status, output: `${stdout}${stderr}${reason}`.trim() })
-    })
-  })
+  try {
+    const { stdout, stderr } = await promisify(execFile)(file, args, options)
+    return { status: 0, output: `${stdout}${stderr}`.trim() }
+  } catch (error) {
+    const {
+      code,
+      stdout = '',
+      stderr = '',
+      message,
+    } = error as { code?: unknown; stdout?: string; stderr?: string; message: string }
+    if (typeof code === 'number') return { status: code, output: `${stdout}${stderr}`.trim() }
+    return { status: -1, output: message }
+  }
 }
 
 /** The options of `child_process` that make a child run as the account. */

@@ -11,7 +11,7 @@ const abandonedAfter = 600_000
 
 /**
  * Returns whether this call made the cluster; false when it was there.
- * @throws Error when initdb fails or the cluster is of another major version
+ * @throws Error when the directory refuses it, initdb fails or the cluster is of another major version
  */
 export async function createCluster(place: Place, binaries: Binaries): Promise<boolean> {
   const version = await versionOf(place.cluster)
@@ -22,7 +22,10 @@ export async function createCluster(place: Place, binaries: Binaries): Promise<b
         'dump and restore it, or delete that directory to start afresh.',
     )
   await removeAbandoned(place)
-  const draft = await mkdtemp(`${place.cluster}.new-`)
+  const draft = await mkdtemp(`${place.cluster}.new-`).catch((cause: NodeJS.ErrnoException) => {
+    const sentence = `The embedded PostgreSQL may not write to ${place.base} (${cause.code}): set DATA_DIR or DATABASE_URL.`
+    throw new Error(sentence, { cause })
+  })
   try {
     const { uid, gid } = place.account
     if (uid !== undefined && gid !== undefined) await chown(draft, uid, gid)

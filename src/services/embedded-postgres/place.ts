@@ -52,11 +52,11 @@ export async function choosePlace(dataDir: string, account: Account): Promise<Pl
 
 /**
  * A directory that every user may read and only root may write, for what PostgreSQL could not reach otherwise.
- * @throws Error when somebody else could write there
+ * @throws Error when it cannot be made, or somebody else could write there
  */
 export async function makeRootsDirectory(directory = rootsDirectory): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o755 })
   for (const path of new Set([rootsDirectory, directory])) {
+    await make(path)
     const { uid, mode } = await lstat(path)
     if (uid !== 0 || (mode & 0o022) !== 0)
       throw new Error(
@@ -95,9 +95,17 @@ function identityPath(base: string): string {
 }
 
 async function makeDirectory(path: string): Promise<string> {
-  const first = await mkdir(path, { recursive: true, mode: 0o755 })
+  const first = await make(path)
   if (first !== undefined && process.getuid?.() === 0) await chmod(path, 0o755)
   return realpath(path)
+}
+
+/** Returns the first directory that was missing. */
+async function make(path: string): Promise<string | undefined> {
+  return mkdir(path, { recursive: true, mode: 0o755 }).catch((cause: NodeJS.ErrnoException) => {
+    const sentence = `The embedded PostgreSQL needs ${path}, which cannot be made (${cause.code}): set DATA_DIR or DATABASE_URL.`
+    throw new Error(sentence, { cause })
+  })
 }
 
 async function ownerOf(cluster: string): Promise<{ uid: number; gid: number } | undefined> {
