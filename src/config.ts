@@ -67,8 +67,13 @@ const Settings = Type.Object({
     description:
       'a token is active only for callers whose scope list names its client, and never when it came from client_credentials',
   }),
+  OIDC_SIGN_SYNCHRONOUSLY: Type.Boolean({
+    default: true,
+    description:
+      'ES256 access tokens are signed on the request path; false hands them to the thread pool by jose',
+  }),
   OIDC_KEY_ROTATE: Seconds(90 * 86_400, 0, 'age at which a signing key is replaced; 0 for never'),
-  OIDC_KEY_PUBLISH: Seconds(35, 0, 'how long a new signing key is published before it signs'),
+  OIDC_KEY_PUBLISH: Seconds(35, 3, 'how long a new signing key is published before it signs'),
 })
 
 /** Settings as the server uses them: parsed, with defaults, and with what follows from them. */

@@ -63,7 +63,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
       if (failing) log.info('the database answers again')
       failing = false
     } catch (error) {
-      if (!failing) log.error({ err: error }, 'the database does not answer: changes of other processes are not seen')
+      if (!failing)
+        log.error({ err: error }, 'the database does not answer: changes of other processes are not seen')
       failing = true
     }
   }
@@ -86,7 +87,9 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     },
     assertFresh() {
       if (Date.now() - freshAt > STALE_AFTER) {
-        throw new OAuthError('temporarily_unavailable', 'the database has not answered for a while', { retryAfter: 5 })
+        throw new OAuthError('temporarily_unavailable', 'the database has not answered for a while', {
+          retryAfter: 5,
+        })
       }
     },
     async start() {

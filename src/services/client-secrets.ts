@@ -46,7 +46,10 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
     return matches
   }
 
-  async function verifyChosen(presented: string, stored: readonly StoredSecret[]): Promise<StoredSecret | undefined> {
+  async function verifyChosen(
+    presented: string,
+    stored: readonly StoredSecret[],
+  ): Promise<StoredSecret | undefined> {
     const candidates = stored.filter((one) => one.hash.startsWith('$argon2'))
     for (const one of candidates) if (await slowlyMatches(presented, one.hash)) return one
     if (candidates.length === 0) {

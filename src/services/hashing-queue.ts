@@ -19,7 +19,8 @@ export function createHashingQueue(
   return {
     async run(work) {
       if (running >= concurrency) {
-        if (waiting.length >= maxWaiting) throw new OAuthError('temporarily_unavailable', 'too many sign-ins at once', { retryAfter: 2 })
+        if (waiting.length >= maxWaiting)
+          throw new OAuthError('temporarily_unavailable', 'too many sign-ins at once', { retryAfter: 2 })
         await new Promise<void>((resolve) => waiting.push(resolve))
       } else {
         running++

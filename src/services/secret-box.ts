@@ -41,13 +41,19 @@ export function createSecretBox(secretKeys: readonly string[]): SecretBox {
   if (first === undefined) throw new Error('a secret box needs a key')
   const byId = new Map(keys.map((key) => [key.id, key]))
   const digest = (key: Derived, value: string): Buffer => createHmac('sha256', key.mac).update(value).digest()
-  const hash = (key: Derived, value: string): string => `${key.id}.${digest(key, value).toString('base64url')}`
+  const hash = (key: Derived, value: string): string =>
+    `${key.id}.${digest(key, value).toString('base64url')}`
 
   return {
     seal(plaintext, context) {
       const iv = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', first.encryption, iv).setAAD(Buffer.from(context))
-      const sealed = Buffer.concat([iv, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      const sealed = Buffer.concat([
+        iv,
+        cipher.update(plaintext, 'utf8'),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ])
       return `${first.id}.${sealed.toString('base64url')}`
     },
     open(sealed, context) {

@@ -36,19 +36,27 @@ export const statements = {
 }
 
 /** What changed after `since`, and the database's clock at that moment. */
-export async function changesSince(database: Database, since: Date): Promise<{ now: Date; changes: ChangeRow[] }> {
+export async function changesSince(
+  database: Database,
+  since: Date,
+): Promise<{ now: Date; changes: ChangeRow[] }> {
   const rows = await database.query(statements.since, [since])
   return { now: rows[0]!.now, changes: rows.filter((row): row is FeedRow & ChangeRow => row.id !== null) }
 }
 
 /** Tells every process, when the transaction that `query` belongs to commits. */
-export async function recordChange(query: Query, kind: ChangeKind, key: string, expiresAt: Date | null = null): Promise<void> {
+export async function recordChange(
+  query: Query,
+  kind: ChangeKind,
+  key: string,
+  expiresAt: Date | null = null,
+): Promise<void> {
   await query(statements.record, [randomUUID(), kind, key, expiresAt])
 }
 
 /** The same within an entity manager's transaction. */
 export function persistChange(em: EntityManager, kind: ChangeKind, key: string): void {
-  em.create(Change, { id: randomUUID(), kind, key, changedAt: new Date() }, { persist: true })
+  em.create(Change, { id: randomUUID(), kind, key }, { persist: true })
 }
 
 /** Removes what every process has read long ago, in a bounded batch. */

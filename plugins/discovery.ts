@@ -1,0 +1,39 @@
+/**
+ * Server metadata (RFC 8414, OpenID Connect Discovery), made from what is registered: leave a plugin out and its
+ * members are gone. The addresses follow from the issuer, so they lie at the host's root when the issuer has a path.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { refuseOtherMethods } from './endpoint.ts'
+import { sendError } from './errors.ts'
+
+async function discovery(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  let document: Buffer | undefined
+
+  fastify.addHook('onReady', async () => {
+    const endpoints = oauth.endpoints().map(({ metadata, path }) => [metadata, oauth.issuer + path])
+    const own = { issuer: oauth.issuer, ...(Object.fromEntries(endpoints) as Record<string, string>) }
+    document = Buffer.from(JSON.stringify(await oauth.extended('metadata', own, own)))
+  })
+
+  await fastify.register(async (scope) => {
+    scope.setErrorHandler(sendError)
+    for (const url of addresses(oauth.config.basePath)) {
+      scope.get(url, async (_request, reply) =>
+        reply
+          .headers({ 'content-type': 'application/json', 'cache-control': 'public, max-age=60' })
+          .send(document),
+      )
+      refuseOtherMethods(scope, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
+    }
+  })
+}
+
+/** RFC 8414 §3.1 inserts the well-known part before the issuer's path, OpenID Connect Discovery §4 appends it. */
+function addresses(basePath: string): Set<string> {
+  const documents = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']
+  return new Set(documents.flatMap((wellKnown) => [wellKnown + basePath, basePath + wellKnown]))
+}
+
+export default fp(discovery, { name: 'latchkey-discovery', dependencies: ['latchkey-oauth'] })

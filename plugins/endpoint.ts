@@ -1,0 +1,126 @@
+/**
+ * Back-channel endpoints: a form comes in by POST, an authenticated client's call goes to the handler, JSON goes
+ * out that nobody stores. Every endpoint registered through the door gets the same phases and the same refusals.
+ */
+import formbody from '@fastify/formbody'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { TObject } from 'typebox'
+import type { Bag, Client, Endpoint } from '../src/doors.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
+import { parseForm, type Wire } from '../src/protocol/wire.ts'
+import { sendError } from './errors.ts'
+
+/** Finds out whose request it is; throws when nobody's. */
+export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>
+
+export interface Endpoints {
+  register<P extends TObject>(endpoint: Endpoint<P>): void
+  /** The registered endpoints: metadata member and path. */
+  all(): readonly Pick<Endpoint, 'metadata' | 'path'>[]
+}
+
+const BODY_LIMIT = 65_536
+const NOT_POST: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** RFC 6749 §5.1 asks for both; Pragma is for caches of HTTP/1.0. */
+const JSON_HEADERS = {
+  'content-type': 'application/json',
+  'cache-control': 'no-store',
+  pragma: 'no-cache',
+} as const
+
+/** Endpoints lie in a scope of their own: their body parser and error handler are nobody else's. */
+export async function createEndpoints(
+  fastify: FastifyInstance,
+  authenticate: Authenticate,
+): Promise<Endpoints> {
+  const registered: Pick<Endpoint, 'metadata' | 'path'>[] = []
+  const scope = await encapsulated(fastify)
+
+  function register<P extends TObject>(endpoint: Endpoint<P>): void {
+    const parse = compileParameters(endpoint.parameters)
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const wire = parseBody(request)
+      const client = await authenticate(request, wire, endpoint.publicClients ?? false)
+      const body = await endpoint.handle(parse(wire), { request, reply, client, wire })
+      return sendJson(reply, body)
+    }
+    if (registered.some(({ path, metadata }) => path === endpoint.path || metadata === endpoint.metadata)) {
+      throw new Error(`the endpoint ${endpoint.path} (${endpoint.metadata}) is registered twice`)
+    }
+    registered.push({ path: endpoint.path, metadata: endpoint.metadata })
+    for (const url of [endpoint.path, `${endpoint.path}/`]) {
+      scope.post(url, handler)
+      refuseOtherMethods(scope, url, NOT_POST, 'POST')
+    }
+  }
+
+  return { register, all: () => registered }
+}
+
+/** Answers the given methods at `url` with 405 and `Allow` (RFC 9110 §15.5.6). */
+export function refuseOtherMethods(
+  scope: FastifyInstance,
+  url: string,
+  methods: HTTPMethods[],
+  allow: string,
+): void {
+  scope.route({
+    method: methods,
+    url,
+    exposeHeadRoute: methods.includes('GET'),
+    handler: async () => {
+      throw new OAuthError('invalid_request', `only ${allow} is served here`, {
+        status: 405,
+        headers: { allow },
+      })
+    },
+  })
+}
+
+/** Sends `body` as JSON with exactly the headers of RFC 6749 §5.1: Fastify adds a charset to text, not to bytes. */
+export function sendJson(reply: FastifyReply, body: Bag): FastifyReply {
+  return reply.headers(JSON_HEADERS).send(Buffer.from(JSON.stringify(body)))
+}
+
+async function encapsulated(fastify: FastifyInstance): Promise<FastifyInstance> {
+  let child: FastifyInstance | undefined
+  await fastify.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    // The text is decoded by our own strict parser: see parseBody.
+    await scope.register(formbody, { parser: (text) => ({ text }), bodyLimit: BODY_LIMIT })
+    scope.setErrorHandler(sendError)
+    scope.addHook('onRequest', async ({ headers }) =>
+      assertPlainForm(headers['content-type'], headers['content-encoding']),
+    )
+    child = scope
+  })
+  return child!
+}
+
+/** Fastify has chosen the parser by the media type; its parameters and an encoding are ours to refuse. */
+function assertPlainForm(type: string | undefined, encoding: string | undefined): void {
+  const charset = type === undefined ? undefined : /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
+  if (
+    (charset !== undefined && !/^utf-?8$/i.test(charset)) ||
+    (encoding !== undefined && encoding !== 'identity')
+  ) {
+    throw new OAuthError('invalid_request', 'the body must be a plain form in UTF-8', { status: 415 })
+  }
+}
+
+/** The parameters of the body. A query is not read (RFC 6749 §3.2), except to refuse a parameter sent in both. */
+function parseBody(request: FastifyRequest): Wire {
+  const body = request.body as { text: string } | null | undefined
+  const wire = parseForm(body?.text ?? '')
+  assertLengths(wire)
+  const url = request.raw.url ?? ''
+  const query = url.indexOf('?')
+  if (query >= 0) {
+    for (const name in parseForm(url.slice(query + 1))) {
+      if (wire[name] !== undefined)
+        throw new OAuthError('invalid_request', 'a parameter is in the query and in the body')
+    }
+  }
+  return wire
+}

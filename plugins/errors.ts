@@ -1,0 +1,54 @@
+/**
+ * The one place where a failure becomes an answer: an `OAuthError` as it says, what Fastify refused as
+ * `invalid_request`, an absent database as 503, and everything else as `server_error` with an id to ask for.
+ */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { isUnavailable } from '../src/store/failures.ts'
+
+/** An error handler for scopes that answer in JSON (RFC 6749 §5.2). */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const known = toOAuthError(error, request)
+  logFailure(known, request)
+  return reply
+    .code(known.status)
+    .headers({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      pragma: 'no-cache',
+      'x-request-id': request.id,
+      ...known.headers,
+    })
+    .send(Buffer.from(JSON.stringify(known)))
+}
+
+/** Never throws; what it does not know becomes `server_error`, with its cause for the log. */
+export function toOAuthError(error: unknown, request: FastifyRequest): OAuthError {
+  if (error instanceof OAuthError) return error
+  if (isUnavailable(error)) {
+    return new OAuthError('temporarily_unavailable', 'the database does not answer; try again', {
+      cause: error,
+    })
+  }
+  const status = (error as Partial<FastifyError> | null)?.statusCode
+  if (status !== undefined && status >= 400 && status < 500) {
+    const description = REFUSED[status] ?? 'the request is malformed'
+    return new OAuthError('invalid_request', description, { status, cause: error })
+  }
+  return new OAuthError('server_error', `something went wrong here; its id is ${request.id}`, {
+    cause: error,
+  })
+}
+
+/** What Fastify refuses before a handler runs, in our words: its own may quote the request. */
+const REFUSED: Readonly<Record<number, string>> = {
+  413: 'the body is too large',
+  414: 'the address is too long',
+  415: 'the body must be application/x-www-form-urlencoded',
+}
+
+function logFailure(error: OAuthError, request: FastifyRequest): void {
+  const line = { error: error.code, description: error.message, status: error.status }
+  if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
+  else request.log.info(line, 'request refused')
+}

@@ -1,0 +1,34 @@
+/** For whoever runs the server: is the process up, and can it serve (database, keys). */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { statement } from '../src/store/statement.ts'
+
+const ping = statement('ping', () => 'select 1')
+
+async function health(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  let stopping = false
+  fastify.addHook('preClose', async () => {
+    stopping = true
+  })
+
+  async function problems(): Promise<string[]> {
+    const found: string[] = stopping ? ['stopping'] : []
+    await oauth.database.query(ping).catch(() => found.push('database'))
+    if (oauth.keys.keys().length === 0) found.push('keys')
+    return found
+  }
+
+  fastify.get('/healthz', async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+  )
+  fastify.get('/readyz', async (_request, reply) => {
+    const found = await problems()
+    reply.header('cache-control', 'no-store')
+    return found.length === 0
+      ? { status: 'ready' }
+      : reply.code(503).header('retry-after', '2').send({ status: 'not ready', problems: found })
+  })
+}
+
+export default fp(health, { name: 'latchkey-health', dependencies: ['latchkey-oauth'] })

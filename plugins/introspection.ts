@@ -1,0 +1,60 @@
+/** Token introspection (RFC 7662): whether a token is good, for those who may know. */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { Bag, Client, Verified } from '../src/doors.ts'
+import { TOKEN_INTROSPECTION } from '../src/services/directory.ts'
+
+const INACTIVE = Object.freeze({ active: false })
+
+async function introspection({ oauth }: FastifyInstance): Promise<void> {
+  const validateAudienceScope = oauth.config.OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE
+
+  oauth.registerEndpoint({
+    path: '/introspect',
+    metadata: 'introspection_endpoint',
+    parameters: Type.Object({ token: Type.String() }),
+    async handle({ token }, { client: caller }) {
+      const verified = await oauth.verify(token)
+      if (verified === null || !mayKnow(caller, verified, validateAudienceScope)) return INACTIVE
+      return oauth.extended('introspection', verified, response(verified))
+    },
+  })
+  oauth.extend('metadata', async () => ({
+    introspection_endpoint_auth_methods_supported: confidentialMethods(oauth),
+  }))
+}
+
+/**
+ * The rules of OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE, top to bottom: a token that a client got for itself is
+ * hidden while the setting is on; its own client may know; anybody else needs the right or must be the resource,
+ * and, while the setting is on, must name the token's client in its scope list.
+ */
+function mayKnow(
+  caller: Client,
+  { claims, authorization }: Verified,
+  validateAudienceScope: boolean,
+): boolean {
+  const clientId = claims['client_id'] as string
+  if (validateAudienceScope && authorization === undefined) return false
+  if (caller.clientId === clientId) return true
+  if (!caller.scope.includes(TOKEN_INTROSPECTION) && !isAudience(caller, claims['aud'])) return false
+  return !validateAudienceScope || caller.scope.includes(clientId)
+}
+
+function isAudience({ clientId }: Client, audience: unknown): boolean {
+  return Array.isArray(audience) ? audience.includes(clientId) : audience === clientId
+}
+
+/** RFC 7662 §2.2. */
+function response({ claims }: Verified): Bag {
+  const { scope, client_id, exp, iat, sub, aud, iss, jti } = claims
+  return { active: true, scope, client_id, token_type: 'Bearer', exp, iat, sub, aud, iss, jti }
+}
+
+/** Public clients may not introspect: they could not be told from anybody else. */
+export function confidentialMethods(oauth: FastifyInstance['oauth']): string[] {
+  return [...oauth.owners('clientAuthentication').keys()].filter((method) => method !== 'none')
+}
+
+export default fp(introspection, { name: 'latchkey-introspection', dependencies: ['latchkey-oauth'] })

@@ -1,0 +1,125 @@
+/**
+ * Decorates the server with `fastify.oauth`: the doors of `src/doors.ts` and the services behind them. Every
+ * endpoint and grant, ours or a stranger's, is registered through it; it opens what it needs and closes it again.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { TObject } from 'typebox'
+import type { Config } from '../src/config.ts'
+import type {
+  Additive,
+  Artifacts,
+  Bag,
+  Call,
+  Client,
+  Dispatched,
+  Endpoint,
+  Grant,
+  Granted,
+  Ordered,
+  Verified,
+} from '../src/doors.ts'
+import type { ClientRegistry } from '../src/services/client-registry.ts'
+import type { RegisteredGrant } from '../src/services/door-registry.ts'
+import type { KeyRing } from '../src/services/key-ring.ts'
+import { createKernel } from '../src/services/kernel.ts'
+import type { ResourceRegistry } from '../src/services/resource-registry.ts'
+import type { Database } from '../src/store/database.ts'
+import { createEndpoints } from './endpoint.ts'
+
+/** The doors, and what they open on. Names follow `src/doors.ts`. */
+export interface OAuth {
+  readonly config: Config
+  readonly issuer: string
+  readonly database: Database
+  readonly clients: ClientRegistry
+  readonly resources: ResourceRegistry
+  readonly keys: KeyRing
+
+  registerGrant<P extends TObject>(grant: Grant<P>): void
+  registerEndpoint<P extends TObject>(endpoint: Endpoint<P>): void
+  register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
+  add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
+  extend<K extends keyof Additive>(at: K, contribute: (subject: Additive[K]) => Promise<Bag>): void
+  /** Members of client metadata that a plugin adds; from then on every way of registering clients knows them. */
+  extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
+  /** Stored things of a plugin's own, each living `lifetime` seconds. */
+  artifacts(kind: string, lifetime: number): Artifacts
+
+  /** The registered grants by their `grant_type`. */
+  readonly grants: ReadonlyMap<string, RegisteredGrant>
+  /** The registered endpoints: the metadata member and the path of each. */
+  endpoints(): readonly Pick<Endpoint, 'metadata' | 'path'>[]
+  /** Owners of a dispatched kind, by key. */
+  owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
+  /** `owned` with every contribution at this place. */
+  extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
+
+  findClient(clientId: string): Promise<Client | null>
+  /** Whether `secret` is the client's now; takes the same time when there is no such client. */
+  checkSecret(clientId: string, secret: string): Promise<boolean>
+  /** The only mint. */
+  issue(granted: Granted, call: Call): Promise<Bag>
+  /** Null for a token that is not good now. Throws 503 when it cannot be decided. */
+  verify(token: string): Promise<Verified | null>
+  /** The claims of an access token that we issued, good or not any more; null for all others. */
+  readToken(token: string): Promise<Bag | null>
+  /** Ends one access token of ours. */
+  revokeToken(token: string): Promise<void>
+  /** Ends every token of an Authorization. */
+  revoke(authorizationId: string, cause: string): Promise<void>
+  /** Throws 503 while nothing may be decided from what is in memory. */
+  assertFresh(): void
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    oauth: OAuth
+  }
+}
+
+export interface OAuthOptions {
+  config: Config
+  database: Database
+}
+
+async function oauth(fastify: FastifyInstance, { config, database }: OAuthOptions): Promise<void> {
+  const kernel = createKernel(config, database, fastify.log)
+  const { doors, feed, verifier } = kernel
+  const endpoints = await createEndpoints(fastify, kernel.authenticator.authenticate)
+
+  fastify.decorate('oauth', {
+    config,
+    issuer: config.issuer,
+    database,
+    clients: kernel.registry,
+    resources: kernel.resources,
+    keys: kernel.keyRing,
+    registerGrant: doors.registerGrant,
+    registerEndpoint: endpoints.register,
+    register: doors.register,
+    add: doors.add,
+    extend: doors.extend,
+    extendClientMetadata: kernel.policies.extend,
+    artifacts: kernel.artifacts,
+    grants: doors.grants,
+    endpoints: endpoints.all,
+    owners: doors.owners,
+    extended: doors.extended,
+    findClient: kernel.directory.findClient,
+    checkSecret: kernel.checkSecret,
+    issue: kernel.issuer.issue,
+    verify: verifier.verify,
+    readToken: verifier.read,
+    revokeToken: kernel.revoker.revokeToken,
+    revoke: kernel.revoker.revokeAuthorization,
+    assertFresh: feed.assertFresh,
+  })
+  fastify.addHook('onReady', async () => {
+    doors.close()
+    await kernel.start()
+  })
+  fastify.addHook('onClose', async () => kernel.stop())
+}
+
+export default fp(oauth, { name: 'latchkey-oauth', fastify: '5.x' })

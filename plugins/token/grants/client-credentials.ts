@@ -1,0 +1,29 @@
+/** The client_credentials grant (RFC 6749 §4.4): a client acts for itself, within its registered scope list. */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import { OAuthError } from '../../../src/protocol/errors.ts'
+import { Repeatable } from '../../../src/protocol/parameters.ts'
+import { parseScope } from '../../../src/protocol/scope.ts'
+
+async function clientCredentials({ oauth }: FastifyInstance): Promise<void> {
+  oauth.registerGrant({
+    type: 'client_credentials',
+    parameters: Type.Object({ scope: Type.Optional(Type.String()), resource: Type.Optional(Repeatable()) }),
+    async authorize({ scope, resource = [] }, { client }) {
+      const registered = client.grantableScopes
+      const scopes = scope === undefined ? registered : parseScope(scope)
+      if (scopes.size === 0) throw new OAuthError('invalid_scope', 'no scope is registered for the client')
+      for (const name of scopes) {
+        if (!registered.has(name))
+          throw new OAuthError('invalid_scope', 'the client is not registered for a scope that it asks for')
+      }
+      return { scopes, resources: resource }
+    },
+  })
+}
+
+export default fp(clientCredentials, {
+  name: 'latchkey-client-credentials',
+  dependencies: ['latchkey-oauth', 'latchkey-token'],
+})

@@ -1,0 +1,44 @@
+/**
+ * The token endpoint (RFC 6749 §3.2). The shared phases are here, in their order; a grant answers only what is its
+ * own. Before: the form is parsed and the client authenticated (`endpoint.ts`). After: `issue` mints and stores.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { Client } from '../../src/doors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import type { RegisteredGrant } from '../../src/services/door-registry.ts'
+
+async function token({ oauth }: FastifyInstance): Promise<void> {
+  oauth.registerEndpoint({
+    path: '/token',
+    metadata: 'token_endpoint',
+    publicClients: true,
+    parameters: Type.Object({ grant_type: Type.String() }),
+    async handle({ grant_type }, call) {
+      const grant = findGrant(oauth.grants, grant_type)
+      assertMayUse(call.client, grant)
+      const granted = await grant.authorize(call.wire, call)
+      return oauth.issue(granted, call)
+    },
+  })
+  oauth.extend('metadata', async () => ({
+    grant_types_supported: [...oauth.grants.keys()],
+    token_endpoint_auth_methods_supported: [...oauth.owners('clientAuthentication').keys()],
+  }))
+}
+
+function findGrant(grants: ReadonlyMap<string, RegisteredGrant>, type: string): RegisteredGrant {
+  const grant = grants.get(type)
+  if (grant === undefined) throw new OAuthError('unsupported_grant_type', 'no such grant is served here')
+  return grant
+}
+
+/** RFC 6749 §5.2 `unauthorized_client`. */
+function assertMayUse(client: Client, grant: RegisteredGrant): void {
+  if (!client.grantTypes.has(grant.type) || (client.isPublic() && !grant.publicClients)) {
+    throw new OAuthError('unauthorized_client', 'the client is not registered for this grant')
+  }
+}
+
+export default fp(token, { name: 'latchkey-token', dependencies: ['latchkey-oauth'] })

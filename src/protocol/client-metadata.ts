@@ -1,0 +1,194 @@
+/**
+ * Client metadata by its names of RFC 7591 §2 and OpenID Connect Registration §2: what each member must look like,
+ * the defaults, and the two directions between a registration and what is stored. Pure: whether a client_id is
+ * taken, or a grant's plugin present, is for the registry to say.
+ */
+import { Type, type Static, type TObject, type TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { OAuthError } from './errors.ts'
+import { redirectUriProblem } from './redirect-uri.ts'
+import { isScopeToken } from './scope.ts'
+
+const Text = (maxLength = 200) => Type.String({ minLength: 1, maxLength })
+const WebUri = () => Type.String({ maxLength: 2048, format: 'web-uri' })
+const RedirectUris = () => Type.Array(Type.String(), { maxItems: 100, format: 'redirect-uris' })
+const Names = () => Type.Array(Text(), { maxItems: 50 })
+
+/** Every member that the server knows, whether or not the plugin that reads it is present. */
+export const ClientMetadata = Type.Partial(
+  Type.Object({
+    client_id: Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x20-\\x7e]+$' }),
+    client_secret: Type.String({ minLength: 1, maxLength: 1024 }),
+    client_name: Text(),
+    redirect_uris: RedirectUris(),
+    response_types: Names(),
+    grant_types: Names(),
+    token_endpoint_auth_method: Text(),
+    scope: Type.Array(Type.String(), { maxItems: 1000 }),
+    access_token_format: Type.Enum(['jwt', 'opaque']),
+    client_uri: WebUri(),
+    logo_uri: WebUri(),
+    policy_uri: WebUri(),
+    tos_uri: WebUri(),
+    jwks_uri: WebUri(),
+    initiate_login_uri: WebUri(),
+    sector_identifier_uri: WebUri(),
+    backchannel_logout_uri: WebUri(),
+    frontchannel_logout_uri: WebUri(),
+    jwks: Type.Object({ keys: Type.Array(Type.Object({})) }),
+    contacts: Names(),
+    application_type: Type.Enum(['web', 'native']),
+    subject_type: Type.Enum(['public', 'pairwise']),
+    id_token_signed_response_alg: Text(),
+    userinfo_signed_response_alg: Text(),
+    token_endpoint_auth_signing_alg: Text(),
+    default_max_age: Type.Integer({ minimum: 0, maximum: 1e9 }),
+    require_auth_time: Type.Boolean(),
+    default_acr_values: Names(),
+    post_logout_redirect_uris: RedirectUris(),
+    backchannel_logout_session_required: Type.Boolean(),
+    frontchannel_logout_session_required: Type.Boolean(),
+    software_id: Text(),
+    software_version: Text(),
+  }),
+)
+
+/** A client's registration by its RFC 7591 names; `scope` is a list in code. Plugins add members of their own. */
+export type ClientInformation = Static<typeof ClientMetadata> & Record<string, unknown>
+
+/** What is stored of a client: the members that have columns, and all others in `metadata`. */
+export interface StoredClient {
+  clientId: string
+  clientName?: string | null | undefined
+  redirectUris: string[]
+  responseTypes?: string[] | null | undefined
+  grantTypes?: string[] | null | undefined
+  tokenEndpointAuthMethod?: string | null | undefined
+  scope: string[]
+  metadata: Record<string, unknown>
+}
+
+export interface ParsedMetadata {
+  members: ClientInformation
+  /** Names that nobody knows: ignored (RFC 7591 §2), and named in a warning. */
+  unknown: string[]
+  /** Members that a production start refuses and a development start only warns of. */
+  insecure: string[]
+}
+
+/** The error for a member: `field` and the reason, in words for the developer at the other end. */
+export function metadataError(field: string, reason: string): OAuthError {
+  const code = field.startsWith('redirect_uri') ? 'invalid_redirect_uri' : 'invalid_client_metadata'
+  return new OAuthError(code, `${field} ${reason}`)
+}
+
+/**
+ * Checks a registration and brings it to one form: `redirect_uri` becomes `redirect_uris`, a scope string a list.
+ * A null member counts as absent. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
+ */
+export function parseMetadata(input: unknown, extensions: readonly TObject[] = []): ParsedMetadata {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw metadataError('client', 'must be an object of client metadata')
+  }
+  const schemas = Object.assign(
+    Object.create(null),
+    ClientMetadata.properties,
+    ...extensions.map((one) => one.properties),
+  ) as Record<string, TSchema>
+  const parsed: ParsedMetadata = { members: {}, unknown: [], insecure: [] }
+  for (const [name, value] of Object.entries(withoutAliases(input as Record<string, unknown>))) {
+    if (value === undefined || value === null) continue
+    const schema = schemas[name]
+    if (schema === undefined) parsed.unknown.push(name)
+    else parsed.members[name] = checkMember(name, schema, value, parsed.insecure)
+  }
+  return parsed
+}
+
+function withoutAliases(input: Record<string, unknown>): Record<string, unknown> {
+  const { redirect_uri: alias, ...rest } = input
+  if (typeof rest['scope'] === 'string')
+    rest['scope'] = rest['scope'].split(' ').filter((name) => name !== '')
+  if (typeof rest['redirect_uris'] === 'string') rest['redirect_uris'] = [rest['redirect_uris']]
+  if (alias === undefined || alias === null) return rest
+  if (rest['redirect_uris'] !== undefined)
+    throw metadataError('redirect_uri', 'and redirect_uris are one member: send one of them')
+  return { ...rest, redirect_uris: Array.isArray(alias) ? alias : [alias] }
+}
+
+function checkMember(name: string, schema: TSchema, value: unknown, insecure: string[]): unknown {
+  if (!isStorable(value)) throw metadataError(name, 'must not hold NUL or broken Unicode')
+  if (!Value.Check(schema, value))
+    throw metadataError(name, Value.Errors(schema, value)[0]?.message ?? 'is malformed')
+  const { format } = schema as { format?: string }
+  if (format === 'redirect-uris') {
+    for (const uri of value as string[]) {
+      const problem = redirectUriProblem(uri)
+      if (problem?.insecure) insecure.push(name)
+      else if (problem !== undefined) throw metadataError(name, problem.reason)
+    }
+  }
+  if (format === 'web-uri' && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {
+    throw metadataError(name, 'must be an absolute http or https URL without a fragment')
+  }
+  if (name === 'scope' && !(value as string[]).every(isScopeToken)) {
+    throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
+  }
+  return Array.isArray(value) ? [...new Set(value)] : value
+}
+
+/** PostgreSQL holds neither NUL nor lone surrogates (22021, 22P02). */
+function isStorable(value: unknown): boolean {
+  const text = JSON.stringify(value)
+  return text !== undefined && !text.includes(String.raw`\u0000`) && !/\\ud[89a-f]/.test(text)
+}
+
+/** RFC 7591 §2, by our rule: `code` where there is a redirect URI. */
+export function effectiveResponseTypes(client: StoredClient): string[] {
+  return client.responseTypes ?? (client.redirectUris.length > 0 ? ['code'] : [])
+}
+
+/** The code flow's grants with `code`, and client_credentials with a secret and a scope list. */
+export function effectiveGrantTypes(client: StoredClient, hasSecret: boolean): string[] {
+  if (client.grantTypes) return client.grantTypes
+  const code = effectiveResponseTypes(client).some((type) => type.split(' ').includes('code'))
+  return [
+    ...(code ? ['authorization_code', 'refresh_token'] : []),
+    ...(hasSecret && client.scope.length > 0 ? ['client_credentials'] : []),
+  ]
+}
+
+/** What is stored, by its RFC 7591 names, defaults included and unset members absent. */
+export function toMetadata(client: StoredClient, hasSecret: boolean): ClientInformation {
+  return {
+    client_id: client.clientId,
+    ...(client.clientName ? { client_name: client.clientName } : {}),
+    redirect_uris: [...client.redirectUris],
+    response_types: effectiveResponseTypes(client),
+    grant_types: effectiveGrantTypes(client, hasSecret),
+    ...(client.tokenEndpointAuthMethod ? { token_endpoint_auth_method: client.tokenEndpointAuthMethod } : {}),
+    scope: [...client.scope],
+    ...client.metadata,
+  }
+}
+
+/** Lays `members` over what is stored; a member that is absent stays as it was. */
+export function applyMetadata(client: StoredClient, members: ClientInformation): void {
+  const {
+    client_id: _id,
+    client_secret: _secret,
+    client_name,
+    redirect_uris,
+    response_types,
+    grant_types,
+    ...more
+  } = members
+  const { token_endpoint_auth_method, scope, ...others } = more
+  if (client_name !== undefined) client.clientName = client_name
+  if (redirect_uris !== undefined) client.redirectUris = redirect_uris
+  if (response_types !== undefined) client.responseTypes = response_types
+  if (grant_types !== undefined) client.grantTypes = grant_types
+  if (token_endpoint_auth_method !== undefined) client.tokenEndpointAuthMethod = token_endpoint_auth_method
+  if (scope !== undefined) client.scope = scope
+  client.metadata = { ...client.metadata, ...others }
+}

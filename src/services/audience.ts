@@ -1,0 +1,54 @@
+/** Which resources a token is for, and what they ask of it (RFC 8707, RFC 9068 §3). */
+import type { Client } from '../doors.ts'
+import { OAuthError } from '../protocol/errors.ts'
+import type { Directory } from './directory.ts'
+
+export interface Target {
+  /** Identifiers of the resources, at least one: the `aud` claim. */
+  audience: readonly string[]
+  /** Seconds. */
+  lifetime: number
+  format: 'jwt' | 'opaque'
+}
+
+export interface Targets {
+  /**
+   * The resources of `scopes`, narrowed to those that were asked for. Throws `invalid_target` when one was asked
+   * for that no granted scope belongs to.
+   */
+  resolve(client: Client, scopes: ReadonlySet<string>, requested: readonly string[]): Promise<Target>
+}
+
+/** `defaultResource` is the issuer; `defaultLifetime` in seconds. */
+export function createTargets(
+  directory: Directory,
+  defaultResource: string,
+  defaultLifetime: number,
+): Targets {
+  return {
+    async resolve(client, scopes, requested) {
+      const ofScopes = new Set<string>()
+      for (const resource of (await directory.resourcesOf(scopes)).values())
+        ofScopes.add(resource ?? defaultResource)
+      const unknown = requested.find((resource) => !ofScopes.has(resource))
+      if (unknown !== undefined)
+        throw new OAuthError('invalid_target', 'no granted scope belongs to the resource')
+      const audience = requested.length > 0 ? [...new Set(requested)] : [...ofScopes]
+
+      let lifetime = defaultLifetime
+      let format: Target['format'] = client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
+      for (const identifier of audience) {
+        if (identifier === defaultResource) continue
+        const resource = await directory.findResource(identifier)
+        if (resource?.accessTokenFormat === 'opaque') format = 'opaque'
+        if (resource?.accessTokenLifetime != null) {
+          lifetime =
+            audience.length === 1
+              ? resource.accessTokenLifetime
+              : Math.min(lifetime, resource.accessTokenLifetime)
+        }
+      }
+      return { audience, lifetime, format }
+    },
+  }
+}

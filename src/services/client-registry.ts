@@ -1,0 +1,205 @@
+/**
+ * The one way in which clients come to be and change, whoever asks: code, SEED_FILE, the command line, the pages.
+ * It speaks the names of RFC 7591, with `scope` as a list; what it refuses, it refuses with the field and the reason.
+ */
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyBaseLogger } from 'fastify'
+import { Client, ClientSecret } from '../entities/client.ts'
+import {
+  applyMetadata,
+  metadataError,
+  parseMetadata,
+  toMetadata,
+  type ClientInformation,
+} from '../protocol/client-metadata.ts'
+import { persistChange } from '../store/changes.ts'
+import type { Database } from '../store/database.ts'
+import { isDuplicate } from '../store/failures.ts'
+import type { ChangeFeed } from './change-feed.ts'
+import type { ClientPolicies } from './client-policies.ts'
+import type { ClientSecrets } from './client-secrets.ts'
+
+export interface ClientRegistry {
+  /**
+   * Registers a client. Where it needs a secret and none is given, the result carries a generated `client_secret`:
+   * this once, and never again. Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`).
+   */
+  create(metadata: unknown): Promise<ClientInformation>
+  /** The client without its secrets, or null. */
+  find(clientId: string): Promise<ClientInformation | null>
+  /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
+  save(client: ClientInformation): Promise<ClientInformation>
+  /** Lays members over those of a client. Throws when it is not there. */
+  update(clientId: string, members: unknown): Promise<ClientInformation>
+  /** A new secret, returned once; those before it go on working for `overlap` seconds. */
+  rotateSecret(clientId: string, overlap?: number): Promise<ClientInformation>
+  /** False when there was none. Its tokens are dead within two seconds. */
+  delete(clientId: string): Promise<boolean>
+  /** By client_id, from the one after `after`, at most `limit`. */
+  list(after?: string, limit?: number): Promise<ClientInformation[]>
+  /** Whether `secret` is the client's now. */
+  hasSecret(clientId: string, secret: string): Promise<boolean>
+}
+
+export interface ClientRegistryOptions {
+  database: Database
+  feed: ChangeFeed
+  secrets: ClientSecrets
+  policies: ClientPolicies
+  log: FastifyBaseLogger
+}
+
+const WITH_SECRETS = { populate: ['secrets'] } as const
+
+export function createClientRegistry({
+  database,
+  feed,
+  secrets,
+  policies,
+  log,
+}: ClientRegistryOptions): ClientRegistry {
+  /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
+  async function change<T>(clientId: string, work: (em: EntityManager) => Promise<T>): Promise<T> {
+    const result = await database.transactional(async (em) => {
+      const done = await work(em)
+      persistChange(em, 'client', clientId)
+      return done
+    })
+    await feed.announce('client', clientId)
+    return result
+  }
+
+  const get = async (em: EntityManager, clientId: string): Promise<Client> => {
+    const client = clientId === '' ? null : await em.findOne(Client, { clientId }, WITH_SECRETS)
+    if (client === null) throw metadataError('client_id', 'is not registered')
+    return client
+  }
+
+  const parse = (input: unknown): ClientInformation => {
+    const { members, unknown, insecure } = parseMetadata(input, policies.schemas())
+    policies.assertInsecureAllowed(insecure)
+    const client = members.client_id
+    for (const member of unknown)
+      log.warn({ client, member: member.slice(0, 100) }, 'unknown client metadata is ignored')
+    for (const member of insecure)
+      log.warn({ client, member }, 'an address without https: a production start refuses it')
+    return members
+  }
+
+  const addSecret = (em: EntityManager, client: Client, hash: string): void => {
+    em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
+  }
+
+  async function create(input: unknown): Promise<ClientInformation> {
+    const members = parse(input)
+    const clientId = members.client_id ?? randomUUID()
+    const needed = policies.needsSecret(members.token_endpoint_auth_method)
+    if (!needed && members.client_secret !== undefined) {
+      throw metadataError(
+        'client_secret',
+        `is not used with token_endpoint_auth_method ${members.token_endpoint_auth_method}`,
+      )
+    }
+    const generated = needed && members.client_secret === undefined ? secrets.generate() : undefined
+    const secret = members.client_secret ?? generated
+    const hash = secret === undefined ? undefined : await secrets.hash(secret)
+    try {
+      return await change(clientId, async (em) => {
+        const client = em.create(
+          Client,
+          { clientId, redirectUris: [], scope: [], metadata: {} },
+          { persist: true },
+        )
+        applyMetadata(client, members)
+        policies.check(client, hash !== undefined)
+        if (hash !== undefined) addSecret(em, client, hash)
+        await em.flush()
+        return {
+          ...toMetadata(client, hash !== undefined),
+          ...(generated === undefined ? {} : { client_secret: generated }),
+        }
+      })
+    } catch (error) {
+      if (isDuplicate(error)) throw metadataError('client_id', 'is already registered')
+      throw error
+    }
+  }
+
+  async function update(clientId: string, input: unknown): Promise<ClientInformation> {
+    const members = parse(input)
+    if (members.client_id !== undefined && members.client_id !== clientId)
+      throw metadataError('client_id', 'cannot be changed')
+    const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
+    return change(clientId, async (em) => {
+      const client = await get(em, clientId)
+      applyMetadata(client, members)
+      if (hash !== undefined) {
+        client.secrets.removeAll()
+        addSecret(em, client, hash)
+      }
+      const hasSecret = hash !== undefined || client.secrets.length > 0
+      policies.check(client, hasSecret)
+      return toMetadata(client, hasSecret)
+    })
+  }
+
+  async function save(wanted: ClientInformation): Promise<ClientInformation> {
+    const clientId = wanted.client_id ?? ''
+    const stored = await get(database.fork(), clientId)
+    const current = toMetadata(stored, stored.secrets.length > 0)
+    const { client_secret: _shownOnce, ...members } = wanted
+    const changed = Object.entries(members).filter(
+      ([name, value]) => !isDeepStrictEqual(value, current[name]),
+    )
+    return changed.length === 0 ? current : update(clientId, Object.fromEntries(changed))
+  }
+
+  async function rotateSecret(clientId: string, overlap = 0): Promise<ClientInformation> {
+    const secret = secrets.generate()
+    const hash = await secrets.hash(secret)
+    return change(clientId, async (em) => {
+      const client = await get(em, clientId)
+      if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
+        throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
+      }
+      const [newest, ...older] = client.secrets
+        .getItems()
+        .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
+      for (const one of overlap > 0 || newest === undefined ? older : [newest, ...older])
+        client.secrets.remove(one)
+      if (overlap > 0 && newest !== undefined) newest.expiresAt = new Date(Date.now() + overlap * 1000)
+      addSecret(em, client, hash)
+      return { ...toMetadata(client, true), client_secret: secret }
+    })
+  }
+
+  return {
+    create,
+    update,
+    save,
+    rotateSecret,
+    async find(clientId) {
+      if (clientId === '') return null
+      const client = await database.fork().findOne(Client, { clientId }, WITH_SECRETS)
+      return client === null ? null : toMetadata(client, client.secrets.length > 0)
+    },
+    async delete(clientId) {
+      if (clientId === '') return false
+      return change(clientId, async (em) => (await em.nativeDelete(Client, { clientId })) > 0)
+    },
+    async list(after = '', limit = 100) {
+      const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
+      const clients = await database.fork().find(Client, { clientId: { $gt: after } }, options)
+      return clients.map((client) => toMetadata(client, client.secrets.length > 0))
+    },
+    async hasSecret(clientId, secret) {
+      const client = await database.fork().findOne(Client, { clientId }, WITH_SECRETS)
+      const stored = (client?.secrets.getItems() ?? []).map(({ id, hash, expiresAt }) => ({
+        id, hash, expiresAt: expiresAt?.getTime() ?? null,
+      })) // prettier-ignore
+      return (await secrets.verify(secret, stored, Date.now())) !== undefined
+    },
+  }
+}

@@ -1,0 +1,87 @@
+/** Keeps what plugins registered at the doors of `doors.ts`, and refuses at boot what cannot be meant. */
+import type { Static, TObject } from 'typebox'
+import type { Additive, Bag, Call, Dispatched, Grant, Granted, Ordered } from '../doors.ts'
+import { compileParameters } from '../protocol/parameters.ts'
+import type { Wire } from '../protocol/wire.ts'
+
+/** A grant with its parameters' types closed over: it takes the wire as it is. */
+export interface RegisteredGrant {
+  readonly type: string
+  readonly publicClients: boolean
+  authorize(wire: Wire, call: Call): Promise<Granted>
+}
+
+export interface DoorRegistry {
+  readonly grants: ReadonlyMap<string, RegisteredGrant>
+  registerGrant<P extends TObject>(grant: Grant<P>): void
+  /** Throws when `key` has an owner already. */
+  register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
+  owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
+  add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
+  all<K extends keyof Ordered>(kind: K): readonly Ordered[K][]
+  extend<K extends keyof Additive>(at: K, contribute: (subject: Additive[K]) => Promise<Bag>): void
+  /** `owned` with every contribution; what `owned` has, and what an earlier one gave, stands. */
+  extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
+  /** From here on every registration throws: the server has started. */
+  close(): void
+}
+
+type Contribution = (subject: never) => Promise<Bag>
+
+export function createDoorRegistry(): DoorRegistry {
+  const grants = new Map<string, RegisteredGrant>()
+  const dispatched = new Map<keyof Dispatched, Map<string, Dispatched[keyof Dispatched]>>()
+  const ordered = new Map<keyof Ordered, Ordered[keyof Ordered][]>()
+  const additive = new Map<keyof Additive, Contribution[]>()
+  let closed = false
+
+  const assertOpen = (what: string): void => {
+    if (closed) throw new Error(`${what} must be registered before the server is ready`)
+  }
+
+  return {
+    grants,
+    registerGrant<P extends TObject>(grant: Grant<P>) {
+      assertOpen(`the grant ${grant.type}`)
+      if (grants.has(grant.type)) throw new Error(`the grant ${grant.type} is registered twice`)
+      const parse = compileParameters(grant.parameters)
+      grants.set(grant.type, {
+        type: grant.type,
+        publicClients: grant.publicClients ?? false,
+        authorize: async (wire, call) => grant.authorize(parse(wire) as Static<P>, call),
+      })
+    },
+    register(kind, key, owner) {
+      assertOpen(`${kind} ${key}`)
+      const owners = dispatched.get(kind) ?? new Map<string, Dispatched[keyof Dispatched]>()
+      if (owners.has(key)) throw new Error(`${kind} ${key} is registered twice`)
+      dispatched.set(kind, owners.set(key, owner))
+    },
+    owners: <K extends keyof Dispatched>(kind: K) =>
+      (dispatched.get(kind) ?? new Map<string, never>()) as ReadonlyMap<string, Dispatched[K]>,
+    add(kind, item) {
+      assertOpen(`a ${kind}`)
+      ordered.set(kind, [...(ordered.get(kind) ?? []), item])
+    },
+    all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []) as readonly Ordered[K][],
+    extend(at, contribute) {
+      assertOpen(`a contribution to ${at}`)
+      additive.set(at, [...(additive.get(at) ?? []), contribute as Contribution])
+    },
+    async extended(at, subject, owned) {
+      const contributions = additive.get(at)
+      if (contributions === undefined) return owned
+      const merged: Record<string, unknown> = { ...owned }
+      for (const contribute of contributions) {
+        const members = await contribute(subject as never)
+        for (const name of Object.keys(members)) {
+          if (!Object.hasOwn(merged, name) && members[name] !== undefined) merged[name] = members[name]
+        }
+      }
+      return merged
+    },
+    close() {
+      closed = true
+    },
+  }
+}

@@ -1,0 +1,88 @@
+/** The services of one server, put together in the order of their needs. What each does stands in its own file. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../config.ts'
+import type { Artifacts } from '../doors.ts'
+import type { Database } from '../store/database.ts'
+import { createAccessTokenSigner } from './access-token-signer.ts'
+import { createArtifacts } from './artifact-store.ts'
+import { createTargets } from './audience.ts'
+import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
+import { createClientAuthenticator, type ClientAuthenticator } from './client-authenticator.ts'
+import { createClientPolicies, type ClientPolicies } from './client-policies.ts'
+import { createClientRegistry, type ClientRegistry } from './client-registry.ts'
+import { createClientSecrets } from './client-secrets.ts'
+import { createDirectory, type Directory } from './directory.ts'
+import { createDoorRegistry, type DoorRegistry } from './door-registry.ts'
+import { createHashingQueue } from './hashing-queue.ts'
+import { createKeyRing, type KeyRing } from './key-ring.ts'
+import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
+import { createRevocations } from './revocations.ts'
+import { createSecretBox } from './secret-box.ts'
+import { createSecretCheck, type CheckSecret } from './secret-check.ts'
+import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
+import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
+import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
+
+export interface Kernel {
+  readonly doors: DoorRegistry
+  readonly policies: ClientPolicies
+  readonly registry: ClientRegistry
+  readonly resources: ResourceRegistry
+  readonly feed: ChangeFeed
+  readonly directory: Directory
+  readonly authenticator: ClientAuthenticator
+  readonly checkSecret: CheckSecret
+  readonly keyRing: KeyRing
+  readonly issuer: TokenIssuer
+  readonly verifier: TokenVerifier
+  readonly revoker: TokenRevoker
+  artifacts(kind: string, lifetime: number): Artifacts
+  /** Loads what is kept in memory. Throws when the database does not answer. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** ES256 signs access tokens. */
+const ALGORITHMS = ['ES256']
+
+export function createKernel(config: Config, database: Database, log: FastifyBaseLogger): Kernel {
+  const { issuer: iss, OIDC_TOKEN_EXPIRE: lifetime } = config
+  if (config.SECRET_KEY === undefined) throw new Error('the kernel needs SECRET_KEY')
+  const box = createSecretBox(config.SECRET_KEY)
+  const doors = createDoorRegistry()
+  const feed = createChangeFeed(database, log)
+  const secrets = createClientSecrets(box, createHashingQueue())
+  const policies = createClientPolicies(doors, config.production, log)
+  const registry = createClientRegistry({ database, feed, secrets, policies, log })
+  const resources = createResourceRegistry(database, feed)
+  const directory = createDirectory(database, feed)
+  const authenticator = createClientAuthenticator(doors, directory, iss)
+  const checkSecret = createSecretCheck({ database, directory, feed, secrets, log })
+  const keyRing = createKeyRing({
+    database, box, feed, log,
+    algorithms: ALGORITHMS,
+    publishFor: config.OIDC_KEY_PUBLISH,
+    rotateAfter: config.OIDC_KEY_ROTATE,
+    longestLifetime: lifetime,
+  }) // prettier-ignore
+  const revocations = createRevocations(database, feed)
+  const targets = createTargets(directory, iss, lifetime)
+  const sign = createAccessTokenSigner(keyRing, config.OIDC_SIGN_SYNCHRONOUSLY)
+  const issuer = createTokenIssuer({ issuer: iss, database, box, doors, targets, sign })
+  const verifier = createTokenVerifier({ issuer: iss, database, directory, keyRing, revocations })
+  const revoker = createTokenRevoker(database, verifier, revocations)
+
+  return {
+    doors, policies, registry, resources, feed, directory, authenticator, checkSecret, keyRing, issuer, verifier, revoker,
+    artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
+    async start() {
+      await feed.start()
+      await keyRing.start()
+      await revocations.start()
+    },
+    async stop() {
+      keyRing.stop()
+      await feed.stop()
+    },
+  } // prettier-ignore
+}

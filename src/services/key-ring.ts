@@ -1,0 +1,210 @@
+/**
+ * The signing keys of every process: made at the first start, published before they sign, followed by a successor
+ * on schedule or by command, and gone when their last token is dead. What is current is decided by the clock alone,
+ * so that all processes agree without talking.
+ */
+import { generateKeyPair, exportJWK, calculateJwkThumbprint, type JWK } from 'jose'
+import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import { statements as clientStatements } from '../store/clients.ts'
+import type { Database } from '../store/database.ts'
+import { insertSigningKey, statements, type SigningKeyRow } from '../store/signing-keys.ts'
+import type { ChangeFeed } from './change-feed.ts'
+import type { SecretBox } from './secret-box.ts'
+
+/** A key in memory. */
+export interface RingKey {
+  readonly kid: string
+  readonly algorithm: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+  readonly publicJwk: JWK
+  /** The JOSE header of its access tokens (RFC 9068 §2.1), base64url. */
+  readonly accessTokenHeader: string
+  readonly predecessor: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly signsFrom: number
+  readonly retiresAt: number | null
+}
+
+export type KeyState = 'next' | 'current' | 'retiring'
+
+export interface KeyRing {
+  /** The key that signs now. Throws when there is none for the algorithm. */
+  signer(algorithm: string): RingKey
+  /** A published key by its kid. */
+  find(kid: string): RingKey | undefined
+  /** All that are published, oldest first. */
+  keys(): readonly RingKey[]
+  /** `{ "keys": [...] }` of RFC 7517 §5, as bytes. */
+  jwks(): Buffer
+  stateOf(key: RingKey): KeyState
+  /** Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. */
+  rotate(algorithm: string, publishFor?: number): Promise<RingKey>
+  /** Loads the keys, and makes the first. Throws when one cannot be decrypted. */
+  start(): Promise<void>
+  stop(): void
+}
+
+export interface KeyRingOptions {
+  database: Database
+  box: SecretBox
+  feed: ChangeFeed
+  log: FastifyBaseLogger
+  /** The algorithms that the server signs with, each with a key of its own. */
+  algorithms: readonly string[]
+  /** Seconds that a key is published before it signs. */
+  publishFor: number
+  /** Seconds after which a key is replaced; 0 for never. */
+  rotateAfter: number
+  /** Seconds: the longest life of a token, apart from what resources set. */
+  longestLifetime: number
+}
+
+/** Seconds that a key is kept beyond its last token, for clocks that differ. */
+const SLACK = 60
+
+export function createKeyRing(options: KeyRingOptions): KeyRing {
+  const { database, box, feed, log } = options
+  let ring: readonly RingKey[] = []
+  let published: { keys: readonly RingKey[]; body: Buffer } | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  async function load(): Promise<void> {
+    const rows = await database.query(statements.all)
+    const known = new Map(ring.map((key) => [key.kid, key]))
+    ring = rows.map((row) => toRingKey(row, box, known.get(row.kid)))
+    for (const row of rows) if (!box.isCurrent(row.privateJwk)) await reseal(row)
+  }
+
+  /** Encrypts a key anew when SECRET_KEY has a new first entry. */
+  async function reseal(row: SigningKeyRow): Promise<void> {
+    const sealed = box.seal(box.open(row.privateJwk, row.kid), row.kid)
+    await database.query(statements.reseal, [row.kid, row.privateJwk, sealed])
+    log.info({ kid: row.kid }, 'signing key encrypted under the new SECRET_KEY')
+  }
+
+  const live = (now = Date.now()): readonly RingKey[] => {
+    if (ring.every((key) => key.retiresAt === null || key.retiresAt > now)) return ring
+    return ring.filter((key) => key.retiresAt === null || key.retiresAt > now)
+  }
+  const newest = (algorithm: string): RingKey | undefined =>
+    ring.find((key) => key.algorithm === algorithm && key.retiresAt === null)
+
+  function signer(algorithm: string): RingKey {
+    const now = Date.now()
+    const key = live(now).findLast((one) => one.algorithm === algorithm && one.signsFrom <= now)
+    if (key === undefined) throw new Error(`there is no ${algorithm} key to sign with`)
+    return key
+  }
+
+  async function create(
+    algorithm: string,
+    predecessor: RingKey | undefined,
+    publishFor: number,
+  ): Promise<void> {
+    const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+    const jwk = await exportJWK(privateKey)
+    const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicPart } = jwk
+    const kid = await calculateJwkThumbprint(publicPart)
+    const signsFrom = Math.max(Date.now() + publishFor * 1000, (predecessor?.signsFrom ?? 0) + 1)
+    const retiresAt = predecessor && new Date(signsFrom + ((await longestLifetime()) + SLACK) * 1000)
+    const key = {
+      kid,
+      algorithm,
+      predecessor: predecessor?.kid ?? '',
+      publicJwk: { ...publicPart, kid, use: 'sig', alg: algorithm },
+      privateJwk: box.seal(JSON.stringify(jwk), kid),
+      signsFrom: new Date(signsFrom),
+    }
+    if (await insertSigningKey(database, key, retiresAt)) {
+      log.info({ kid, algorithm, signsFrom: key.signsFrom }, 'signing key created')
+    }
+    await load()
+  }
+
+  async function longestLifetime(): Promise<number> {
+    const [row] = await database.query(clientStatements.longestLifetime)
+    return Math.max(options.longestLifetime, row?.seconds ?? 0)
+  }
+
+  async function rotate(algorithm: string, publishFor = options.publishFor): Promise<RingKey> {
+    await load()
+    const predecessor = newest(algorithm)
+    await create(algorithm, predecessor, predecessor === undefined ? 0 : publishFor)
+    const successor = newest(algorithm)
+    if (successor === undefined) throw new Error(`no ${algorithm} key could be made`)
+    return successor
+  }
+
+  /** What the clock asks for: a successor for an old key, and no rows of dead ones. */
+  async function tend(): Promise<void> {
+    try {
+      for (const algorithm of options.algorithms) {
+        const key = newest(algorithm)
+        const due = key && options.rotateAfter > 0 && Date.now() - key.signsFrom >= options.rotateAfter * 1000
+        if (due) await rotate(algorithm)
+      }
+      await database.query(statements.prune)
+    } catch (error) {
+      log.warn({ err: error }, 'the signing keys could not be looked after; this is tried again')
+    }
+  }
+
+  feed.on('signing_key', load)
+  feed.onGap(load)
+
+  return {
+    signer,
+    find: (kid) => live().find((key) => key.kid === kid),
+    keys: () => live(),
+    jwks() {
+      const keys = live()
+      if (published?.keys.length !== keys.length || !published.keys.every((key, at) => key === keys[at])) {
+        published = { keys, body: Buffer.from(JSON.stringify({ keys: keys.map((key) => key.publicJwk) })) }
+      }
+      return published.body
+    },
+    stateOf(key) {
+      if (key.signsFrom > Date.now()) return 'next'
+      return key === signer(key.algorithm) ? 'current' : 'retiring'
+    },
+    rotate,
+    async start() {
+      await load()
+      for (const algorithm of options.algorithms)
+        if (newest(algorithm) === undefined) await create(algorithm, undefined, 0)
+      const every = Math.min(60, Math.max(1, options.rotateAfter === 0 ? 60 : options.rotateAfter / 4))
+      timer = setInterval(() => void tend(), every * 1000).unref()
+    },
+    stop: () => clearInterval(timer),
+  }
+}
+
+function toRingKey(row: SigningKeyRow, box: SecretBox, known: RingKey | undefined): RingKey {
+  const times = { signsFrom: row.signsFrom.getTime(), retiresAt: row.retiresAt?.getTime() ?? null }
+  if (known !== undefined) {
+    return known.signsFrom === times.signsFrom && known.retiresAt === times.retiresAt
+      ? known
+      : { ...known, ...times }
+  }
+  const { kid, algorithm, predecessor } = row
+  let jwk: JsonWebKeyInput['key']
+  try {
+    jwk = JSON.parse(box.open(row.privateJwk, kid)) as JsonWebKeyInput['key']
+  } catch (cause) {
+    throw new Error(
+      `The signing key ${kid} cannot be decrypted with SECRET_KEY; put the key it was made with into the list.`,
+      { cause },
+    )
+  }
+  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
+  const publicJwk = row.publicJwk as JWK
+  return {
+    kid, algorithm, privateKey, publicJwk, predecessor, ...times,
+    publicKey: createPublicKey(privateKey),
+    accessTokenHeader: Buffer.from(JSON.stringify({ alg: algorithm, typ: 'at+jwt', kid })).toString('base64url'),
+    createdAt: row.createdAt.getTime(),
+  } // prettier-ignore
+}

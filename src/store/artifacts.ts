@@ -1,0 +1,32 @@
+/** Single-use and polled things: each is spent, or replaced, by one guarded statement. */
+import { Artifact } from '../entities/artifact.ts'
+import { statement } from './statement.ts'
+
+export const statements = {
+  put: statement('artifact-put', (table) => {
+    const artifact = table(Artifact)
+    const columns = (['kind', 'hash', 'value', 'expiresAt'] as const).map((one) => artifact.column(one))
+    return `insert into ${artifact.name} (${columns.join(', ')}) values ($1, $2, $3, now() + make_interval(secs => $4))`
+  }),
+  get: statement<Pick<Artifact, 'value' | 'revision'>>('artifact-get', (table) => {
+    const artifact = table(Artifact)
+    return `select ${artifact.columns('value', 'revision')} from ${artifact.name}
+      where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2)
+        and ${artifact.column('spentAt')} is null and ${artifact.column('expiresAt')} > now()`
+  }),
+  replace: statement<{ replaced: true }>('artifact-replace', (table) => {
+    const artifact = table(Artifact)
+    return `update ${artifact.name}
+      set ${artifact.column('value')} = $4, ${artifact.column('revision')} = ${artifact.column('revision')} + 1
+      where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2) and ${artifact.column('value')} = $3
+        and ${artifact.column('spentAt')} is null and ${artifact.column('expiresAt')} > now()
+      returning true as "replaced"`
+  }),
+  spend: statement<{ spent: true }>('artifact-spend', (table) => {
+    const artifact = table(Artifact)
+    return `update ${artifact.name} set ${artifact.column('spentAt')} = now()
+      where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2)
+        and ${artifact.column('spentAt')} is null and ${artifact.column('expiresAt')} > now()
+      returning true as "spent"`
+  }),
+}

@@ -1,0 +1,76 @@
+/** Clients, scopes and resources as the hot path reads them: one statement each, on a cache miss only. */
+import { Client, ClientSecret } from '../entities/client.ts'
+import { Resource, Scope } from '../entities/resource.ts'
+import type { Database } from './database.ts'
+import { statement } from './statement.ts'
+
+export type ClientRow = Pick<
+  Client,
+  | 'clientId'
+  | 'clientName'
+  | 'redirectUris'
+  | 'responseTypes'
+  | 'grantTypes'
+  | 'tokenEndpointAuthMethod'
+  | 'scope'
+  | 'metadata'
+> & {
+  /** `expiresAt` in milliseconds since the epoch. */
+  secrets: { id: string; hash: string; expiresAt: number | null }[]
+  /** Entries of `scope` that are registered clients: rights to introspect. */
+  scopeClients: string[]
+}
+
+export const statements = {
+  client: statement<ClientRow>('client-find', (table) => {
+    const client = table(Client)
+    const secret = table(ClientSecret)
+    const expiresAt = `(extract(epoch from s.${secret.column('expiresAt')}) * 1000)::float8`
+    return `select ${client.columns(
+      'clientId',
+      'clientName',
+      'redirectUris',
+      'responseTypes',
+      'grantTypes',
+      'tokenEndpointAuthMethod',
+      'scope',
+      'metadata',
+    )},
+      coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
+          'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc)
+        from ${secret.name} s where s.${secret.column('client')} = $1), '[]') as "secrets",
+      array(select o.${client.column('clientId')} from ${client.name} o
+        where o.${client.column('clientId')} = any(c.${client.column('scope')})) as "scopeClients"
+      from ${client.name} c where ${client.column('clientId')} = $1`
+  }),
+  scopes: statement<Pick<Scope, 'name' | 'description'> & { resource: string | null }>(
+    'scopes-find',
+    (table) => {
+      const scope = table(Scope)
+      return `select ${scope.columns('name', 'description', 'resource')} from ${scope.name} where ${scope.column('name')} = any($1)`
+    },
+  ),
+  resources: statement<Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>>(
+    'resources-find',
+    (table) => {
+      const resource = table(Resource)
+      return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime')}
+        from ${resource.name} where ${resource.column('resource')} = any($1)`
+    },
+  ),
+  longestLifetime: statement<{ seconds: number }>('resources-longest-lifetime', (table) => {
+    const resource = table(Resource)
+    return `select coalesce(max(${resource.column('accessTokenLifetime')}), 0) as "seconds" from ${resource.name}`
+  }),
+  rehashSecret: statement('client-secret-rehash', (table) => {
+    const secret = table(ClientSecret)
+    return `update ${secret.name} set ${secret.column('hash')} = $3 where ${secret.column('id')} = $1 and ${secret.column('hash')} = $2`
+  }),
+}
+
+/** Throws on an empty id, which would otherwise be a lookup of nothing in particular. */
+export async function findClientRow(database: Database, clientId: string): Promise<ClientRow | null> {
+  if (clientId === '') throw new Error('a client lookup needs an id')
+  const rows = await database.query(statements.client, [clientId])
+  return rows[0] ?? null
+}
