@@ -1,0 +1,49 @@
+// The two ways in which a guarded route says no: the request is refused (RFC 6750 §3.1), or nobody can tell at the moment.
+
+export type BearerErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope'
+
+const STATUS = { invalid_request: 400, invalid_token: 401, insufficient_scope: 403 } as const
+
+/**
+ * A refusal by RFC 6750 §3.1. `message` is its public description, `cause` is for the log alone.
+ * Without a code it stands for "no token came": 401, and the challenge names no error.
+ */
+export class BearerError extends Error {
+  override readonly name = 'BearerError'
+  readonly error: BearerErrorCode | undefined
+  /** The HTTP status, which Fastify's error handlers read. */
+  readonly statusCode: 400 | 401 | 403
+
+  constructor(error: BearerErrorCode | undefined, description: string, options?: { cause?: unknown }) {
+    super(description, options)
+    this.error = error
+    this.statusCode = error === undefined ? 401 : STATUS[error]
+  }
+
+  /** What the caller is told, under its wire names. */
+  get body(): { error?: string; error_description: string } {
+    return {
+      ...(this.error === undefined ? {} : { error: this.error }),
+      error_description: this.message,
+    }
+  }
+}
+
+/** The token can be neither accepted nor refused now: 503, so that no client throws a good token away. */
+export class VerificationUnavailable extends Error {
+  override readonly name = 'VerificationUnavailable'
+  readonly error = 'temporarily_unavailable'
+  readonly statusCode = 503
+  /** Whole seconds after which another attempt makes sense, at least 1; sent as `Retry-After`. */
+  readonly retryAfter: number
+
+  constructor(options: { retryAfter?: number; cause?: unknown } = {}) {
+    super('The token cannot be verified at the moment', { cause: options.cause })
+    this.retryAfter = Math.max(1, Math.ceil(options.retryAfter ?? 1))
+  }
+
+  /** What the caller is told, under its wire names. */
+  get body(): { error: string; error_description: string } {
+    return { error: this.error, error_description: this.message }
+  }
+}

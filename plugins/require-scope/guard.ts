@@ -1,0 +1,115 @@
+// The hook in front of a route: finds the token, has it verified, judges it for this route, and answers when it is not
+// good. Where tokens come from and how they are verified belongs to the neighbours.
+import type { AccessToken, Verifier } from './access-token.ts'
+import { BearerError, VerificationUnavailable } from './bearer-error.ts'
+import { formatChallenge } from './challenge.ts'
+import { presentedToken } from './presentation.ts'
+import type { CarryingRequest } from './presentation.ts'
+
+/** Marks a route (in its `config`) that stays open below a guard that was added for a whole app. */
+export const openRoute = Symbol('@latchkey/require-scope: open route')
+/** Marks a route (in its `config`) that has an error handler of its own. */
+export const ownErrorHandler = Symbol('@latchkey/require-scope: own error handler')
+/** Where the guard leaves the verified token on the request. */
+export const verifiedToken = Symbol('@latchkey/require-scope: verified token')
+
+/** The parts of a Fastify request that a guard uses, so that one hook fits every route whatever its types. */
+export interface GuardedRequest extends CarryingRequest {
+  readonly routeOptions: { readonly config: object }
+  readonly server: { readonly errorHandler: { readonly name: string } }
+}
+
+/** The parts of a Fastify reply that a guard uses. */
+export interface GuardedReply {
+  statusCode: number
+  header(name: string, value: string): unknown
+  // What a route may send is its own affair, and nothing that every route may send is a type.
+  send(body: never): unknown
+}
+
+/** Goes into a route's `onRequest` or `preHandler`. */
+export type RequireScopeHook = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>
+
+/** How one registration of the plugin judges tokens. */
+export interface Policy {
+  readonly verifier: Verifier
+  /** The audiences of which a token of this issuer must name at least one. */
+  readonly audienceOf: (issuer: string) => readonly string[]
+  readonly realm: string
+  readonly queryParameter: boolean
+  readonly resourceMetadata: string | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** A hook that lets a request pass when its token is good and has all of `scopes`. */
+export function createGuard(policy: Policy, scopes: readonly string[]): RequireScopeHook {
+  return async function requireScope(request, reply) {
+    const config = request.routeOptions.config as { [openRoute]?: boolean }
+    if (config[openRoute] === true) return undefined
+    try {
+      const presented = presentedToken(request, policy.queryParameter)
+      const token = await policy.verifier.verify(presented.value)
+      assertGood(token, policy)
+      assertGranted(token, scopes)
+      ;(request as { [verifiedToken]?: AccessToken })[verifiedToken] = token
+      // RFC 6750 §2.3: what was fetched with a token in its URL is nobody else's.
+      if (presented.inQuery) reply.header('cache-control', 'private')
+      return undefined
+    } catch (error) {
+      if (!(error instanceof BearerError || error instanceof VerificationUnavailable)) throw error
+      return refuse(error, request, reply, policy, scopes)
+    }
+  }
+}
+
+function assertGood(token: AccessToken, { audienceOf, now }: Policy): void {
+  if (now() >= token.expiresAt.getTime()) throw new BearerError('invalid_token', 'The token has expired')
+  const accepted = audienceOf(token.issuer)
+  if (!token.audience.some((audience) => accepted.includes(audience))) {
+    throw new BearerError('invalid_token', 'The token is for another audience')
+  }
+  // RFC 7800 §3.1: whoever stole a bound token must not get to use it as a plain bearer token.
+  if (Object.hasOwn(token.claims, 'cnf')) {
+    throw new BearerError('invalid_token', 'The token is bound to a key, which is not supported here')
+  }
+}
+
+function assertGranted(token: AccessToken, scopes: readonly string[]): void {
+  if (scopes.every((scope) => token.scopes.has(scope))) return
+  throw new BearerError('insufficient_scope', 'The token lacks a scope that this operation needs')
+}
+
+/**
+ * Sets status and headers, then leaves the body to the app's own error handler where there is one, by throwing.
+ * Fastify's default handler has no room for the members of RFC 6750, so instead of it the guard answers by itself.
+ */
+function refuse(
+  error: BearerError | VerificationUnavailable,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  policy: Policy,
+  scopes: readonly string[],
+): unknown {
+  reply.statusCode = error.statusCode
+  reply.header('cache-control', 'no-store')
+  if (error instanceof VerificationUnavailable) reply.header('retry-after', String(error.retryAfter))
+  else reply.header('www-authenticate', challengeFor(error, policy, scopes))
+  const config = request.routeOptions.config as { [ownErrorHandler]?: boolean }
+  if (config[ownErrorHandler] === true || request.server.errorHandler.name !== 'defaultErrorHandler')
+    throw error
+  reply.header('content-type', 'application/json; charset=utf-8')
+  // A string, because a response schema of the route must not reshape it.
+  reply.send(JSON.stringify(error.body) as never)
+  return reply
+}
+
+function challengeFor(error: BearerError, policy: Policy, scopes: readonly string[]): string {
+  return formatChallenge({
+    realm: policy.realm,
+    error: error.error,
+    error_description: error.error === undefined ? undefined : error.message,
+    scope: error.statusCode === 400 ? undefined : scopes.join(' '),
+    resource_metadata: policy.resourceMetadata,
+  })
+}

@@ -1,0 +1,116 @@
+// The Fastify plugin: puts options, verifier and guard together, and hands out what an app uses: `requireScope(...)`,
+// `config.scope` on a route, and `request.token` behind either.
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
+import fp from 'fastify-plugin'
+import type { AccessToken } from './access-token.ts'
+import { createGuard, ownErrorHandler, verifiedToken } from './guard.ts'
+import type { Policy, RequireScopeHook } from './guard.ts'
+import { IssuerVerifier } from './issuer-verifier.ts'
+import { readOptions } from './options.ts'
+import type { RequireScopeOptions, Settings } from './options.ts'
+import { metadataUrl, serveMetadata } from './resource-metadata.ts'
+import { assertScopes, readRouteScopes } from './scope.ts'
+import { trustIssuer } from './trusted-issuer.ts'
+import type { TrustedIssuer } from './trusted-issuer.ts'
+
+export type { AccessToken, Verifier } from './access-token.ts'
+export { BearerError, VerificationUnavailable } from './bearer-error.ts'
+export type { BearerErrorCode } from './bearer-error.ts'
+export type { Relaxation } from './claims.ts'
+export type { RequireScopeHook } from './guard.ts'
+export type {
+  IssuerModeOptions,
+  IssuerOptions,
+  KeyOptions,
+  RequireScopeOptions,
+  VerifierModeOptions,
+} from './options.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The scopes, all of them, that a token needs for this route. An empty list: any good token. */
+    scope?: string | readonly string[] | undefined
+  }
+  interface FastifyInstance {
+    /**
+     * A hook for `onRequest` or `preHandler` that lets a request pass when its access token is good and has all of these
+     * scopes (RFC 6750). Without scopes any good token will do. Tokens in a form body are seen by `preHandler` only.
+     * @throws {TypeError} for a name that is no scope-token (RFC 6749 §3.3)
+     */
+    requireScope(...scopes: string[]): RequireScopeHook
+  }
+  interface FastifyRequest {
+    /** The caller's verified token. Throws on a route that is not guarded. */
+    readonly token: AccessToken
+  }
+}
+
+const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options) => {
+  const settings = readOptions(options)
+  const { metadata, resource } = settings
+  const policy: Policy = {
+    ...settings,
+    verifier: settings.verifier ?? createIssuerVerifier(fastify, settings),
+    resourceMetadata: resource === undefined || metadata === undefined ? undefined : metadataUrl(resource),
+  }
+  const scopes = new Set<string>()
+  const requireScope = (...wanted: string[]): RequireScopeHook => {
+    const needed = assertScopes(wanted)
+    for (const scope of needed) scopes.add(scope)
+    return createGuard(policy, needed)
+  }
+  fastify.decorate('requireScope', requireScope)
+  decorateRequest(fastify)
+  fastify.addHook('onRoute', function guardRoute(this: FastifyInstance, route: RouteOptions) {
+    // A registration further in has the say over its own routes.
+    if (this.requireScope !== requireScope) return
+    if (route.errorHandler !== undefined)
+      route.config = Object.assign({}, route.config, { [ownErrorHandler]: true })
+    if (route.config?.scope === undefined) return
+    const guard = requireScope(...readRouteScopes(route.config.scope))
+    route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
+  })
+  if (resource !== undefined && metadata !== undefined) {
+    const authorizationServers = settings.issuers.map(({ issuer }) => issuer)
+    const { queryParameter } = settings
+    serveMetadata(fastify, { resource, authorizationServers, queryParameter, scopes, extra: metadata })
+  }
+}
+
+export default fp(plugin, { name: '@latchkey/require-scope', fastify: '5.x' })
+
+function createIssuerVerifier(fastify: FastifyInstance, settings: Settings): IssuerVerifier {
+  const closing = new AbortController()
+  fastify.addHook('onClose', async () => closing.abort())
+  const surroundings = { log: fastify.log, signal: closing.signal, now: settings.now }
+  const issuers = settings.issuers.map((policy) => trustIssuer(policy, settings.keys, surroundings))
+  for (const { issuer, insecureHttp } of issuers) {
+    if (insecureHttp) fastify.log.warn({ issuer }, 'requireScope: dangerouslyAllowInsecureHttp is set')
+  }
+  fastify.addHook('onReady', () => prefetch(issuers, settings.prefetch))
+  return new IssuerVerifier(issuers, settings.now)
+}
+
+async function prefetch(issuers: readonly TrustedIssuer[], when: Settings['prefetch']): Promise<void> {
+  if (when === 'lazy') return
+  const fetches = issuers.map(async ({ issuer, keys }) => {
+    if (await keys.refresh()) return
+    if (when === 'required') throw new Error(`requireScope: the keys of ${issuer} could not be fetched`)
+  })
+  if (when === 'required') await Promise.all(fetches)
+}
+
+function decorateRequest(fastify: FastifyInstance): void {
+  // Inherited from a registration further out.
+  if (fastify.hasRequestDecorator(verifiedToken)) return
+  fastify.decorateRequest(verifiedToken, null)
+  fastify.decorateRequest('token', {
+    getter(this: FastifyRequest): AccessToken {
+      const token = (this as { [verifiedToken]?: AccessToken | null })[verifiedToken]
+      if (token) return token
+      throw new Error(
+        `request.token: no requireScope guards ${this.method} ${this.routeOptions.url ?? this.url}`,
+      )
+    },
+  })
+}

@@ -1,0 +1,208 @@
+// The options of the plugin: their types, defaults, and one clear sentence for each that cannot be meant.
+import type { Verifier } from './access-token.ts'
+import { RELAXATIONS } from './claims.ts'
+import type { Relaxation } from './claims.ts'
+import { isLoopback } from './issuer-metadata.ts'
+import { assertScopes } from './scope.ts'
+import type { IssuerPolicy, KeyPolicy } from './trusted-issuer.ts'
+import { ALGORITHMS } from './verification-keys.ts'
+
+/** One trusted authorization server. */
+export interface IssuerOptions {
+  /** Its identifier, exactly as its metadata and its tokens state it. https, or http on this machine. */
+  issuer: string
+  /** Audiences of its tokens that are good here. Default: the plugin's `audience`. */
+  audience?: string | readonly string[] | undefined
+  /** Signature algorithms that it may use. Default: ES256/384/512, EdDSA, Ed25519, PS256/384/512, RS256/384/512. */
+  algorithms?: readonly string[] | undefined
+  /** Where its keys are. Default: what its metadata says. */
+  jwksUri?: string | undefined
+  /** Named exceptions from RFC 9068. Default: none. */
+  accept?: readonly Relaxation[] | undefined
+  /** Allows plain http to a host that is not this machine. Anyone on the way can then mint tokens. */
+  dangerouslyAllowInsecureHttp?: boolean | undefined
+}
+
+/** How an issuer's keys are kept; durations in seconds. */
+export interface KeyOptions {
+  /** `'background'` (default) fetches while the app starts, `'required'` makes the start fail without keys, `'lazy'` waits. */
+  prefetch?: 'background' | 'required' | 'lazy' | undefined
+  /** For how long old keys serve while the issuer is away. Default 86400. */
+  staleIfError?: number | undefined
+  /** The least time between two fetches on account of unknown key ids. Default 2. */
+  cooldown?: number | undefined
+  /** The most that one fetch may take. Default 5. */
+  timeout?: number | undefined
+}
+
+interface CommonOptions {
+  /** This app's identifier (RFC 8707, RFC 9728), an https URL. Its metadata is then served, and it is the audience. */
+  resource?: string | undefined
+  /** More members for the metadata (RFC 9728 §2) under their wire names; `false` serves none. */
+  metadata?: Readonly<Record<string, unknown>> | false | undefined
+  /** The realm of challenges. Default: `resource`, or else the first audience. */
+  realm?: string | undefined
+  /** Also takes tokens from the query parameter `access_token` (RFC 6750 §2.3). Default false: URLs get logged. */
+  queryParameter?: boolean | undefined
+  /** The clock, in milliseconds since 1970, for tests. */
+  now?: (() => number) | undefined
+}
+
+/** For an app that trusts tokens of an authorization server elsewhere. */
+export interface IssuerModeOptions extends CommonOptions {
+  issuer: string | IssuerOptions | readonly (string | IssuerOptions)[]
+  /** A token has to name at least one. Default: `resource`, or else the identifier of the token's issuer. */
+  audience?: string | readonly string[] | undefined
+  keys?: KeyOptions | undefined
+  verifier?: undefined
+}
+
+/** For an app that has its own way to verify tokens, such as the authorization server itself. */
+export interface VerifierModeOptions extends CommonOptions {
+  verifier: Verifier
+  /** A token has to name at least one. Default: `resource`. */
+  audience?: string | readonly string[] | undefined
+  issuer?: undefined
+  keys?: undefined
+}
+
+export type RequireScopeOptions = IssuerModeOptions | VerifierModeOptions
+
+/** The options with all defaults filled in, durations in milliseconds. */
+export interface Settings {
+  readonly verifier: Verifier | undefined
+  readonly issuers: readonly IssuerPolicy[]
+  readonly audienceOf: (issuer: string) => readonly string[]
+  readonly keys: KeyPolicy
+  readonly prefetch: 'background' | 'required' | 'lazy'
+  readonly resource: string | undefined
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+  readonly realm: string
+  readonly queryParameter: boolean
+  readonly now: () => number
+}
+
+const NAMES = 'issuer verifier audience keys resource metadata realm queryParameter now'.split(' ')
+const ISSUER_NAMES = 'issuer audience algorithms jwksUri accept dangerouslyAllowInsecureHttp'.split(' ')
+const KEY_NAMES = 'prefetch staleIfError cooldown timeout'.split(' ')
+/** What Fastify itself puts among a plugin's options. */
+const FASTIFY_NAMES = ['prefix', 'logLevel', 'logSerializers', 'encapsulate']
+
+/** @throws {TypeError} naming the option that is wrong */
+export function readOptions(options: RequireScopeOptions): Settings {
+  assertNames(options, [...NAMES, ...FASTIFY_NAMES])
+  const { verifier, resource } = options
+  assert((options.issuer === undefined) !== (verifier === undefined), 'give either issuer or verifier')
+  assert(verifier === undefined || typeof verifier.verify === 'function', 'verifier has no verify method')
+  assert(verifier === undefined || options.keys === undefined, 'keys go with issuer, not with verifier')
+  if (resource !== undefined) readUrl('resource', resource, false)
+  const listed = options.issuer === undefined ? [] : [options.issuer].flat()
+  const issuerOptions = listed.map((entry) => (typeof entry === 'string' ? { issuer: entry } : entry))
+  const issuers = issuerOptions.map((entry) => readIssuer(entry))
+  const audiences = new Map<string, readonly string[]>()
+  const common = readAudience(options.audience ?? resource)
+  for (const { issuer, audience } of issuerOptions) {
+    assert(!audiences.has(issuer), `issuer ${issuer} is listed twice`)
+    audiences.set(issuer, readAudience(audience) ?? common ?? [issuer])
+  }
+  const first = common ?? audiences.values().next().value
+  assert(
+    first !== undefined,
+    verifier === undefined ? 'issuer is empty' : 'verifier needs an audience or a resource',
+  )
+  const { realm = resource ?? first[0] ?? '', queryParameter = false, now = Date.now } = options
+  assert(typeof realm === 'string' && realm !== '', 'realm must be a text')
+  assert(typeof queryParameter === 'boolean', 'queryParameter must be true or false')
+  return {
+    verifier,
+    issuers,
+    audienceOf: (issuer) => audiences.get(issuer) ?? common ?? [],
+    ...readKeys(options.keys ?? {}),
+    resource,
+    metadata: readMetadata(options),
+    realm,
+    queryParameter,
+    now,
+  }
+}
+
+function readIssuer(options: IssuerOptions): IssuerPolicy {
+  assert(typeof options === 'object' && options !== null, 'issuer must be a URL or an object')
+  assertNames(options, ISSUER_NAMES)
+  const { issuer, jwksUri, algorithms = ALGORITHMS, accept = [] } = options
+  const insecureHttp = options.dangerouslyAllowInsecureHttp ?? false
+  readUrl('issuer', issuer, insecureHttp)
+  for (const name of algorithms)
+    assert(ALGORITHMS.includes(name), `algorithm ${name} is not one of ${ALGORITHMS.join(', ')}`)
+  for (const name of accept)
+    assert(RELAXATIONS.includes(name), `accept ${name} is not one of ${RELAXATIONS.join(', ')}`)
+  return {
+    issuer,
+    algorithms: new Set(algorithms),
+    accept: new Set(accept),
+    jwksUri: jwksUri === undefined ? undefined : readUrl('jwksUri', jwksUri, insecureHttp),
+    insecureHttp,
+  }
+}
+
+function readKeys(options: KeyOptions): Pick<Settings, 'keys' | 'prefetch'> {
+  assertNames(options, KEY_NAMES)
+  const { prefetch = 'background', staleIfError = 86_400, cooldown = 2, timeout = 5 } = options
+  assert(['background', 'required', 'lazy'].includes(prefetch), 'prefetch is background, required or lazy')
+  const inMilliseconds = (name: string, seconds: number, least: number): number => {
+    assert(
+      Number.isFinite(seconds) && seconds >= least,
+      `${name} must be a number of seconds, at least ${least}`,
+    )
+    return seconds * 1000
+  }
+  return {
+    prefetch,
+    keys: {
+      staleIfError: inMilliseconds('staleIfError', staleIfError, 0),
+      cooldown: inMilliseconds('cooldown', cooldown, 0.05),
+      timeout: inMilliseconds('timeout', timeout, 0.05),
+    },
+  }
+}
+
+function readMetadata({ metadata, resource }: RequireScopeOptions): Settings['metadata'] {
+  if (metadata === false) return undefined
+  assert(metadata === undefined || resource !== undefined, 'metadata needs a resource')
+  const scopes = metadata?.['scopes_supported'] ?? []
+  assert(Array.isArray(scopes), 'metadata.scopes_supported must be a list')
+  assertScopes(scopes)
+  return resource === undefined ? undefined : (metadata ?? {})
+}
+
+function readAudience(audience: string | readonly string[] | undefined): readonly string[] | undefined {
+  if (audience === undefined) return undefined
+  const list = [audience].flat()
+  assert(
+    list.length > 0 && list.every((item) => typeof item === 'string' && item !== ''),
+    'audience is empty',
+  )
+  return list
+}
+
+function readUrl(name: string, value: string, insecureHttp: boolean): URL {
+  assert(typeof value === 'string' && URL.canParse(value), `${name} must be a URL`)
+  const url = new URL(value)
+  const plain = url.protocol === 'http:' && (insecureHttp || isLoopback(url))
+  assert(url.protocol === 'https:' || plain, `${name} must be https, or http on this machine`)
+  const bare = url.hash === '' && url.username === '' && url.password === '' && !value.includes('#')
+  assert(
+    bare && (url.search === '' || name !== 'issuer'),
+    `${name} must have no query, fragment or credentials`,
+  )
+  return url
+}
+
+function assertNames(options: object, names: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name))
+  assert(unknown === undefined, `there is no option ${unknown}`)
+}
+
+function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new TypeError(`requireScope: ${message}`)
+}

@@ -1,0 +1,66 @@
+// Says which authorization servers and scopes go with this resource (RFC 9728), at the path-inserted URL and at the root.
+import type { FastifyInstance } from 'fastify'
+import { openRoute } from './guard.ts'
+
+export interface ResourceMetadata {
+  /** The resource's identifier. */
+  readonly resource: string
+  readonly authorizationServers: readonly string[]
+  readonly queryParameter: boolean
+  /** The scopes of the guarded routes, still growing while routes are added. */
+  readonly scopes: ReadonlySet<string>
+  /** What the app adds, under its wire names. */
+  readonly extra: Readonly<Record<string, unknown>>
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** Where the metadata of this resource is (RFC 9728 §3.1): the well-known part goes before the path. */
+export function metadataUrl(resource: string): string {
+  const { origin, pathname, search } = new URL(resource)
+  return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}${search}`
+}
+
+/**
+ * @throws {Error} below a prefix, where nobody would find the metadata
+ */
+export function serveMetadata(fastify: FastifyInstance, metadata: ResourceMetadata): void {
+  if (fastify.prefix !== '') {
+    throw new Error('requireScope: register at the root of the app to serve metadata, or set metadata: false')
+  }
+  const config = { [openRoute]: true }
+  for (const url of new Set([new URL(metadataUrl(metadata.resource)).pathname, WELL_KNOWN])) {
+    fastify.get(url, { config }, async (_request, reply) => {
+      reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' })
+      return document(metadata)
+    })
+    // MCP clients ask with a header of their own, so browsers ask first.
+    fastify.options(url, { config }, async (_request, reply) => {
+      reply.headers({
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'GET, HEAD',
+        'access-control-allow-headers': 'mcp-protocol-version',
+      })
+      return reply.code(204).send()
+    })
+  }
+}
+
+function document({
+  resource,
+  authorizationServers,
+  queryParameter,
+  scopes,
+  extra,
+}: ResourceMetadata): object {
+  const named = (extra['scopes_supported'] ?? []) as readonly string[]
+  // MCP: whether a client gets a refresh token is between it and the authorization server.
+  const scopesSupported = [...new Set([...named, ...scopes])].filter((scope) => scope !== 'offline_access')
+  return {
+    bearer_methods_supported: queryParameter ? ['header', 'query'] : ['header'],
+    ...(authorizationServers.length === 0 ? {} : { authorization_servers: authorizationServers }),
+    ...extra,
+    resource,
+    ...(scopesSupported.length === 0 ? {} : { scopes_supported: scopesSupported }),
+  }
+}

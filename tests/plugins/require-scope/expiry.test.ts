@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { expiresAt } from '../../../plugins/require-scope/expiry.ts'
+import { bearer, fakeClock, startApp, startIssuer } from './support.ts'
+
+/** A UUIDv7 of this millisecond. */
+function uuidV7(milliseconds: number): string {
+  const hex = milliseconds.toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7abc-8def-0123456789ab`
+}
+
+test('a jti that carries the instant of issue gives a token its full lifetime', () => {
+  expect(expiresAt({ jti: uuidV7(1_700_000_000_950), iat: 1_700_000_000, exp: 1_700_000_001 })).toBe(
+    1_700_000_001_950,
+  )
+  expect(
+    expiresAt({ jti: uuidV7(1_700_000_000_950).toUpperCase(), iat: 1_700_000_000, exp: 1_700_000_000 }),
+  ).toBe(1_700_000_000_950)
+})
+
+test('any other jti means that the token ends at exp', () => {
+  const instants = { iat: 1_700_000_000, exp: 1_700_000_001 }
+  const others = [
+    undefined,
+    'x',
+    uuidV7(1_700_000_001_000),
+    uuidV7(1_699_999_999_999),
+    uuidV7(1_700_000_000_950).replace('-7', '-4'),
+    uuidV7(1_700_000_000_950).replace('-8', '-c'),
+    `${uuidV7(1_700_000_000_950)}x`,
+  ]
+  for (const jti of others) expect(expiresAt({ jti, ...instants })).toBe(1_700_000_001_000)
+})
+
+test('a token of one second is good until the last millisecond and dead at the next', async () => {
+  const clock = fakeClock(1_800_000_000_950)
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url, now: clock.now })
+  const times = { iat: 1_800_000_000, exp: 1_800_000_001 }
+  const precise = bearer(await issuer.token({ claims: { ...times, jti: uuidV7(clock.now()) } }))
+  const plain = bearer(await issuer.token({ claims: { ...times, jti: 'plain' } }))
+  const statusOf = async (headers: { authorization: string }): Promise<number> =>
+    (await app.inject({ url: '/any', headers })).statusCode
+  expect([await statusOf(precise), await statusOf(plain)]).toEqual([200, 200])
+  clock.advance(0.049)
+  expect([await statusOf(precise), await statusOf(plain)]).toEqual([200, 200])
+  clock.advance(0.001)
+  expect([await statusOf(precise), await statusOf(plain)]).toEqual([200, 401])
+  clock.advance(0.949)
+  expect([await statusOf(precise), await statusOf(plain)]).toEqual([200, 401])
+  clock.advance(0.001)
+  expect([await statusOf(precise), await statusOf(plain)]).toEqual([401, 401])
+})

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { BearerError, VerificationUnavailable } from '../../../plugins/require-scope/index.ts'
+import { formatChallenge } from '../../../plugins/require-scope/challenge.ts'
+import { bearer, challenge, startApp, startIssuer } from './support.ts'
+
+test('without a token: 401, a challenge without an error code, and nothing to cache', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url, realm: 'books' })
+  const response = await app.inject('/books')
+  expect(response.statusCode).toBe(401)
+  expect(response.headers['www-authenticate']).toBe('Bearer realm="books", scope="read_books"')
+  expect(response.headers['cache-control']).toBe('no-store')
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(response.json()).toEqual({ error_description: 'An access token is required' })
+})
+
+test('a bad token: 401 invalid_token, never repeating what came', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url })
+  const response = await app.inject({ url: '/books', headers: bearer('garbage.that.came') })
+  expect(response.statusCode).toBe(401)
+  expect(challenge(response.headers['www-authenticate'])).toEqual({
+    realm: issuer.url,
+    error: 'invalid_token',
+    error_description: 'The token is not a signed JWT',
+    scope: 'read_books',
+  })
+  expect(response.json()).toEqual({
+    error: 'invalid_token',
+    error_description: 'The token is not a signed JWT',
+  })
+  expect(response.body + JSON.stringify(response.headers)).not.toContain('garbage')
+})
+
+test('an expired token, and one for another audience: 401 invalid_token', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url })
+  for (const token of [
+    await issuer.token({ scope: 'read_books', expiresIn: 0 }),
+    await issuer.token({ scope: 'read_books', audience: 'https://else.example' }),
+    await issuer.token({ scope: 'read_books', audience: [`${issuer.url}/`, 'x'] }),
+  ]) {
+    const response = await app.inject({ url: '/books', headers: bearer(token) })
+    expect(response.statusCode).toBe(401)
+    expect(response.json().error).toBe('invalid_token')
+  }
+})
+
+test('one good audience among several is enough, on either side', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url, audience: ['https://a.example', 'https://b.example'] })
+  const good = await issuer.token({ audience: ['https://x.example', 'https://b.example'] })
+  expect((await app.inject({ url: '/any', headers: bearer(good) })).statusCode).toBe(200)
+  expect((await app.inject({ url: '/any', headers: bearer(await issuer.token()) })).statusCode).toBe(401)
+})
+
+test('a token bound to a key is not taken as a plain bearer token', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url })
+  for (const cnf of [{ jkt: 'abc' }, { 'x5t#S256': 'abc' }, null, {}]) {
+    const response = await app.inject({
+      url: '/any',
+      headers: bearer(await issuer.token({ claims: { cnf } })),
+    })
+    expect(response.statusCode).toBe(401)
+    expect(response.json().error).toBe('invalid_token')
+  }
+})
+
+test("the app's own error handler gets the error, with status and headers already set", async () => {
+  const issuer = await startIssuer()
+  const seen: unknown[] = []
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.setErrorHandler((error, _request, reply) => {
+      seen.push(error)
+      return reply.send({ mine: (error as Error).message })
+    })
+    app.get('/books', { config: { scope: 'read_books' } }, async () => 'ok')
+  })
+  const response = await app.inject('/books')
+  expect(seen).toEqual([expect.any(BearerError)])
+  expect(response.statusCode).toBe(401)
+  expect(response.headers['www-authenticate']).toContain('Bearer realm=')
+  expect(response.json()).toEqual({ mine: 'An access token is required' })
+})
+
+function errorHandler(error: Error, _request: unknown, reply: { send(body: string): unknown }): void {
+  reply.send(`mine: ${error.message}`)
+}
+
+test("a route's own error handler gets the error too", async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/own', { errorHandler, onRequest: app.requireScope() }, async () => 'ok')
+    app.get('/both', { errorHandler, config: { scope: 'a' } }, async () => 'ok')
+  })
+  for (const url of ['/own', '/both']) {
+    const response = await app.inject(url)
+    expect([response.statusCode, response.body]).toEqual([401, 'mine: An access token is required'])
+  }
+})
+
+test('a response schema of the route does not reshape the refusal', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    const schema = {
+      response: { '4xx': { type: 'object', properties: { code: { type: 'number' } }, required: ['code'] } },
+    }
+    app.get('/books', { schema, config: { scope: 'read_books' } }, async () => 'ok')
+  })
+  expect((await app.inject('/books')).json()).toEqual({ error_description: 'An access token is required' })
+})
+
+test('the hook guards a whole app by addHook, not-found answers included', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url, resource: 'https://api.example' }, (app) => {
+    app.addHook('onRequest', app.requireScope('a'))
+    app.get('/x', async () => 'ok')
+  })
+  expect((await app.inject('/x')).statusCode).toBe(401)
+  expect((await app.inject('/nowhere')).statusCode).toBe(401)
+  expect((await app.inject('/.well-known/oauth-protected-resource')).statusCode).toBe(200)
+})
+
+test('values in a challenge are escaped and cannot split the header', () => {
+  const formatted = formatChallenge({ realm: 'a"b\\c', error_description: 'x\r\nSet-Cookie: y=1; é' })
+  expect(formatted).toBe('Bearer realm="a\\"b\\\\c", error_description="x??Set-Cookie: y=1; ?"')
+})
+
+test('errors tell their status and their body', () => {
+  expect(new BearerError(undefined, 'd')).toMatchObject({ statusCode: 401, body: { error_description: 'd' } })
+  expect(new BearerError('invalid_request', 'd').statusCode).toBe(400)
+  expect(new BearerError('insufficient_scope', 'd').body).toEqual({
+    error: 'insufficient_scope',
+    error_description: 'd',
+  })
+  expect(new VerificationUnavailable({ retryAfter: 1.2 })).toMatchObject({ statusCode: 503, retryAfter: 2 })
+  expect(new VerificationUnavailable({ retryAfter: -Infinity }).retryAfter).toBe(1)
+})

@@ -1,0 +1,81 @@
+import Fastify from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import requireScope from '../../../plugins/require-scope/index.ts'
+import { bearer, challenge, startApp, startIssuer } from './support.ts'
+
+test('metadata is served at the path-inserted URL and at the root, open to any origin', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp(
+    {
+      issuer: issuer.url,
+      resource: 'https://api.example/v1',
+      metadata: {
+        resource_name: 'Books',
+        scopes_supported: ['extra', 'offline_access'],
+        resource: 'https://evil.example',
+      },
+    },
+    (app) => {
+      app.get('/books', { config: { scope: ['read_books', 'extra'] } }, async () => 'ok')
+      app.get('/hook', { onRequest: app.requireScope('write_books') }, async () => 'ok')
+    },
+  )
+  for (const url of ['/.well-known/oauth-protected-resource/v1', '/.well-known/oauth-protected-resource']) {
+    const response = await app.inject(url)
+    expect(response.headers['access-control-allow-origin']).toBe('*')
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(response.json()).toEqual({
+      resource: 'https://api.example/v1',
+      resource_name: 'Books',
+      authorization_servers: [issuer.url],
+      scopes_supported: ['extra', 'read_books', 'write_books'],
+      bearer_methods_supported: ['header'],
+    })
+    const preflight = await app.inject({ method: 'OPTIONS', url })
+    expect(preflight.statusCode).toBe(204)
+    expect(preflight.headers['access-control-allow-headers']).toBe('mcp-protocol-version')
+  }
+})
+
+test('challenges point to the metadata, and the resource is the audience', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url, resource: 'https://api.example/v1', queryParameter: true })
+  const parameters = challenge((await app.inject('/books')).headers['www-authenticate'])
+  expect(parameters).toEqual({
+    realm: 'https://api.example/v1',
+    scope: 'read_books',
+    resource_metadata: 'https://api.example/.well-known/oauth-protected-resource/v1',
+  })
+  const statusFor = async (audience: string): Promise<number> => {
+    const headers = bearer(await issuer.token({ audience, scope: 'other' }))
+    return (await app.inject({ url: '/any', headers })).statusCode
+  }
+  expect(await statusFor('https://api.example/v1')).toBe(200)
+  expect(await statusFor(issuer.url)).toBe(401)
+  const forbidden = await app.inject({
+    url: '/books',
+    headers: bearer(await issuer.token({ audience: 'https://api.example/v1' })),
+  })
+  expect(challenge(forbidden.headers['www-authenticate'])).toHaveProperty('resource_metadata')
+  const metadata = (await app.inject('/.well-known/oauth-protected-resource')).json()
+  expect(metadata.bearer_methods_supported).toEqual(['header', 'query'])
+})
+
+test('metadata: false serves none and points to none', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url, resource: 'https://api.example', metadata: false })
+  expect((await app.inject('/.well-known/oauth-protected-resource')).statusCode).toBe(404)
+  expect((await app.inject('/books')).headers['www-authenticate']).not.toContain('resource_metadata')
+})
+
+test('below a prefix, where nobody would find the metadata, the start fails and says what to do', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  app.register(
+    async (child) => {
+      await child.register(requireScope, { issuer: 'https://as.example', resource: 'https://api.example' })
+    },
+    { prefix: '/api' },
+  )
+  await expect(app.ready()).rejects.toThrow(/register at the root of the app/)
+})

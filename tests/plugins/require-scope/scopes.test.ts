@@ -1,0 +1,218 @@
+import Fastify from 'fastify'
+import { expect, onTestFinished, test } from 'vitest'
+import requireScope from '../../../plugins/require-scope/index.ts'
+import { bearer, challenge, startApp, startIssuer } from './support.ts'
+
+test('a token with the scope of the route passes, and the handler sees whose it is', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/me', { config: { scope: 'read_books' } }, async ({ token }) => ({
+      ...token,
+      scopes: [...token.scopes],
+      lifetime: token.expiresAt.getTime() - token.issuedAt.getTime(),
+      claims: { extra: token.claims['extra'], frozen: Object.isFrozen(token.claims) },
+    }))
+  })
+  const token = await issuer.token({
+    scope: ['read_books', 'b'],
+    subject: 'ada',
+    clientId: 'web',
+    expiresIn: 60,
+    claims: { jti: 'x1', extra: { a: 1 } },
+  })
+  const response = await app.inject({ url: '/me', headers: bearer(token) })
+  expect(response.json()).toEqual({
+    issuer: issuer.url,
+    subject: 'ada',
+    clientId: 'web',
+    scopes: ['read_books', 'b'],
+    audience: [issuer.url],
+    issuedAt: expect.stringMatching(/\.000Z$/),
+    expiresAt: expect.stringMatching(/\.000Z$/),
+    jti: 'x1',
+    lifetime: 60_000,
+    claims: { extra: { a: 1 }, frozen: true },
+  })
+})
+
+test('several scopes mean all of them, and the challenge names them all', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/hook', { onRequest: app.requireScope('a', 'b') }, async () => 'ok')
+    app.get('/config', { config: { scope: ['a', 'b'] } }, async () => 'ok')
+  })
+  for (const url of ['/hook', '/config']) {
+    const enough = await app.inject({ url, headers: bearer(await issuer.token({ scope: 'b c a' })) })
+    expect(enough.statusCode).toBe(200)
+    const tooFew = await app.inject({ url, headers: bearer(await issuer.token({ scope: 'a' })) })
+    expect(tooFew.statusCode).toBe(403)
+    expect(tooFew.json()).toMatchObject({ error: 'insufficient_scope' })
+    expect(challenge(tooFew.headers['www-authenticate'])).toMatchObject({
+      error: 'insufficient_scope',
+      scope: 'a b',
+    })
+  }
+})
+
+test('without scopes any good token passes, one without a scope claim too', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/hook', { preHandler: app.requireScope() }, async () => 'ok')
+    app.get('/config', { config: { scope: [] } }, async () => 'ok')
+  })
+  const headers = bearer(await issuer.token())
+  expect((await app.inject({ url: '/hook', headers })).statusCode).toBe(200)
+  expect((await app.inject({ url: '/config', headers })).statusCode).toBe(200)
+  expect((await app.inject({ url: '/config' })).statusCode).toBe(401)
+})
+
+test('scope names are compared whole and by case', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url })
+  for (const scope of ['read_book', 'READ_BOOKS', 'read_books2', 'xread_books', '__proto__']) {
+    const headers = bearer(await issuer.token({ scope }))
+    expect((await app.inject({ url: '/books', headers })).statusCode).toBe(403)
+  }
+})
+
+test('the guard runs before the hooks of the route, and the HEAD route beside a GET has it too', async () => {
+  const issuer = await startIssuer()
+  const order: string[] = []
+  const onRequest = async ({ token }: { token: { subject: string } }): Promise<void> => {
+    order.push(token.subject)
+  }
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/one', { config: { scope: 'a' }, onRequest }, async () => 'ok')
+    app.get('/list', { config: { scope: 'a' }, onRequest: [onRequest, onRequest] }, async () => 'ok')
+  })
+  expect((await app.inject({ method: 'HEAD', url: '/one' })).statusCode).toBe(401)
+  expect((await app.inject({ url: '/list' })).statusCode).toBe(401)
+  expect(order).toEqual([])
+  const headers = bearer(await issuer.token({ scope: 'a' }))
+  expect((await app.inject({ method: 'HEAD', url: '/one', headers })).statusCode).toBe(200)
+  expect((await app.inject({ url: '/list', headers })).statusCode).toBe(200)
+  expect(order).toEqual(['test-user', 'test-user', 'test-user'])
+})
+
+test('both routes that Fastify makes of a prefix and a slash are guarded', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) =>
+    app.register(
+      async (child) => {
+        child.get('/', { config: { scope: 'a' } }, async () => 'ok')
+      },
+      { prefix: '/api' },
+    ),
+  )
+  for (const url of ['/api', '/api/']) expect((await app.inject({ url })).statusCode).toBe(401)
+})
+
+test('a preflight to a guarded path is not challenged, but an OPTIONS route that asks for a scope is', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/books', { config: { scope: 'a' } }, async () => 'ok')
+    app.options('/books', async (_request, reply) => reply.code(204).send())
+    app.all('/all', { config: { scope: 'a' } }, async () => 'secret')
+  })
+  expect((await app.inject({ method: 'OPTIONS', url: '/books' })).statusCode).toBe(204)
+  expect((await app.inject({ method: 'OPTIONS', url: '/all' })).statusCode).toBe(401)
+})
+
+test('a route without a guard is open, and reading request.token there is an error that says so', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/open', async () => 'open')
+    app.get('/wrong', async ({ token }) => token.subject)
+  })
+  expect((await app.inject('/open')).body).toBe('open')
+  const wrong = await app.inject('/wrong')
+  expect(wrong.statusCode).toBe(500)
+  expect(wrong.json().message).toBe('request.token: no requireScope guards GET /wrong')
+})
+
+test('what cannot be a scope is refused when the route is made', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url })
+  for (const scope of ['', 'a b', 'a"b', 'a\\b', 'é', 'a\nb']) {
+    expect(() => app.requireScope(scope)).toThrow(/no scope name/)
+  }
+  expect(() => app.requireScope('a b')).toThrow('"a b" is no scope name; name each scope by itself')
+  expect(() => app.get('/x', { config: { scope: 'a b' } }, async () => '')).toThrow(/no scope name/)
+  expect(() => app.get('/x', { config: { scope: ['a', 1 as never] } }, async () => '')).toThrow(
+    /1 is no scope name/,
+  )
+  expect(() => app.get('/x', { config: { scope: null as never } }, async () => '')).toThrow(
+    /null is no scope name/,
+  )
+})
+
+test('a registration further in guards its own routes by its own audience', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url }, (app) => {
+    app.get('/outer', { config: { scope: 'a' } }, async () => 'ok')
+    return app.register(async (child) => {
+      await child.register(requireScope, { issuer: issuer.url, audience: 'https://inner.example' })
+      child.get('/inner', { config: { scope: 'a' } }, async ({ token }) => token.audience)
+    })
+  })
+  const outer = bearer(await issuer.token({ scope: 'a' }))
+  const inner = bearer(await issuer.token({ scope: 'a', audience: 'https://inner.example' }))
+  const statusOf = async (url: string, headers: { authorization: string }): Promise<number> =>
+    (await app.inject({ url, headers })).statusCode
+  expect(await statusOf('/outer', outer)).toBe(200)
+  expect(await statusOf('/outer', inner)).toBe(401)
+  expect(await statusOf('/inner', outer)).toBe(401)
+  expect(await statusOf('/inner', inner)).toBe(200)
+})
+
+test('one token is not left on another request', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp({ issuer: issuer.url })
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => {
+      const headers = bearer(await issuer.token({ scope: 'read_books', subject: `user-${i}` }))
+      return (await app.inject({ url: '/books', headers })).json().subject
+    }),
+  )
+  expect(answers).toEqual(Array.from({ length: 20 }, (_, i) => `user-${i}`))
+})
+
+test('options that cannot be meant stop the start with one sentence', async () => {
+  const verifier = { verify: async () => Promise.reject(new Error('unused')) }
+  const https = 'https://as.example'
+  const table: [unknown, RegExp][] = [
+    [{}, /give either issuer or verifier/],
+    [{ issuer: https, verifier, audience: 'a' }, /give either issuer or verifier/],
+    [{ issuer: [] }, /issuer is empty/],
+    [{ issuer: 'nonsense' }, /issuer must be a URL/],
+    [{ issuer: 'http://as.example' }, /issuer must be https/],
+    [{ issuer: 'https://as.example?x=1' }, /no query, fragment or credentials/],
+    [{ issuer: 'https://u:p@as.example' }, /no query, fragment or credentials/],
+    [{ issuer: [https, https] }, /listed twice/],
+    [{ issuer: { issuer: https, algorithms: ['HS256'] } }, /algorithm HS256/],
+    [{ issuer: { issuer: https, algorithms: ['none'] } }, /algorithm none/],
+    [{ issuer: { issuer: https, accept: ['anything'] } }, /accept anything/],
+    [{ issuer: { issuer: https, jwksUri: 'http://as.example/jwks' } }, /jwksUri must be https/],
+    [{ issuer: { issuer: https, audiences: 'x' } }, /there is no option audiences/],
+    [{ issuer: https, audience: [] }, /audience is empty/],
+    [{ issuer: https, audience: '' }, /audience is empty/],
+    [{ issuer: https, keys: { staleIfError: -1 } }, /staleIfError/],
+    [{ issuer: https, keys: { cooldown: 0 } }, /cooldown/],
+    [{ issuer: https, keys: { timeout: Number.NaN } }, /timeout/],
+    [{ issuer: https, keys: { prefetch: 'maybe' } }, /prefetch/],
+    [{ issuer: https, realm: '' }, /realm/],
+    [{ issuer: https, queryParameter: 'yes' }, /queryParameter/],
+    [{ issuer: https, resource: 'urn:x' }, /resource must be https/],
+    [{ issuer: https, metadata: {} }, /metadata needs a resource/],
+    [{ issuer: https, resource: https, metadata: { scopes_supported: ['a b'] } }, /no scope name/],
+    [{ issuer: https, scopes: ['a'] }, /there is no option scopes/],
+    [{ verifier }, /verifier needs an audience or a resource/],
+    [{ verifier: {}, audience: 'a' }, /no verify method/],
+    [{ verifier, audience: 'a', keys: {} }, /keys go with issuer/],
+  ]
+  for (const [options, message] of table) {
+    const app = Fastify()
+    onTestFinished(() => app.close())
+    await expect(app.register(requireScope, options as never).ready()).rejects.toThrow(message)
+  }
+})
