@@ -17,17 +17,15 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
     document = Buffer.from(JSON.stringify(await oauth.extended('metadata', own, own)))
   })
 
-  await fastify.register(async (scope) => {
-    scope.setErrorHandler(sendError)
-    for (const url of addresses(oauth.config.basePath)) {
-      scope.get(url, async (_request, reply) =>
-        reply
-          .headers({ 'content-type': 'application/json', 'cache-control': 'public, max-age=60' })
-          .send(document),
-      )
-      refuseOtherMethods(scope, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
-    }
-  })
+  fastify.setErrorHandler(sendError)
+  for (const url of addresses(oauth.config.basePath)) {
+    fastify.get(url, async (_request, reply) =>
+      reply
+        .headers({ 'content-type': 'application/json', 'cache-control': 'public, max-age=60' })
+        .send(document),
+    )
+    refuseOtherMethods(fastify, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
+  }
 }
 
 /** RFC 8414 §3.1 inserts the well-known part before the issuer's path, OpenID Connect Discovery §4 appends it. */
@@ -36,4 +34,8 @@ function addresses(basePath: string): Set<string> {
   return new Set(documents.flatMap((wellKnown) => [wellKnown + basePath, basePath + wellKnown]))
 }
 
-export default fp(discovery, { name: 'latchkey-discovery', dependencies: ['latchkey-oauth'] })
+export default fp(discovery, {
+  name: 'latchkey-discovery',
+  dependencies: ['latchkey-oauth'],
+  encapsulate: true,
+})

@@ -32,10 +32,11 @@ const JSON_HEADERS = {
 /** Endpoints lie in a scope of their own: their body parser and error handler are nobody else's. */
 export async function createEndpoints(
   fastify: FastifyInstance,
+  prefix: string,
   authenticate: Authenticate,
 ): Promise<Endpoints> {
   const registered: Pick<Endpoint, 'metadata' | 'path'>[] = []
-  const scope = await encapsulated(fastify)
+  const { scope } = await encapsulated(fastify, prefix)
 
   function register<P extends TObject>(endpoint: Endpoint<P>): void {
     const parse = compileParameters(endpoint.parameters)
@@ -83,19 +84,23 @@ export function sendJson(reply: FastifyReply, body: Bag): FastifyReply {
   return reply.headers(JSON_HEADERS).send(Buffer.from(JSON.stringify(body)))
 }
 
-async function encapsulated(fastify: FastifyInstance): Promise<FastifyInstance> {
+/** In an object, since awaiting an instance itself would wait for the whole server, and give its root. */
+async function encapsulated(fastify: FastifyInstance, prefix: string): Promise<{ scope: FastifyInstance }> {
   let child: FastifyInstance | undefined
-  await fastify.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    // The text is decoded by our own strict parser: see parseBody.
-    await scope.register(formbody, { parser: (text) => ({ text }), bodyLimit: BODY_LIMIT })
-    scope.setErrorHandler(sendError)
-    scope.addHook('onRequest', async ({ headers }) =>
-      assertPlainForm(headers['content-type'], headers['content-encoding']),
-    )
-    child = scope
-  })
-  return child!
+  await fastify.register(
+    async (scope) => {
+      scope.removeAllContentTypeParsers()
+      // The text is decoded by our own strict parser: see parseBody.
+      await scope.register(formbody, { parser: (text) => ({ text }), bodyLimit: BODY_LIMIT })
+      scope.setErrorHandler(sendError)
+      scope.addHook('onRequest', async ({ headers }) =>
+        assertPlainForm(headers['content-type'], headers['content-encoding']),
+      )
+      child = scope
+    },
+    { prefix },
+  )
+  return { scope: child! }
 }
 
 /** Fastify has chosen the parser by the media type; its parameters and an encoding are ours to refuse. */

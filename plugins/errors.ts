@@ -5,9 +5,14 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isUnavailable } from '../src/store/failures.ts'
+import { BearerError, VerificationUnavailable } from './require-scope/bearer-error.ts'
 
 /** An error handler for scopes that answer in JSON (RFC 6749 §5.2). */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // A guarded route has set its own status and headers already (RFC 6750 §3).
+  if (error instanceof BearerError || error instanceof VerificationUnavailable) {
+    return reply.header('content-type', 'application/json').send(Buffer.from(JSON.stringify(error.body)))
+  }
   const known = toOAuthError(error, request)
   logFailure(known, request)
   return reply

@@ -31,4 +31,4 @@ async function health(fastify: FastifyInstance): Promise<void> {
   })
 }
 
-export default fp(health, { name: 'latchkey-health', dependencies: ['latchkey-oauth'] })
+export default fp(health, { name: 'latchkey-health', dependencies: ['latchkey-oauth'], encapsulate: true })

@@ -9,21 +9,19 @@ const MAX_AGE = 30
 
 async function jwks(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  await fastify.register(async (scope) => {
-    scope.setErrorHandler(sendError)
-    for (const url of ['/jwks', '/jwks/']) {
-      scope.get(url, async (_request, reply) =>
-        reply
-          .headers({
-            'content-type': 'application/jwk-set+json',
-            'cache-control': `public, max-age=${MAX_AGE}`,
-          })
-          .send(oauth.keys.jwks()),
-      )
-      refuseOtherMethods(scope, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
-    }
-  })
+  fastify.setErrorHandler(sendError)
+  for (const url of ['/jwks', '/jwks/']) {
+    fastify.get(url, async (_request, reply) =>
+      reply
+        .headers({
+          'content-type': 'application/jwk-set+json',
+          'cache-control': `public, max-age=${MAX_AGE}`,
+        })
+        .send(oauth.keys.jwks()),
+    )
+    refuseOtherMethods(fastify, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
+  }
   oauth.extend('metadata', async () => ({ jwks_uri: `${oauth.issuer}/jwks` }))
 }
 
-export default fp(jwks, { name: 'latchkey-jwks', dependencies: ['latchkey-oauth'] })
+export default fp(jwks, { name: 'latchkey-jwks', dependencies: ['latchkey-oauth'], encapsulate: true })

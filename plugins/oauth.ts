@@ -86,7 +86,7 @@ export interface OAuthOptions {
 async function oauth(fastify: FastifyInstance, { config, database }: OAuthOptions): Promise<void> {
   const kernel = createKernel(config, database, fastify.log)
   const { doors, feed, verifier } = kernel
-  const endpoints = await createEndpoints(fastify, kernel.authenticator.authenticate)
+  const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)
 
   fastify.decorate('oauth', {
     config,

@@ -6,6 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
+import type { TObject } from 'typebox'
 import { Client, ClientSecret } from '../entities/client.ts'
 import {
   applyMetadata,
@@ -24,9 +25,10 @@ import type { ClientSecrets } from './client-secrets.ts'
 export interface ClientRegistry {
   /**
    * Registers a client. Where it needs a secret and none is given, the result carries a generated `client_secret`:
-   * this once, and never again. Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`).
+   * this once, and never again; with `generateSecret: false` it stays without, and cannot authenticate yet.
+   * Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`).
    */
-  create(metadata: unknown): Promise<ClientInformation>
+  create(metadata: unknown, options?: { generateSecret?: boolean }): Promise<ClientInformation>
   /** The client without its secrets, or null. */
   find(clientId: string): Promise<ClientInformation | null>
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
@@ -39,6 +41,8 @@ export interface ClientRegistry {
   delete(clientId: string): Promise<boolean>
   /** By client_id, from the one after `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<ClientInformation[]>
+  /** The members of client metadata that plugins added. */
+  extensions(): readonly TObject[]
   /** Whether `secret` is the client's now. */
   hasSecret(clientId: string, secret: string): Promise<boolean>
 }
@@ -92,7 +96,7 @@ export function createClientRegistry({
     em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
   }
 
-  async function create(input: unknown): Promise<ClientInformation> {
+  async function create(input: unknown, { generateSecret = true } = {}): Promise<ClientInformation> {
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
     const needed = policies.needsSecret(members.token_endpoint_auth_method)
@@ -102,7 +106,8 @@ export function createClientRegistry({
         `is not used with token_endpoint_auth_method ${members.token_endpoint_auth_method}`,
       )
     }
-    const generated = needed && members.client_secret === undefined ? secrets.generate() : undefined
+    const generated =
+      needed && generateSecret && members.client_secret === undefined ? secrets.generate() : undefined
     const secret = members.client_secret ?? generated
     const hash = secret === undefined ? undefined : await secrets.hash(secret)
     try {
@@ -194,6 +199,7 @@ export function createClientRegistry({
       const clients = await database.fork().find(Client, { clientId: { $gt: after } }, options)
       return clients.map((client) => toMetadata(client, client.secrets.length > 0))
     },
+    extensions: policies.schemas,
     async hasSecret(clientId, secret) {
       const client = await database.fork().findOne(Client, { clientId }, WITH_SECRETS)
       const stored = (client?.secrets.getItems() ?? []).map(({ id, hash, expiresAt }) => ({

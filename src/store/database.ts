@@ -13,6 +13,8 @@ import { tableOf, type Statement } from './statement.ts'
 export type Query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => Promise<Row[]>
 
 export interface Database {
+  /** Where it is, for people: no credentials. */
+  readonly where: string
   /** On a connection of the pool, in a transaction of its own. */
   readonly query: Query
   /** All of `work` or nothing; run again, up to 3 times, on 40001 and 40P01. `work` must use the query it is given. */
@@ -26,6 +28,8 @@ export interface Database {
 
 export interface DatabaseOptions {
   url: string
+  /** Where it is, in words for people; by default host and name from the URL. */
+  where?: string | undefined
   /** Connections. */
   poolSize?: number
   /** False where a pooler between us and PostgreSQL breaks prepared statements. */
@@ -37,6 +41,7 @@ const TRIES = 3
 /** Opens the database; it need not answer yet: connections are made when they are needed. */
 export async function openDatabase({
   url,
+  where = describeUrl(url),
   poolSize = 10,
   prepare = true,
 }: DatabaseOptions): Promise<Database> {
@@ -78,6 +83,7 @@ export async function openDatabase({
   }
 
   return {
+    where,
     query: queryOn(pool),
     transaction: (work) => retried(() => transaction(work)),
     transactional: (work) => retried(async () => (orm.em.fork() as EntityManager).transactional(work)),
@@ -95,4 +101,9 @@ async function retried<T>(run: () => Promise<T>): Promise<T> {
       await delay(Math.random() * 20 * tried)
     }
   }
+}
+
+function describeUrl(url: string): string {
+  const { host, pathname, searchParams } = new URL(url)
+  return `${searchParams.get('host') ?? host}${pathname}`
 }

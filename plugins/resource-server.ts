@@ -1,0 +1,51 @@
+/**
+ * `fastify.requireScope` inside the server itself: the package that foreign apps use, verifying with our own keys
+ * and database. Its audience is the default resource, whose identifier is the issuer.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { isUnavailable } from '../src/store/failures.ts'
+import { expiresAt, issueInstant } from './require-scope/expiry.ts'
+import requireScope, {
+  BearerError,
+  VerificationUnavailable,
+  type AccessToken,
+  type Verifier,
+} from './require-scope/index.ts'
+
+async function resourceServer(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const verifier: Verifier = {
+    async verify(token) {
+      const verified = await oauth.verify(token).catch((cause: unknown) => {
+        const away = (cause instanceof OAuthError && cause.status === 503) || isUnavailable(cause)
+        throw away ? new VerificationUnavailable({ retryAfter: 2, cause }) : cause
+      })
+      if (verified === null)
+        throw new BearerError('invalid_token', 'The access token is expired, revoked or not ours')
+      return toAccessToken(verified.claims)
+    },
+  }
+  await fastify.register(requireScope, { verifier, audience: oauth.issuer, realm: oauth.issuer })
+}
+
+function toAccessToken(claims: Readonly<Record<string, unknown>>): AccessToken {
+  const { iss, sub, client_id, scope, aud, jti, iat, exp } = claims as Record<string, string> & {
+    iat: number
+    exp: number
+  }
+  return {
+    issuer: iss!,
+    subject: sub!,
+    clientId: client_id!,
+    scopes: new Set(scope?.split(' ')),
+    audience: [aud!].flat(),
+    issuedAt: new Date(issueInstant({ jti, iat }) ?? iat * 1000),
+    expiresAt: new Date(expiresAt({ jti, iat, exp })),
+    jti,
+    claims,
+  }
+}
+
+export default fp(resourceServer, { name: 'latchkey-resource-server', dependencies: ['latchkey-oauth'] })

@@ -1,0 +1,72 @@
+/** Reads client metadata from the command line: each member is an option of its name, and keeps its JSON type. */
+import type { Command } from 'commander'
+import type { TObject, TSchema } from 'typebox'
+import { ConfigError } from '../config.ts'
+import { ClientMetadata } from '../protocol/client-metadata.ts'
+
+/** `redirect_uris` → `--redirect-uris`. */
+export function optionName(member: string): string {
+  return `--${member.replaceAll('_', '-')}`
+}
+
+/** The members that were given. Throws `ConfigError` for an option that is no member, or malformed JSON. */
+export function membersFrom(command: Command, extensions: readonly TObject[]): Record<string, unknown> {
+  const schemas: Record<string, TSchema> = {
+    ...ClientMetadata.properties,
+    redirect_uri: ClientMetadata.properties.redirect_uris,
+  }
+  for (const extension of extensions) Object.assign(schemas, extension.properties)
+  const members: Record<string, unknown> = {
+    ...parseJson('--metadata', command.opts()['metadata'] as string | undefined, {}),
+  }
+  for (const [name, values] of [...known(command), ...unknown(command)]) {
+    const schema = schemas[name]
+    if (schema === undefined)
+      throw new ConfigError(`${optionName(name)} is not an option, nor a member of client metadata.`)
+    members[name] = toMember(name, schema as { type?: string }, values)
+  }
+  return members
+}
+
+function known(command: Command): [string, string[]][] {
+  return Object.entries(command.opts<Record<string, unknown>>()).flatMap(([key, values]) =>
+    Array.isArray(values)
+      ? [[key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), values as string[]]]
+      : [],
+  )
+}
+
+/** `--name value` and `--name=value` that commander did not know. */
+function unknown(command: Command): [string, string[]][] {
+  const found = new Map<string, string[]>()
+  const rest = command.args.slice(command.registeredArguments.length)
+  for (let at = 0; at < rest.length; at++) {
+    const [, option, inline] = /^--([a-z][a-z0-9-]*)(?:=(.*))?$/s.exec(rest[at]!) ?? []
+    const value = inline ?? rest[++at]
+    if (option === undefined || value === undefined)
+      throw new ConfigError(`${rest[at] ?? rest.at(-1)} is not understood.`)
+    const name = option.replaceAll('-', '_')
+    found.set(name, [...(found.get(name) ?? []), value])
+  }
+  return [...found]
+}
+
+function toMember(name: string, schema: { type?: string }, values: readonly string[]): unknown {
+  // Response types are the names that hold spaces themselves.
+  if (schema.type === 'array')
+    return values
+      .flatMap((one) => (name === 'response_types' ? [one] : one.split(/\s+/)))
+      .filter((one) => one !== '')
+  const text = values.join(' ')
+  if (schema.type === 'string' || schema.type === undefined) return text
+  return parseJson(optionName(name), text, undefined)
+}
+
+function parseJson<T>(option: string, text: string | undefined, fallback: T): T {
+  if (text === undefined) return fallback
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    throw new ConfigError(`${option} must be JSON.`)
+  }
+}

@@ -1,0 +1,109 @@
+/** `client create|list|show|update|rotate-secret|delete`, by the names of RFC 7591. */
+import { Command } from 'commander'
+import type { OAuth } from '../../plugins/oauth.ts'
+import { ConfigError } from '../config.ts'
+import { ClientMetadata, metadataError, type ClientInformation } from '../protocol/client-metadata.ts'
+import { membersFrom, optionName } from './client-members.ts'
+import { print, withServer } from './run.ts'
+
+interface Options {
+  json?: boolean
+  yes?: boolean
+  overlap?: string
+  after?: string
+  limit?: string
+}
+
+export function clientCommand(): Command {
+  const command = new Command('client').description('registered clients')
+  withMembers(
+    command.command('create').description('register a client; a generated secret is shown this once'),
+  ).action(async (options: Options, self: Command) =>
+    change(options, async (oauth) => oauth.clients.create(membersFrom(self, oauth.clients.extensions()))),
+  )
+  withMembers(command.command('update <client_id>').description('change members of a client')).action(
+    async (id: string, options: Options, self: Command) =>
+      change(options, async (oauth) =>
+        oauth.clients.update(id, membersFrom(self, oauth.clients.extensions())),
+      ),
+  )
+  json(command.command('list').description('clients by client_id'))
+    .option('--after <client_id>', 'begin behind this one')
+    .option('--limit <number>', 'at most so many', '1000')
+    .action(async ({ json, after, limit }: Options) =>
+      withServer(async ({ clients }) => {
+        const listed = await clients.list(after, wholeNumber('--limit', limit))
+        print(listed.map(toWire), listed.map(toLine), json)
+      }),
+    )
+  json(command.command('show <client_id>').description('one client, without its secrets')).action(
+    async (id: string, options: Options) => change(options, async ({ clients }) => get(clients, id)),
+  )
+  json(command.command('rotate-secret <client_id>').description('a new secret, shown this once'))
+    .option('--overlap <seconds>', 'how long the old one goes on working', '0')
+    .action(async (id: string, options: Options) =>
+      change(options, async ({ clients }) =>
+        clients.rotateSecret(id, wholeNumber('--overlap', options.overlap)),
+      ),
+    )
+  json(command.command('delete <client_id>').description('remove a client; its tokens are dead'))
+    .option('--yes', 'do it')
+    .action(async (id: string, options: Options) => {
+      if (!options.yes) throw new ConfigError(`client delete removes ${id} for good: add --yes.`)
+      await withServer(async ({ clients }) => {
+        if (!(await clients.delete(id))) throw metadataError('client_id', 'is not registered')
+        print({ client_id: id, deleted: true }, [`${id} is deleted`], options.json)
+      })
+    })
+  return command
+}
+
+/** Options for every member of client metadata; plugins' members are taken too, once they are loaded. */
+function withMembers(command: Command): Command {
+  for (const name of Object.keys(ClientMetadata.properties))
+    command.option(`${optionName(name)} <value...>`, name)
+  command
+    .option('--redirect-uri <uri...>', 'redirect_uris')
+    .option('--metadata <json>', 'members as a JSON object')
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .addHelpText('after', '\nMembers that PLUGINS add are options in the same way: --member-name value.')
+  return json(command)
+}
+
+function json(command: Command): Command {
+  return command.option('--json', 'one JSON value on stdout')
+}
+
+async function change({ json }: Options, work: (oauth: OAuth) => Promise<ClientInformation>): Promise<void> {
+  await withServer(async (oauth) => {
+    const client = await work(oauth)
+    const members = Object.entries(toWire(client))
+    print(
+      toWire(client),
+      members.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : String(value)}`),
+      json,
+    )
+  })
+}
+
+async function get(clients: OAuth['clients'], id: string): Promise<ClientInformation> {
+  const client = await clients.find(id)
+  if (client === null) throw metadataError('client_id', 'is not registered')
+  return client
+}
+
+/** RFC 7591 §2: on the wire, `scope` is a string. */
+function toWire({ scope = [], ...client }: ClientInformation): Record<string, unknown> {
+  return { ...client, scope: scope.join(' ') }
+}
+
+function toLine(client: ClientInformation): string {
+  return `${client.client_id}  ${client.client_name ?? ''}  ${(client.grant_types ?? []).join(' ')}`
+}
+
+function wholeNumber(option: string, text: string | undefined): number {
+  if (text === undefined || !/^\d{1,9}$/.test(text))
+    throw new ConfigError(`${option} must be a whole number.`)
+  return Number(text)
+}

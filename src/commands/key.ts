@@ -1,0 +1,55 @@
+/** `key list` and `key rotate`. */
+import { Command } from 'commander'
+import type { OAuth } from '../../plugins/oauth.ts'
+import type { RingKey } from '../services/key-ring.ts'
+import { print, withServer } from './run.ts'
+
+interface Options {
+  json?: boolean
+  algorithm: string
+}
+
+export function keyCommand(): Command {
+  const command = new Command('key').description('signing keys')
+  command
+    .command('list')
+    .description('published keys: next, current and retiring')
+    .option('--json', 'one JSON value on stdout')
+    .action(async ({ json }: Options) =>
+      withServer(async ({ keys }) => {
+        const listed = keys.keys().map((key) => describe(keys, key))
+        print(listed, listed.map(toLine), json)
+      }),
+    )
+  command
+    .command('rotate')
+    .description('publish a new key; it signs once everybody has had time to fetch it')
+    .option('--algorithm <alg>', 'the algorithm whose key is replaced', 'ES256')
+    .option('--json', 'one JSON value on stdout')
+    .action(async ({ json, algorithm }: Options) =>
+      withServer(async ({ keys }) => {
+        const key = describe(keys, await keys.rotate(algorithm))
+        print(key, [toLine(key)], json)
+      }),
+    )
+  return command
+}
+
+type Described = ReturnType<typeof describe>
+
+function describe(keys: OAuth['keys'], key: RingKey) {
+  const instant = (time: number | null): string | null =>
+    time === null ? null : new Date(time).toISOString()
+  return {
+    kid: key.kid,
+    alg: key.algorithm,
+    state: keys.stateOf(key),
+    created_at: instant(key.createdAt),
+    signs_from: instant(key.signsFrom),
+    retires_at: instant(key.retiresAt),
+  }
+}
+
+function toLine({ kid, alg, state, signs_from: from, retires_at: until }: Described): string {
+  return `${kid}  ${alg}  ${state.padEnd(8)}  signs from ${from}${until === null ? '' : `  until ${until}`}`
+}

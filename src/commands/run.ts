@@ -1,0 +1,23 @@
+/**
+ * Runs a command against the database of the server, under its settings and plugins: with no listener, no seeding,
+ * and every log line on stderr, so that stdout holds the answer alone.
+ */
+import type { OAuth } from '../../plugins/oauth.ts'
+import { buildServer } from '../server.ts'
+
+/** `work` gets the doors and services; what it throws ends the command with status 1. */
+export async function withServer(work: (oauth: OAuth) => Promise<void>): Promise<void> {
+  const settings = { LOG_LEVEL: 'warn', ...process.env }
+  const server = await buildServer(settings, { start: false, logStream: process.stderr })
+  try {
+    await server.ready()
+    await work(server.oauth)
+  } finally {
+    await server.close()
+  }
+}
+
+/** One JSON value on stdout, or lines for people. */
+export function print(value: unknown, lines: readonly string[], json: boolean | undefined): void {
+  process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${lines.join('\n')}\n`)
+}

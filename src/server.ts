@@ -1,0 +1,123 @@
+/** `buildServer`: the registration list, in reading order. It never listens. */
+import { fastify, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import clientAuthentication from '../plugins/client-authentication.ts'
+import demo from '../plugins/demo.ts'
+import discovery from '../plugins/discovery.ts'
+import { sendError } from '../plugins/errors.ts'
+import health from '../plugins/health.ts'
+import introspection from '../plugins/introspection.ts'
+import jwks from '../plugins/jwks.ts'
+import notFound from '../plugins/not-found.ts'
+import oauth from '../plugins/oauth.ts'
+import resourceServer from '../plugins/resource-server.ts'
+import revocation from '../plugins/revocation.ts'
+import clientCredentials from '../plugins/token/grants/client-credentials.ts'
+import token from '../plugins/token/index.ts'
+import { ConfigError, parseConfig, type SettingValues } from './config.ts'
+import { OAuthError } from './protocol/errors.ts'
+import { openOwnDatabase } from './services/own-database.ts'
+import { loggingOptions, logResponses } from './services/log.ts'
+import { applySeedFile } from './services/seed.ts'
+
+export interface BuildOptions {
+  /** Whether this is a start of the server, which applies SEED_FILE or the demo; commands do neither. Default true. */
+  start?: boolean
+  /** Names of plugins of ours to leave out, such as `latchkey-introspection`; the metadata shrinks with them. */
+  without?: readonly string[]
+  /** Where log lines go; stdout by default. */
+  logStream?: NodeJS.WritableStream
+}
+
+/** Ours, by the names under which they may be left out. Those that follow the issuer's path say so. */
+const PLUGINS = [
+  clientAuthentication,
+  token,
+  clientCredentials,
+  introspection,
+  revocation,
+  jwks,
+  discovery,
+  health,
+  resourceServer,
+]
+/** Their addresses follow from the issuer by themselves. */
+const AT_THE_ROOT = new Set<unknown>([discovery])
+const MAX_HEADERS = 100
+
+/**
+ * Builds a server from settings by their names (`src/config.ts`); the environment is not read here. Creates or
+ * migrates the database. Throws `ConfigError` for a setting that cannot be used.
+ */
+export async function buildServer(
+  settings: SettingValues = {},
+  options: BuildOptions = {},
+): Promise<FastifyInstance> {
+  const { start = true, without = [], logStream } = options
+  const own = await openOwnDatabase(parseConfig(settings))
+  const { config, database } = own
+  const server: FastifyInstance = fastify({
+    ...loggingOptions(config.LOG_LEVEL, logStream),
+    // A client that sends slowly, or never ends, is cut off: Node's own limits are minutes.
+    requestTimeout: 30_000,
+    http: { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 },
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 512 },
+    exposeHeadRoutes: true,
+    allowErrorHandlerOverride: false,
+  })
+  server.addHook('onClose', async () => own.close())
+  server.setErrorHandler(sendError)
+  server.addHook('onRequest', async ({ raw }) => {
+    if (raw.rawHeaders.length > 2 * MAX_HEADERS)
+      throw new OAuthError('invalid_request', 'there are too many headers', { status: 431 })
+  })
+  logResponses(server)
+
+  await server.register(notFound)
+  await server.register(oauth, { config, database })
+  for (const plugin of PLUGINS) {
+    if (without.includes(pluginName(plugin))) continue
+    await server.register(plugin, AT_THE_ROOT.has(plugin) ? {} : { prefix: config.basePath })
+  }
+  for (const specifier of config.PLUGINS) {
+    const plugin = await importPlugin(specifier)
+    await server.register(async (scope) => void (await scope.register(plugin)), { prefix: config.basePath })
+  }
+  if (start && config.SEED_FILE === undefined && !config.production)
+    await server.register(demo, { prefix: config.basePath })
+  if (start && config.SEED_FILE !== undefined) {
+    const { SEED_FILE } = config
+    server.addHook('onReady', async () => {
+      const { clients, resources } = server.oauth
+      await applySeedFile(SEED_FILE, { clients, resources, log: server.log })
+    })
+  }
+  return server
+}
+
+function pluginName(plugin: object): string {
+  const meta = (plugin as Record<symbol, { name?: string } | undefined>)[Symbol.for('plugin-meta')]
+  return meta?.name ?? ''
+}
+
+/** A module of the PLUGINS setting: a path from the working directory, or a package installed there. */
+async function importPlugin(specifier: string): Promise<FastifyPluginAsync> {
+  const isPath = /^[./]|^[a-z]:[\\/]/i.test(specifier)
+  try {
+    const here = pathToFileURL(resolve('package.json'))
+    const url = isPath
+      ? pathToFileURL(resolve(specifier))
+      : pathToFileURL(createRequire(here).resolve(specifier))
+    const { default: plugin } = (await import(url.href)) as { default?: unknown }
+    if (typeof plugin === 'function') return plugin as FastifyPluginAsync
+  } catch (cause) {
+    throw new ConfigError(
+      `PLUGINS: ${specifier} cannot be loaded (${(cause as Error).message.split('\n')[0]}).`,
+      { cause },
+    )
+  }
+  throw new ConfigError(`PLUGINS: ${specifier} has no default export that is a Fastify plugin.`)
+}

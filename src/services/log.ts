@@ -1,0 +1,72 @@
+/**
+ * How the server logs: one JSON line for each thing, without queries, headers or bodies, and without what a
+ * database error quotes of its values. Successful requests are lines at debug.
+ */
+import { LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { randomUUID } from 'node:crypto'
+
+/** Fastify's options for logging at `level`, to `stream` (default stdout). */
+export function loggingOptions(level: string, stream?: NodeJS.WritableStream): FastifyServerOptions {
+  return {
+    logger: {
+      level,
+      base: null,
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: {
+        err: describeError,
+        req: ({ method }) => ({ method }),
+        res: ({ statusCode }) => ({ statusCode }),
+      },
+      ...(stream === undefined ? {} : { stream }),
+    },
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'id' }),
+    genReqId: () => randomUUID(),
+  }
+}
+
+/** One line for each response, where somebody reads them: by its route, since an address may hold a secret. */
+export function logResponses(server: FastifyInstance): void {
+  if (server.log.level !== 'debug' && server.log.level !== 'trace') return
+  server.addHook('onResponse', async (request, reply) => {
+    const { method, routeOptions } = request
+    const line = {
+      method,
+      route: routeOptions.url ?? null,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+    }
+    request.log.debug(line, 'request')
+  })
+}
+
+interface ErrorLine {
+  type: string
+  [more: string]: unknown
+  message: string
+  stack: string
+}
+
+/** What is safe to keep of an error. Database errors quote rows and ORM errors whole statements: those lose their words. */
+function describeError(error: unknown, depth: number = 0): ErrorLine {
+  if (!(error instanceof Error)) return { type: typeof error, message: 'not an Error', stack: '' }
+  const { code, table, constraint } = error as { code?: unknown; table?: unknown; constraint?: unknown }
+  const sqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)
+  const message = sqlState
+    ? `PostgreSQL refused: ${code} ${[table, constraint].filter((one) => one !== undefined).join(' ')}`
+    : error.message
+  const frames = error.stack
+    ?.split('\n')
+    .filter((line) => line.startsWith('    at '))
+    .slice(0, 12)
+    .join('\n')
+  return {
+    type: error.constructor.name,
+    ...(typeof code === 'string' ? { code } : {}),
+    message,
+    stack: frames ?? '',
+    ...(error.cause instanceof Error && depth < 4 && !sqlState
+      ? { cause: describeError(error.cause, depth + 1) }
+      : {}),
+  }
+}
