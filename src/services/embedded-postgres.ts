@@ -1,5 +1,7 @@
-// The database of a first run: the real PostgreSQL of the checkout's private workspace, on a Unix socket only.
-// This file owns the dance of starting, attaching and leaving; its neighbours know binaries, places and processes.
+/**
+ * The database of a first run: the real PostgreSQL of the checkout's private workspace, on a Unix socket only.
+ * This file owns the dance of starting, attaching and leaving; its neighbours know binaries, places and processes.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Account, chooseAccount } from './embedded-postgres/account.ts'
 import { readyBinaries } from './embedded-postgres/binaries.ts'

@@ -1,4 +1,4 @@
-// What a test file leaves behind is cleared away at its end, also when a test failed before it could do so itself.
+/** What a test file leaves behind is cleared away at its end, also when a test failed before it could do so itself. */
 import { mkdtemp, chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The tests' own way to a PostgreSQL server, beside the server under test.
+/** The tests' own way to a PostgreSQL server, beside the server under test. */
 import { Client, type QueryResultRow } from 'pg'
 
 /** The same server, another database. */

@@ -1,4 +1,4 @@
-// A database of a test file's own: a clone of the run's migrated template.
+/** A database of a test file's own: a clone of the run's migrated template. */
 import { Pool, type QueryResultRow } from 'pg'
 import { inject } from 'vitest'
 import { atEndOfFile } from './cleanup.ts'

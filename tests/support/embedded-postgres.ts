@@ -1,4 +1,4 @@
-// Other processes that use an embedded PostgreSQL, and checkouts for them that their user can reach.
+/** Other processes that use an embedded PostgreSQL, and checkouts for them that their user can reach. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, symlink } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-// One PostgreSQL for a run of the tests, with one migrated template in it. The tests' own databases are clones of that template.
+/** One PostgreSQL for a run of the tests, with one migrated template in it. The tests' own databases are clones of that template. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

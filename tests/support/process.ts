@@ -1,4 +1,4 @@
-// The server as its operator runs it: `node src/main.ts` as a child, and the commands beside it.
+/** The server as its operator runs it: `node src/main.ts` as a child, and the commands beside it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
@@ -45,7 +45,7 @@ export async function runCommand(
 }
 
 async function start(given: Settings, options: ServerOptions): Promise<SpawnedServer> {
-  const { settings, database, ownsDatabase, url } = await prepare({ LOG_LEVEL: 'trace', ...given }, options)
+  const { settings, database, ownsDatabase, url } = await prepare(given, options)
   const { child, both } = launch(['serve'], settings)
   const closed = once(child, 'close') as Promise<[number | null]>
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {

@@ -1,6 +1,7 @@
-// A server inside the test's own process: quick, open to inspection, on a real port.
+/** A server inside the test's own process: quick, open to inspection, on a real port. */
 import type { FastifyInstance } from 'fastify'
-import { buildServer } from '../../src/server.ts'
+import { PassThrough } from 'node:stream'
+import { type BuildOptions, buildServer } from '../../src/server.ts'
 import { atEndOfFile } from './cleanup.ts'
 import type { TestDatabase } from './database.ts'
 import { type Requests, requestsTo } from './requests.ts'
@@ -12,24 +13,32 @@ export interface TestServer extends Requests {
   server: FastifyInstance
   database: TestDatabase
   settings: Settings
+  /** All log lines so far; the level is `trace` unless set. */
+  output(): string
   /** Closes the server and drops the database that was made for it; the end of the file does it too. */
   close(): Promise<void>
 }
 
-/** Builds and starts a server; `extend` registers what a test adds before it listens. */
+export interface TestServerOptions extends ServerOptions {
+  /** Registers what a test adds, before the server listens. */
+  extend?: (server: FastifyInstance) => unknown
+  /** For `buildServer`. */
+  build?: BuildOptions
+}
+
+/** Builds a server and makes it listen. */
 export async function startServer(
   given: Settings = {},
-  options: ServerOptions & { extend?: (server: FastifyInstance) => unknown } = {},
+  options: TestServerOptions = {},
 ): Promise<TestServer> {
   return withFreePort(given, () => start(given, options), isAddressInUse)
 }
 
-async function start(
-  given: Settings,
-  options: ServerOptions & { extend?: (server: FastifyInstance) => unknown },
-): Promise<TestServer> {
+async function start(given: Settings, options: TestServerOptions): Promise<TestServer> {
   const { settings, database, ownsDatabase, url } = await prepare(given, options)
-  const server = await buildServer(settings)
+  const lines: string[] = []
+  const logStream = new PassThrough({ encoding: 'utf8' }).on('data', (line: string) => lines.push(line))
+  const server = await buildServer(settings, { logStream, ...options.build })
   const close = atEndOfFile(async () => {
     await server.close()
     if (ownsDatabase) await database.drop()
@@ -41,7 +50,7 @@ async function start(
     await close()
     throw error
   }
-  return { url, server, database, settings, close, ...requestsTo(url) }
+  return { url, server, database, settings, output: () => lines.join(''), close, ...requestsTo(url) }
 }
 
 function isAddressInUse(error: unknown): boolean {

@@ -1,4 +1,4 @@
-// The settings under which a test's server runs: those of design.md §5, with a port, a database and a secret of its own.
+/** The settings under which a test's server runs: those of design.md §5, with a port, a database and a secret of its own. */
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -39,7 +39,7 @@ export async function prepare(given: Settings, options: ServerOptions): Promise<
     DATABASE_URL: database.url,
     DATA_DIR: join(directory, 'data'),
     SECRET_KEY: randomBytes(32).toString('hex'),
-    LOG_LEVEL: 'warn',
+    LOG_LEVEL: 'trace',
     ...given,
   }
   if (options.seed !== 'demo' && settings.SEED_FILE === undefined) {

@@ -1,4 +1,4 @@
-// Runs in front of every test file.
+/** Runs in front of every test file. */
 import { afterAll } from 'vitest'
 import { clearAway } from './cleanup.ts'
 

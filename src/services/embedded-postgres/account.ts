@@ -1,4 +1,4 @@
-// Whom PostgreSQL runs as: it refuses root, so a root server borrows an unprivileged account; everybody else stays as they are.
+/** Whom PostgreSQL runs as: it refuses root, so a root server borrows an unprivileged account; everybody else stays as they are. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'

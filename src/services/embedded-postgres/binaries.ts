@@ -1,5 +1,7 @@
-// Finds the PostgreSQL that the checkout's private workspace installed, and makes it run for the account in question.
-// npm packages cannot hold symbolic links, so the package lists its own in a file; an install without scripts lacks them.
+/**
+ * Finds the PostgreSQL that the checkout's private workspace installed, and makes it run for the account in question.
+ * npm packages cannot hold symbolic links, so the package lists its own in a file; an install without scripts lacks them.
+ */
 import { execFile } from 'node:child_process'
 import { access, cp, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'

@@ -1,5 +1,7 @@
-// Creates the cluster at the first start. initdb works in a sibling that takes its final name when complete, so a crash leaves
-// no half-made cluster, and of two processes that do this at once one wins and the other throws its own away.
+/**
+ * Creates the cluster at the first start. initdb works in a sibling that takes its final name when complete, so a crash leaves
+ * no half-made cluster, and of two processes that do this at once one wins and the other throws its own away.
+ */
 import { chown, mkdtemp, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './account.ts'

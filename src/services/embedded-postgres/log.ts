@@ -1,4 +1,4 @@
-// The log that PostgreSQL writes beside its data; we only quote from it.
+/** The log that PostgreSQL writes beside its data; we only quote from it. */
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,5 +1,7 @@
-// Where the cluster lies: in the server's data directory, or, when the account that PostgreSQL needs cannot get there,
-// in a directory below /var/lib that belongs to root.
+/**
+ * Where the cluster lies: in the server's data directory, or, when the account that PostgreSQL needs cannot get there,
+ * in a directory below /var/lib that belongs to root.
+ */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, link, lstat, mkdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'

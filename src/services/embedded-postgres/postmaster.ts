@@ -1,4 +1,4 @@
-// Reads what PostgreSQL itself says about who runs on a cluster (postmaster.pid), and tells a live lock from a stale one.
+/** Reads what PostgreSQL itself says about who runs on a cluster (postmaster.pid), and tells a live lock from a stale one. */
 import { execFile } from 'node:child_process'
 import { readFile, realpath, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'

@@ -1,5 +1,7 @@
-// Starts a postmaster under a shell that outlives us: the shell waits for the last hold to go, shuts PostgreSQL down and
-// removes the socket directory. Both are in a session of their own, so Ctrl-C on our terminal does not reach them.
+/**
+ * Starts a postmaster under a shell that outlives us: the shell waits for the last hold to go, shuts PostgreSQL down and
+ * removes the socket directory. Both are in a session of their own, so Ctrl-C on our terminal does not reach them.
+ */
 import { spawn } from 'node:child_process'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { closeSync, constants, openSync } from 'node:fs'
