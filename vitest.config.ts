@@ -1,4 +1,6 @@
-/** How the tests run: on Node's own type stripping, one process-wide PostgreSQL, one database per test file. */
+/**
+ * How the tests run: on Node's own type stripping, one process-wide PostgreSQL, one database per test file.
+ */
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({

@@ -1,6 +1,7 @@
 /**
- * The database of a first run: the real PostgreSQL of the checkout's private workspace, on a Unix socket only.
- * This file owns the dance of starting, attaching and leaving; its neighbours know binaries, places and processes.
+ * The database of a first run: the real PostgreSQL of the checkout's private workspace, on a Unix socket
+ * only. This file owns the dance of starting, attaching and leaving; its neighbours know binaries, places and
+ * processes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Account, chooseAccount } from './embedded-postgres/account.ts'
@@ -22,7 +23,9 @@ export interface EmbeddedPostgresOptions {
   dataDir: string
   /** Created when missing. */
   database?: string
-  /** Further settings of PostgreSQL for this run, e.g. `{ fsync: 'off' }` in tests; ignored when attaching. */
+  /**
+   * Further settings of PostgreSQL for this run, e.g. `{ fsync: 'off' }` in tests; ignored when attaching.
+   */
   settings?: Record<string, string>
 }
 
@@ -46,9 +49,10 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts PostgreSQL on the cluster in `dataDir`, or attaches to the one that already runs there.
- * When every process that uses it has ended, however it ended, PostgreSQL stops by itself.
- * @throws Error with one sentence for the operator: no binaries, no usable directory, or PostgreSQL's own complaint
+ * Starts PostgreSQL on the cluster in `dataDir`, or attaches to the one that already runs there. When every
+ * process that uses it has ended, however it ended, PostgreSQL stops by itself.
+ * @throws Error with one sentence for the operator: no binaries, no usable directory, or PostgreSQL's own
+ * complaint
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { dataDir, database = 'latchkey', settings = {} } = options
@@ -82,7 +86,10 @@ interface Session {
   leave: () => Promise<void>
 }
 
-/** Waits for a postmaster that accepts us; starts one whenever there is none. PostgreSQL's own lock file decides who wins. */
+/**
+ * Waits for a postmaster that accepts us; starts one whenever there is none. PostgreSQL's own lock file
+ * decides who wins.
+ */
 async function join({ account, cluster }: Place, start: () => Promise<Supervisor>): Promise<Session> {
   const deadline = Date.now() + startTimeout
   let ours: Supervisor | undefined

@@ -1,4 +1,7 @@
-/** What a test file leaves behind is cleared away at its end, also when a test failed before it could do so itself. */
+/**
+ * What a test file leaves behind is cleared away at its end, also when a test failed before it could do so
+ * itself.
+ */
 import { mkdtemp, chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +9,9 @@ import { join } from 'node:path'
 type Task = () => Promise<unknown>
 const tasks = new Set<Task>()
 
-/** Registers a task for the end of the running test file. The returned function does it now, once, instead. */
+/**
+ * Registers a task for the end of the running test file. The returned function does it now, once, instead.
+ */
 export function atEndOfFile(task: Task): () => Promise<void> {
   const once = async () => {
     if (tasks.delete(once)) await task()
@@ -22,7 +27,10 @@ export async function clearAway(): Promise<void> {
   if (failures.length > 0) throw failures[0]
 }
 
-/** A directory that is gone at the end of the file; everybody may enter it, since PostgreSQL of a root run is not root. */
+/**
+ * A directory that is gone at the end of the file; everybody may enter it, since PostgreSQL of a root run is
+ * not root.
+ */
 export async function temporaryDirectory(mode = 0o755): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
   await chmod(directory, mode)

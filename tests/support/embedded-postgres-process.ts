@@ -1,6 +1,6 @@
 /**
- * A process of its own that uses the embedded PostgreSQL of the data directory named on its command line: it prints one line of
- * JSON when it is ready or has failed, and leaves when its standard input ends.
+ * A process of its own that uses the embedded PostgreSQL of the data directory named on its command line: it
+ * prints one line of JSON when it is ready or has failed, and leaves when its standard input ends.
  */
 import { startEmbeddedPostgres } from '../../src/services/embedded-postgres.ts'
 

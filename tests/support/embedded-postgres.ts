@@ -50,7 +50,10 @@ export async function startProcess(dataDir: string, options: ProcessOptions = {}
   throw new Error('The process ended without a word.')
 }
 
-/** Copies the embedded PostgreSQL, sources and binaries, to another checkout; the driver there is a link to ours. */
+/**
+ * Copies the embedded PostgreSQL, sources and binaries, to another checkout; the driver there is a link to
+ * ours.
+ */
 export async function copyCheckout(directory: string, { binaries = true } = {}): Promise<string> {
   const sources = [
     'package.json',

@@ -1,4 +1,7 @@
-/** One PostgreSQL for a run of the tests, with one migrated template in it. The tests' own databases are clones of that template. */
+/**
+ * One PostgreSQL for a run of the tests, with one migrated template in it. The tests' own databases are
+ * clones of that template.
+ */
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +17,10 @@ declare module 'vitest' {
   }
 }
 
-/** Uses the server of TEST_DATABASE_URL (its user may create databases), or an embedded one that forgets on power loss. */
+/**
+ * Uses the server of TEST_DATABASE_URL (its user may create databases), or an embedded one that forgets on
+ * power loss.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.TEST_DATABASE_URL
   const { url, stop } = given ? { url: given, stop: async () => {} } : await startThrowaway()

@@ -25,7 +25,9 @@ export interface SpawnedServer extends Requests {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts a server and waits until discovery answers 200. @throws Error with its output when it ends before */
+/**
+ * Starts a server and waits until discovery answers 200. @throws Error with its output when it ends before
+ */
 export async function spawnServer(given: Settings = {}, options: ServerOptions = {}): Promise<SpawnedServer> {
   return withFreePort(
     given,
@@ -61,7 +63,9 @@ async function start(given: Settings, options: ServerOptions): Promise<SpawnedSe
   return { url, pid: child.pid ?? 0, database, settings, output, stop, ...requestsTo(url) }
 }
 
-/** The child sees its settings and nothing of our environment, which may hold settings of the developer's own. */
+/**
+ * The child sees its settings and nothing of our environment, which may hold settings of the developer's own.
+ */
 function launch(args: string[], settings: Settings) {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined)
   const { PATH, HOME, TMPDIR } = process.env

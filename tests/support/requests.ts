@@ -1,4 +1,7 @@
-/** Requests to the server of a test, as a client makes them: redirects are not followed, paths are relative to the issuer. */
+/**
+ * Requests to the server of a test, as a client makes them: redirects are not followed, paths are relative to
+ * the issuer.
+ */
 export type Form = Record<string, string> | [string, string][]
 
 export interface Requests {

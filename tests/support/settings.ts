@@ -1,4 +1,7 @@
-/** The settings under which a test's server runs: those of design.md §5, with a port, a database and a secret of its own. */
+/**
+ * The settings under which a test's server runs: those of design.md §5, with a port, a database and a secret
+ * of its own.
+ */
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -11,7 +14,10 @@ import { type TestDatabase, createDatabase } from './database.ts'
 export type Settings = Record<string, string | number | boolean | undefined>
 
 export interface ServerOptions {
-  /** The content of `SEED_FILE`; without it an empty one, so that no demo is seeded. `'demo'` sets no `SEED_FILE`. */
+  /**
+   * The content of `SEED_FILE`; without it an empty one, so that no demo is seeded. `'demo'` sets no
+   * `SEED_FILE`.
+   */
   seed?: object | 'demo'
   /** A database to share with another server; by default a new one, dropped when the server closes. */
   database?: TestDatabase

@@ -1,4 +1,7 @@
-/** Whom PostgreSQL runs as: it refuses root, so a root server borrows an unprivileged account; everybody else stays as they are. */
+/**
+ * Whom PostgreSQL runs as: it refuses root, so a root server borrows an unprivileged account; everybody else
+ * stays as they are.
+ */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -11,10 +14,15 @@ export interface Account {
   gid?: number
 }
 
-/** Nothing of our own environment reaches PostgreSQL: PG* variables would redirect it, and TZ spares initdb a slow search. */
+/**
+ * Nothing of our own environment reaches PostgreSQL: PG* variables would redirect it, and TZ spares initdb a
+ * slow search.
+ */
 export const environment = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', TZ: 'UTC', LC_ALL: 'C' }
 
-/** @throws Error when no account that PostgreSQL would accept exists on this machine, or we may not become it */
+/**
+ * @throws Error when no account that PostgreSQL would accept exists on this machine, or we may not become it
+ */
 export async function chooseAccount(): Promise<Account> {
   if (process.getuid?.() !== 0) return { name: ownName() }
   const accounts = await readAccounts()
@@ -80,7 +88,8 @@ function ownName(): string {
   try {
     return userInfo().username
   } catch (cause) {
-    const sentence = `PostgreSQL needs a name for user ${process.getuid?.()}: add it to /etc/passwd or set DATABASE_URL.`
+    const uid = process.getuid?.()
+    const sentence = `PostgreSQL needs a name for user ${uid}: add it to /etc/passwd or set DATABASE_URL.`
     throw new Error(sentence, { cause })
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Finds the PostgreSQL that the checkout's private workspace installed, and makes it run for the account in question.
- * npm packages cannot hold symbolic links, so the package lists its own in a file; an install without scripts lacks them.
+ * Finds the PostgreSQL that the checkout's private workspace installed, and makes it run for the account in
+ * question. npm packages cannot hold symbolic links, so the package lists its own in a file; an install
+ * without scripts lacks them.
  */
 import { execFile } from 'node:child_process'
 import { access, cp, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
@@ -35,7 +36,7 @@ function findPackage(): string {
   try {
     return resolve(dirname(createRequire(import.meta.url).resolve(name)), '..')
   } catch (cause) {
-    const sentence = `There is no embedded PostgreSQL here (${name} is not installed): set DATABASE_URL to a PostgreSQL server.`
+    const sentence = `There is no embedded PostgreSQL here (${name} is not installed): set DATABASE_URL.`
     throw new Error(sentence, { cause })
   }
 }
@@ -55,7 +56,9 @@ async function hydrate(native: string): Promise<boolean> {
   return true
 }
 
-/** Runs the program as the account that will run it: the one test that covers modes, libraries and platform. */
+/**
+ * Runs the program as the account that will run it: the one test that covers modes, libraries and platform.
+ */
 async function probe({ account }: Place, native: string): Promise<Binaries | undefined> {
   const postgres = join(native, 'bin/postgres')
   const script = 'test -r "$1/share/postgresql/postgres.bki" && exec "$1/bin/postgres" --version'
@@ -64,7 +67,9 @@ async function probe({ account }: Place, native: string): Promise<Binaries | und
   return status === 0 && major ? { postgres, initdb: join(native, 'bin/initdb'), major } : undefined
 }
 
-/** Copies the programs (60 MB, about 0.2 s) to where the account can run them; later starts find that copy. */
+/**
+ * Copies the programs (60 MB, about 0.2 s) to where the account can run them; later starts find that copy.
+ */
 async function copyWithinReach({ account, base }: Place, root: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
   const parent = account.uid === undefined ? base : await makeRootsDirectory()

@@ -1,6 +1,7 @@
 /**
- * Creates the cluster at the first start. initdb works in a sibling that takes its final name when complete, so a crash leaves
- * no half-made cluster, and of two processes that do this at once one wins and the other throws its own away.
+ * Creates the cluster at the first start. initdb works in a sibling that takes its final name when complete,
+ * so a crash leaves no half-made cluster, and of two processes that do this at once one wins and the other
+ * throws its own away.
  */
 import { chown, mkdtemp, readFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +26,7 @@ export async function createCluster(place: Place, binaries: Binaries): Promise<b
     )
   await removeAbandoned(place)
   const draft = await mkdtemp(`${place.cluster}.new-`).catch((cause: NodeJS.ErrnoException) => {
-    const sentence = `The embedded PostgreSQL may not write to ${place.base} (${cause.code}): set DATA_DIR or DATABASE_URL.`
+    const sentence = `PostgreSQL may not write to ${place.base} (${cause.code}): set DATA_DIR or DATABASE_URL.`
     throw new Error(sentence, { cause })
   })
   try {
@@ -42,7 +43,10 @@ export async function createCluster(place: Place, binaries: Binaries): Promise<b
   }
 }
 
-/** The builtin locale sorts and folds alike on every platform; what initdb does not sync, the first checkpoints do. */
+/**
+ * The builtin locale sorts and folds alike on every platform. Nothing is synced: a power failure within the
+ * first half minute may cost a cluster that holds nothing yet.
+ */
 async function initialize({ account }: Place, { initdb }: Binaries, directory: string): Promise<void> {
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const args = ['-D', directory, '-U', 'postgres', '-A', 'trust', ...locale, '--no-sync', '--no-instructions']

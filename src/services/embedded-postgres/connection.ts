@@ -1,4 +1,7 @@
-/** The two things we ask of a running PostgreSQL ourselves: does it take connections, and does our database exist. */
+/**
+ * The two things we ask of a running PostgreSQL ourselves: does it take connections, and does our database
+ * exist.
+ */
 import { Client, DatabaseError, escapeIdentifier } from 'pg'
 
 /** False while it starts up or shuts down (57P03), or when it has just gone. */

@@ -1,6 +1,7 @@
 /**
- * A hold keeps PostgreSQL alive: an open write end of a named pipe in the socket directory. The kernel lets go of it when a
- * process ends, SIGKILL included, and the supervisor reads end-of-file when the last hold is gone.
+ * A hold keeps PostgreSQL alive: an open write end of a named pipe in the socket directory. The kernel lets
+ * go of it when a process ends, SIGKILL included, and the supervisor reads end-of-file when the last hold is
+ * gone.
  */
 import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'

@@ -7,7 +7,10 @@ export function logPath(cluster: string): string {
   return join(cluster, 'server.log')
 }
 
-/** PostgreSQL's last FATAL or PANIC, for an error message; the file belongs to another user, so no link is followed. */
+/**
+ * PostgreSQL's last FATAL or PANIC, for an error message; the file belongs to another user, so no link is
+ * followed.
+ */
 export async function lastComplaint(cluster: string): Promise<string> {
   try {
     await using file = await open(logPath(cluster), constants.O_RDONLY | constants.O_NOFOLLOW)

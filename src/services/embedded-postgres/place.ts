@@ -1,6 +1,6 @@
 /**
- * Where the cluster lies: in the server's data directory, or, when the account that PostgreSQL needs cannot get there,
- * in a directory below /var/lib that belongs to root.
+ * Where the cluster lies: in the server's data directory, or, when the account that PostgreSQL needs cannot
+ * get there, in a directory below /var/lib that belongs to root.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -53,7 +53,8 @@ export async function choosePlace(dataDir: string, account: Account): Promise<Pl
 }
 
 /**
- * A directory that every user may read and only root may write, for what PostgreSQL could not reach otherwise.
+ * A directory that every user may read and only root may write, for what PostgreSQL could not reach
+ * otherwise.
  * @throws Error when it cannot be made, or somebody else could write there
  */
 export async function makeRootsDirectory(directory = rootsDirectory): Promise<string> {
@@ -75,8 +76,9 @@ export async function canReach(account: Account, directory: string): Promise<boo
 }
 
 /**
- * A name for what belongs to a data directory but lies elsewhere. It depends on the path and on a random part kept there: a
- * data directory that was deleted and made again must not meet the old data, whose keys went with it; nor must a copy.
+ * A name for what belongs to a data directory but lies elsewhere. It depends on the path and on a random part
+ * kept there: a data directory that was deleted and made again must not meet the old data, whose keys went
+ * with it; nor must a copy.
  */
 async function readIdentity(base: string): Promise<string> {
   const path = identityPath(base)
@@ -105,7 +107,7 @@ async function makeDirectory(path: string): Promise<string> {
 /** Returns the first directory that was missing. */
 async function make(path: string): Promise<string | undefined> {
   return mkdir(path, { recursive: true, mode: 0o755 }).catch((cause: NodeJS.ErrnoException) => {
-    const sentence = `The embedded PostgreSQL needs ${path}, which cannot be made (${cause.code}): set DATA_DIR or DATABASE_URL.`
+    const sentence = `The directory ${path} cannot be made (${cause.code}): set DATA_DIR or DATABASE_URL.`
     throw new Error(sentence, { cause })
   })
 }

@@ -1,4 +1,7 @@
-/** Reads what PostgreSQL itself says about who runs on a cluster (postmaster.pid), and tells a live lock from a stale one. */
+/**
+ * Reads what PostgreSQL itself says about who runs on a cluster (postmaster.pid), and tells a live lock from
+ * a stale one.
+ */
 import { execFile } from 'node:child_process'
 import { readFile, realpath, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -17,7 +20,10 @@ export interface Postmaster {
   isRunning(): boolean
 }
 
-/** The postmaster of a cluster; undefined when none runs. A lock that PostgreSQL would stumble over is removed. */
+/**
+ * The postmaster of a cluster; undefined when none runs. A lock that PostgreSQL would stumble over is
+ * removed.
+ */
 export async function findPostmaster(cluster: string): Promise<Postmaster | undefined> {
   const path = join(cluster, 'postmaster.pid')
   const text = await readLock(path)
@@ -41,12 +47,17 @@ export async function findPostmaster(cluster: string): Promise<Postmaster | unde
   return undefined
 }
 
-/** Immediate shutdown, for one that does not end otherwise: the next start recovers from the write-ahead log. */
+/**
+ * Immediate shutdown, for one that does not end otherwise: the next start recovers from the write-ahead log.
+ */
 export async function abort({ pid }: Postmaster, account: Account): Promise<void> {
   await run(account, '/bin/sh', ['-c', 'kill -QUIT "$1"', 'sh', String(pid)])
 }
 
-/** After a reboot or in a new container the pid may be somebody else's: a postmaster's command line names its cluster. */
+/**
+ * After a reboot or in a new container the pid may be somebody else's: a postmaster's command line names its
+ * cluster.
+ */
 async function servesCluster(pid: number, cluster: string): Promise<boolean> {
   const [program = '', ...args] = await commandLine(pid)
   if (program === '' && isRunning(pid)) return true

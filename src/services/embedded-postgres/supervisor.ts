@@ -1,6 +1,7 @@
 /**
- * Starts a postmaster under a shell that outlives us: the shell waits for the last hold to go, shuts PostgreSQL down and
- * removes the socket directory. Both are in a session of their own, so Ctrl-C on our terminal does not reach them.
+ * Starts a postmaster under a shell that outlives us: the shell waits for the last hold to go, shuts
+ * PostgreSQL down and removes the socket directory. Both are in a session of their own, so Ctrl-C on our
+ * terminal does not reach them.
  */
 import { spawn } from 'node:child_process'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
@@ -18,8 +19,8 @@ const socketPathLimit = process.platform === 'linux' ? 107 : 103
 const socketName = '.s.PGSQL.5432'
 
 /**
- * $1 log, $2 socket directory, then the command. Signals are PostgreSQL's to handle; SIGINT is its fast shutdown, asked for
- * again and again because a postmaster that has only just begun is still deaf to it.
+ * $1 log, $2 socket directory, then the command. Signals are PostgreSQL's to handle; SIGINT is its fast
+ * shutdown, asked for again and again because a postmaster that has only just begun is still deaf to it.
  */
 const script = `
 log=$1 directory=$2; shift 2
@@ -75,7 +76,10 @@ export async function launch(
   return { socketDir, hold: holdWith(writeEnd, socketDir), ended: () => ended }
 }
 
-/** The log keeps what concerns the server as a whole: errors of statements are ours to report, and would quote values. */
+/**
+ * The log keeps what concerns the server as a whole: errors of statements are ours to report, and would quote
+ * values.
+ */
 function configure(settings: Record<string, string>): string[] {
   const all = {
     listen_addresses: '',
