@@ -84,7 +84,11 @@ export async function buildServer(
   }
   for (const specifier of config.PLUGINS) {
     const plugin = await importPlugin(specifier)
-    await server.register(async (scope) => void (await scope.register(plugin)), { prefix: config.basePath })
+    // Within a scope of its own, so that the prefix also holds for a plugin that breaks out of encapsulation.
+    const mount: FastifyPluginAsync = async (scope) => {
+      await scope.register(plugin)
+    }
+    await server.register(mount, { prefix: config.basePath })
   }
   if (start && config.SEED_FILE === undefined && !config.production)
     await server.register(demo, { prefix: config.basePath })

@@ -23,7 +23,7 @@ export function membersFrom(command: Command, extensions: readonly TObject[]): R
     const schema = schemas[name]
     if (schema === undefined)
       throw new ConfigError(`${optionName(name)} is not an option, nor a member of client metadata.`)
-    members[name] = toMember(name, schema as { type?: string }, values)
+    members[name] = toMember(name, schema, values)
   }
   return members
 }

@@ -42,7 +42,7 @@ export function assertLengths(wire: Wire): void {
  */
 export function compileParameters<P extends TObject>(schema: P): (wire: Wire) => Static<P> {
   const names = Object.keys(schema.properties)
-  const validator = Compile<Record<never, never>, TSchema>({}, schema)
+  const validator = Compile(schema as TSchema)
   return (wire) => {
     const picked: Record<string, unknown> = {}
     for (const name of names) if (wire[name] !== undefined) picked[name] = wire[name]

@@ -35,7 +35,7 @@ export function parseForm(text: string): Wire {
 function add(wire: Record<string, string | string[]>, name: string, value: string): void {
   const had = wire[name]
   if (REPEATABLE.has(name)) {
-    wire[name] = had === undefined ? [value] : [...had, value]
+    wire[name] = Array.isArray(had) ? [...had, value] : [value]
     return
   }
   if (had !== undefined)

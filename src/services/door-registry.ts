@@ -1,5 +1,5 @@
 /** Keeps what plugins registered at the doors of `doors.ts`, and refuses at boot what cannot be meant. */
-import type { Static, TObject } from 'typebox'
+import type { TObject } from 'typebox'
 import type { Additive, Bag, Call, Dispatched, Grant, Granted, Ordered } from '../doors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import type { Wire } from '../protocol/wire.ts'
@@ -48,7 +48,7 @@ export function createDoorRegistry(): DoorRegistry {
       grants.set(grant.type, {
         type: grant.type,
         publicClients: grant.publicClients ?? false,
-        authorize: async (wire, call) => grant.authorize(parse(wire) as Static<P>, call),
+        authorize: async (wire, call) => grant.authorize(parse(wire), call),
       })
     },
     register(kind, key, owner) {
@@ -58,15 +58,15 @@ export function createDoorRegistry(): DoorRegistry {
       dispatched.set(kind, owners.set(key, owner))
     },
     owners: <K extends keyof Dispatched>(kind: K) =>
-      (dispatched.get(kind) ?? new Map<string, never>()) as ReadonlyMap<string, Dispatched[K]>,
+      (dispatched.get(kind) ?? new Map<string, never>()),
     add(kind, item) {
       assertOpen(`a ${kind}`)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])
     },
-    all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []) as readonly Ordered[K][],
+    all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []),
     extend(at, contribute) {
       assertOpen(`a contribution to ${at}`)
-      additive.set(at, [...(additive.get(at) ?? []), contribute as Contribution])
+      additive.set(at, [...(additive.get(at) ?? []), contribute])
     },
     async extended(at, subject, owned) {
       const contributions = additive.get(at)

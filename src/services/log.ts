@@ -53,7 +53,7 @@ function describeError(error: unknown, depth: number = 0): ErrorLine {
   const { code, table, constraint } = error as { code?: unknown; table?: unknown; constraint?: unknown }
   const sqlState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)
   const message = sqlState
-    ? `PostgreSQL refused: ${code} ${[table, constraint].filter((one) => one !== undefined).join(' ')}`
+    ? `PostgreSQL refused: ${code} ${[table, constraint].filter((one) => typeof one === 'string').join(' ')}`
     : error.message
   const frames = error.stack
     ?.split('\n')

@@ -97,7 +97,7 @@ async function seedClient(entry: Entry, { clients, log }: SeedTargets): Promise<
   }
   const wanted = parseMetadata(members, clients.extensions()).members
   const same = Object.entries(wanted).every(([name, value]) => isDeepStrictEqual(value, found[name]))
-  const sameSecret = secret === undefined || (await clients.hasSecret(clientId, String(secret)))
+  const sameSecret = typeof secret !== 'string' || (await clients.hasSecret(clientId, secret))
   if (!same || !sameSecret)
     await clients.update(clientId, sameSecret ? members : { ...members, client_secret: secret })
 }
