@@ -57,6 +57,7 @@ const Settings = Type.Object({
     default: [],
     description: 'modules to register: paths or package names',
   }),
+  WORKERS: Type.Integer({ default: 1, minimum: 1, maximum: 64, description: 'processes on this machine' }),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     default: 'info',
     description: 'a successful request is logged at debug',

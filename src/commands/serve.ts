@@ -1,34 +1,42 @@
 /** `serve`: listens, says where, and stops in order: in-flight requests finish, then the database closes. */
+import cluster from 'node:cluster'
 import type { FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { welcome } from './welcome.ts'
 import { parseConfig, type SettingValues } from '../config.ts'
-import { buildServer } from '../server.ts'
+import { startEmbeddedPostgres } from '../services/embedded-postgres.ts'
+import { superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
 /** Milliseconds that requests may take to finish after SIGTERM. */
 const PATIENCE = 25_000
 
 export async function serve(settings: SettingValues): Promise<void> {
-  const port = await choosePort(settings)
-  const server = await buildServer({ ...settings, PORT: port })
+  const config = parseConfig(settings)
+  const port = await choosePort(config.HOST, config.PORT)
+  // PostgreSQL starts while the modules are being loaded.
+  const postgres =
+    config.DATABASE_URL === undefined ? startEmbeddedPostgres({ dataDir: config.DATA_DIR }) : undefined
+  postgres?.catch(() => {})
+  if (config.WORKERS > 1 && cluster.isPrimary) return superviseWorkers(config.WORKERS, port, await postgres)
+
+  const [{ buildServer }, { welcome }] = await Promise.all([import('../server.ts'), import('./welcome.ts')])
+  const server = await buildServer({ ...settings, PORT: port }, { postgres })
   stopOnSignal(server)
   try {
-    await server.listen({ host: server.oauth.config.HOST, port })
+    await server.listen({ host: config.HOST, port })
   } catch (error) {
     await server.close()
     throw error
   }
   server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
-  if (!server.oauth.config.production) console.log(welcome(server))
+  if (!config.production && (cluster.worker?.id ?? 1) === 1) console.log(welcome(server))
 }
 
 /** The port that was set; else the default one, or the next that is free (which then is in the issuer, too). */
-async function choosePort(settings: SettingValues): Promise<number> {
-  const { HOST, PORT } = parseConfig(settings)
-  if (PORT !== undefined) return PORT
-  for (let port = DEFAULT_PORT; port < DEFAULT_PORT + 100; port++) if (await isFree(HOST, port)) return port
+async function choosePort(host: string, port: number | undefined): Promise<number> {
+  if (port !== undefined) return port
+  for (let next = DEFAULT_PORT; next < DEFAULT_PORT + 100; next++) if (await isFree(host, next)) return next
   return DEFAULT_PORT
 }
 

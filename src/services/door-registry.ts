@@ -57,13 +57,12 @@ export function createDoorRegistry(): DoorRegistry {
       if (owners.has(key)) throw new Error(`${kind} ${key} is registered twice`)
       dispatched.set(kind, owners.set(key, owner))
     },
-    owners: <K extends keyof Dispatched>(kind: K) =>
-      (dispatched.get(kind) ?? new Map<string, never>()),
+    owners: <K extends keyof Dispatched>(kind: K) => dispatched.get(kind) ?? new Map<string, never>(),
     add(kind, item) {
       assertOpen(`a ${kind}`)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])
     },
-    all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []),
+    all: (kind) => ordered.get(kind) ?? [],
     extend(at, contribute) {
       assertOpen(`a contribution to ${at}`)
       additive.set(at, [...(additive.get(at) ?? []), contribute])

@@ -12,14 +12,19 @@ export interface OwnDatabase {
   close(): Promise<void>
 }
 
-/** Opens it. Throws what keeps it from serving. */
-export async function openOwnDatabase(given: Config): Promise<OwnDatabase> {
+/** Opens it; `postgres` is the embedded one where it was started before. Throws what keeps it from serving. */
+export async function openOwnDatabase(
+  given: Config,
+  postgres?: Promise<EmbeddedPostgres>,
+): Promise<OwnDatabase> {
   const config =
     given.SECRET_KEY === undefined
       ? { ...given, SECRET_KEY: [await developmentSecretKey(given.DATA_DIR)] }
       : given
   const embedded =
-    config.DATABASE_URL === undefined ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR }) : undefined
+    config.DATABASE_URL === undefined
+      ? await (postgres ?? startEmbeddedPostgres({ dataDir: config.DATA_DIR }))
+      : undefined
   const url = embedded?.url ?? config.DATABASE_URL!
   try {
     await migrate(url)

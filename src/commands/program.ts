@@ -1,0 +1,44 @@
+/** The commands, each loaded when it is asked for; without one, the server is started. */
+import { Command } from 'commander'
+
+/** Runs one command line. A failure is told on stderr, and the exit status is 1. */
+export async function run(argv: readonly string[]): Promise<void> {
+  const program = new Command('latchkey')
+    .description(
+      'OAuth 2.0 authorization server and OpenID Connect provider; settings come from the environment',
+    )
+    .showHelpAfterError()
+  program
+    .command('serve', { isDefault: true })
+    .description('start the server')
+    .action(async () => (await import('./serve.ts')).serve(process.env))
+  program
+    .command('migrate')
+    .description('bring the database to the newest schema')
+    .action(async () => (await import('./run.ts')).withServer(async () => {}))
+  if (argv.includes('client')) program.addCommand((await import('./client.ts')).clientCommand())
+  else
+    program
+      .command('client')
+      .description('registered clients: create, list, show, update, rotate-secret, delete')
+  if (argv.includes('key')) program.addCommand((await import('./key.ts')).keyCommand())
+  else program.command('key').description('signing keys: list, rotate')
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    console.error(explain(error))
+    process.exitCode = 1
+  }
+}
+
+/** One sentence for what the operator can mend; the whole error for what only we can. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'ConfigError') return error.message
+  if (error.name === 'OAuthError') return `${error.message}.`
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+  if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
+  if (code !== undefined && /^(?:E[A-Z]+|[0-9A-Z]{5})$/.test(code))
+    return `This cannot start: ${error.message || code}.`
+  return error.stack ?? error.message
+}
