@@ -30,6 +30,9 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 /** Never throws; what it does not know becomes `server_error`, with its cause for the log. */
 export function toOAuthError(error: unknown, request: FastifyRequest): OAuthError {
   if (error instanceof OAuthError) return error
+  // The client went away; to the driver's names of failures it would look like the database.
+  if (error instanceof Error && error === request.raw.errored)
+    return new OAuthError('invalid_request', 'the request was cut off', { cause: error })
   if (isUnavailable(error)) {
     return new OAuthError('temporarily_unavailable', 'the database does not answer; try again', {
       cause: error,
