@@ -4,9 +4,11 @@
  */
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { TObject } from 'typebox'
 import type { Bag, Client, Endpoint } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { isRepeated } from '../src/protocol/headers.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../src/protocol/wire.ts'
 import { sendError } from './errors.ts'
@@ -20,6 +22,8 @@ export interface Endpoints {
   all(): readonly Pick<Endpoint, 'metadata' | 'path'>[]
 }
 
+/** Marks a route (in its `config`) that only refuses its methods. */
+export const refusing = Symbol('latchkey: refusing route')
 const BODY_LIMIT = 65_536
 const NOT_POST: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** RFC 6749 §5.1 asks for both; Pragma is for caches of HTTP/1.0. */
@@ -69,6 +73,7 @@ export function refuseOtherMethods(
   scope.route({
     method: methods,
     url,
+    config: { [refusing]: true },
     exposeHeadRoute: methods.includes('GET'),
     handler: async () => {
       throw new OAuthError('invalid_request', `only ${allow} is served here`, {
@@ -93,9 +98,13 @@ async function encapsulated(fastify: FastifyInstance, prefix: string): Promise<{
       // The text is decoded by our own strict parser: see parseBody.
       await scope.register(formbody, { parser: (text) => ({ text }), bodyLimit: BODY_LIMIT })
       scope.setErrorHandler(sendError)
-      scope.addHook('onRequest', async ({ headers }) =>
-        assertPlainForm(headers['content-type'], headers['content-encoding']),
-      )
+      scope.addHook('onRequest', async ({ raw }) => {
+        for (const name of ['authorization', 'content-type']) {
+          if (isRepeated(raw.rawHeaders, name))
+            throw new OAuthError('invalid_request', `the ${name} header is repeated`)
+        }
+        assertPlainForm(raw.headers)
+      })
       child = scope
     },
     { prefix },
@@ -104,11 +113,13 @@ async function encapsulated(fastify: FastifyInstance, prefix: string): Promise<{
 }
 
 /** Fastify has chosen the parser by the media type; its parameters and an encoding are ours to refuse. */
-function assertPlainForm(type: string | undefined, encoding: string | undefined): void {
-  const charset = type === undefined ? undefined : /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
+function assertPlainForm(headers: IncomingHttpHeaders): void {
+  const { 'content-type': type = '', 'content-encoding': encoding, 'transfer-encoding': transfer } = headers
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
   if (
     (charset !== undefined && !/^utf-?8$/i.test(charset)) ||
-    (encoding !== undefined && encoding !== 'identity')
+    (encoding !== undefined && encoding !== 'identity') ||
+    (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
   ) {
     throw new OAuthError('invalid_request', 'the body must be a plain form in UTF-8', { status: 415 })
   }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import fp from 'fastify-plugin'
 import createRouter from 'find-my-way'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { refusing } from './endpoint.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
@@ -10,7 +11,8 @@ async function notFound(fastify: FastifyInstance): Promise<void> {
   /** The same routes once more, since Fastify's own router tells nothing of other methods. */
   const routes = createRouter()
   const served = new Set<string>()
-  fastify.addHook('onRoute', ({ method, url }) => {
+  fastify.addHook('onRoute', ({ method, url, config }) => {
+    if ((config as { [refusing]?: true } | undefined)?.[refusing]) return
     for (const one of [method].flat()) {
       if (!METHODS.includes(one as (typeof METHODS)[number]) || served.has(`${one} ${url}`)) continue
       served.add(`${one} ${url}`)

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import clientAuthentication from '../plugins/client-authentication.ts'
+import { refuseConnection } from '../plugins/connection-errors.ts'
 import demo from '../plugins/demo.ts'
 import discovery from '../plugins/discovery.ts'
 import { sendError } from '../plugins/errors.ts'
@@ -18,6 +19,8 @@ import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import token from '../plugins/token/index.ts'
 import { ConfigError, parseConfig, type SettingValues } from './config.ts'
 import { OAuthError } from './protocol/errors.ts'
+import { isRepeated } from './protocol/headers.ts'
+import type { EmbeddedPostgres } from './services/embedded-postgres.ts'
 import { openOwnDatabase } from './services/own-database.ts'
 import { loggingOptions, logResponses } from './services/log.ts'
 import { applySeedFile } from './services/seed.ts'
@@ -27,6 +30,8 @@ export interface BuildOptions {
   start?: boolean
   /** Names of plugins of ours to leave out, such as `latchkey-introspection`; the metadata shrinks with them. */
   without?: readonly string[]
+  /** The embedded PostgreSQL, where it is starting already. */
+  postgres?: Promise<EmbeddedPostgres> | undefined
   /** Where log lines go; stdout by default. */
   logStream?: NodeJS.WritableStream
 }
@@ -55,14 +60,21 @@ export async function buildServer(
   settings: SettingValues = {},
   options: BuildOptions = {},
 ): Promise<FastifyInstance> {
-  const { start = true, without = [], logStream } = options
-  const own = await openOwnDatabase(parseConfig(settings))
+  const { start = true, without = [], postgres, logStream } = options
+  const own = await openOwnDatabase(parseConfig(settings), postgres)
   const { config, database } = own
   const server: FastifyInstance = fastify({
     ...loggingOptions(config.LOG_LEVEL, logStream),
     // A client that sends slowly, or never ends, is cut off: Node's own limits are minutes.
     requestTimeout: 30_000,
-    http: { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 },
+    http: {
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 72_000,
+      connectionsCheckingInterval: 1000,
+    },
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 512 },
     exposeHeadRoutes: true,
@@ -73,6 +85,8 @@ export async function buildServer(
   server.addHook('onRequest', async ({ raw }) => {
     if (raw.rawHeaders.length > 2 * MAX_HEADERS)
       throw new OAuthError('invalid_request', 'there are too many headers', { status: 431 })
+    if (isRepeated(raw.rawHeaders, 'host'))
+      throw new OAuthError('invalid_request', 'the Host header is repeated')
   })
   logResponses(server)
 
