@@ -1,0 +1,24 @@
+/** `.env.example` is what operators copy: it must name every setting, with its default, and none that is gone. */
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { describeSettings } from '../src/config.ts'
+
+const text = await readFile(new URL('../.env.example', import.meta.url), 'utf8')
+const shown = new Map(
+  [...text.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!] as const),
+)
+
+test('.env.example names every setting and no other', () => {
+  expect([...shown.keys()].toSorted()).toEqual(
+    describeSettings()
+      .map(({ name }) => name)
+      .toSorted(),
+  )
+})
+
+test('.env.example shows each default as it is', () => {
+  for (const { name, default: fallback } of describeSettings()) {
+    if (fallback !== undefined && !Array.isArray(fallback))
+      expect(shown.get(name), name).toBe(String(fallback))
+  }
+})
