@@ -1,4 +1,8 @@
 // The two ways in which a guarded route says no: the request is refused (RFC 6750 §3.1), or nobody can tell at the moment.
+// A process may hold this module several times, in an app and in what the app registers: each knows the others' errors.
+
+const REFUSED = Symbol.for('@latchkey/require-scope: refused')
+const UNAVAILABLE = Symbol.for('@latchkey/require-scope: unavailable')
 
 export type BearerErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope'
 
@@ -13,6 +17,12 @@ export class BearerError extends Error {
   readonly error: BearerErrorCode | undefined
   /** The HTTP status, which Fastify's error handlers read. */
   readonly statusCode: 400 | 401 | 403
+  /** @internal */
+  readonly [REFUSED] = true
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === BearerError ? isMarked(value, REFUSED) : super[Symbol.hasInstance](value)
+  }
 
   constructor(error: BearerErrorCode | undefined, description: string, options?: { cause?: unknown }) {
     super(description, options)
@@ -36,6 +46,12 @@ export class VerificationUnavailable extends Error {
   readonly statusCode = 503
   /** Whole seconds after which another attempt makes sense, at least 1; sent as `Retry-After`. */
   readonly retryAfter: number
+  /** @internal */
+  readonly [UNAVAILABLE] = true
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === VerificationUnavailable ? isMarked(value, UNAVAILABLE) : super[Symbol.hasInstance](value)
+  }
 
   constructor(options: { retryAfter?: number; cause?: unknown } = {}) {
     super('The token cannot be verified at the moment', { cause: options.cause })
@@ -46,4 +62,8 @@ export class VerificationUnavailable extends Error {
   get body(): { error: string; error_description: string } {
     return { error: this.error, error_description: this.message }
   }
+}
+
+function isMarked(value: unknown, mark: symbol): boolean {
+  return typeof value === 'object' && value !== null && mark in value
 }

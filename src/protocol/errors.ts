@@ -13,6 +13,9 @@ const STATUS: Readonly<Record<string, number>> = {
   temporarily_unavailable: 503,
 }
 
+/** What every copy of this module knows its errors by: a plugin may bring a `latchkey` of its own along. */
+const BRAND = Symbol.for('latchkey.OAuthError')
+
 export interface OAuthErrorOptions {
   /** HTTP status; by default the one its code has in the standards, else 400. */
   status?: number
@@ -33,6 +36,13 @@ export class OAuthError extends Error {
   readonly code: string
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** @internal */
+  readonly [BRAND] = true
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== OAuthError) return super[Symbol.hasInstance](value)
+    return typeof value === 'object' && value !== null && BRAND in value
+  }
 
   constructor(code: string, description: string, options: OAuthErrorOptions = {}) {
     super(legalDescription(description), options.cause === undefined ? undefined : { cause: options.cause })
