@@ -1,0 +1,35 @@
+/** Work done over and over while something else happens. */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Load<T> {
+  /** What came of it so far, in the order of completion. */
+  results: readonly T[]
+  /** Waits for so many more results. */
+  more(count: number): Promise<void>
+  /** No new work; waits for what is under way. Throws what the work threw. */
+  stop(): Promise<readonly T[]>
+}
+
+/** Runs `work` again and again, `width` at a time. */
+export function underLoad<T>(work: () => Promise<T>, width = 4): Load<T> {
+  const results: T[] = []
+  let stopped = false
+  const lanes = Promise.all(
+    Array.from({ length: width }, async () => {
+      while (!stopped) results.push(await work())
+    }),
+  )
+  lanes.catch(() => (stopped = true))
+  return {
+    results,
+    async more(count) {
+      const wanted = results.length + count
+      while (results.length < wanted && !stopped) await sleep(5)
+    },
+    async stop() {
+      stopped = true
+      await lanes
+      return results
+    },
+  }
+}
