@@ -1,5 +1,6 @@
 /** `buildServer`: the registration list, in reading order. It never listens. */
 import { fastify, type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -123,7 +124,7 @@ function pluginName(plugin: object): string {
 
 /** A module of the PLUGINS setting: a path from the working directory, or a package installed there. */
 async function importPlugin(specifier: string): Promise<FastifyPluginAsync> {
-  const isPath = /^[./]|^[a-z]:[\\/]/i.test(specifier)
+  const isPath = /^[./]/.test(specifier) || existsSync(resolve(specifier))
   try {
     const here = pathToFileURL(resolve('package.json'))
     const url = isPath

@@ -18,7 +18,8 @@ export function createArtifacts(
 
   return {
     async put(value, handle = randomBytes(32).toString('base64url')) {
-      await database.query(statements.put, [kind, box.hash(handle), value, lifetime])
+      const rows = await database.query(statements.put, [kind, box.hash(handle), value, lifetime])
+      if (rows.length === 0) throw new Error(`the handle of a ${kind} is taken`)
       return handle
     },
     get: async (handle) => (await find(handle))?.value ?? null,

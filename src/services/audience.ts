@@ -6,7 +6,7 @@ import type { Directory } from './directory.ts'
 export interface Target {
   /** Identifiers of the resources, at least one: the `aud` claim. */
   audience: readonly string[]
-  /** Seconds. */
+  /** Seconds: the shortest of what the resources allow. */
   lifetime: number
   format: 'jwt' | 'opaque'
 }
@@ -35,18 +35,12 @@ export function createTargets(
         throw new OAuthError('invalid_target', 'no granted scope belongs to the resource')
       const audience = requested.length > 0 ? [...new Set(requested)] : [...ofScopes]
 
-      let lifetime = defaultLifetime
+      let lifetime = Infinity
       let format: Target['format'] = client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
       for (const identifier of audience) {
-        if (identifier === defaultResource) continue
-        const resource = await directory.findResource(identifier)
+        const resource = identifier === defaultResource ? null : await directory.findResource(identifier)
+        lifetime = Math.min(lifetime, resource?.accessTokenLifetime ?? defaultLifetime)
         if (resource?.accessTokenFormat === 'opaque') format = 'opaque'
-        if (resource?.accessTokenLifetime != null) {
-          lifetime =
-            audience.length === 1
-              ? resource.accessTokenLifetime
-              : Math.min(lifetime, resource.accessTokenLifetime)
-        }
       }
       return { audience, lifetime, format }
     },

@@ -26,6 +26,7 @@ const STALE_AFTER = 60_000
 /** Rows are read again this long after their time, for transactions that began early and committed late. */
 const OVERLAP = 15_000
 const KEPT_FOR = 3_600_000
+const PRUNE_EVERY = 600_000
 
 export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
   type Apply = (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>
@@ -35,6 +36,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   let seen = new Map<string, number>()
   let databaseTime: Date | undefined
   let freshAt = 0
+  let prunedAt = 0
   let failing = false
   let timer: NodeJS.Timeout | undefined
   let polling = Promise.resolve()
@@ -55,6 +57,10 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     seen = new Map(changes.map((change) => [change.id, started]))
     databaseTime = now
     freshAt = started
+    if (started - prunedAt > PRUNE_EVERY) {
+      prunedAt = started
+      await pruneChanges(database, new Date(now.getTime() - KEPT_FOR))
+    }
   }
 
   async function pollAndReport(): Promise<void> {
@@ -94,7 +100,6 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     },
     async start() {
       await poll()
-      await pruneChanges(database, new Date(Date.now() - KEPT_FOR))
       schedule()
     },
     async stop() {

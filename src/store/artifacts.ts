@@ -3,10 +3,17 @@ import { Artifact } from '../entities/artifact.ts'
 import { statement } from './statement.ts'
 
 export const statements = {
-  put: statement('artifact-put', (table) => {
+  put: statement<{ stored: true }>('artifact-put', (table) => {
     const artifact = table(Artifact)
     const columns = (['kind', 'hash', 'value', 'expiresAt'] as const).map((one) => artifact.column(one))
-    return `insert into ${artifact.name} (${columns.join(', ')}) values ($1, $2, $3, now() + make_interval(secs => $4))`
+    const [value, expiresAt] = [artifact.column('value'), artifact.column('expiresAt')]
+    // A handle whose former thing is dead may be used again.
+    return `insert into ${artifact.name} as had (${columns.join(', ')})
+      values ($1, $2, $3, now() + make_interval(secs => $4))
+      on conflict (${columns[0]}, ${columns[1]}) do update set ${value} = excluded.${value},
+        ${expiresAt} = excluded.${expiresAt}, ${artifact.column('revision')} = 0, ${artifact.column('spentAt')} = null
+      where had.${expiresAt} <= now()
+      returning true as "stored"`
   }),
   get: statement<Pick<Artifact, 'value' | 'revision'>>('artifact-get', (table) => {
     const artifact = table(Artifact)

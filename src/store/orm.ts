@@ -4,8 +4,11 @@ import { defineConfig, type Options } from '@mikro-orm/postgresql'
 import { entities } from '../entities/all.ts'
 import { migrations } from '../migrations/all.ts'
 
-/** Options for the database at `url`, with a pool of `poolSize` connections. */
-export function ormOptions(url: string, poolSize = 10): Options {
+/**
+ * Options for the database at `url`, with a pool of `poolSize` connections. A statement that takes longer than
+ * `queryTimeout` milliseconds fails; 0 lets it run.
+ */
+export function ormOptions(url: string, poolSize = 10, queryTimeout = 5000): Options {
   const { searchParams, pathname } = new URL(url)
   const socket = searchParams.get('host')
   return defineConfig({
@@ -17,7 +20,7 @@ export function ormOptions(url: string, poolSize = 10): Options {
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
       connectionTimeoutMillis: 2000,
-      query_timeout: 5000,
+      query_timeout: queryTimeout,
       keepAlive: true,
       application_name: 'latchkey',
     },
