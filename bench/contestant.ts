@@ -11,10 +11,14 @@ import type { Expectation } from './load-protocol.ts'
 /** The endpoints that are compared; the value is the heading of their table. */
 export type Endpoint = 'client_credentials' | 'introspection'
 
+/** What the access tokens are: like is compared with like where the peer has it. */
+export type Format = 'jwt' | 'opaque'
+
 export interface Row {
   endpoint: Endpoint
   label: string
-  /** Which baseline this row is, if it is one; later rows of the endpoint are compared with it. */
+  format: Format
+  /** Which baseline this row is, if it is one; see `result.ts`. */
   baseline?: 'ceiling' | 'peer'
   path: string
   bodies: string[]

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { openCluster, type Cluster } from './cluster.ts'
 import type { Contestant, Entry } from './contestant.ts'
 import { ceiling } from './contestants/ceiling.ts'
-import { latchkey } from './contestants/latchkey.ts'
+import { latchkey, latchkeyByJose } from './contestants/latchkey.ts'
 import { oidcProvider } from './contestants/oidc-provider.ts'
 import { Generator } from './generator.ts'
 import { readOptions, usage, type Options } from './options.ts'
@@ -12,7 +12,7 @@ import { endAll, pause, resume } from './pinning.ts'
 import { machine, page, remarks, tables } from './report.ts'
 import { summarize, type Result, type Series } from './result.ts'
 
-const entries = [ceiling, latchkey, oidcProvider]
+const entries = [ceiling, latchkey, latchkeyByJose, oidcProvider]
 const repeatedTokens = 256
 
 interface Lane {
@@ -96,6 +96,7 @@ async function enter(
   const lanes: Lane[] = []
   for (const row of contestant.rows) {
     const name = `${row.endpoint}, ${row.label}`
+    if (!name.toLowerCase().includes(options.rows)) continue
     await generator.prepare({ name, port: contestant.port, ...row })
     lanes.push({ name, contestant, series: { row, windows: [], firstError: undefined } })
   }

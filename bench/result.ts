@@ -38,8 +38,8 @@ export function summarize(all: Series[]): Result[] {
   return all.map((series) => {
     const windows = series.windows.filter((window) => window !== undefined)
     const rates = windows.map(rateOf)
-    const baseline = (kind: Row['baseline']) =>
-      all.find(({ row }) => row.baseline === kind && row.endpoint === series.row.endpoint)
+    const ceiling = baselineFor(series.row, 'ceiling', all)
+    const peer = baselineFor(series.row, 'peer', all)
     return {
       row: series.row,
       rate: median(rates),
@@ -56,11 +56,17 @@ export function summarize(all: Series[]): Result[] {
       kept: windows.length,
       thrownOut: series.windows.length - windows.length,
       firstError: series.firstError,
-      ofCeiling: ratio(series, baseline('ceiling'), (own, base) => rateOf(own) / rateOf(base)),
-      ofPeer: ratio(series, baseline('peer'), (own, base) => rateOf(own) / rateOf(base)),
-      ofPeerCpu: ratio(series, baseline('peer'), (own, base) => cpuOf(base) / cpuOf(own)),
+      ofCeiling: ratio(series, ceiling, (own, base) => rateOf(own) / rateOf(base)),
+      ofPeer: ratio(series, peer, (own, base) => rateOf(own) / rateOf(base)),
+      ofPeerCpu: ratio(series, peer, (own, base) => cpuOf(base) / cpuOf(own)),
     }
   })
+}
+
+/** The baseline of the row's endpoint: the one with the same kind of token, else whichever there is. */
+function baselineFor(row: Row, kind: Row['baseline'], all: Series[]): Series | undefined {
+  const candidates = all.filter((one) => one.row.baseline === kind && one.row.endpoint === row.endpoint)
+  return candidates.find((one) => one.row.format === row.format) ?? candidates[0]
 }
 
 function rateOf(window: Measured): number {

@@ -17,7 +17,9 @@ export const ceiling: Entry = {
 
     const grant = form({ grant_type: 'client_credentials', client_id: 'bench', client_secret: 'x', scope })
     const tokens = await mint(port, '/token', grant, repeatedTokens)
+    const [byCrypto = ''] = await mint(port, '/token-by-crypto', grant, 1)
     await assertJwt(port, '/jwks', tokens[0] ?? '')
+    await assertJwt(port, '/jwks', byCrypto)
     await assertRefusesStranger(port, '/introspect', ask('forged'))
 
     return {
@@ -26,14 +28,24 @@ export const ceiling: Entry = {
         {
           endpoint: 'client_credentials',
           label: 'bare Fastify: form POST, one ES256 signature by jose',
+          format: 'jwt',
           baseline: 'ceiling',
           path: '/token',
           bodies: [grant],
           expectation: 'access_token',
         },
         {
+          endpoint: 'client_credentials',
+          label: 'bare Fastify: the same, signed by node:crypto',
+          format: 'jwt',
+          path: '/token-by-crypto',
+          bodies: [grant],
+          expectation: 'access_token',
+        },
+        {
           endpoint: 'introspection',
           label: 'bare Fastify: form POST, one ES256 verification by jose',
+          format: 'jwt',
           baseline: 'ceiling',
           path: '/introspect',
           bodies: tokens.map(ask),

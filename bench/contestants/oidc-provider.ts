@@ -40,6 +40,7 @@ export const oidcProvider: Entry = {
         {
           endpoint: 'client_credentials',
           label: 'oidc-provider, JWT',
+          format: 'jwt',
           baseline: 'peer',
           path: '/token',
           bodies: [grant('jwt')],
@@ -48,6 +49,8 @@ export const oidcProvider: Entry = {
         {
           endpoint: 'client_credentials',
           label: 'oidc-provider, opaque',
+          format: 'opaque',
+          baseline: 'peer',
           path: '/token',
           bodies: [grant('opaque')],
           expectation: 'access_token',
@@ -55,6 +58,7 @@ export const oidcProvider: Entry = {
         {
           endpoint: 'introspection',
           label: 'oidc-provider, opaque',
+          format: 'opaque',
           baseline: 'peer',
           path: introspection,
           bodies: opaque.map((token) => ask(token)),

@@ -1,25 +1,47 @@
 // Owns the bare ceiling: the least that a Fastify server can do to hand out or check an ES256 token. No client
 // authentication, no database, no log: what a real server costs beyond it is that server's own doing.
 
+import { KeyObject, sign } from 'node:crypto'
 import formbody from '@fastify/formbody'
 import fastify from 'fastify'
 import { SignJWT, exportJWK, generateKeyPair, jwtVerify } from 'jose'
 
 const issuer = `http://127.0.0.1:${process.env['PORT']}`
 const { privateKey, publicKey } = await generateKeyPair('ES256')
+const cryptoKey = KeyObject.from(privateKey)
+const header = { alg: 'ES256', typ: 'at+jwt', kid: 'ceiling' }
+const encodedHeader = Buffer.from(JSON.stringify(header)).toString('base64url')
 const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
 const server = fastify()
 await server.register(formbody)
 
-server.post<{ Body: { client_id: string; scope: string } }>('/token', async (request, reply) => {
-  const { client_id, scope } = request.body
-  const now = Math.floor(Date.now() / 1000)
-  const claims = { iss: issuer, sub: client_id, aud: issuer, client_id, scope, jti: crypto.randomUUID() }
-  const token = new SignJWT({ ...claims, iat: now, exp: now + 3600 })
-  token.setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'ceiling' })
+interface Grant {
+  Body: { client_id: string; scope: string }
+}
+
+server.post<Grant>('/token', async (request, reply) => {
+  const token = new SignJWT(claimsFor(request.body)).setProtectedHeader(header)
   reply.headers(noStore)
-  return { access_token: await token.sign(privateKey), token_type: 'Bearer', expires_in: 3600, scope }
+  return tokenResponse(await token.sign(privateKey), request.body.scope)
 })
+
+server.post<Grant>('/token-by-crypto', async (request, reply) => {
+  const claims = Buffer.from(JSON.stringify(claimsFor(request.body))).toString('base64url')
+  const input = `${encodedHeader}.${claims}`
+  const signature = sign('sha256', Buffer.from(input), { key: cryptoKey, dsaEncoding: 'ieee-p1363' })
+  reply.headers(noStore)
+  return tokenResponse(`${input}.${signature.toString('base64url')}`, request.body.scope)
+})
+
+function claimsFor({ client_id, scope }: Grant['Body']) {
+  const iat = Math.floor(Date.now() / 1000)
+  const jti = crypto.randomUUID()
+  return { iss: issuer, sub: client_id, aud: issuer, client_id, scope, jti, iat, exp: iat + 3600 }
+}
+
+function tokenResponse(access_token: string, scope: string) {
+  return { access_token, token_type: 'Bearer', expires_in: 3600, scope }
+}
 
 server.post<{ Body: { token: string } }>('/introspect', async (request, reply) => {
   reply.headers(noStore)
