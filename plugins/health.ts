@@ -1,9 +1,6 @@
 /** For whoever runs the server: is the process up, and can it serve (database, keys). */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { statement } from '../src/store/statement.ts'
-
-const ping = statement('ping', () => 'select 1')
 
 async function health(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -14,7 +11,7 @@ async function health(fastify: FastifyInstance): Promise<void> {
 
   async function problems(): Promise<string[]> {
     const found: string[] = stopping ? ['stopping'] : []
-    await oauth.database.query(ping).catch(() => found.push('database'))
+    await oauth.database.ping().catch(() => found.push('database'))
     if (oauth.keys.keys().length === 0) found.push('keys')
     return found
   }

@@ -31,7 +31,8 @@ import { createEndpoints } from './endpoint.ts'
 export interface OAuth {
   readonly config: Config
   readonly issuer: string
-  readonly database: Database
+  /** Where the database is, in words for people, and whether it answers: else `ping` throws. */
+  readonly database: { readonly where: string; ping(): Promise<void> }
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
   readonly keys: KeyRing
@@ -80,6 +81,7 @@ declare module 'fastify' {
 
 export interface OAuthOptions {
   config: Config
+  /** @internal */
   database: Database
 }
 

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
 import { CREDENTIALS_FILE } from '../../plugins/demo.ts'
-import packageJson from '../../package.json' with { type: 'json' }
+import packageJson from 'latchkey/package.json' with { type: 'json' }
 
 /** Lines to print; commands are whole, to be copied. The demo's secret is named by its file, never printed. */
 export function welcome(server: FastifyInstance): string {

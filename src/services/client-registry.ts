@@ -47,6 +47,7 @@ export interface ClientRegistry {
   hasSecret(clientId: string, secret: string): Promise<boolean>
 }
 
+/** @internal */
 export interface ClientRegistryOptions {
   database: Database
   feed: ChangeFeed
@@ -57,6 +58,7 @@ export interface ClientRegistryOptions {
 
 const WITH_SECRETS = { populate: ['secrets'] } as const
 
+/** @internal */
 export function createClientRegistry({
   database,
   feed,

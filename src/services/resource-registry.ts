@@ -28,6 +28,7 @@ export interface ResourceRegistry {
   saveScope(scope: ScopeInformation): Promise<void>
 }
 
+/** @internal */
 export function createResourceRegistry(database: Database, feed: ChangeFeed): ResourceRegistry {
   return {
     async saveResource(wanted) {

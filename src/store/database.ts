@@ -23,6 +23,8 @@ export interface Database {
   transactional<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** A fresh entity manager for reading. */
   fork(): EntityManager
+  /** Throws while it does not answer. */
+  ping(): Promise<void>
   close(): Promise<void>
 }
 
@@ -88,6 +90,9 @@ export async function openDatabase({
     transaction: (work) => retried(() => transaction(work)),
     transactional: (work) => retried(async () => (orm.em.fork() as EntityManager).transactional(work)),
     fork: () => orm.em.fork() as EntityManager,
+    ping: async () => {
+      await pool.query('select 1')
+    },
     close: async () => orm.close(true),
   }
 }

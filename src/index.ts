@@ -1,0 +1,34 @@
+/**
+ * What the package `latchkey` offers to those who embed the server and to those who extend it. Importing it starts
+ * nothing, and types `fastify.oauth`, `fastify.requireScope` and `request.token`.
+ */
+export { Type, type Static, type TObject } from 'typebox'
+export { ConfigError, type Config, type SettingValues } from './config.ts'
+export type {
+  Additive,
+  Artifacts,
+  Authorization,
+  Bag,
+  Binding,
+  Call,
+  Client,
+  ClientAuthentication,
+  Dispatched,
+  Endpoint,
+  Grant,
+  Granted,
+  Ordered,
+  Policy,
+  Verified,
+} from './doors.ts'
+export type { ClientInformation } from './protocol/client-metadata.ts'
+export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'
+export { Repeatable } from './protocol/parameters.ts'
+export { formatScope, isScopeToken, parseScope } from './protocol/scope.ts'
+export type { Wire } from './protocol/wire.ts'
+export { buildServer, type BuildOptions } from './server.ts'
+export type { ClientRegistry } from './services/client-registry.ts'
+export type { KeyRing } from './services/key-ring.ts'
+export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './services/resource-registry.ts'
+export type { OAuth } from '../plugins/oauth.ts'
+export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
