@@ -18,11 +18,7 @@ export interface RawResponse {
  * Sends `bytes` as they are and reads until the server closes, or is silent for `patience` milliseconds after it
  * has begun to answer. Rejects when no answer begins and the connection stays open for 5 s.
  */
-export async function sendRaw(
-  url: string,
-  bytes: string | Uint8Array,
-  patience = 150,
-): Promise<RawResponse> {
+export async function sendRaw(url: string, bytes: string | Uint8Array, patience = 150): Promise<RawResponse> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const chunks: Buffer[] = []
@@ -33,7 +29,7 @@ export async function sendRaw(
     socket.destroy()
   }
   socket.setTimeout(5000, timedOut)
-  socket.on('data', (chunk) => {
+  socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk)
     socket.setTimeout(patience)
   })
