@@ -6,6 +6,7 @@
 import { generateKeyPair, exportJWK, calculateJwkThumbprint, type JWK } from 'jose'
 import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
+import { ConfigError } from '../config.ts'
 import { statements as clientStatements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { insertSigningKey, statements, type SigningKeyRow } from '../store/signing-keys.ts'
@@ -47,6 +48,7 @@ export interface KeyRing {
   stop(): void
 }
 
+/** @internal */
 export interface KeyRingOptions {
   database: Database
   box: SecretBox
@@ -65,6 +67,7 @@ export interface KeyRingOptions {
 /** Seconds that a key is kept beyond its last token, for clocks that differ. */
 const SLACK = 60
 
+/** @internal */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
   const { database, box, feed, log } = options
   let ring: readonly RingKey[] = []
@@ -138,13 +141,18 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return successor
   }
 
+  const isDue = (key: RingKey | undefined): boolean =>
+    key !== undefined && options.rotateAfter > 0 && Date.now() - key.signsFrom >= options.rotateAfter * 1000
+
   /** What the clock asks for: a successor for an old key, and no rows of dead ones. */
   async function tend(): Promise<void> {
     try {
       for (const algorithm of options.algorithms) {
+        if (!isDue(newest(algorithm))) continue
+        // Another process may have been first: its key is not to be replaced in turn.
+        await load()
         const key = newest(algorithm)
-        const due = key && options.rotateAfter > 0 && Date.now() - key.signsFrom >= options.rotateAfter * 1000
-        if (due) await rotate(algorithm)
+        if (isDue(key)) await create(algorithm, key, options.publishFor)
       }
       await database.query(statements.prune)
     } catch (error) {
@@ -168,7 +176,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     },
     stateOf(key) {
       if (key.signsFrom > Date.now()) return 'next'
-      return key === signer(key.algorithm) ? 'current' : 'retiring'
+      return key.kid === signer(key.algorithm).kid ? 'current' : 'retiring'
     },
     rotate,
     async start() {
@@ -194,8 +202,8 @@ function toRingKey(row: SigningKeyRow, box: SecretBox, known: RingKey | undefine
   try {
     jwk = JSON.parse(box.open(row.privateJwk, kid)) as JsonWebKeyInput['key']
   } catch (cause) {
-    throw new Error(
-      `The signing key ${kid} cannot be decrypted with SECRET_KEY; put the key it was made with into the list.`,
+    throw new ConfigError(
+      `SECRET_KEY: the signing key ${kid} cannot be decrypted with it; put the key it was made with into the list.`,
       { cause },
     )
   }
