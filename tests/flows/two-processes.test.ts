@@ -63,10 +63,11 @@ test('a secret rotated by one with an overlap: the other takes both, then the ne
   await getToken(two, service)
   const rotated = toClient(await clients.rotateSecret(service.clientId, 3))
   const until = Date.now() + 3_000
+  const formerUntil = async () => ((await statusOf(requestToken(two, service))) === 200 ? Date.now() : 0)
   await expect.poll(() => statusOf(requestToken(two, rotated)), within).toBe(200)
-  const status = await statusOf(requestToken(two, service))
-  if (Date.now() < until) expect(status).toBe(200)
-  await expect.poll(() => statusOf(requestToken(two, service)), { timeout: 4_000 }).toBe(401)
+  let worked = await formerUntil()
+  for (let now = worked; now > 0; now = await formerUntil()) worked = now
+  expect(Math.abs(worked - until)).toBeLessThan(1_000)
   expect(await statusOf(requestToken(two, rotated))).toBe(200)
 })
 
@@ -130,5 +131,5 @@ test('two processes that start at once on an empty database make one schema, one
     (select count(*)::int from scopes) scopes, (select count(*)::int from resources) resources,
     (select count(*)::int from signing_keys) keys`)
   expect(counts).toEqual([{ clients: 2, secrets: 2, scopes: 2, resources: 1, keys: 1 }])
-  expect(await statusOf(requestToken(servers[0]!, toClient(seeded)))).toBe(200)
+  expect(await statusOf(requestToken(servers[0], toClient(seeded)))).toBe(200)
 })

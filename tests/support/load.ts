@@ -13,21 +13,21 @@ export interface Load<T> {
 /** Runs `work` again and again, `width` at a time. */
 export function underLoad<T>(work: () => Promise<T>, width = 4): Load<T> {
   const results: T[] = []
-  let stopped = false
+  const state = { stopped: false }
   const lanes = Promise.all(
     Array.from({ length: width }, async () => {
-      while (!stopped) results.push(await work())
+      while (!state.stopped) results.push(await work())
     }),
   )
-  lanes.catch(() => (stopped = true))
+  lanes.catch(() => (state.stopped = true))
   return {
     results,
     async more(count) {
       const wanted = results.length + count
-      while (results.length < wanted && !stopped) await sleep(5)
+      while (results.length < wanted && !state.stopped) await sleep(5)
     },
     async stop() {
-      stopped = true
+      state.stopped = true
       await lanes
       return results
     },

@@ -1,0 +1,65 @@
+/** SECRET_KEY: what it protects, how it is replaced, and what happens with a wrong one. */
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { createClient, requestToken } from '../support/clients.ts'
+import { createDatabase } from '../support/database.ts'
+import { runCommand } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
+import { GUARDED, GUARDED_SCOPE, getAccessToken, statusOf, statusOfRoute } from '../support/service.ts'
+import { freePort } from '../support/settings.ts'
+
+const newKey = () => randomBytes(32).toString('hex')
+
+test('a SECRET_KEY is replaced in two starts: keys are sealed anew, hashes when they are used', async () => {
+  const database = await createDatabase()
+  const [former, fresh, port] = [newKey(), newKey(), await freePort()]
+  const start = async (SECRET_KEY: string) =>
+    startServer({ PLUGINS: GUARDED, PORT: port, SECRET_KEY }, { database })
+  const sealed = async () => (await database.query('select kid, private_jwk from signing_keys'))[0]!
+  const hash = async () => (await database.query('select hash from client_secrets'))[0]!['hash'] as string
+
+  const before = await start(former)
+  const client = await createClient(before, { scope: GUARDED_SCOPE })
+  const token = await getAccessToken(before, client)
+  const [key, hashed] = [await sealed(), await hash()]
+  await before.close()
+
+  const during = await start(`${fresh},${former}`)
+  expect(await sealed()).toMatchObject({ kid: key['kid'] })
+  expect(await sealed()).not.toEqual(key)
+  expect(await hash()).toBe(hashed)
+  expect(await statusOf(requestToken(during, client))).toBe(200)
+  await expect.poll(hash).not.toBe(hashed)
+  expect(await statusOf(requestToken(during, client))).toBe(200)
+  await during.close()
+
+  const after = await start(fresh)
+  expect(await statusOf(requestToken(after, client))).toBe(200)
+  expect(await statusOfRoute(after, token)).toBe(200)
+})
+
+test('signing keys are stored encrypted', async () => {
+  const { server, database } = await startServer()
+  const { d } = server.oauth.keys.signer('ES256').privateKey.export({ format: 'jwk' })
+  const [row] = await database.query('select row_to_json(k)::text as row from signing_keys k')
+  expect(row!['row']).not.toContain(d)
+  expect(row!['row']).not.toContain(Buffer.from(d!, 'base64url').toString('hex'))
+  expect(row!['row']).not.toContain('"d"')
+})
+
+test.each([['serve'], ['client list'], ['key rotate --json']])(
+  'with a wrong SECRET_KEY, %s is refused in one sentence that shows nothing',
+  async (command) => {
+    const { settings, close, database } = await startServer({}, { database: await createDatabase() })
+    await close()
+    const wrong = newKey()
+    const { status, stdout, stderr } = await runCommand(command.split(' '), {
+      ...settings,
+      SECRET_KEY: wrong,
+    })
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(/^[^\n]*SECRET_KEY[^\n]*\.\n$/)
+    for (const secret of [wrong, String(settings['SECRET_KEY'])]) expect(stderr).not.toContain(secret)
+    expect(await database.query('select from signing_keys')).toHaveLength(1)
+  },
+)
