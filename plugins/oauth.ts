@@ -85,7 +85,8 @@ export interface OAuthOptions {
   database: Database
 }
 
-async function oauth(fastify: FastifyInstance, { config, database }: OAuthOptions): Promise<void> {
+async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
+  const { config, database } = options
   const kernel = createKernel(config, database, fastify.log)
   const { doors, feed, verifier } = kernel
   const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)

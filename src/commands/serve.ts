@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { parseConfig, type SettingValues } from '../config.ts'
-import { startEmbeddedPostgres } from '../services/embedded-postgres.ts'
+import { startOwnPostgres } from '../services/own-postgres.ts'
 import { superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
@@ -15,8 +15,7 @@ export async function serve(settings: SettingValues): Promise<void> {
   const config = parseConfig(settings)
   const port = await choosePort(config.HOST, config.PORT)
   // PostgreSQL starts while the modules are being loaded.
-  const postgres =
-    config.DATABASE_URL === undefined ? startEmbeddedPostgres({ dataDir: config.DATA_DIR }) : undefined
+  const postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
   postgres?.catch(() => {})
   if (config.WORKERS > 1 && cluster.isPrimary) return superviseWorkers(config.WORKERS, port, await postgres)
 

@@ -3,7 +3,8 @@ import type { Config } from '../config.ts'
 import { openDatabase, type Database } from '../store/database.ts'
 import { migrate } from '../store/migrate.ts'
 import { developmentSecretKey } from './data-dir.ts'
-import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.ts'
+import type { EmbeddedPostgres } from './embedded-postgres.ts'
+import { startOwnPostgres } from './own-postgres.ts'
 
 export interface OwnDatabase {
   /** The configuration with SECRET_KEY filled in. */
@@ -22,9 +23,7 @@ export async function openOwnDatabase(
       ? { ...given, SECRET_KEY: [await developmentSecretKey(given.DATA_DIR)] }
       : given
   const embedded =
-    config.DATABASE_URL === undefined
-      ? await (postgres ?? startEmbeddedPostgres({ dataDir: config.DATA_DIR }))
-      : undefined
+    config.DATABASE_URL === undefined ? await (postgres ?? startOwnPostgres(config.DATA_DIR)) : undefined
   const url = embedded?.url ?? config.DATABASE_URL!
   try {
     await migrate(url)
