@@ -1,0 +1,171 @@
+/** Server metadata: where it is found, and that it says what is registered, no more and no less. */
+import { Type } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { startServer, type TestServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+
+const OIDC = '/.well-known/openid-configuration'
+const OAUTH = '/.well-known/oauth-authorization-server'
+
+async function metadata(server: TestServer): Promise<Record<string, unknown>> {
+  return (await (await server.get(OAUTH)).json()) as Record<string, unknown>
+}
+
+describe('the document', () => {
+  test('is made from what is registered, every member of it', async () => {
+    const server = await startServer()
+    const { url } = server
+    const methods = ['client_secret_basic', 'client_secret_post', 'none']
+    expect(await metadata(server)).toEqual({
+      issuer: url,
+      token_endpoint: `${url}/token`,
+      introspection_endpoint: `${url}/introspect`,
+      revocation_endpoint: `${url}/revoke`,
+      jwks_uri: `${url}/jwks`,
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: methods,
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      revocation_endpoint_auth_methods_supported: methods,
+    })
+  })
+
+  test('names only addresses that answer', async () => {
+    const server = await startServer()
+    for (const [name, address] of Object.entries(await metadata(server))) {
+      if (!name.endsWith('_endpoint') && !name.endsWith('_uri')) continue
+      const { status } = await server.request(String(address), {
+        method: name.endsWith('_uri') ? 'GET' : 'POST',
+      })
+      expect([name, status]).toEqual([name, name.endsWith('_uri') ? 200 : 401])
+    }
+  })
+
+  test('is one and the same at both addresses, and may be kept for a while', async () => {
+    const server = await startServer()
+    const [one, two] = await Promise.all([server.get(OIDC), server.get(OAUTH)])
+    expect(await one.text()).toBe(await two.text())
+    for (const { headers } of [one, two]) {
+      expect(headers.get('content-type')).toBe('application/json')
+      expect(headers.get('cache-control')).toBe('public, max-age=60')
+    }
+  })
+
+  test('does not follow the Host header', async () => {
+    const server = await startServer()
+    const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }
+    const { body } = await server.server.inject({ url: OIDC, headers: forged })
+    expect(body).not.toContain('evil')
+  })
+
+  test.each([OIDC, OAUTH])('%s is read-only', async (path) => {
+    const server = await startServer()
+    const head = await server.request(path, { method: 'HEAD' })
+    expect(head.status).toBe(200)
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const response = await server.request(path, { method })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    }
+  })
+})
+
+describe('an issuer with a path', () => {
+  test('has its document where both standards look, and its endpoints below the path', async () => {
+    const port = await freePort()
+    const origin = `http://127.0.0.1:${port}`
+    const issuer = `${origin}/auth/main`
+    const server = await startServer({ PORT: port, OIDC_ISSUER: issuer })
+    const addresses = [
+      `${origin}/auth/main${OIDC}`, `${origin}/auth/main${OAUTH}`,
+      `${origin}${OIDC}/auth/main`, `${origin}${OAUTH}/auth/main`,
+    ] // prettier-ignore
+    for (const address of addresses) {
+      const response = await server.get(address)
+      expect([address, response.status]).toEqual([address, 200])
+      expect(await response.json()).toMatchObject({ issuer, token_endpoint: `${issuer}/token` })
+    }
+    for (const path of [OIDC, OAUTH, '/token', '/jwks'])
+      expect((await server.get(origin + path)).status).toBe(404)
+    expect((await server.post('/token')).status).toBe(401)
+    expect((await server.get('/jwks')).status).toBe(200)
+  })
+})
+
+describe('a plugin of ours that is left out', () => {
+  const members = {
+    'latchkey-introspection': ['introspection_endpoint', 'introspection_endpoint_auth_methods_supported'],
+    'latchkey-revocation': ['revocation_endpoint', 'revocation_endpoint_auth_methods_supported'],
+    'latchkey-jwks': ['jwks_uri'],
+  }
+  const paths = {
+    'latchkey-introspection': '/introspect',
+    'latchkey-revocation': '/revoke',
+    'latchkey-jwks': '/jwks',
+  }
+
+  test.each(Object.keys(members) as (keyof typeof members)[])('%s takes its members along', async (name) => {
+    const whole = await metadata(await startServer())
+    const server = await startServer({}, { build: { without: [name] } })
+    const missing = Object.keys(whole).filter((member) => !members[name].includes(member))
+    expect(Object.keys(await metadata(server))).toEqual(missing)
+    expect((await server.post(paths[name])).status).toBe(404)
+  })
+
+  test('the grant: the token endpoint stays, and serves none', async () => {
+    const server = await startServer({}, { build: { without: ['latchkey-client-credentials'] } })
+    expect((await metadata(server))['grant_types_supported']).toEqual([])
+    const { oauth } = server.server
+    const client = await oauth.clients.create({
+      scope: ['a'],
+      token_endpoint_auth_method: 'client_secret_post',
+    })
+    const { client_id, client_secret } = client as Record<string, string>
+    const form = { grant_type: 'client_credentials', client_id: client_id!, client_secret: client_secret! }
+    const response = await server.post('/token', form)
+    expect(await response.json()).toMatchObject({ error: 'unsupported_grant_type' })
+  })
+
+  test('the token endpoint and its grant: a resource server that revokes', async () => {
+    const without = ['latchkey-token', 'latchkey-client-credentials']
+    const document = await metadata(await startServer({}, { build: { without } }))
+    expect(document).not.toHaveProperty('token_endpoint')
+    expect(document).not.toHaveProperty('grant_types_supported')
+    expect(document).toHaveProperty('revocation_endpoint')
+  })
+
+  test('one that another needs is missed at boot, by name', async () => {
+    const start = startServer({}, { build: { without: ['latchkey-token'] } })
+    await expect(start).rejects.toThrow(/latchkey-token/)
+  })
+
+  test('discovery and health', async () => {
+    const without = ['latchkey-discovery', 'latchkey-health']
+    const server = await startServer({}, { build: { without } })
+    for (const path of [OIDC, OAUTH, '/healthz', '/readyz']) expect((await server.get(path)).status).toBe(404)
+    expect((await server.get('/jwks')).status).toBe(200)
+  })
+})
+
+test("what a stranger's plugin adds is there, and cannot replace what is ours", async () => {
+  const server = await startServer({}, {
+    extend: ({ oauth }) => {
+      oauth.registerEndpoint({
+        path: '/vouchers',
+        metadata: 'voucher_endpoint',
+        parameters: Type.Object({}),
+        handle: async () => ({}),
+      })
+      oauth.registerGrant({
+        type: 'urn:example:voucher',
+        parameters: Type.Object({}),
+        authorize: async () => ({ scopes: new Set<string>(), resources: [] }),
+      })
+      oauth.extend('metadata', async () => ({ voucher_kinds_supported: ['gift'], issuer: 'https://evil.example' }))
+    },
+  }) // prettier-ignore
+  expect(await metadata(server)).toMatchObject({
+    issuer: server.url,
+    voucher_endpoint: `${server.url}/vouchers`,
+    voucher_kinds_supported: ['gift'],
+    grant_types_supported: ['client_credentials', 'urn:example:voucher'],
+  })
+})
