@@ -81,6 +81,7 @@ export async function buildServer(
     exposeHeadRoutes: true,
     allowErrorHandlerOverride: false,
   })
+  closeIdleConnections(server)
   server.addHook('onClose', async () => own.close())
   server.setErrorHandler(sendError)
   server.addHook('onRequest', async ({ raw }) => {
@@ -115,6 +116,15 @@ export async function buildServer(
     })
   }
   return server
+}
+
+/** A connection whose last request ends while the server closes would else be waited for until it times out. */
+function closeIdleConnections(server: FastifyInstance): void {
+  let timer: NodeJS.Timeout | undefined
+  server.addHook('preClose', async () => {
+    timer = setInterval(() => server.server.closeIdleConnections(), 50)
+  })
+  server.addHook('onClose', async () => clearInterval(timer))
 }
 
 function pluginName(plugin: object): string {
