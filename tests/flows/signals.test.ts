@@ -1,0 +1,80 @@
+/** SIGTERM: what is under way is finished, the exit status is 0, and nothing is left behind. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { createDatabase } from '../support/database.ts'
+import { spawnServer } from '../support/process.ts'
+import { requestsTo } from '../support/requests.ts'
+import { GUARDED_SCOPE, getAccessToken, statusOf, toClient } from '../support/service.ts'
+import { prepare } from '../support/settings.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const service = {
+  client_id: 'service',
+  client_secret: `lks_${'s'.repeat(43)}`,
+  scope: [GUARDED_SCOPE],
+  access_token_format: 'opaque',
+}
+
+/** The server has the head of the request, and waits for its body. The connection is one that the client keeps. */
+async function begin(url: string, body: string, headers: Record<string, string>) {
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }
+  const agent = new Agent({ keepAlive: true })
+  const options = { agent, method: 'POST', headers: { ...headers, ...form, expect: '100-continue' } }
+  const begun = request(url, options)
+  const response = once(begun, 'response') as Promise<[IncomingMessage]>
+  begun.flushHeaders()
+  await once(begun, 'continue')
+  return async () => {
+    begun.end(body)
+    const [answer] = await response
+    return { status: answer.statusCode, body: JSON.parse((await answer.toArray()).join('')) as unknown }
+  }
+}
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s: a request that has begun is answered in full, then the server ends with status 0',
+  async (signal) => {
+    const settings = { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false }
+    const server = await spawnServer(settings, { seed: { clients: [service] } })
+    const client = toClient(service)
+    const token = await getAccessToken(server, client)
+    const finish = await begin(`${server.url}/introspect`, `token=${token}`, client.basic)
+    const status = server.stop(signal)
+    await expect.poll(() => server.get('/healthz').then(String, () => 'refused')).toBe('refused')
+    expect(await finish()).toMatchObject({ status: 200, body: { active: true } })
+    expect(await status).toBe(0)
+  },
+)
+
+test('npm start hands SIGTERM on, ends with status 0 and leaves no process', async () => {
+  const { settings, url } = await prepare({}, { database: await createDatabase() })
+  const given = Object.entries(settings).map(([name, value]) => [name, String(value)])
+  const { PATH, HOME } = process.env
+  const npm = spawn('npm', ['start'], {
+    cwd: root,
+    env: { PATH, HOME, ...(Object.fromEntries(given) as Record<string, string>) },
+    stdio: 'ignore',
+    // A group of its own, so that whoever is left in it can be found.
+    detached: true,
+  })
+  const exit = once(npm, 'exit')
+  const group = -npm.pid!
+  const isGroupAlive = () => {
+    try {
+      return process.kill(group, 0)
+    } catch {
+      return false
+    }
+  }
+  atEndOfFile(async () => isGroupAlive() && process.kill(group, 'SIGKILL'))
+  const server = requestsTo(url)
+  await expect.poll(() => statusOf(server.get('/readyz')).catch(() => 0), { timeout: 12_000 }).toBe(200)
+  npm.kill('SIGTERM')
+  expect(await exit).toEqual([0, null])
+  expect(isGroupAlive()).toBe(false)
+  await expect(server.get('/healthz')).rejects.toThrow('fetch failed')
+})
