@@ -22,7 +22,7 @@ import { ConfigError, parseConfig, type SettingValues } from './config.ts'
 import { OAuthError } from './protocol/errors.ts'
 import { isRepeated } from './protocol/headers.ts'
 import type { EmbeddedPostgres } from './services/embedded-postgres.ts'
-import { openOwnDatabase } from './services/own-database.ts'
+import { openOwnDatabase, type OwnDatabase } from './services/own-database.ts'
 import { loggingOptions, logResponses } from './services/log.ts'
 import { applySeedFile } from './services/seed.ts'
 
@@ -61,9 +61,9 @@ export async function buildServer(
   settings: SettingValues = {},
   options: BuildOptions = {},
 ): Promise<FastifyInstance> {
-  const { start = true, without = [], postgres, logStream } = options
+  const { postgres, logStream } = options
   const own = await openOwnDatabase(parseConfig(settings), postgres)
-  const { config, database } = own
+  const { config } = own
   const server: FastifyInstance = fastify({
     ...loggingOptions(config.LOG_LEVEL, logStream),
     // A client that sends slowly, or never ends, is cut off: Node's own limits are minutes.
@@ -91,7 +91,22 @@ export async function buildServer(
       throw new OAuthError('invalid_request', 'the Host header is repeated')
   })
   logResponses(server)
+  try {
+    await registerPlugins(server, own, options)
+  } catch (error) {
+    // Else the open database would keep the process from ending.
+    await server.close()
+    throw error
+  }
+  return server
+}
 
+/** The list itself: ours, then the operator's, then what a start applies. */
+async function registerPlugins(
+  server: FastifyInstance,
+  { config, database }: OwnDatabase,
+  { start = true, without = [] }: BuildOptions,
+): Promise<void> {
   await server.register(notFound)
   await server.register(oauth, { config, database })
   for (const plugin of PLUGINS) {
@@ -115,7 +130,6 @@ export async function buildServer(
       await applySeedFile(SEED_FILE, { clients, resources, log: server.log })
     })
   }
-  return server
 }
 
 /** A connection whose last request ends while the server closes would else be waited for until it times out. */
