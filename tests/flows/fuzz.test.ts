@@ -90,7 +90,7 @@ test('any form at any endpoint gets a clean answer', { timeout: 60_000 }, async 
       const headers = { ...client.basic, 'content-type': FORM }
       assertClean(await send(path, 'POST', headers, body))
     }),
-    { numRuns: 2000 },
+    { numRuns: 1500 },
   )
 })
 
@@ -119,7 +119,7 @@ test('any query, header and method gets a clean answer', { timeout: 60_000 }, as
         await send(path + search, one, { ...client.basic, ...more }, one === 'GET' ? undefined : 'a=b'),
       )
     }),
-    { numRuns: 1500 },
+    { numRuns: 1000 },
   )
 })
 
@@ -138,7 +138,7 @@ test('any token is inactive, and opens nothing', { timeout: 60_000 }, async () =
       const guarded = await send('/books', 'GET', { authorization: `Bearer ${token}` })
       expect([400, 401]).toContain(guarded.status)
     }),
-    { numRuns: 700 },
+    { numRuns: 500 },
   )
 })
 
@@ -161,7 +161,7 @@ test('any Authorization header is refused', { timeout: 60_000 }, async () => {
       )
       expect([answer.status, errorOf(answer.body)]).toEqual([401, 'invalid_client'])
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   )
 })
 
@@ -187,7 +187,7 @@ test(
       fc.asyncProperty(fc.oneof(mutated, any), async (bytes) => {
         const { status, body } = await sendRaw(
           server.url,
-          Buffer.concat([bytes, Buffer.from('\r\n\r\n\r\n\r\n')]),
+          Buffer.concat([bytes, Buffer.from('x\r\n\r\n\r\n\r\n')]),
         )
         expect(status).toBeLessThan(500)
         if (status >= 400 && body.startsWith('{')) errorOf(body)
