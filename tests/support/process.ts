@@ -13,6 +13,11 @@ const startTimeout = 15_000
 const running = new Set<ChildProcess>()
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 
+export interface SpawnOptions extends ServerOptions {
+  /** The `latchkey` command of an installed package, to run instead of the checkout's own. */
+  program?: string
+}
+
 export interface SpawnedServer extends Requests {
   /** The issuer, without a slash at the end. */
   url: string
@@ -28,7 +33,7 @@ export interface SpawnedServer extends Requests {
 /**
  * Starts a server and waits until discovery answers 200. @throws Error with its output when it ends before
  */
-export async function spawnServer(given: Settings = {}, options: ServerOptions = {}): Promise<SpawnedServer> {
+export async function spawnServer(given: Settings = {}, options: SpawnOptions = {}): Promise<SpawnedServer> {
   return withFreePort(
     given,
     () => start(given, options),
@@ -40,15 +45,20 @@ export async function spawnServer(given: Settings = {}, options: ServerOptions =
 export async function runCommand(
   args: string[],
   settings: Settings = {},
+  program?: string,
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  const { child, stdout, stderr } = launch(args, { DATA_DIR: await temporaryDirectory(), ...settings })
+  const { child, stdout, stderr } = launch(
+    args,
+    { DATA_DIR: await temporaryDirectory(), ...settings },
+    program,
+  )
   const [status] = (await once(child, 'close')) as [number | null]
   return { status, stdout: stdout.join(''), stderr: stderr.join('') }
 }
 
-async function start(given: Settings, options: ServerOptions): Promise<SpawnedServer> {
+async function start(given: Settings, options: SpawnOptions): Promise<SpawnedServer> {
   const { settings, database, ownsDatabase, url } = await prepare(given, options)
-  const { child, both } = launch(['serve'], settings)
+  const { child, both } = launch(['serve'], settings, options.program)
   const closed = once(child, 'close') as Promise<[number | null]>
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
@@ -66,7 +76,7 @@ async function start(given: Settings, options: ServerOptions): Promise<SpawnedSe
 /**
  * The child sees its settings and nothing of our environment, which may hold settings of the developer's own.
  */
-function launch(args: string[], settings: Settings) {
+function launch(args: string[], settings: Settings, program?: string) {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined)
   const { PATH, HOME, TMPDIR } = process.env
   const env = {
@@ -75,7 +85,8 @@ function launch(args: string[], settings: Settings) {
     TMPDIR,
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
-  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [command, first] = program === undefined ? [process.execPath, [main]] : [program, []]
+  const child = spawn(command, [...first, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   running.add(child)
   child.once('exit', () => running.delete(child))
   const stdout: string[] = []

@@ -1,0 +1,75 @@
+/**
+ * Our packages as strangers get them: packed by npm, installed by npm into a folder that knows nothing of this
+ * checkout. Dependencies come in the versions of our lockfile, so that a run tells of our code and not of a release.
+ */
+import { execFile } from 'node:child_process'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { temporaryDirectory } from './cleanup.ts'
+
+const checkout = resolve(import.meta.dirname, '../..')
+const DIRECTORIES = { latchkey: '.', '@latchkey/require-scope': 'plugins/require-scope' } as const
+
+export type PackageName = keyof typeof DIRECTORIES
+
+export interface Packed {
+  /** Path of the `.tgz`. */
+  tarball: string
+  /** What is in it. */
+  files: string[]
+}
+
+/** `npm pack`, which builds first. */
+export async function pack(name: PackageName): Promise<Packed> {
+  const destination = await temporaryDirectory()
+  const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', destination]
+  const [packed] = JSON.parse(await run('npm', args, join(checkout, DIRECTORIES[name]))) as [
+    { filename: string; files: { path: string }[] },
+  ]
+  return { tarball: join(destination, packed.filename), files: packed.files.map(({ path }) => path) }
+}
+
+/** A folder with the files of `tests/strangers/<stranger>`, our package, and what else of npm the stranger uses. */
+export async function installStranger(
+  stranger: string,
+  name: PackageName,
+  { tarball }: Packed,
+  others: readonly string[] = [],
+): Promise<string> {
+  const folder = await temporaryDirectory()
+  const strangers = join(checkout, 'tests/strangers')
+  await cp(join(strangers, stranger), folder, { recursive: true })
+  await cp(join(strangers, 'tsconfig.json'), join(folder, 'tsconfig.json'))
+  await cp(tarball, join(folder, basename(tarball)))
+  await cp(join(checkout, 'package-lock.json'), join(folder, 'package-lock.json'))
+  const dependencies = { [name]: `file:${basename(tarball)}`, ...(await lockedVersions(others)) }
+  await writeFile(
+    join(folder, 'package.json'),
+    JSON.stringify({ private: true, type: 'module', dependencies }),
+  )
+  await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], folder)
+  return folder
+}
+
+/** Compiles the folder's TypeScript with the compiler of this checkout. @throws Error with what it reports */
+export async function compile(folder: string): Promise<void> {
+  await run(process.execPath, [join(checkout, 'node_modules/typescript/bin/tsc'), '-p', '.'], folder)
+}
+
+/** Runs a program to its end and returns its stdout. @throws Error with all of its output when it fails */
+export async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
+  try {
+    return (await promisify(execFile)(command, args, { cwd, maxBuffer: 16 * 1024 * 1024 })).stdout
+  } catch (error) {
+    const { message, stdout, stderr } = error as Error & { stdout: string; stderr: string }
+    throw new Error(`${message}\n${stdout}\n${stderr}`, { cause: error })
+  }
+}
+
+async function lockedVersions(names: readonly string[]): Promise<Record<string, string>> {
+  const { packages } = JSON.parse(await readFile(join(checkout, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string }>
+  }
+  return Object.fromEntries(names.map((name) => [name, packages[`node_modules/${name}`]!.version]))
+}
