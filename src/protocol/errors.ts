@@ -4,14 +4,14 @@
  */
 
 /** Statuses that differ from 400, the default of RFC 6749 §5.2. */
-const STATUS: Readonly<Record<string, number>> = {
-  invalid_client: 401,
-  invalid_token: 401,
-  insufficient_scope: 403,
-  access_denied: 403,
-  server_error: 500,
-  temporarily_unavailable: 503,
-}
+const STATUS: ReadonlyMap<string, number> = new Map([
+  ['invalid_client', 401],
+  ['invalid_token', 401],
+  ['insufficient_scope', 403],
+  ['access_denied', 403],
+  ['server_error', 500],
+  ['temporarily_unavailable', 503],
+])
 
 /** What every copy of this module knows its errors by: a plugin may bring a `latchkey` of its own along. */
 const BRAND = Symbol.for('latchkey.OAuthError')
@@ -49,7 +49,7 @@ export class OAuthError extends Error {
     if (!/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/.test(code))
       throw new TypeError('an error code has illegal characters')
     this.code = code
-    this.status = options.status ?? STATUS[code] ?? 400
+    this.status = options.status ?? STATUS.get(code) ?? 400
     const retryAfter = options.retryAfter ?? (this.status === 503 ? 2 : undefined)
     this.headers = {
       ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),

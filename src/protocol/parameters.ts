@@ -8,30 +8,30 @@ import { OAuthError } from './errors.ts'
 import type { Wire } from './wire.ts'
 
 /** Longest value of a parameter, in characters, where its schema sets no `maxLength` of its own. */
-const LIMITS: Readonly<Record<string, number>> = {
-  state: 4096,
-  nonce: 1024,
-  scope: 2048,
-  code: 512,
-  code_verifier: 128,
-  client_assertion: 16_384,
-  assertion: 16_384,
-  token: 16_384,
-  redirect_uri: 2048,
-  resource: 2048,
-  client_id: 256,
-  client_secret: 1024,
-}
+const LIMITS: ReadonlyMap<string, number> = new Map([
+  ['state', 4096],
+  ['nonce', 1024],
+  ['scope', 2048],
+  ['code', 512],
+  ['code_verifier', 128],
+  ['client_assertion', 16_384],
+  ['assertion', 16_384],
+  ['token', 16_384],
+  ['redirect_uri', 2048],
+  ['resource', 2048],
+  ['client_id', 256],
+  ['client_secret', 1024],
+])
 const DEFAULT_LIMIT = 4096
 
 /** Refuses over-long values; called once for all parameters of a request. */
 export function assertLengths(wire: Wire): void {
   for (const name in wire) {
-    const limit = LIMITS[name] ?? DEFAULT_LIMIT
+    const limit = LIMITS.get(name) ?? DEFAULT_LIMIT
     const value = wire[name]!
     const longest = typeof value === 'string' ? value.length : Math.max(...value.map((one) => one.length))
     if (longest > limit) {
-      throw new OAuthError('invalid_request', `a parameter is too long${name in LIMITS ? `: ${name}` : ''}`)
+      throw new OAuthError('invalid_request', `a parameter is too long${LIMITS.has(name) ? `: ${name}` : ''}`)
     }
   }
 }
