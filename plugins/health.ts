@@ -16,16 +16,18 @@ async function health(fastify: FastifyInstance): Promise<void> {
     return found
   }
 
-  fastify.get('/healthz', async (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ status: 'ok' }),
-  )
-  fastify.get('/readyz', async (_request, reply) => {
-    const found = await problems()
-    reply.header('cache-control', 'no-store')
-    return found.length === 0
-      ? { status: 'ready' }
-      : reply.code(503).header('retry-after', '2').send({ status: 'not ready', problems: found })
-  })
+  // Whoever probes need not know the issuer's path.
+  for (const prefix of new Set(['', oauth.config.basePath])) {
+    fastify.get(`${prefix}/healthz`, async (_request, reply) =>
+      reply.header('cache-control', 'no-store').send({ status: 'ok' }),
+    )
+    fastify.get(`${prefix}/readyz`, async (_request, reply) => {
+      const found = await problems()
+      reply.header('cache-control', 'no-store')
+      if (found.length === 0) return { status: 'ready' }
+      return reply.code(503).header('retry-after', '2').send({ status: 'not ready', problems: found })
+    })
+  }
 }
 
 export default fp(health, { name: 'latchkey-health', dependencies: ['latchkey-oauth'], encapsulate: true })

@@ -27,7 +27,11 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
       return toAccessToken(verified.claims)
     },
   }
-  await fastify.register(requireScope, { verifier, audience: oauth.issuer, realm: oauth.issuer })
+  await fastify.register(requireScope, {
+    verifier,
+    resource: oauth.issuer,
+    metadata: { authorization_servers: [oauth.issuer] },
+  })
 }
 
 function toAccessToken(claims: Readonly<Record<string, unknown>>): AccessToken {

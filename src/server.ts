@@ -50,7 +50,7 @@ const PLUGINS = [
   resourceServer,
 ]
 /** Their addresses follow from the issuer by themselves. */
-const AT_THE_ROOT = new Set<unknown>([discovery])
+const AT_THE_ROOT = new Set<unknown>([discovery, health])
 const MAX_HEADERS = 100
 
 /**
