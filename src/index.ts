@@ -2,6 +2,10 @@
  * What the package `latchkey` offers to those who embed the server and to those who extend it. Importing it starts
  * nothing, and types `fastify.oauth`, `fastify.requireScope` and `request.token`.
  */
+import type { FastifyInstance } from 'fastify'
+import type { SettingValues } from './config.ts'
+import type { BuildOptions } from './server.ts'
+
 export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
 export type {
@@ -26,9 +30,22 @@ export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'
 export { Repeatable } from './protocol/parameters.ts'
 export { formatScope, isScopeToken, parseScope } from './protocol/scope.ts'
 export type { Wire } from './protocol/wire.ts'
-export { buildServer, type BuildOptions } from './server.ts'
+export type { BuildOptions } from './server.ts'
 export type { ClientRegistry } from './services/client-registry.ts'
 export type { KeyRing } from './services/key-ring.ts'
 export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './services/resource-registry.ts'
 export type { OAuth } from '../plugins/oauth.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
+
+/**
+ * Builds a server from settings by their names ; the environment is not read. Creates or migrates the database;
+ * the caller listens. Throws `ConfigError` for a setting that cannot be used.
+ */
+export async function buildServer(
+  settings: SettingValues = {},
+  options: BuildOptions = {},
+): Promise<FastifyInstance> {
+  // Not before it is asked for: most who import this are plugins of a server that is there already.
+  const server = await import('./server.ts')
+  return server.buildServer(settings, options)
+}
