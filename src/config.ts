@@ -105,6 +105,7 @@ export function parseConfig(values: SettingValues): Config {
     if (value !== undefined) parsed[name] = value
   }
   const settings = parsed as Static<typeof Settings>
+  assertDatabaseUrl(settings.DATABASE_URL)
   const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? 3000}`
   const { basePath, loopback } = inspectIssuer(issuer)
   const production = settings.NODE_ENV === 'production' || !isLoopbackHost(settings.HOST) || !loopback
@@ -170,6 +171,12 @@ function inspectIssuer(issuer: string): { basePath: string; loopback: boolean } 
   const loopback = isLoopbackHost(url.hostname)
   if (url.protocol === 'http:' && !loopback) throw refuse('must be https, unless it is this machine')
   return { basePath: url.pathname === '/' ? '' : url.pathname, loopback }
+}
+
+/** What is wrong with it is not quoted: it may hold a password. */
+function assertDatabaseUrl(url: string | undefined): void {
+  if (url !== undefined && !(/^postgres(?:ql)?:/.test(url) && URL.canParse(url)))
+    throw new ConfigError('DATABASE_URL must be a URL that begins with postgresql://.')
 }
 
 function assertProduction(settings: Static<typeof Settings>, issuer: string): void {
