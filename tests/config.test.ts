@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest'
+import { ConfigError, describeSettings, parseConfig, type SettingValues } from '../src/config.ts'
+
+const SECRET = 'correct-horse-battery-staple-0123456789'
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  OIDC_ISSUER: 'https://id.example',
+  DATABASE_URL: 'postgresql://db.example/latchkey',
+  SECRET_KEY: SECRET,
+}
+
+/** The sentence that refuses these settings. */
+function refusal(settings: SettingValues): string {
+  try {
+    parseConfig(settings)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+  throw new Error('they were taken')
+}
+
+test('nothing set is a development start on loopback, with the defaults of the design', () => {
+  expect(parseConfig({})).toMatchObject({
+    HOST: '127.0.0.1',
+    DATA_DIR: './data',
+    PLUGINS: [],
+    LOG_LEVEL: 'info',
+    OIDC_TOKEN_EXPIRE: 3600,
+    OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: true,
+    issuer: 'http://localhost:3000',
+    basePath: '',
+    production: false,
+  })
+  for (const name of ['PORT', 'DATABASE_URL', 'SECRET_KEY', 'SEED_FILE', 'OIDC_ISSUER'])
+    expect(parseConfig({})).not.toHaveProperty(name)
+})
+
+test('every setting has an explanation, and its default is taken as a value too', () => {
+  for (const { name, default: fallback, description } of describeSettings()) {
+    expect([name, description.length > 10]).toEqual([name, true])
+    const given = Array.isArray(fallback)
+      ? fallback.join(',')
+      : fallback === undefined
+        ? ''
+        : JSON.stringify(fallback).replaceAll('"', '')
+    expect(parseConfig({ [name]: given })).toEqual(parseConfig({}))
+  }
+})
+
+test('an empty setting is unset, and an unknown one is ignored', () => {
+  expect(parseConfig({ PORT: '', SECRET_KEY: '', OIDC_ISSUER: '', NOT_OURS: 'x', __proto__: 'x' })).toEqual(
+    parseConfig({}),
+  )
+})
+
+test('strings of the environment and values from code give the same', () => {
+  const strings = {
+    PORT: '4000',
+    OIDC_TOKEN_EXPIRE: '0',
+    OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: 'False',
+    PLUGINS: ' a, ./b.ts,',
+  }
+  const values = {
+    PORT: 4000,
+    OIDC_TOKEN_EXPIRE: 0,
+    OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
+    PLUGINS: ['a', './b.ts'],
+  }
+  expect(parseConfig(strings)).toEqual(parseConfig(values))
+  expect(parseConfig(strings)).toMatchObject({ ...values, issuer: 'http://localhost:4000' })
+})
+
+test.each(['true', 'True', 'TRUE', ' true '])('%j is true', (value) => {
+  expect(parseConfig({ OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: value })).toMatchObject({
+    OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: true,
+  })
+})
+
+test.each([
+  ['PORT', '70000', 'PORT must be a whole number from 0 to 65535; it is "70000".'],
+  ['PORT', '-1', 'PORT must be a whole number from 0 to 65535; it is "-1".'],
+  ['PORT', '80a', 'PORT must be a whole number from 0 to 65535; it is "80a".'],
+  ['PORT', 1.5, 'PORT must be a whole number from 0 to 65535; it is "1.5".'],
+  [
+    'OIDC_TOKEN_EXPIRE',
+    '-1',
+    /^OIDC_TOKEN_EXPIRE must be a whole number of seconds from 0 to \d+; it is "-1"\.$/,
+  ],
+  ['OIDC_TOKEN_EXPIRE', 'abc', /^OIDC_TOKEN_EXPIRE must be .* it is "abc"\.$/],
+  ['OIDC_TOKEN_EXPIRE', '1e3', /^OIDC_TOKEN_EXPIRE must be /],
+  ['OIDC_TOKEN_EXPIRE', '1.5', /^OIDC_TOKEN_EXPIRE must be /],
+  ['OIDC_TOKEN_EXPIRE', '99999999999999999999', /^OIDC_TOKEN_EXPIRE must be /],
+  ['OIDC_TOKEN_EXPIRE', Number.NaN, /^OIDC_TOKEN_EXPIRE must be /],
+  ['OIDC_KEY_PUBLISH', '2', /^OIDC_KEY_PUBLISH must be a whole number of seconds from 3 /],
+  ['OIDC_KEY_ROTATE', 'never', /^OIDC_KEY_ROTATE must be /],
+  ['DATABASE_POOL_SIZE', '1', /^DATABASE_POOL_SIZE must be a whole number from 2 /],
+  ['WORKERS', '0', /^WORKERS must be a whole number from 1 /],
+  ['DATABASE_PREPARE', 'yes', 'DATABASE_PREPARE must be true or false; it is "yes".'],
+  ['OIDC_SIGN_SYNCHRONOUSLY', '1', /^OIDC_SIGN_SYNCHRONOUSLY must be true or false/],
+  [
+    'OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE',
+    'nein',
+    /^OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE must be true or false/,
+  ],
+  ['LOG_LEVEL', 'loud', /^LOG_LEVEL must be one of trace, debug, .*; it is "loud"\.$/],
+  ['PLUGINS', 7, /^PLUGINS must be a comma-separated list/],
+  ['SEED_FILE', 7, /^SEED_FILE must be a text/],
+])('%s=%s is refused in one sentence that names it', (name, value, sentence) => {
+  const message = refusal({ [name]: value })
+  expect(message).toMatch(sentence)
+  expect(message.match(/\.(?:\s|$)/g)).toHaveLength(1)
+})
+
+test('a refused secret is never shown', () => {
+  for (const SECRET_KEY of [
+    'too-short-a-secret',
+    `${SECRET},too-short-a-secret`,
+    ',',
+    ['too-short-a-secret'],
+  ]) {
+    const message = refusal({ SECRET_KEY })
+    expect(message).toBe(
+      'SECRET_KEY must be a string of 32 characters or more, or several with commas between.',
+    )
+  }
+  for (const DATABASE_URL of ['me:secret@db', 'mysql://me:secret@db/x', 'postgresql://me:secret@db:port/x'])
+    expect(refusal({ DATABASE_URL })).toBe('DATABASE_URL must be a URL that begins with postgresql://.')
+  expect(refusal({ DATABASE_URL: 7 })).toBe('DATABASE_URL must be a text.')
+})
+
+test('SECRET_KEY is a list, the first for what is new', () => {
+  expect(parseConfig({ SECRET_KEY: `${SECRET}1, ${SECRET}2,` }).SECRET_KEY).toEqual([
+    `${SECRET}1`,
+    `${SECRET}2`,
+  ])
+})
+
+test.each([
+  ['id.example', 'absolute URL'],
+  ['ftp://id.example', 'an https URL'],
+  ['https://id.example/', 'end with a slash'],
+  ['https://id.example/a/', 'end with a slash'],
+  ['https://id.example?a', 'no query, fragment or user name'],
+  ['https://id.example/#', 'no query, fragment or user name'],
+  ['https://me:pw@id.example', 'no query, fragment or user name'],
+  ['https://ID.example', 'normal form, that is https://id.example'],
+  ['https://id.example:443', 'normal form, that is https://id.example'],
+  ['https://id.example/a/../b', 'normal form, that is https://id.example/b'],
+  ['http://id.example', 'must be https, unless it is this machine'],
+  ['http://127.0.0.1.id.example', 'must be https, unless it is this machine'],
+])('the issuer %s is refused: %s', (issuer, why) => {
+  expect(refusal({ ...PRODUCTION, OIDC_ISSUER: issuer })).toMatch(/^OIDC_ISSUER must /)
+  expect(refusal({ ...PRODUCTION, OIDC_ISSUER: issuer })).toContain(why)
+})
+
+test("the issuer's path is the base of every endpoint", () => {
+  const { issuer, basePath } = parseConfig({ ...PRODUCTION, OIDC_ISSUER: 'https://id.example/tenant/a' })
+  expect({ issuer, basePath }).toEqual({ issuer: 'https://id.example/tenant/a', basePath: '/tenant/a' })
+})
+
+test.each([
+  ['NODE_ENV', { NODE_ENV: 'production' }, 'because NODE_ENV is production'],
+  ['HOST', { HOST: '0.0.0.0' }, 'because HOST is 0.0.0.0'],
+  ['a name as HOST', { HOST: 'id.example' }, 'because HOST is not this machine'],
+  ['OIDC_ISSUER', { OIDC_ISSUER: 'https://id.example' }, 'because OIDC_ISSUER is not this machine'],
+])('%s makes a production start, which names all that is missing and why', (_name, settings, why) => {
+  const missing = ['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'].filter((name) => !(name in settings))
+  expect(refusal(settings)).toBe(`${missing.join(' and ')} must be set, ${why}: this is a production start.`)
+  expect(parseConfig({ ...PRODUCTION, ...settings })).toMatchObject({ production: true })
+})
+
+test('a production start needs https, also on loopback', () => {
+  expect(refusal({ ...PRODUCTION, OIDC_ISSUER: 'http://localhost:3000' })).toMatch(
+    /^OIDC_ISSUER must be an https URL, because NODE_ENV/,
+  )
+})
+
+test('loopback in its forms is a development start', () => {
+  for (const HOST of ['localhost', '::1', '127.0.0.2'])
+    expect(parseConfig({ HOST, OIDC_ISSUER: 'http://[::1]:3000', NODE_ENV: 'test' })).toMatchObject({
+      production: false,
+    })
+})

@@ -1,0 +1,52 @@
+import { MikroORM } from '@mikro-orm/postgresql'
+import { inject, expect, test } from 'vitest'
+import { migrate } from '../../src/store/migrate.ts'
+import { ormOptions } from '../../src/store/orm.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { execute, withDatabase } from '../support/connection.ts'
+import { createDatabase } from '../support/database.ts'
+
+/** A database without anything in it. */
+async function emptyDatabase(): Promise<string> {
+  const server = withDatabase(inject('templateUrl'), 'postgres')
+  const name = `${new URL(inject('templateUrl')).pathname.slice(1)}_empty_${process.pid}`
+  await execute(server, `create database ${name}`)
+  atEndOfFile(() => execute(server, `drop database if exists ${name} with (force)`))
+  return withDatabase(server, name)
+}
+
+test('several processes that migrate an empty database at once do it once', async () => {
+  const url = await emptyDatabase()
+  await Promise.all([migrate(url), migrate(url), migrate(url), migrate(url)])
+  const rows = await execute<{ name: string }>(url, 'select name from migrations')
+  expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
+  expect(rows.length).toBeGreaterThan(0)
+  await migrate(url)
+  expect(await execute(url, 'select name from migrations')).toHaveLength(rows.length)
+})
+
+test('entities and migrations agree: the schema generator has nothing to change', async () => {
+  const { url } = await createDatabase()
+  const orm = await MikroORM.init({ ...ormOptions(url), connect: false } as Parameters<
+    typeof MikroORM.init
+  >[0])
+  try {
+    expect(await orm.schema.getUpdateSchemaSQL({ wrap: false })).toBe('')
+  } finally {
+    await orm.close(true)
+  }
+})
+
+test('the schema has no sequences and no triggers', async () => {
+  const { query } = await createDatabase()
+  const sequences = await query<{ name: string }>(
+    `select relname as name from pg_class where relkind = 'S' and relname not like 'migrations%'`,
+  )
+  expect(sequences).toEqual([])
+  expect(await query('select tgname from pg_trigger where not tgisinternal')).toEqual([])
+})
+
+test('a database that is not there is said so', async () => {
+  const url = withDatabase(inject('templateUrl'), 'latchkey_nowhere')
+  await expect(migrate(url)).rejects.toMatchObject({ code: '3D000' })
+})

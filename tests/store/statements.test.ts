@@ -1,0 +1,61 @@
+import { MikroORM } from '@mikro-orm/postgresql'
+import { readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { ormOptions } from '../../src/store/orm.ts'
+import { tableOf, type Statement } from '../../src/store/statement.ts'
+import { createDatabase } from '../support/database.ts'
+
+const STORE = resolve(import.meta.dirname, '../../src/store')
+
+/** The statements that a file of the store exports, by file and member. */
+async function exported(): Promise<[string, Statement<unknown>][]> {
+  const files = (await readdir(STORE)).filter((file) => file.endsWith('.ts'))
+  const modules = await Promise.all(
+    files.map(async (file) => [file, await import(join(STORE, file))] as const),
+  )
+  return modules.flatMap(([file, { statements = {} }]: readonly [string, { statements?: object }]) =>
+    Object.entries(statements).map(
+      ([member, one]) => [`${file} ${member}`, one as Statement<unknown>] as [string, Statement<unknown>],
+    ),
+  )
+}
+
+test('every statement of the store can be prepared on the migrated schema', async () => {
+  const database = await createDatabase()
+  const orm = await MikroORM.init({ ...ormOptions(database.url), connect: false } as Parameters<
+    typeof MikroORM.init
+  >[0])
+  const table = tableOf(orm.getMetadata())
+  const all = await exported()
+  expect(all.length).toBeGreaterThan(20)
+  for (const [where, { name, build }] of all) {
+    const prepared = database.query(`prepare "${name}" as ${build(table)}`).then(
+      () => 'prepared',
+      (error: Error) => error.message,
+    )
+    expect([where, await prepared]).toEqual([where, 'prepared'])
+  }
+  await orm.close(true)
+})
+
+test('no two statements have the same name, and PostgreSQL does not cut one', async () => {
+  const names = (await exported()).map(([, { name }]) => name)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names.filter((name) => name.length > 63)).toEqual([])
+})
+
+test('a property that is not there is found out when the statement is built', async () => {
+  const orm = await MikroORM.init({
+    ...ormOptions('postgresql://localhost/none'),
+    connect: false,
+  } as Parameters<typeof MikroORM.init>[0])
+  const { Client } = await import('../../src/entities/client.ts')
+  const client = tableOf(orm.getMetadata())(Client)
+  expect([client.name, client.columns('clientId', 'scope')]).toEqual([
+    '"clients"',
+    '"client_id" as "clientId", "scope" as "scope"',
+  ])
+  expect(() => client.column('nothing' as 'scope')).toThrow('Client has no column for nothing')
+  await orm.close(true)
+})
