@@ -1,4 +1,5 @@
-// Owns the accounting from /proc: CPU time of one process, of a PostgreSQL cluster, and resident memory.
+// Owns the accounting from /proc: CPU time of one process, of a PostgreSQL cluster and of a core,
+// and resident memory.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -53,6 +54,14 @@ function statIfAlive(pid: number): Stat | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Microseconds that a core has worked so far, for whomever; what the hypervisor took away counts as work. */
+export function busyOf(core: number): number {
+  const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'latin1'))?.[1]
+  if (line === undefined) throw new Error(`there is no core ${core}`)
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line.split(' ').map(Number)
+  return ((user + nice + system + irq + softirq + steal) * 1_000_000) / ticksPerSecond
 }
 
 /** Resident memory of a process in MiB. */

@@ -23,6 +23,8 @@ export interface Run {
   serverPid: number
   /** Absent when PostgreSQL runs where its processes cannot be seen. */
   postmasterPid: number | undefined
+  /** The server's core and the one that this process shares with PostgreSQL; absent when they are not pinned. */
+  cores: readonly [number, number] | undefined
 }
 
 export interface Prepared {
@@ -39,5 +41,7 @@ export interface Measured {
   serverCpu: number
   postgresCpu: number | undefined
   loadCpu: number
+  /** CPU that processes outside the benchmark used on the two cores together. */
+  strangersCpu: number | undefined
   serverMemory: number
 }

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from './connection.ts'
-import { cpuOf, cpuOfCluster, residentMemory } from './cpu.ts'
+import { busyOf, cpuOf, cpuOfCluster, residentMemory } from './cpu.ts'
 import type { Expectation, Measured, Prepare, Prepared, Run } from './load-protocol.ts'
 
 interface Requests {
@@ -59,15 +59,7 @@ async function run(job: Run): Promise<void> {
   const result = { ...count }
   await Promise.all(connections.map((connection) => connection.close()))
 
-  answer({
-    type: 'measured',
-    ...result,
-    elapsed: after.at - before.at,
-    serverCpu: after.server - before.server,
-    postgresCpu: after.postgres === undefined ? undefined : after.postgres - (before.postgres ?? 0),
-    loadCpu: after.load - before.load,
-    serverMemory: residentMemory(job.serverPid),
-  })
+  answer({ type: 'measured', ...result, ...used(before, after), serverMemory: residentMemory(job.serverPid) })
 }
 
 /** Requests are taken round and round, and a window goes on where the last one ended. */
@@ -78,13 +70,33 @@ function nextOf(requests: Requests): Buffer {
   return bytes
 }
 
-function sample(job: Run) {
+interface Sample {
+  at: number
+  server: number
+  postgres: number | undefined
+  load: number
+  cores: number | undefined
+}
+
+function sample({ serverPid, postmasterPid, cores }: Run): Sample {
   return {
     at: performance.now() * 1000,
-    server: cpuOf(job.serverPid),
-    postgres: job.postmasterPid === undefined ? undefined : cpuOfCluster(job.postmasterPid),
+    server: cpuOf(serverPid),
+    postgres: postmasterPid === undefined ? undefined : cpuOfCluster(postmasterPid),
     load: cpuOf(process.pid),
+    cores: cores?.reduce((sum, core) => sum + busyOf(core), 0),
   }
+}
+
+function used(before: Sample, after: Sample) {
+  const between = (what: 'at' | 'server' | 'load') => after[what] - before[what]
+  const difference = (what: 'postgres' | 'cores') =>
+    after[what] === undefined || before[what] === undefined ? undefined : after[what] - before[what]
+  const [elapsed, serverCpu, loadCpu] = [between('at'), between('server'), between('load')]
+  const [postgresCpu, busy] = [difference('postgres'), difference('cores')]
+  const ours = serverCpu + loadCpu + (postgresCpu ?? 0)
+  const strangersCpu = busy === undefined ? undefined : Math.max(0, busy - ours)
+  return { elapsed, serverCpu, loadCpu, postgresCpu, strangersCpu }
 }
 
 function answer(message: Prepared | Measured): void {

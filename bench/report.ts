@@ -19,7 +19,8 @@ const columns = [
   'requests/s (range)',
   'CPU µs/request: server',
   'PostgreSQL',
-  'of ceiling',
+  'of ceiling: requests/s',
+  'CPU',
   'times oidc-provider: requests/s',
   'CPU',
   'RSS MiB',
@@ -46,9 +47,10 @@ function cells(result: Result): string[] {
     `${whole(rate)} (${whole(slowest)}–${whole(fastest)})`,
     whole(result.serverCpu),
     result.postgresCpu === undefined ? 'not seen' : whole(result.postgresCpu),
-    result.ofCeiling === undefined ? '' : `${whole(result.ofCeiling * 100)} %`,
-    factor(result.ofPeer),
-    factor(result.ofPeerCpu),
+    factor(result.ofCeiling.rate),
+    factor(result.ofCeiling.cpu),
+    factor(result.ofPeer.rate),
+    factor(result.ofPeer.cpu),
     whole(result.memory),
     thrownOut === 0 ? String(kept) : `${kept}, ${thrownOut} thrown out`,
   ]
@@ -69,9 +71,13 @@ export function remarks(results: Result[]): string {
     `Load generator: ${whole(busiest * 100)} % of its core at most, ` +
       `${whole(Math.max(...results.map(({ loadCpu }) => loadCpu)))} µs a request at most.`,
     ...results.map(
-      ({ row, serverLoad }) =>
-        `${row.endpoint}, ${row.label}: server at ${whole(serverLoad * 100)} % of a core.`,
+      ({ row, serverLoad, strangers }) =>
+        `${row.endpoint}, ${row.label}: server at ${whole(serverLoad * 100)} % of its core, ` +
+        `other processes took ${whole(strangers * 100)} % of a core.`,
     ),
+    ...(results.some(({ strangers }) => strangers > 0.1)
+      ? ['**The machine was busy with other work**: trust the CPU columns more than requests per second.']
+      : []),
     ...results
       .filter(({ firstError }) => firstError !== undefined)
       .map(({ row, firstError }) => `**Error** in ${row.endpoint}, ${row.label}: ${firstError}`),
@@ -123,11 +129,14 @@ ${tables(results)}
 - The windows of all servers alternate within a round; numbers are medians over the rounds, and ratios are
   medians of the ratios within each round. The other servers are stopped meanwhile. Absolute numbers belong to
   the machine; the ratios travel better.
+- A window in which other work took more than a tenth of a core is measured again, twice at most; the remarks
+  below say what was left of it.
 - "CPU µs/request" is what the kernel charged to the server's process with all its threads, and to PostgreSQL's
-  postmaster with all its processes. "Times oidc-provider, CPU" compares the sums of both.
+  postmaster with all its processes. The ratios called "CPU" compare the sums of both: 2.00 is half the CPU.
+  On a busy machine they are the ones to trust.
 - The ceiling is no server: it authenticates nobody, stores and logs nothing. It shows what Fastify and jose
   alone cost; "signed by node:crypto" is the same with the synchronous signature that Latchkey uses by default.
-  A row may pass 100 % where a server signs that way, or remembers signatures that it has verified.
+  A row may pass 1.00 where a server signs that way, or remembers signatures that it has verified.
 - "Tokens in turn": introspection goes round that many tokens. 256 are all remembered by a server with a cache;
   the large number is more than Latchkey's cache holds, so each signature is verified each time.
 - oidc-provider runs with a PostgreSQL adapter written for this (\`bench/servers/postgres-adapter.ts\`): prepared

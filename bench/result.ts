@@ -23,23 +23,27 @@ export interface Result {
   /** Share of a core, 0 to 1. */
   serverLoad: number
   loadLoad: number
+  strangers: number
   memory: number
   kept: number
   thrownOut: number
   firstError: string | undefined
+  ofCeiling: Ratio
+  ofPeer: Ratio
+}
+
+/** How a row compares with its baseline; undefined where there was nothing to compare with. */
+export interface Ratio {
   /** Requests per second of this row for each one of the baseline. */
-  ofCeiling: number | undefined
-  ofPeer: number | undefined
-  /** The same for CPU: the baseline's microseconds of server and PostgreSQL for each one of this row. */
-  ofPeerCpu: number | undefined
+  rate: number | undefined
+  /** CPU of the baseline, server and PostgreSQL, for each microsecond of this row: above 1 this row is cheaper. */
+  cpu: number | undefined
 }
 
 export function summarize(all: Series[]): Result[] {
   return all.map((series) => {
     const windows = series.windows.filter((window) => window !== undefined)
     const rates = windows.map(rateOf)
-    const ceiling = baselineFor(series.row, 'ceiling', all)
-    const peer = baselineFor(series.row, 'peer', all)
     return {
       row: series.row,
       rate: median(rates),
@@ -52,13 +56,13 @@ export function summarize(all: Series[]): Result[] {
       loadCpu: median(windows.map((window) => window.loadCpu / window.requests)),
       serverLoad: median(windows.map((window) => window.serverCpu / window.elapsed)),
       loadLoad: median(windows.map((window) => window.loadCpu / window.elapsed)),
+      strangers: median(windows.map(strangersOf)),
       memory: median(windows.map((window) => window.serverMemory)),
       kept: windows.length,
       thrownOut: series.windows.length - windows.length,
       firstError: series.firstError,
-      ofCeiling: ratio(series, ceiling, (own, base) => rateOf(own) / rateOf(base)),
-      ofPeer: ratio(series, peer, (own, base) => rateOf(own) / rateOf(base)),
-      ofPeerCpu: ratio(series, peer, (own, base) => cpuOf(base) / cpuOf(own)),
+      ofCeiling: compare(series, baselineFor(series.row, 'ceiling', all)),
+      ofPeer: compare(series, baselineFor(series.row, 'peer', all)),
     }
   })
 }
@@ -69,6 +73,11 @@ function baselineFor(row: Row, kind: Row['baseline'], all: Series[]): Series | u
   return candidates.find((one) => one.row.format === row.format) ?? candidates[0]
 }
 
+/** Share of a core, of the two that are used, that processes outside the benchmark took during the window. */
+export function strangersOf({ strangersCpu, elapsed }: Measured): number {
+  return (strangersCpu ?? 0) / elapsed
+}
+
 function rateOf(window: Measured): number {
   return (window.requests * 1_000_000) / window.elapsed
 }
@@ -77,16 +86,16 @@ function cpuOf(window: Measured): number {
   return (window.serverCpu + (window.postgresCpu ?? 0)) / window.requests
 }
 
-function ratio(
-  series: Series,
-  baseline: Series | undefined,
-  compare: (own: Measured, base: Measured) => number,
-): number | undefined {
-  const ratios = series.windows.flatMap((own, round) => {
+function compare(series: Series, baseline: Series | undefined): Ratio {
+  const pairs = series.windows.flatMap((own, round) => {
     const base = baseline?.windows[round]
-    return own && base ? [compare(own, base)] : []
+    return own && base ? [{ own, base }] : []
   })
-  return ratios.length > 0 ? median(ratios) : undefined
+  if (pairs.length === 0) return { rate: undefined, cpu: undefined }
+  return {
+    rate: median(pairs.map(({ own, base }) => rateOf(own) / rateOf(base))),
+    cpu: median(pairs.map(({ own, base }) => cpuOf(base) / cpuOf(own))),
+  }
 }
 
 function median(values: number[]): number {
