@@ -65,11 +65,21 @@ describe('request.token', () => {
 })
 
 describe('a challenge', () => {
-  const realm = `Bearer realm="${server.url}"`
+  const metadata = `${server.url}/.well-known/oauth-protected-resource`
+  const bare = `Bearer realm="${server.url}", scope="read", resource_metadata="${metadata}"`
 
   test('without a token: 401 and no error code', async () => {
-    expect(await refusal('/books')).toEqual([401, `${realm}, scope="read"`])
-    expect(await refusal('/books', { headers: client.basic })).toEqual([401, `${realm}, scope="read"`])
+    expect(await refusal('/books')).toEqual([401, bare])
+    expect(await refusal('/books', { headers: client.basic })).toEqual([401, bare])
+  })
+
+  test('names the metadata of the default resource, which is the issuer (RFC 9728)', async () => {
+    expect(await (await server.get(metadata)).json()).toEqual({
+      resource: server.url,
+      authorization_servers: [server.url],
+      bearer_methods_supported: ['header'],
+      scopes_supported: ['read', 'write', 'play'],
+    })
   })
 
   test('too little: 403 insufficient_scope with all the scopes that are needed', async () => {
@@ -97,10 +107,7 @@ describe('a challenge', () => {
   })
 
   test('a token in the query is not read here', async () => {
-    expect(await refusal(`/books?access_token=${await tokenOf('read')}`)).toEqual([
-      401,
-      `${realm}, scope="read"`,
-    ])
+    expect(await refusal(`/books?access_token=${await tokenOf('read')}`)).toEqual([401, bare])
   })
 
   test('the wrong method is 405 with Allow, with a token or without', async () => {
