@@ -16,9 +16,9 @@ export function membersFrom(command: Command, extensions: readonly TObject[]): R
     redirect_uri: ClientMetadata.properties.redirect_uris,
   }
   for (const extension of extensions) Object.assign(schemas, extension.properties)
-  const members: Record<string, unknown> = {
-    ...parseJson('--metadata', command.opts()['metadata'] as string | undefined, {}),
-  }
+  const members: Record<string, unknown> = {}
+  const metadata = command.opts()['metadata'] as string | undefined
+  if (metadata !== undefined) Object.assign(members, parseObject('--metadata', metadata))
   for (const [name, values] of [...known(command), ...unknown(command)]) {
     const schema = schemas[name]
     if (schema === undefined)
@@ -42,9 +42,9 @@ function unknown(command: Command): [string, string[]][] {
   const rest = command.args.slice(command.registeredArguments.length)
   for (let at = 0; at < rest.length; at++) {
     const [, option, inline] = /^--([a-z][a-z0-9-]*)(?:=(.*))?$/s.exec(rest[at]!) ?? []
+    if (option === undefined) throw new ConfigError(`${rest[at]} is not understood.`)
     const value = inline ?? rest[++at]
-    if (option === undefined || value === undefined)
-      throw new ConfigError(`${rest[at] ?? rest.at(-1)} is not understood.`)
+    if (value === undefined) throw new ConfigError(`--${option} has no value.`)
     const name = option.replaceAll('-', '_')
     found.set(name, [...(found.get(name) ?? []), value])
   }
@@ -59,13 +59,19 @@ function toMember(name: string, schema: { type?: string }, values: readonly stri
       .filter((one) => one !== '')
   const text = values.join(' ')
   if (schema.type === 'string' || schema.type === undefined) return text
-  return parseJson(optionName(name), text, undefined)
+  return parseJson(optionName(name), text)
 }
 
-function parseJson<T>(option: string, text: string | undefined, fallback: T): T {
-  if (text === undefined) return fallback
+function parseObject(option: string, text: string): object {
+  const value = parseJson(option, text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ConfigError(`${option} must be a JSON object.`)
+  return value
+}
+
+function parseJson(option: string, text: string): unknown {
   try {
-    return JSON.parse(text) as T
+    return JSON.parse(text)
   } catch {
     throw new ConfigError(`${option} must be JSON.`)
   }

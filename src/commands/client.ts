@@ -81,7 +81,7 @@ async function change({ json }: Options, work: (oauth: OAuth) => Promise<ClientI
     const members = Object.entries(toWire(client))
     print(
       toWire(client),
-      members.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') : String(value)}`),
+      members.map(([name, value]) => `${name}: ${toText(value)}`),
       json,
     )
   })
@@ -96,6 +96,11 @@ async function get(clients: OAuth['clients'], id: string): Promise<ClientInforma
 /** RFC 7591 §2: on the wire, `scope` is a string. */
 function toWire({ scope = [], ...client }: ClientInformation): Record<string, unknown> {
   return { ...client, scope: scope.join(' ') }
+}
+
+function toText(value: unknown): string {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(' ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function toLine(client: ClientInformation): string {

@@ -1,6 +1,7 @@
 /** `key list` and `key rotate`. */
 import { Command } from 'commander'
 import type { OAuth } from '../../plugins/oauth.ts'
+import { ConfigError } from '../config.ts'
 import type { RingKey } from '../services/key-ring.ts'
 import { print, withServer } from './run.ts'
 
@@ -28,6 +29,9 @@ export function keyCommand(): Command {
     .option('--json', 'one JSON value on stdout')
     .action(async ({ json, algorithm }: Options) =>
       withServer(async ({ keys }) => {
+        const served = [...new Set(keys.keys().map((key) => key.algorithm))]
+        if (!served.includes(algorithm))
+          throw new ConfigError(`--algorithm must be one of ${served.join(', ')}.`)
         const key = describe(keys, await keys.rotate(algorithm))
         print(key, [toLine(key)], json)
       }),

@@ -15,7 +15,13 @@ export async function run(argv: readonly string[]): Promise<void> {
   program
     .command('migrate')
     .description('bring the database to the newest schema')
-    .action(async () => (await import('./run.ts')).withServer(async () => {}))
+    .option('--json', 'one JSON value on stdout')
+    .action(async ({ json }: { json?: boolean }) => {
+      const { print, withServer } = await import('./run.ts')
+      await withServer(async ({ database: { where } }) =>
+        print({ database: where }, [`The newest schema is in ${where}`], json),
+      )
+    })
   if (argv.includes('client')) program.addCommand((await import('./client.ts')).clientCommand())
   else
     program
