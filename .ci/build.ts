@@ -36,9 +36,8 @@ const dist = join(root, built.directory, 'dist')
 
 await rm(dist, { recursive: true, force: true })
 const compiler = join(root, 'node_modules/typescript/bin/tsc')
-execFileSync(process.execPath, [compiler, '-p', join(import.meta.dirname, `tsconfig.${name}.json`)], {
-  stdio: 'inherit',
-})
+const project = join(import.meta.dirname, `tsconfig.${name}.json`)
+execFileSync(process.execPath, [compiler, '-p', project, '--singleThreaded'], { stdio: 'inherit' })
 // The compiler copies what is imported; this one is imported by the package's name, from the package's root.
 await rm(join(dist, 'package.json'), { force: true })
 await keepPublicDeclarations(dist, built.entries)
