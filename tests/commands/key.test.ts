@@ -1,0 +1,78 @@
+/** `key list|rotate`, `migrate` and every command's `--help`. */
+import { expect, test } from 'vitest'
+import { runCommandHere } from '../support/command-here.ts'
+import { createDatabase } from '../support/database.ts'
+import { runCommand } from '../support/process.ts'
+
+const database = await createDatabase()
+const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(40), OIDC_TOKEN_EXPIRE: 100 }
+
+async function run(...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await runCommandHere(args, settings)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return stdout
+}
+
+async function runJson(...args: string[]): Promise<unknown> {
+  const printed = await run(...args, '--json')
+  expect(printed.split('\n')).toHaveLength(2)
+  return JSON.parse(printed)
+}
+
+test('migrate makes the schema, and doing it again changes nothing', async () => {
+  await database.query('drop schema public cascade')
+  await database.query('create schema public')
+  expect(await runJson('migrate')).toEqual({ database: expect.any(String) as string })
+  const tables = () =>
+    database.query(`select tablename from pg_tables where schemaname = 'public' order by 1`)
+  const made = await tables()
+  expect(made.map(({ tablename }) => tablename as string)).toContain('clients')
+  expect(await run('migrate')).toMatch(/newest schema/)
+  expect(await tables()).toEqual(made)
+})
+
+test('list shows the keys with their states; rotate adds the next one', async () => {
+  const [current] = (await runJson('key', 'list')) as Record<string, unknown>[]
+  const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string
+  expect(current).toEqual({
+    kid: expect.any(String) as string,
+    alg: 'ES256',
+    state: 'current',
+    created_at: instant,
+    signs_from: instant,
+    retires_at: null,
+  })
+  const next = (await runJson('key', 'rotate')) as Record<string, unknown>
+  expect(next).toMatchObject({ alg: 'ES256', state: 'next', retires_at: null })
+  const listed = (await runJson('key', 'list')) as Record<string, unknown>[]
+  expect(listed).toEqual([{ ...current, retires_at: instant }, next])
+  const lines = (await run('key', 'list')).trimEnd().split('\n')
+  expect(lines).toEqual([
+    expect.stringMatching(`^${current!['kid'] as string}  ES256  current .* until `),
+    expect.stringMatching(`^${next['kid'] as string}  ES256  next `),
+  ])
+})
+
+test.for([
+  [[], ['serve', 'migrate', 'client', 'key']],
+  [['client'], ['create', 'list', 'show', 'update', 'rotate-secret', 'delete']],
+  [
+    ['client', 'create'],
+    ['--redirect-uris', '--scope', '--json', 'PLUGINS'],
+  ],
+  [
+    ['client', 'rotate-secret'],
+    ['--overlap <seconds>', '--json'],
+  ],
+  [['key'], ['list', 'rotate']],
+  [
+    ['key', 'rotate'],
+    ['--algorithm', '--json'],
+  ],
+  [['migrate'], ['newest schema', '--json']],
+  [['serve'], ['start the server']],
+])('%s --help explains itself without a database', async ([args, words]) => {
+  const { status, stdout, stderr } = await runCommand([...args!, '--help'], {})
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  for (const word of words!) expect(stdout).toContain(word)
+})

@@ -1,0 +1,71 @@
+/** What the command line refuses: one clear sentence on stderr, nothing on stdout, exit status 1. */
+import { describe, expect, test } from 'vitest'
+import { runCommandHere } from '../support/command-here.ts'
+import { createDatabase } from '../support/database.ts'
+import { runCommand } from '../support/process.ts'
+
+const database = await createDatabase()
+const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(40) }
+
+async function refusal(
+  args: string[],
+  given: object = {},
+  run: typeof runCommandHere = runCommandHere,
+): Promise<string> {
+  const { status, stdout, stderr } = await run(args, { ...settings, ...given })
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  return stderr
+}
+
+describe('one sentence', () => {
+  test.for<[string[], RegExp]>([
+    [['client', 'show', 'nobody'], /^client_id is not registered\.$/],
+    [['client', 'update', 'nobody', '--scope', 'a'], /^client_id is not registered\.$/],
+    [['client', 'rotate-secret', 'nobody'], /^client_id is not registered\.$/],
+    [['client', 'rotate-secret', 'nobody', '--overlap', 'soon'], /^--overlap .* whole number\.$/],
+    [['client', 'list', '--limit', '-1'], /^--limit .* whole number\.$/],
+    [['client', 'create', '--redirect-uri', '/relative'], /^redirect_uris .*\.$/],
+    [['client', 'create', '--redirect-uri', 'javascript:alert(1)'], /^redirect_uris .*\.$/],
+    [['client', 'create', '--grant-types', 'made_up'], /^grant_types .*\.$/],
+    [['client', 'create', '--scope', 'sp"am'], /^scope .*\.$/],
+    [
+      ['client', 'create', '--made-up', 'x'],
+      /^--made-up is not an option, nor a member of client metadata\.$/,
+    ],
+    [['client', 'create', '--metadata', '{'], /^--metadata must be JSON\.$/],
+    [['client', 'create', '--metadata', '[]'], /^--metadata must be a JSON object\.$/],
+    [['client', 'create', 'stray', 'words'], /^stray is not understood\.$/],
+    [['client', 'create', '--made-up'], /^--made-up has no value\.$/],
+    [['key', 'rotate', '--algorithm', 'none'], /^--algorithm must be one of ES256\.$/],
+  ])('%s', async ([args, sentence]) => {
+    const stderr = await refusal(args)
+    expect(stderr.endsWith('\n')).toBe(true)
+    expect(stderr.trimEnd()).toMatch(sentence)
+  })
+
+  test.for<[object, RegExp]>([
+    [{ DATABASE_URL: 'postgresql://postgres:hidden@127.0.0.1:1/none' }, /^This cannot .* 127\.0\.0\.1:1\.$/],
+    [{ DATABASE_URL: 'postgresql://postgres:hidden@[/none' }, /^DATABASE_URL must be .*\.$/],
+    [{ DATABASE_URL: 'mysql://postgres:hidden@localhost/none' }, /^DATABASE_URL must be .*\.$/],
+    [{ SECRET_KEY: 'hidden' }, /^SECRET_KEY must be .*\.$/],
+    [{ OIDC_TOKEN_EXPIRE: '-1' }, /^OIDC_TOKEN_EXPIRE must be .*\.$/],
+    [{ PLUGINS: './no-such-plugin.ts' }, /^PLUGINS: \.\/no-such-plugin\.ts cannot be loaded .*\.$/],
+  ])('of settings: %o', async ([given, sentence]) => {
+    const stderr = await refusal(['client', 'list', '--json'], given)
+    expect(stderr.trimEnd()).toMatch(sentence)
+    expect(stderr).not.toContain('hidden')
+  })
+})
+
+describe('usage', () => {
+  test.for<[string[], RegExp]>([
+    [['client', 'frobnicate'], /unknown command 'frobnicate'/],
+    [['client', 'show'], /missing required argument 'client_id'/],
+    [['client', 'list', '--made-up'], /unknown option '--made-up'/],
+    [['frobnicate'], /frobnicate/],
+    [['client'], /Usage: latchkey client/],
+    [['key'], /Usage: latchkey key/],
+  ])('%s', async ([args, words]) => {
+    expect(await refusal(args, {}, runCommand)).toMatch(words)
+  })
+})
