@@ -18,6 +18,15 @@ export function loggingOptions(level: string, stream?: NodeJS.WritableStream): F
         req: ({ method }) => ({ method }),
         res: ({ statusCode }) => ({ statusCode }),
       },
+      hooks: {
+        // Without a text of its own, a line would take the error's message as it is.
+        logMethod(given, log) {
+          const [first, text] = given as unknown[]
+          const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err
+          const unsafe = error instanceof Error && (text ?? error.message) === error.message
+          log.apply(this, unsafe ? ([first, describeError(error).message] as never) : given)
+        },
+      },
       ...(stream === undefined ? {} : { stream }),
     },
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'id' }),
