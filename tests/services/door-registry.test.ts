@@ -1,0 +1,74 @@
+import { Type } from 'typebox'
+import { expect, test } from 'vitest'
+import type { Authorization, ClientAuthentication, Grant } from '../../src/doors.ts'
+import { parseForm } from '../../src/protocol/wire.ts'
+import { createDoorRegistry } from '../../src/services/door-registry.ts'
+
+const SUBJECT = { clientId: 'c' } as Authorization
+const grant = (type: string): Grant => ({
+  type,
+  parameters: Type.Object({ voucher: Type.String() }),
+  authorize: async () => ({ scopes: new Set<string>(), resources: [] }),
+})
+const method: ClientAuthentication = { recognizes: () => null, authenticate: async () => false }
+
+test('a key has one owner: a second one is refused at boot, by its name', () => {
+  const doors = createDoorRegistry()
+  doors.registerGrant(grant('voucher'))
+  expect(() => doors.registerGrant(grant('voucher'))).toThrow('the grant voucher is registered twice')
+  doors.register('clientAuthentication', 'none', method)
+  expect(() => doors.register('clientAuthentication', 'none', method)).toThrow(
+    'clientAuthentication none is registered twice',
+  )
+  for (const inherited of ['constructor', '__proto__']) doors.registerGrant(grant(inherited))
+  expect([...doors.grants.keys()]).toEqual(['voucher', 'constructor', '__proto__'])
+  expect(doors.owners('clientAuthentication').get('none')).toBe(method)
+})
+
+test('a grant sees only what passed its own parser', async () => {
+  const doors = createDoorRegistry()
+  doors.registerGrant(grant('voucher'))
+  const registered = doors.grants.get('voucher')!
+  expect(registered.publicClients).toBe(false)
+  await expect(registered.authorize(parseForm('a=b'), {} as never)).rejects.toThrow('voucher is missing')
+  await expect(registered.authorize(parseForm('voucher=1'), {} as never)).resolves.toMatchObject({
+    resources: [],
+  })
+})
+
+test('what is ordered is kept in the order of registration', () => {
+  const doors = createDoorRegistry()
+  expect(doors.all('policy')).toEqual([])
+  const [one, two] = [async () => {}, async () => {}]
+  doors.add('policy', one)
+  doors.add('policy', two)
+  expect(doors.all('policy')).toEqual([one, two])
+})
+
+test('a contribution never replaces what the server owns, nor what an earlier one gave', async () => {
+  const doors = createDoorRegistry()
+  doors.extend('access_token', async () => ({ sub: 'root', iss: undefined, first: 1, nothing: undefined }))
+  doors.extend('access_token', async () => ({ first: 2, second: null, ['__proto__']: { polluted: 1 } }))
+  const owned = { iss: 'us', sub: 'me', scope: '' }
+  expect(await doors.extended('access_token', SUBJECT, owned)).toEqual({ ...owned, first: 1, second: null })
+  expect(owned).toEqual({ iss: 'us', sub: 'me', scope: '' })
+  expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+  expect(await doors.extended('tokenResponse', SUBJECT, owned)).toEqual(owned)
+})
+
+test('a contribution that fails fails the whole', async () => {
+  const doors = createDoorRegistry()
+  doors.extend('introspection', () => Promise.reject(new Error('no')))
+  await expect(doors.extended('introspection', { kind: 'x', claims: {} }, {})).rejects.toThrow('no')
+})
+
+test('once the server has started nothing can be registered any more', () => {
+  const doors = createDoorRegistry()
+  doors.close()
+  expect(() => doors.registerGrant(grant('voucher'))).toThrow(
+    'the grant voucher must be registered before the server is ready',
+  )
+  expect(() => doors.register('clientAuthentication', 'none', method)).toThrow('before the server is ready')
+  expect(() => doors.add('policy', async () => {})).toThrow('before the server is ready')
+  expect(() => doors.extend('metadata', async () => ({}))).toThrow('a contribution to metadata must be')
+})
