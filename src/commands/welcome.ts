@@ -26,7 +26,7 @@ export function welcome(server: FastifyInstance): string {
 }
 
 function commands(issuer: string, dataDir: string): string[] {
-  const credentials = `"$(cat '${join(dataDir, CREDENTIALS_FILE)}')"`
+  const credentials = `"$(cat ${quote(join(dataDir, CREDENTIALS_FILE))})"`
   const token = `curl -s -u ${credentials} -d grant_type=client_credentials ${issuer}/token`
   const accessToken = `$(${token} | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')`
   return [
@@ -36,4 +36,9 @@ function commands(issuer: string, dataDir: string): string[] {
     `  curl -s -H "Authorization: Bearer ${accessToken}" ${issuer}/books`,
     '',
   ]
+}
+
+/** One word for a shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
