@@ -1,0 +1,99 @@
+/** Starts that are refused, the default port, and what a development start prints. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
+import { createDatabase } from '../support/database.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
+import { statusOf } from '../support/service.ts'
+
+const database = await createDatabase()
+const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(40) }
+
+/** Listens on a port, or leaves it to whoever has it already. */
+async function occupy(port: number): Promise<number> {
+  const server = createServer().listen(port, '127.0.0.1')
+  atEndOfFile(async () => server.close())
+  await Promise.race([once(server, 'listening'), once(server, 'error').then(() => {})]).catch(() => {})
+  return (server.address() as AddressInfo | null)?.port ?? port
+}
+
+test('a port that was set and is taken is refused by its name', async () => {
+  const port = await occupy(0)
+  const { status, stderr } = await runCommand(['serve'], { ...settings, PORT: port })
+  expect({ status, stderr }).toEqual({ status: 1, stderr: `PORT ${port} on 127.0.0.1 is in use.\n` })
+})
+
+test('the default port moves on when it is taken, and the issuer with it', async () => {
+  await occupy(3000)
+  const { PATH, HOME } = process.env
+  const main = resolve(import.meta.dirname, '../../src/main.ts')
+  const child = spawn(process.execPath, [main], {
+    env: { PATH, HOME, ...settings },
+    cwd: await temporaryDirectory(),
+  })
+  atEndOfFile(async () => child.kill('SIGKILL'))
+  let issuer = ''
+  for await (const line of createInterface(child.stdout)) {
+    issuer = /"issuer":"([^"]*)".*"msg":"ready"/.exec(line)?.[1] ?? ''
+    if (issuer !== '') break
+  }
+  const { port } = new URL(issuer)
+  expect(Number(port)).toBeGreaterThan(3000)
+  const discovery = await fetch(`http://127.0.0.1:${port}/.well-known/openid-configuration`)
+  expect(await discovery.json()).toMatchObject({ issuer, token_endpoint: `${issuer}/token` })
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  expect(await exit).toEqual([0, null])
+})
+
+test.each([
+  ['/no/such/seed.json', /^SEED_FILE \/no\/such\/seed\.json cannot be read \(ENOENT\)\.\n$/],
+  [import.meta.filename, /^SEED_FILE .* is not a JSON object\.\n$/],
+])('SEED_FILE %s is refused in one sentence', async (SEED_FILE, sentence) => {
+  const { status, stdout, stderr } = await runCommand(['serve'], { ...settings, PORT: 0, SEED_FILE })
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+  expect(stderr).toMatch(sentence)
+})
+
+test('the first start says where everything is; its commands work as printed, and those of ours beside it', async () => {
+  const DATA_DIR = join(await temporaryDirectory(), `it's "our" data`)
+  const server = await spawnServer({ DATABASE_URL: undefined, DATA_DIR }, { seed: 'demo' })
+  await expect.poll(server.output).toContain('/books')
+  const printed = server.output()
+  expect(printed).toContain(`Issuer       ${server.url}\n`)
+  expect(printed).toContain(`Discovery    ${server.url}/.well-known/openid-configuration\n`)
+  expect(printed).toContain('embedded PostgreSQL in ')
+  const [, secret] = (await readFile(join(DATA_DIR, 'demo-client'), 'utf8')).trim().split(':')
+  expect(secret).toMatch(/^lks_/)
+  expect(printed).not.toContain(secret)
+
+  const commands = printed.split('\n').filter((line) => line.startsWith('  curl '))
+  expect(commands).toHaveLength(2)
+  const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
+  const answers = await Promise.all(
+    commands.map(async (command) => (await promisify(execFile)('sh', ['-c', command], { env })).stdout),
+  )
+  expect(JSON.parse(answers[0]!)).toMatchObject({ token_type: 'Bearer', scope: 'read_books' })
+  expect(JSON.parse(answers[1]!)).toEqual({ books: expect.any(Array) as unknown })
+
+  const listClients = async () => {
+    const { status, stdout, stderr } = await runCommand(['client', 'list', '--json'], server.settings)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    return (JSON.parse(stdout) as { client_id: string }[]).map(({ client_id }) => client_id)
+  }
+  const isRunning = () => existsSync(join(DATA_DIR, 'postgres', 'postmaster.pid'))
+  expect(await listClients()).toEqual(['demo-service'])
+  expect(await statusOf(server.get('/readyz'))).toBe(200)
+  expect(isRunning()).toBe(true)
+  expect(await server.stop()).toBe(0)
+  expect(isRunning()).toBe(false)
+  expect(await listClients()).toEqual(['demo-service'])
+  expect(isRunning()).toBe(false)
+}, 40_000)
