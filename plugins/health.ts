@@ -1,16 +1,15 @@
-/** For whoever runs the server: is the process up, and can it serve (database, keys). */
+/**
+ * For whoever runs the server: is the process up, and can it serve (database, keys). While it stops, Fastify itself
+ * answers 503.
+ */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
 async function health(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  let stopping = false
-  fastify.addHook('preClose', async () => {
-    stopping = true
-  })
 
   async function problems(): Promise<string[]> {
-    const found: string[] = stopping ? ['stopping'] : []
+    const found: string[] = []
     await oauth.database.ping().catch(() => found.push('database'))
     if (oauth.keys.keys().length === 0) found.push('keys')
     return found

@@ -13,9 +13,9 @@ async function introspection({ oauth }: FastifyInstance): Promise<void> {
   oauth.registerEndpoint({
     path: '/introspect',
     metadata: 'introspection_endpoint',
-    parameters: Type.Object({ token: Type.String() }),
+    parameters: Type.Object({ token: Type.Optional(Type.String()) }),
     async handle({ token }, { client: caller }) {
-      const verified = await oauth.verify(token)
+      const verified = token === undefined ? null : await oauth.verify(token)
       if (verified === null || !mayKnow(caller, verified, validateAudienceScope)) return INACTIVE
       return oauth.extended('introspection', verified, response(verified))
     },

@@ -109,6 +109,8 @@ async function registerPlugins(
 ): Promise<void> {
   await server.register(notFound)
   await server.register(oauth, { config, database })
+  const unknown = without.find((name) => !PLUGINS.some((plugin) => pluginName(plugin) === name))
+  if (unknown !== undefined) throw new ConfigError(`There is no plugin ${unknown} to leave out.`)
   for (const plugin of PLUGINS) {
     if (without.includes(pluginName(plugin))) continue
     await server.register(plugin, AT_THE_ROOT.has(plugin) ? {} : { prefix: config.basePath })
@@ -121,7 +123,8 @@ async function registerPlugins(
     }
     await server.register(mount, { prefix: config.basePath })
   }
-  if (start && config.SEED_FILE === undefined && !config.production)
+  const guards = !without.includes(pluginName(resourceServer))
+  if (start && guards && config.SEED_FILE === undefined && !config.production)
     await server.register(demo, { prefix: config.basePath })
   if (start && config.SEED_FILE !== undefined) {
     const { SEED_FILE } = config

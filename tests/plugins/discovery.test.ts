@@ -18,6 +18,7 @@ describe('the document', () => {
     const methods = ['client_secret_basic', 'client_secret_post', 'none']
     expect(await metadata(server)).toEqual({
       issuer: url,
+      response_types_supported: [],
       token_endpoint: `${url}/token`,
       introspection_endpoint: `${url}/introspect`,
       revocation_endpoint: `${url}/revoke`,
@@ -108,6 +109,11 @@ describe('a plugin of ours that is left out', () => {
     const missing = Object.keys(whole).filter((member) => !members[name].includes(member))
     expect(Object.keys(await metadata(server))).toEqual(missing)
     expect((await server.post(paths[name])).status).toBe(404)
+  })
+
+  test('a name that is none of ours is refused, so that nothing stays on by a slip', async () => {
+    const misspelt = startServer({}, { build: { without: ['latchkey-introspecton'] } })
+    await expect(misspelt).rejects.toThrow('There is no plugin latchkey-introspecton to leave out.')
   })
 
   test('the grant: the token endpoint stays, and serves none', async () => {

@@ -174,3 +174,11 @@ test.each(['/introspect', '/introspect/'])('%s: headers, and no other method', a
   const refused = await server.get(`${path}?token=x`, watcher.basic)
   expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST'])
 })
+
+test('a request without a token asks about none, which is not active', async () => {
+  const responses = [
+    await server.post('/introspect', {}, watcher.basic),
+    await server.post('/introspect', { token: '' }, watcher.basic),
+  ]
+  for (const response of responses) expect(`${response.status} ${await response.text()}`).toBe(INACTIVE)
+})
