@@ -135,6 +135,21 @@ test('PostgreSQL stopped and started under load: nothing is lost, and no restart
   expect(await statusOfRoute(server, token)).toBe(200)
 }, 40_000)
 
+test('a database that hangs is given up in time, and comes back; without it the server still ends in order', async () => {
+  const { server, proxy } = await startBehindProxy()
+  const token = await getAccessToken(server, stores)
+  proxy.stall()
+  const introspect = () => server.post('/introspect', { token }, stores.basic)
+  const [introspected, ready] = await Promise.all([answer(introspect()), answer(server.get('/readyz'))])
+  expect([introspected, ready]).toEqual([away, away])
+  expect(await statusOf(requestToken(server, signs))).toBe(200)
+  await proxy.restore()
+  await expect.poll(() => statusOf(introspect()), { timeout: 5_000 }).toBe(200)
+  await proxy.cut()
+  expect(await answer(introspect())).toEqual(away)
+  expect(await server.stop()).toBe(0)
+}, 30_000)
+
 test('more parallel requests than connections are all served', async () => {
   const server = await spawnServer({ ...settings, DATABASE_POOL_SIZE: 2 }, options)
   const token = await getAccessToken(server, stores)

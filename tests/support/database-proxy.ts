@@ -9,7 +9,9 @@ export interface DatabaseProxy {
   url: string
   /** Ends every connection at once and refuses new ones. */
   cut(): Promise<void>
-  /** Takes connections again; to another server when its connection string is given. */
+  /** Passes nothing on any more and ends nothing, as a network does that has lost the other side. */
+  stall(): void
+  /** Takes connections again, and passes on what was held; to another server when its connection string is given. */
   restore(upstream?: string): Promise<void>
   /**
    * Cuts the next connection that sends `text`: before the server sees it, or after, so that only the answer
@@ -22,6 +24,7 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
   const sockets = new Set<Socket>()
   let target = upstream
   let trap: { text: string; when: 'before' | 'after' } | undefined
+  let stalled = false
   let server = await listen(0)
   const { port } = server.address() as AddressInfo
 
@@ -36,6 +39,7 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
     const end = () => [client, database].forEach((socket) => socket.destroy())
     for (const socket of [client, database]) {
       sockets.add(socket)
+      if (stalled) socket.pause()
       socket.on('error', end).once('close', () => sockets.delete(socket) && end())
     }
     let deaf = false
@@ -64,8 +68,14 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
   return {
     url: url.href,
     cut,
+    stall() {
+      stalled = true
+      for (const socket of sockets) socket.pause()
+    },
     async restore(next = target) {
       target = next
+      stalled = false
+      for (const socket of sockets) socket.resume()
       if (!server.listening) server = await listen(port)
     },
     cutAt(text, when) {
