@@ -1,0 +1,143 @@
+import { Client as Connection } from 'pg'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { createChangeFeed } from '../../src/services/change-feed.ts'
+import {
+  changesSince,
+  persistChange,
+  pruneChanges,
+  recordChange,
+  statements,
+} from '../../src/store/changes.ts'
+import { openDatabase, type Database } from '../../src/store/database.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { recordingLog } from '../support/log.ts'
+
+let testDatabase: TestDatabase
+let database: Database
+const { log, output } = recordingLog()
+
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  database = await openDatabase({ url: testDatabase.url })
+  atEndOfFile(() => database.close())
+})
+afterEach(() => void vi.useRealTimers())
+
+/** A started feed that keeps the keys of the changed clients, in the order in which they came. */
+async function startFeed(through: Database = database) {
+  const keys: string[] = []
+  const feed = createChangeFeed(through, log)
+  feed.on('client', ({ key }) => void keys.push(key))
+  await feed.start()
+  atEndOfFile(() => feed.stop())
+  return { feed, keys }
+}
+
+test('a change of any process arrives, once, however it was written', async () => {
+  const { keys } = await startFeed()
+  await recordChange(database.query, 'client', 'by-statement')
+  await database.transactional(async (em) => persistChange(em, 'client', 'by-orm'))
+  await expect.poll(() => keys.toSorted(), { timeout: 3000 }).toEqual(['by-orm', 'by-statement'])
+  await recordChange(database.query, 'client', 'later')
+  await expect.poll(() => keys, { timeout: 3000 }).toContain('later')
+  expect(keys).toHaveLength(3)
+})
+
+test('a change that rolls back never arrives, and other kinds are for others', async () => {
+  const { keys } = await startFeed()
+  const failing = database.transaction(async (query) => {
+    await recordChange(query, 'client', 'rolled-back')
+    throw new Error('no')
+  })
+  await expect(failing).rejects.toThrow('no')
+  await recordChange(database.query, 'scope', 'a-scope')
+  await recordChange(database.query, 'client', 'marker')
+  await expect.poll(() => keys, { timeout: 3000 }).toContain('marker')
+  expect(keys).not.toContain('rolled-back')
+  expect(keys).not.toContain('a-scope')
+})
+
+test('a transaction that began before others and commits after them is not missed', async () => {
+  const slow = new Connection({ connectionString: testDatabase.url })
+  await slow.connect()
+  await slow.query('begin')
+  await slow.query(`insert into changes (id, kind, key) values (gen_random_uuid(), 'client', 'slow')`)
+  const { keys } = await startFeed()
+  await recordChange(database.query, 'client', 'quick')
+  await expect.poll(() => keys, { timeout: 3000 }).toContain('quick')
+  expect(keys).not.toContain('slow')
+  await slow.query('commit')
+  await slow.end()
+  await expect.poll(() => keys, { timeout: 3000 }).toContain('slow')
+})
+
+test('a change of this process is applied at once', async () => {
+  const { feed, keys } = await startFeed()
+  await feed.announce('client', 'mine')
+  expect(keys.at(-1)).toBe('mine')
+})
+
+test('after a gap as long as half of what is kept, everything is loaded anew', async () => {
+  let ahead = 0
+  const shifted: Database = {
+    ...database,
+    query: async (statement, values) => {
+      const rows = await database.query(statement, values)
+      if ((statement as object) === statements.since)
+        for (const row of rows as { now: Date }[]) row.now = new Date(row.now.getTime() + ahead)
+      return rows
+    },
+  }
+  const { feed, keys } = await startFeed(shifted)
+  const reload = vi.fn(async () => {})
+  feed.onGap(reload)
+  ahead = 29 * 60_000
+  await recordChange(database.query, 'client', 'x')
+  await expect.poll(() => keys, { timeout: 3000 }).toContain('x')
+  expect(reload).not.toHaveBeenCalled()
+  ahead += 31 * 60_000
+  await expect.poll(() => reload.mock.calls.length, { timeout: 3000 }).toBe(1)
+})
+
+test('without a successful poll for a minute nothing may be decided', async () => {
+  const { feed } = await startFeed()
+  expect(() => feed.assertFresh()).not.toThrow()
+  await feed.stop()
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 59_000 })
+  expect(() => feed.assertFresh()).not.toThrow()
+  vi.setSystemTime(Date.now() + 2000)
+  expect(() => feed.assertFresh()).toThrow(
+    expect.objectContaining({ status: 503, headers: { 'retry-after': '5' } }),
+  )
+})
+
+test('a database that goes away is logged once, and once when it is back', async () => {
+  let away = false
+  const broken: Database = {
+    ...database,
+    query: async (...call) => (away ? Promise.reject(new Error('gone')) : database.query(...call)),
+  }
+  await startFeed(broken)
+  away = true
+  await expect.poll(output, { timeout: 3000 }).toContain('the database does not answer')
+  away = false
+  await expect.poll(output, { timeout: 3000 }).toContain('the database answers again')
+  expect(output().match(/does not answer/g)).toHaveLength(1)
+})
+
+test('a feed whose first read fails does not start', async () => {
+  const nowhere: Database = { ...database, query: () => Promise.reject(new Error('gone')) }
+  await expect(createChangeFeed(nowhere, log).start()).rejects.toThrow('gone')
+  expect(() => createChangeFeed(database, log).assertFresh()).toThrow('has not answered')
+})
+
+test('what every process has read is pruned, and the newer stays', async () => {
+  await testDatabase.query(
+    `insert into changes (id, kind, key, changed_at) values (gen_random_uuid(), 'client', 'old', now() - interval '2 hours')`,
+  )
+  await pruneChanges(database, new Date(Date.now() - 3_600_000))
+  const { changes } = await changesSince(database, new Date(0))
+  expect(changes.some(({ key }) => key === 'old')).toBe(false)
+  expect(changes.length).toBeGreaterThan(0)
+})

@@ -1,0 +1,116 @@
+import { beforeEach, expect, test } from 'vitest'
+import { createChangeFeed, type ChangeFeed } from '../../src/services/change-feed.ts'
+import { createDirectory, type Directory } from '../../src/services/directory.ts'
+import { openDatabase, type Database } from '../../src/store/database.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { recordingLog } from '../support/log.ts'
+
+let testDatabase: TestDatabase
+let feed: ChangeFeed
+let directory: Directory
+/** The statements that the directory has read the rows of, by name. */
+let ran: string[]
+/** What a statement of the directory waits for, after it has read. */
+let gate: (() => Promise<void>) | undefined
+
+beforeEach(async () => {
+  testDatabase = await createDatabase()
+  const database = await openDatabase({ url: testDatabase.url })
+  const watched: Database = {
+    ...database,
+    async query(statement, values) {
+      const rows = await database.query(statement, values)
+      ran.push(statement.name)
+      await gate?.()
+      return rows
+    },
+  }
+  feed = createChangeFeed(database, recordingLog().log)
+  await feed.start()
+  ran = []
+  gate = undefined
+  directory = createDirectory(watched, feed)
+  atEndOfFile(async () => {
+    await feed.stop()
+    await database.close()
+  })
+  await testDatabase.query(
+    `insert into clients (client_id, scope) values ('one', '{a,two,token_introspection}'), ('two', '{}')`,
+  )
+})
+
+test('a client is read once, however many ask at once and afterwards', async () => {
+  const found = await Promise.all(Array.from({ length: 50 }, () => directory.findClient('one')))
+  expect(new Set(found).size).toBe(1)
+  expect(await directory.findClient('one')).toBe(found[0])
+  expect(ran).toEqual(['client-find'])
+})
+
+test('rights to introspect are in the scope list and are never granted', async () => {
+  const client = (await directory.findClient('one'))!
+  expect([client.scope, [...client.grantableScopes]]).toEqual([['a', 'two', 'token_introspection'], ['a']])
+  expect(Object.isFrozen(client)).toBe(true)
+})
+
+test('what is not there is asked for again, so that made-up names fill nothing', async () => {
+  expect(await directory.findClient('nobody')).toBeNull()
+  await testDatabase.query(`insert into clients (client_id) values ('nobody')`)
+  expect((await directory.findClient('nobody'))?.clientId).toBe('nobody')
+  expect(await directory.findResource('https://nowhere.example')).toBeNull()
+})
+
+test('a change drops the client, and those in whose scope list it stands', async () => {
+  await Promise.all([directory.findClient('one'), directory.findClient('two')])
+  await testDatabase.query(`delete from clients where client_id = 'two'`)
+  await feed.announce('client', 'two')
+  expect(await directory.findClient('two')).toBeNull()
+  expect([...(await directory.findClient('one'))!.grantableScopes]).toEqual(['a', 'two'])
+})
+
+test('what was read before a change and arrives after it is not kept, nor given to who asks later', async () => {
+  const { promise, resolve: open } = Promise.withResolvers<void>()
+  gate = () => promise
+  const before = directory.findClient('one')
+  await expect.poll(() => ran).toHaveLength(1)
+  await testDatabase.query(`update clients set client_name = 'new' where client_id = 'one'`)
+  await feed.announce('client', 'one')
+  const after = directory.findClient('one')
+  open()
+  expect([await before.then(nameOf), await after.then(nameOf)]).toEqual([undefined, 'new'])
+  expect(nameOf(await directory.findClient('one'))).toBe('new')
+})
+
+test('a failed read is not remembered', async () => {
+  gate = () => Promise.reject(new Error('gone'))
+  await expect(directory.findClient('one')).rejects.toThrow('gone')
+  gate = undefined
+  expect((await directory.findClient('one'))?.clientId).toBe('one')
+})
+
+test('scopes know their resource, and follow when either changes', async () => {
+  await testDatabase.query(`insert into resources (resource) values ('https://r.example')`)
+  await testDatabase.query(`insert into scopes (name, resource) values ('far', 'https://r.example')`)
+  const resourcesOf = async (): Promise<unknown> =>
+    Object.fromEntries(await directory.resourcesOf(['far', 'unknown']))
+  expect(await resourcesOf()).toEqual({ far: 'https://r.example', unknown: null })
+  ran = []
+  expect(await resourcesOf()).toEqual({ far: 'https://r.example', unknown: null })
+  expect(ran).toEqual([])
+  await testDatabase.query(`update resources set access_token_lifetime = 7`)
+  await testDatabase.query(`update scopes set resource = null`)
+  await feed.announce('resource', 'https://r.example')
+  expect(await resourcesOf()).toEqual({ far: null, unknown: null })
+  expect(await directory.findResource('https://r.example')).toMatchObject({ accessTokenLifetime: 7 })
+  await testDatabase.query(`insert into scopes (name, resource) values ('unknown', 'https://r.example')`)
+  await feed.announce('scope', 'unknown')
+  expect(await resourcesOf()).toEqual({ far: null, unknown: 'https://r.example' })
+})
+
+test('an empty id is a mistake of ours, not a lookup', async () => {
+  await expect(directory.findClient('')).rejects.toThrow('needs an id')
+})
+
+function nameOf(client: Awaited<ReturnType<Directory['findClient']>>): unknown {
+  return client?.metadata['client_name']
+}
