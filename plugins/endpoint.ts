@@ -6,6 +6,7 @@ import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { TObject } from 'typebox'
+import { ConfigError } from '../src/config.ts'
 import type { Bag, Client, Endpoint } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isRepeated } from '../src/protocol/headers.ts'
@@ -51,7 +52,7 @@ export async function createEndpoints(
       return sendJson(reply, body)
     }
     if (registered.some(({ path, metadata }) => path === endpoint.path || metadata === endpoint.metadata)) {
-      throw new Error(`the endpoint ${endpoint.path} (${endpoint.metadata}) is registered twice`)
+      throw new ConfigError(`The endpoint ${endpoint.path} (${endpoint.metadata}) is registered twice.`)
     }
     registered.push({ path: endpoint.path, metadata: endpoint.metadata })
     for (const url of [endpoint.path, `${endpoint.path}/`]) {

@@ -1,6 +1,7 @@
 /** Keeps what plugins registered at the doors of `doors.ts`, and refuses at boot what cannot be meant. */
 import type { TObject } from 'typebox'
 import type { Additive, Bag, Call, Dispatched, Grant, Granted, Ordered } from '../doors.ts'
+import { ConfigError } from '../config.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import type { Wire } from '../protocol/wire.ts'
 
@@ -36,14 +37,14 @@ export function createDoorRegistry(): DoorRegistry {
   let closed = false
 
   const assertOpen = (what: string): void => {
-    if (closed) throw new Error(`${what} must be registered before the server is ready`)
+    if (closed) throw new ConfigError(`${what} must be registered before the server is ready.`)
   }
 
   return {
     grants,
     registerGrant<P extends TObject>(grant: Grant<P>) {
-      assertOpen(`the grant ${grant.type}`)
-      if (grants.has(grant.type)) throw new Error(`the grant ${grant.type} is registered twice`)
+      assertOpen(`The grant ${grant.type}`)
+      if (grants.has(grant.type)) throw new ConfigError(`The grant ${grant.type} is registered twice.`)
       const parse = compileParameters(grant.parameters)
       grants.set(grant.type, {
         type: grant.type,
@@ -52,19 +53,19 @@ export function createDoorRegistry(): DoorRegistry {
       })
     },
     register(kind, key, owner) {
-      assertOpen(`${kind} ${key}`)
+      assertOpen(`The ${kind} ${key}`)
       const owners = dispatched.get(kind) ?? new Map<string, Dispatched[keyof Dispatched]>()
-      if (owners.has(key)) throw new Error(`${kind} ${key} is registered twice`)
+      if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
       dispatched.set(kind, owners.set(key, owner))
     },
     owners: <K extends keyof Dispatched>(kind: K) => dispatched.get(kind) ?? new Map<string, never>(),
     add(kind, item) {
-      assertOpen(`a ${kind}`)
+      assertOpen(`A ${kind}`)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])
     },
     all: (kind) => ordered.get(kind) ?? [],
     extend(at, contribute) {
-      assertOpen(`a contribution to ${at}`)
+      assertOpen(`A contribution to ${at}`)
       additive.set(at, [...(additive.get(at) ?? []), contribute])
     },
     async extended(at, subject, owned) {

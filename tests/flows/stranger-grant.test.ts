@@ -188,7 +188,7 @@ test('two grants of one type: the start fails and names it', async () => {
   const plugins = `${settings.PLUGINS},${join(folder, 'rival.ts')}`
   const { status, stderr } = await runCommand(['serve'], { ...one.settings, PLUGINS: plugins, PORT: 0 })
   expect(status).toBe(1)
-  expect(stderr).toContain(`the grant ${GRANT} is registered twice`)
+  expect(stderr).toBe(`The grant ${GRANT} is registered twice.\n`)
 })
 
 test('the installed command serves with the compiled plugin', async () => {

@@ -15,10 +15,10 @@ const method: ClientAuthentication = { recognizes: () => null, authenticate: asy
 test('a key has one owner: a second one is refused at boot, by its name', () => {
   const doors = createDoorRegistry()
   doors.registerGrant(grant('voucher'))
-  expect(() => doors.registerGrant(grant('voucher'))).toThrow('the grant voucher is registered twice')
+  expect(() => doors.registerGrant(grant('voucher'))).toThrow('The grant voucher is registered twice.')
   doors.register('clientAuthentication', 'none', method)
   expect(() => doors.register('clientAuthentication', 'none', method)).toThrow(
-    'clientAuthentication none is registered twice',
+    'The clientAuthentication none is registered twice.',
   )
   for (const inherited of ['constructor', '__proto__']) doors.registerGrant(grant(inherited))
   expect([...doors.grants.keys()]).toEqual(['voucher', 'constructor', '__proto__'])
@@ -66,7 +66,7 @@ test('once the server has started nothing can be registered any more', () => {
   const doors = createDoorRegistry()
   doors.close()
   expect(() => doors.registerGrant(grant('voucher'))).toThrow(
-    'the grant voucher must be registered before the server is ready',
+    'The grant voucher must be registered before the server is ready',
   )
   expect(() => doors.register('clientAuthentication', 'none', method)).toThrow('before the server is ready')
   expect(() => doors.add('policy', async () => {})).toThrow('before the server is ready')
