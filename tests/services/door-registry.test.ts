@@ -70,5 +70,5 @@ test('once the server has started nothing can be registered any more', () => {
   )
   expect(() => doors.register('clientAuthentication', 'none', method)).toThrow('before the server is ready')
   expect(() => doors.add('policy', async () => {})).toThrow('before the server is ready')
-  expect(() => doors.extend('metadata', async () => ({}))).toThrow('a contribution to metadata must be')
+  expect(() => doors.extend('metadata', async () => ({}))).toThrow('A contribution to metadata must be')
 })
