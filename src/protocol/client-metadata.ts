@@ -138,7 +138,7 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
 }
 
 /** PostgreSQL holds neither NUL nor lone surrogates (22021, 22P02). */
-function isStorable(value: unknown): boolean {
+export function isStorable(value: unknown): boolean {
   const text = JSON.stringify(value)
   return text !== undefined && !text.includes(String.raw`\u0000`) && !/\\ud[89a-f]/.test(text)
 }

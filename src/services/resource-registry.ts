@@ -1,6 +1,6 @@
 /** Registers resources and scopes: what SEED_FILE names, later also the pages. */
 import { Resource, Scope } from '../entities/resource.ts'
-import { metadataError } from '../protocol/client-metadata.ts'
+import { isStorable, metadataError } from '../protocol/client-metadata.ts'
 import { isScopeToken } from '../protocol/scope.ts'
 import { persistChange } from '../store/changes.ts'
 import type { Database } from '../store/database.ts'
@@ -28,6 +28,9 @@ export interface ResourceRegistry {
   saveScope(scope: ScopeInformation): Promise<void>
 }
 
+/** Seconds: ten years, as for every lifetime in `config.ts`. */
+const LONGEST = 10 * 365 * 86_400
+
 /** @internal */
 export function createResourceRegistry(database: Database, feed: ChangeFeed): ResourceRegistry {
   return {
@@ -48,7 +51,10 @@ export function createResourceRegistry(database: Database, feed: ChangeFeed): Re
       if (changed) await feed.announce('resource', resource)
     },
     async saveScope({ name, description, resource }) {
-      if (!isScopeToken(name)) throw metadataError('name', 'must be a scope name of RFC 6749 section 3.3')
+      if (typeof name !== 'string' || !isScopeToken(name))
+        throw metadataError('name', 'must be a scope name of RFC 6749 section 3.3')
+      assertText('description', description)
+      assertText('resource', resource)
       const changed = await database.transactional(async (em) => {
         const entity = (await em.findOne(Scope, { name })) ?? em.create(Scope, { name }, { persist: true })
         if (description !== undefined) entity.description = description
@@ -67,22 +73,34 @@ export function createResourceRegistry(database: Database, feed: ChangeFeed): Re
   }
 }
 
+/** Whatever the file or the caller gave: PostgreSQL holds texts without NUL and broken Unicode only. */
+function assertText(field: string, value: unknown): void {
+  if (
+    value !== undefined &&
+    value !== null &&
+    !(typeof value === 'string' && value.length <= 2048 && isStorable(value))
+  )
+    throw metadataError(field, 'must be a text of 2048 characters at most, without NUL or broken Unicode')
+}
+
 function assertResource({
   resource,
+  name,
   access_token_format: format,
   access_token_lifetime: lifetime,
 }: ResourceInformation): void {
   if (
     typeof resource !== 'string' ||
+    !/^[\x21-\x7e]{1,2048}$/.test(resource) ||
     !URL.canParse(resource) ||
-    resource.includes('#') ||
-    resource.length > 2048
+    resource.includes('#')
   ) {
     throw metadataError('resource', 'must be an absolute URI without a fragment')
   }
+  assertText('name', name)
   if (format !== undefined && !['jwt', 'opaque'].includes(format))
     throw metadataError('access_token_format', 'must be jwt or opaque')
-  if (lifetime !== undefined && !(Number.isSafeInteger(lifetime) && lifetime >= 0)) {
-    throw metadataError('access_token_lifetime', 'must be a whole number of seconds')
+  if (lifetime !== undefined && !(Number.isSafeInteger(lifetime) && lifetime >= 0 && lifetime <= LONGEST)) {
+    throw metadataError('access_token_lifetime', `must be a whole number of seconds from 0 to ${LONGEST}`)
   }
 }

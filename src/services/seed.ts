@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../config.ts'
-import { parseMetadata } from '../protocol/client-metadata.ts'
+import { metadataError, parseMetadata } from '../protocol/client-metadata.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { ClientRegistry } from './client-registry.ts'
@@ -73,6 +73,7 @@ async function each(
 async function seedResource(entry: Entry, { resources, log }: SeedTargets): Promise<void> {
   warnUnknown(entry, RESOURCE_MEMBERS, 'resources', log)
   const { scopes = [], ...resource } = entry as unknown as ResourceInformation & { scopes?: string[] }
+  if (!Array.isArray(scopes)) throw metadataError('scopes', 'must be a list of scope names')
   await twice(async () => resources.saveResource(resource))
   for (const name of scopes)
     await twice(async () => resources.saveScope({ name, resource: resource.resource }))
