@@ -1,0 +1,195 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { getToken } from '../support/clients.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { basic } from '../support/requests.ts'
+import { startServer } from '../support/server.ts'
+
+const SECRET = 'a-secret-nobody-may-see'
+const SEED = {
+  resources: [{ resource: 'https://api.example', name: 'API', scopes: ['far'], access_token_lifetime: 60 }],
+  scopes: [
+    { name: 'read', description: 'Read' },
+    { name: 'deep', resource: 'https://api.example' },
+  ],
+  clients: [
+    { client_id: 'one', client_secret: SECRET, scope: 'read far', redirect_uri: 'https://client.example/cb' },
+    {
+      client_id: 'two',
+      client_secret: `lks_${'A'.repeat(43)}`,
+      scope: ['read'],
+      token_endpoint_auth_method: 'client_secret_post',
+    },
+  ],
+}
+
+/** Why a server does not start with this file. */
+async function refusal(content: unknown): Promise<string> {
+  const file = join(await temporaryDirectory(), 'seed.json')
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
+  const error: unknown = await startServer({ SEED_FILE: file }).then(
+    async (server) => server.close(),
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toMatchObject({ name: 'ConfigError' })
+  return (error as Error).message.replace(file, 'FILE')
+}
+
+/** Every row that a file can write, with the transaction that wrote it. */
+async function rows({ query }: TestDatabase): Promise<unknown[]> {
+  const tables = ['clients', 'client_secrets', 'scopes', 'resources']
+  const all = await Promise.all(
+    tables.map((table) => query(`select xmin::text, * from ${table} order by 2, 3`)),
+  )
+  return [...all, await query(`select id from changes where kind <> 'signing_key' order by id`)]
+}
+
+test('what the file names is there: resources, scopes and clients', async () => {
+  const server = await startServer({}, { seed: SEED })
+  const client = { clientId: 'one', clientSecret: SECRET, basic: basic('one', SECRET) }
+  expect(await getToken(server, client)).toMatchObject({ scope: 'read far' })
+  expect(await getToken(server, client, { scope: 'far' })).toMatchObject({ expires_in: 60 })
+  expect(await server.server.oauth.clients.find('one')).toMatchObject({
+    redirect_uris: ['https://client.example/cb'],
+  })
+})
+
+test('a second start with the same file writes nothing', async () => {
+  const database = await createDatabase()
+  const first = await startServer({}, { seed: SEED, database })
+  const { SECRET_KEY } = first.settings
+  const before = await rows(database)
+  await first.close()
+  await startServer({ SECRET_KEY }, { seed: SEED, database })
+  expect(await rows(database)).toEqual(before)
+})
+
+test('a changed file changes what it names, and leaves the rest', async () => {
+  const database = await createDatabase()
+  const first = await startServer({}, { seed: SEED, database })
+  const { SECRET_KEY } = first.settings
+  await first.server.oauth.clients.update('one', { client_name: 'kept' })
+  await first.close()
+  const seed = { clients: [{ client_id: 'one', client_secret: 'another', scope: ['read'] }] }
+  const { server } = await startServer({ SECRET_KEY }, { seed, database })
+  expect(await server.oauth.clients.find('one')).toMatchObject({
+    scope: ['read'],
+    client_name: 'kept',
+    redirect_uris: ['https://client.example/cb'],
+  })
+  expect(
+    await Promise.all(['another', SECRET].map((secret) => server.oauth.clients.hasSecret('one', secret))),
+  ).toEqual([true, false])
+  expect(await server.oauth.clients.find('two')).not.toBeNull()
+})
+
+test('several servers that start at once with one file are all ready, and it is applied once', async () => {
+  const database = await createDatabase()
+  const SECRET_KEY = 'k'.repeat(40)
+  const servers = await Promise.all(
+    [1, 2, 3, 4].map(() => startServer({ SECRET_KEY }, { seed: SEED, database })),
+  )
+  for (const server of servers) expect((await server.get('/readyz')).status).toBe(200)
+  const secrets = await database.query(
+    'select client_id, count(*)::int from client_secrets group by 1 order by 1',
+  )
+  expect(secrets).toEqual([
+    { client_id: 'one', count: 1 },
+    { client_id: 'two', count: 1 },
+  ])
+})
+
+test('an unknown section and an unknown member are named in a warning, their values never, and the rest applies', async () => {
+  const seed = {
+    gadgets: [{ secret: SECRET }],
+    scopes: [{ name: 'read', colour: SECRET }],
+    resources: [{ resource: 'https://api.example', shape: SECRET }],
+    clients: [{ client_id: 'one', favourite_colour: SECRET, scope: ['read'] }],
+  }
+  const { server, output } = await startServer({}, { seed })
+  for (const name of ['gadgets', 'colour', 'shape', 'favourite_colour'])
+    expect(output()).toMatch(new RegExp(`"level":"warn".*"${name}"`))
+  expect(output()).not.toContain(SECRET)
+  expect(await server.oauth.clients.find('one')).toMatchObject({ scope: ['read'] })
+})
+
+test.each([
+  ['', 'SEED_FILE FILE is not a JSON object.'],
+  [`{"secret":"${SECRET}"`, 'SEED_FILE FILE is not a JSON object.'],
+  ['[]', 'SEED_FILE FILE is not a JSON object.'],
+  ['null', 'SEED_FILE FILE is not a JSON object.'],
+  [{ clients: {} }, 'SEED_FILE FILE: clients must be a list.'],
+  [{ scopes: 'read' }, 'SEED_FILE FILE: scopes must be a list.'],
+  [{ clients: [7] }, 'SEED_FILE FILE: clients[0]: must be an object.'],
+  [{ clients: [[]] }, 'SEED_FILE FILE: clients[0]: client_id is missing.'],
+  [{ clients: [null] }, 'SEED_FILE FILE: clients[0]: must be an object.'],
+  [{ clients: [{ client_secret: SECRET }] }, 'SEED_FILE FILE: clients[0]: client_id is missing.'],
+  [{ clients: [{ client_id: '', client_secret: SECRET }] }, /^SEED_FILE FILE: clients\[0\]: client_id /],
+  [
+    { clients: [{ client_id: 'a' }, { client_id: 'b', redirect_uri: '/cb' }] },
+    'SEED_FILE FILE: clients[1]: redirect_uris must be an absolute URI.',
+  ],
+  [
+    { clients: [{ client_id: 'a', redirect_uri: 'javascript:x' }] },
+    /^SEED_FILE FILE: clients\[0\]: redirect_uris must not use the scheme/,
+  ],
+  [{ clients: [{ client_id: 'a', client_secret: 7 }] }, /^SEED_FILE FILE: clients\[0\]: client_secret /],
+  [
+    { clients: [{ client_id: 'a', grant_types: ['made_up'] }] },
+    'SEED_FILE FILE: clients[0]: grant_types names what no plugin serves.',
+  ],
+  [
+    { clients: [{ client_id: 'a', client_name: 'a\0b' }] },
+    /^SEED_FILE FILE: clients\[0\]: client_name must not hold NUL/,
+  ],
+  [
+    { scopes: [{ name: 'a b' }] },
+    'SEED_FILE FILE: scopes[0]: name must be a scope name of RFC 6749 section 3.3.',
+  ],
+  [{ scopes: [{}] }, /^SEED_FILE FILE: scopes\[0\]: name must be a scope name/],
+  [{ scopes: [{ name: 7 }] }, /^SEED_FILE FILE: scopes\[0\]: name must be a scope name/],
+  [{ scopes: [{ name: 'a', description: 7 }] }, /^SEED_FILE FILE: scopes\[0\]: description /],
+  [{ scopes: [{ name: 'a', description: 'a\0b' }] }, /^SEED_FILE FILE: scopes\[0\]: description /],
+  [
+    { scopes: [{ name: 'a', resource: 'https://nowhere.example' }] },
+    'SEED_FILE FILE: scopes[0]: resource is not registered.',
+  ],
+  [
+    { resources: [{ resource: 'api' }] },
+    'SEED_FILE FILE: resources[0]: resource must be an absolute URI without a fragment.',
+  ],
+  [{ resources: [{ resource: 'https://api.example', name: 7 }] }, /^SEED_FILE FILE: resources\[0\]: name /],
+  [{ resources: [{ resource: 'https://api.example/\0' }] }, /^SEED_FILE FILE: resources\[0\]: resource /],
+  [
+    { resources: [{ resource: 'https://api.example', scopes: 'read' }] },
+    /^SEED_FILE FILE: resources\[0\]: scopes /,
+  ],
+  [
+    { resources: [{ resource: 'https://api.example', scopes: [7] }] },
+    /^SEED_FILE FILE: resources\[0\]: name must be/,
+  ],
+  [
+    { resources: [{ resource: 'https://api.example', access_token_format: 'x' }] },
+    /access_token_format must be jwt or opaque\.$/,
+  ],
+  [
+    { resources: [{ resource: 'https://api.example', access_token_lifetime: 1e10 }] },
+    /access_token_lifetime must be a whole number of seconds/,
+  ],
+])(
+  '%j keeps the server from starting, with one sentence that says where and why',
+  async (content, sentence) => {
+    const message = await refusal(content)
+    expect(message).toMatch(sentence)
+    expect(message).not.toContain(SECRET)
+  },
+)
+
+test('a file that cannot be read is said so', async () => {
+  const missing = join(await temporaryDirectory(), 'none.json')
+  await expect(startServer({ SEED_FILE: missing })).rejects.toThrow(
+    `SEED_FILE ${missing} cannot be read (ENOENT).`,
+  )
+})
