@@ -12,6 +12,8 @@ export type Bag = Readonly<Record<string, unknown>>
 /** A registered client as the server uses it: cached, immutable, and without its secrets. */
 export interface Client {
   readonly clientId: string
+  /** Milliseconds since the epoch. */
+  readonly registeredAt: number
   /** What client_credentials may grant, in its order: the registered `scope` less the rights to introspect. */
   readonly grantableScopes: ReadonlySet<string>
   /** The registered `scope` list as it is. */

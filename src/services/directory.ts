@@ -118,11 +118,12 @@ function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Ca
 }
 
 function toEntry(row: ClientRow): ClientEntry {
-  const { secrets, scopeClients, ...stored } = row
+  const { secrets, scopeClients, createdAt: _createdAt, ...stored } = row
   const reserved = new Set([...scopeClients, TOKEN_INTROSPECTION])
   const method = row.tokenEndpointAuthMethod ?? undefined
   const client: Client = {
     clientId: row.clientId,
+    registeredAt: row.createdAt.getTime(),
     scope: row.scope,
     grantableScopes: new Set(row.scope.filter((name) => !reserved.has(name))),
     grantTypes: new Set(effectiveGrantTypes(stored, secrets.length > 0)),

@@ -5,7 +5,7 @@
 import { compactVerify, errors } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
-import { expiresAt } from '../../plugins/require-scope/expiry.ts'
+import { expiresAt, issueInstant } from '../../plugins/require-scope/expiry.ts'
 import type { Authorization, Bag, Verified } from '../doors.ts'
 import type { Database } from '../store/database.ts'
 import { statements, type AuthorizationRow } from '../store/tokens.ts'
@@ -41,6 +41,8 @@ export interface TokenVerifierOptions {
 
 const MAX_LENGTH = 16_384
 const CACHED = 10_000
+/** Milliseconds by which the clocks of our processes may differ. */
+const CLOCK_SKEW = 2000
 const OPAQUE = new RegExp(`^${OPAQUE_PREFIX}[A-Za-z0-9_-]{43}$`)
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
@@ -84,7 +86,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
 
   async function finish(claims: AccessTokenClaims, revoked: boolean): Promise<Verified | null> {
     if (revoked || Date.now() >= expiresAt(claims)) return null
-    if ((await directory.findClient(claims.client_id)) === null) return null
+    const client = await directory.findClient(claims.client_id)
+    if (client === null || wasIssuedBefore(claims, client.registeredAt)) return null
     const authorization = await findAuthorization(claims)
     if (authorization === null) return null
     return { kind: 'access_token', claims, ...(authorization === undefined ? {} : { authorization }) }
@@ -105,6 +108,11 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       return OPAQUE.test(token) ? ((await readOpaque(token))?.claims ?? null) : readSigned(token)
     },
   }
+}
+
+/** Tokens of a client that was deleted stay dead when another one is registered under its id. */
+function wasIssuedBefore(claims: AccessTokenClaims, instant: number): boolean {
+  return (issueInstant(claims) ?? claims.iat * 1000) + CLOCK_SKEW < instant
 }
 
 function isAccessTokenClaims(claims: Bag): claims is AccessTokenClaims {

@@ -14,6 +14,7 @@ export type ClientRow = Pick<
   | 'tokenEndpointAuthMethod'
   | 'scope'
   | 'metadata'
+  | 'createdAt'
 > & {
   /** `expiresAt` in milliseconds since the epoch. */
   secrets: { id: string; hash: string; expiresAt: number | null }[]
@@ -35,6 +36,7 @@ export const statements = {
       'tokenEndpointAuthMethod',
       'scope',
       'metadata',
+      'createdAt',
     )},
       coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
           'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc)

@@ -182,3 +182,16 @@ test('a request without a token asks about none, which is not active', async () 
   ]
   for (const response of responses) expect(`${response.status} ${await response.text()}`).toBe(INACTIVE)
 })
+
+test('a token of a deleted client stays dead when another client is registered under its id', async () => {
+  const former = await createClient(server, { client_id: 'former', scope: ['a'] })
+  const token = await tokenOf(former)
+  await clients.delete('former')
+  await createClient(server, { client_id: 'former', scope: ['a'] })
+  // As if some time had gone by: clocks of several processes may differ by two seconds.
+  await server.database.query(
+    `update clients set created_at = now() + interval '3 s' where client_id = 'former'`,
+  )
+  await clients.update('former', { scope: ['b'] })
+  expect(await answer(token)).toBe(INACTIVE)
+})
