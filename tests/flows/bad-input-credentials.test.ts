@@ -118,3 +118,17 @@ test('a public client may not introspect, nor act for itself', async () => {
   expect(await refusal(server.post('/token', form))).toEqual([400, 'unauthorized_client'])
   expect((await server.post('/revoke', form)).status).toBe(200)
 })
+
+test('a rush of wrong chosen secrets is bounded, and keeps nobody else from a token', async () => {
+  await createClient(server, { client_id: 'chosen', client_secret: 'chosen-by-a-person', scope: ['read'] })
+  const rush = Array.from({ length: 150 }, () => server.post('/token', FORM, basic('chosen', 'wrong')))
+  expect((await server.post('/token', FORM, client.basic)).status).toBe(200)
+  const answers = await Promise.all(rush)
+  const refused = answers.filter(({ status }) => status === 503)
+  expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(150)
+  expect(refused.length).toBeGreaterThan(0)
+  for (const one of refused) {
+    expect(one.headers.get('retry-after')).toBe('2')
+    expect(await refusal(one)).toEqual([503, 'temporarily_unavailable'])
+  }
+})

@@ -132,9 +132,7 @@ test('any token is inactive, and opens nothing', { timeout: 60_000 }, async () =
     fc.asyncProperty(fc.oneof(jwt, opaque, printable), async (token) => {
       const asked = `token=${encodeURIComponent(token)}`
       const answer = await send('/introspect', 'POST', { ...client.basic, 'content-type': FORM }, asked)
-      expect(JSON.parse(answer.body)).toMatchObject(
-        token === '' ? { error: 'invalid_request' } : { active: false },
-      )
+      expect(JSON.parse(answer.body)).toEqual({ active: false })
       const guarded = await send('/books', 'GET', { authorization: `Bearer ${token}` })
       expect([400, 401]).toContain(guarded.status)
     }),
