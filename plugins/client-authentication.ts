@@ -21,10 +21,10 @@ async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
       }
       return claimed
     },
-    async authenticate({ headers }, _wire, _client, claimed) {
+    async authenticate({ headers }, _wire, client, claimed) {
       let proves = false
       for (const { clientId, clientSecret } of parseBasic(headers.authorization ?? '')) {
-        if (clientId === claimed && (await oauth.checkSecret(clientId, clientSecret))) proves = true
+        if (clientId === claimed && (await oauth.checkSecret(client, clientSecret))) proves = true
       }
       return proves
     },
@@ -35,8 +35,8 @@ async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
       if (text(wire, 'client_secret') === undefined) return null
       return [text(wire, 'client_id') ?? ''].filter((id) => id !== '')
     },
-    authenticate: async (_request, wire, _client, claimed) =>
-      oauth.checkSecret(claimed, text(wire, 'client_secret') ?? ''),
+    authenticate: async (_request, wire, client) =>
+      oauth.checkSecret(client, text(wire, 'client_secret') ?? ''),
   })
 
   oauth.register('clientAuthentication', 'none', {

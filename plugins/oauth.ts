@@ -57,8 +57,8 @@ export interface OAuth {
   extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
 
   findClient(clientId: string): Promise<Client | null>
-  /** Whether `secret` is the client's now; takes the same time when there is no such client. */
-  checkSecret(clientId: string, secret: string): Promise<boolean>
+  /** Whether `secret` is the client's now; takes the same time when there is no client. */
+  checkSecret(client: Client | null, secret: string): Promise<boolean>
   /** The only mint. */
   issue(granted: Granted, call: Call): Promise<Bag>
   /** Null for a token that is not good now. Throws 503 when it cannot be decided. */

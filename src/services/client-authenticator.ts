@@ -3,10 +3,12 @@
  * A wrong secret, an unknown client and a method that the client may not use are one answer, in one time.
  */
 import type { FastifyRequest } from 'fastify'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../doors.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import type { Wire } from '../protocol/wire.ts'
-import type { Directory } from './directory.ts'
+import { secretsOf, type Directory } from './directory.ts'
 import type { DoorRegistry } from './door-registry.ts'
 
 export interface ClientAuthenticator {
@@ -20,6 +22,12 @@ export interface ClientAuthenticator {
 /** Methods that serve a client which did not register one (RFC 7591 §2 would make it Basic alone). */
 const WHEN_UNSET = new Set(['client_secret_basic', 'client_secret_post'])
 
+/**
+ * Refusals leave at multiples of this, in milliseconds: what little the reading of a client that exists costs more
+ * than of one that does not is lost in it.
+ */
+const GRAIN = 10
+
 export function createClientAuthenticator(
   doors: DoorRegistry,
   directory: Directory,
@@ -32,6 +40,21 @@ export function createClientAuthenticator(
   const mayUse = ({ authenticationMethod }: Client, method: string): boolean =>
     authenticationMethod === undefined ? WHEN_UNSET.has(method) : authenticationMethod === method
 
+  /**
+   * Asks memory first. Whatever fails there costs one read of the database, so that a known client with a wrong
+   * secret takes as long as an unknown one, and a secret that was rotated a moment ago works at once.
+   */
+  async function prove(
+    clientId: string,
+    proves: (client: Client | null) => Promise<boolean>,
+  ): Promise<Client | undefined> {
+    const cached = directory.cachedClient(clientId)
+    if (cached !== undefined && (await proves(cached))) return cached
+    const stored = await directory.reloadClient(clientId)
+    const unchanged = cached !== undefined && isDeepStrictEqual(secretsOf(cached), secretsOf(stored))
+    return !unchanged && (await proves(stored)) && stored !== null ? stored : undefined
+  }
+
   return {
     async authenticate(request, wire, publicClients) {
       const used = [...doors.owners('clientAuthentication')].flatMap(([method, owner]) => {
@@ -43,14 +66,15 @@ export function createClientAuthenticator(
       const [presented] = used
       if (presented === undefined) throw refuse()
       const { method, owner, claims } = presented
+      const began = performance.now()
       let proven: Client | undefined
       for (const claimed of claims) {
-        const client = await directory.findClient(claimed)
-        const proves = await owner.authenticate(request, wire, client, claimed)
-        if (proves && client !== null && mayUse(client, method)) proven ??= client
+        const client = await prove(claimed, async (one) => owner.authenticate(request, wire, one, claimed))
+        if (client !== undefined && mayUse(client, method)) proven ??= client
       }
-      if (proven === undefined || (proven.isPublic() && !publicClients)) throw refuse()
-      return proven
+      if (proven !== undefined && (publicClients || !proven.isPublic())) return proven
+      await delay(GRAIN - ((performance.now() - began) % GRAIN))
+      throw refuse()
     },
   }
 }

@@ -10,10 +10,12 @@ import type { Database } from '../store/database.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { StoredSecret } from './client-secrets.ts'
 
-/** A client together with what only client authentication may see. */
-export interface ClientEntry {
-  readonly client: Client
-  readonly secrets: readonly StoredSecret[]
+/** Where a client carries its secrets' hashes: seen by nothing that lists or prints it. */
+const SECRETS = Symbol('secrets')
+
+/** The stored secrets of a client that came from the directory; none where there is no client. */
+export function secretsOf(client: Client | null): readonly StoredSecret[] {
+  return (client as { [SECRETS]?: readonly StoredSecret[] } | null)?.[SECRETS] ?? []
 }
 
 export interface ResourceEntry {
@@ -25,7 +27,10 @@ export interface ResourceEntry {
 
 export interface Directory {
   findClient(clientId: string): Promise<Client | null>
-  findClientEntry(clientId: string): Promise<ClientEntry | null>
+  /** Only from memory: undefined also for a client that nobody has asked for lately. */
+  cachedClient(clientId: string): Client | undefined
+  /** Always from the database, by one statement. */
+  reloadClient(clientId: string): Promise<Client | null>
   /** The resource that each scope belongs to; null for the default resource. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string | null>>
   findResource(identifier: string): Promise<ResourceEntry | null>
@@ -38,7 +43,7 @@ export const TOKEN_INTROSPECTION = 'token_introspection'
 export function createDirectory(database: Database, feed: ChangeFeed): Directory {
   const clients = createCache(async (clientId) => {
     const row = await findClientRow(database, clientId)
-    return row === null ? null : toEntry(row)
+    return row === null ? null : toClient(row)
   }, feed)
   const scopes = createCache(async (name) => {
     const [row] = await database.query(statements.scopes, [[name]])
@@ -52,7 +57,7 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
   }, feed)
 
   feed.on('client', ({ key }) => {
-    clients.drop((clientId, entry) => clientId === key || (entry?.client.scope.includes(key) ?? false))
+    clients.drop((clientId, client) => clientId === key || (client?.scope.includes(key) ?? false))
   })
   feed.on('scope', ({ key }) => scopes.drop((name) => name === key))
   feed.on('resource', ({ key }) => {
@@ -63,10 +68,10 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     for (const cache of [clients, scopes, resources]) cache.drop(() => true)
   })
 
-  const findClientEntry = async (clientId: string): Promise<ClientEntry | null> => clients.get(clientId)
   return {
-    findClientEntry,
-    findClient: async (clientId) => (await findClientEntry(clientId))?.client ?? null,
+    findClient: async (clientId) => clients.get(clientId),
+    cachedClient: (clientId) => clients.peek(clientId) ?? undefined,
+    reloadClient: clients.reload,
     findResource: async (identifier) => resources.get(identifier),
     async resourcesOf(names) {
       const found = new Map<string, string | null>()
@@ -78,6 +83,10 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
 
 interface Cache<T> {
   get(key: string): T | Promise<T>
+  /** What is in memory. */
+  peek(key: string): T | undefined
+  /** From the database, whatever is in memory. */
+  reload(key: string): Promise<T>
   drop(which: (key: string, value: T) => boolean): void
 }
 
@@ -95,20 +104,26 @@ function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Ca
     return value
   }
 
+  function peek(key: string): T | undefined {
+    feed.assertFresh()
+    return entries.get(key)?.value
+  }
+
+  async function reload(key: string): Promise<T> {
+    feed.assertFresh()
+    const pending = loading.get(key)
+    if (pending !== undefined) return pending
+    const started = loadOnce(key).finally(() => {
+      if (loading.get(key) === started) loading.delete(key)
+    })
+    loading.set(key, started)
+    return started
+  }
+
   return {
-    get(key) {
-      feed.assertFresh()
-      const entry = entries.get(key)
-      if (entry !== undefined) return entry.value
-      let pending = loading.get(key)
-      if (pending === undefined) {
-        const started = loadOnce(key).finally(() => {
-          if (loading.get(key) === started) loading.delete(key)
-        })
-        loading.set(key, (pending = started))
-      }
-      return pending
-    },
+    peek,
+    reload,
+    get: (key) => peek(key) ?? reload(key),
     drop(which) {
       generation++
       loading.clear()
@@ -117,7 +132,7 @@ function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Ca
   }
 }
 
-function toEntry(row: ClientRow): ClientEntry {
+function toClient(row: ClientRow): Client {
   const { secrets, scopeClients, createdAt: _createdAt, ...stored } = row
   const reserved = new Set([...scopeClients, TOKEN_INTROSPECTION])
   const method = row.tokenEndpointAuthMethod ?? undefined
@@ -131,5 +146,6 @@ function toEntry(row: ClientRow): ClientEntry {
     metadata: Object.freeze(toMetadata(stored, secrets.length > 0)),
     isPublic: () => method === 'none',
   }
-  return { client: Object.freeze(client), secrets }
+  Object.defineProperty(client, SECRETS, { value: secrets })
+  return Object.freeze(client)
 }

@@ -58,7 +58,7 @@ export function createDoorRegistry(): DoorRegistry {
       if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
       dispatched.set(kind, owners.set(key, owner))
     },
-    owners: <K extends keyof Dispatched>(kind: K) => dispatched.get(kind) ?? new Map<string, never>(),
+    owners: (kind) => dispatched.get(kind) ?? new Map<string, never>(),
     add(kind, item) {
       assertOpen(`A ${kind}`)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])

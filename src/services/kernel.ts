@@ -57,7 +57,7 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const resources = createResourceRegistry(database, feed)
   const directory = createDirectory(database, feed)
   const authenticator = createClientAuthenticator(doors, directory, iss)
-  const checkSecret = createSecretCheck({ database, directory, feed, secrets, log })
+  const checkSecret = createSecretCheck({ database, feed, secrets, log })
   const keyRing = createKeyRing({
     database, box, feed, log,
     algorithms: ALGORITHMS,

@@ -1,31 +1,25 @@
 /** Checks a presented client secret, and brings its hash to the first SECRET_KEY on the way. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Client } from '../doors.ts'
 import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { ClientSecrets, StoredSecret } from './client-secrets.ts'
-import type { Directory } from './directory.ts'
+import { secretsOf } from './directory.ts'
 
-/** Whether `secret` is the client's now. Takes the same time when there is no such client. */
-export type CheckSecret = (clientId: string, secret: string) => Promise<boolean>
+/** Whether `secret` is the client's now. Takes the same time when there is no client. */
+export type CheckSecret = (client: Client | null, secret: string) => Promise<boolean>
 
 const MAX_LENGTH = 1024
 
 export interface SecretCheckOptions {
   database: Database
-  directory: Directory
   feed: ChangeFeed
   secrets: ClientSecrets
   log: FastifyBaseLogger
 }
 
-export function createSecretCheck({
-  database,
-  directory,
-  feed,
-  secrets,
-  log,
-}: SecretCheckOptions): CheckSecret {
+export function createSecretCheck({ database, feed, secrets, log }: SecretCheckOptions): CheckSecret {
   /** Behind the request: losing it costs nothing, the next request does it again. */
   async function rehash(clientId: string, secret: string, found: StoredSecret): Promise<void> {
     const hash = secrets.rehash(secret, found)
@@ -38,12 +32,11 @@ export function createSecretCheck({
     }
   }
 
-  return async (clientId, secret) => {
+  return async (client, secret) => {
     if (secret.length > MAX_LENGTH) return false
-    const entry = await directory.findClientEntry(clientId)
-    const found = await secrets.verify(secret, entry?.secrets ?? [], Date.now())
-    if (found === undefined) return false
-    void rehash(clientId, secret, found)
+    const found = await secrets.verify(secret, secretsOf(client), Date.now())
+    if (found === undefined || client === null) return false
+    void rehash(client.clientId, secret, found)
     return true
   }
 }

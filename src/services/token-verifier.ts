@@ -60,7 +60,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
         if (key === undefined || key.algorithm !== alg) throw new errors.JWKSNoMatchingKey()
         return key.publicKey
       })
-      if (protectedHeader.typ !== 'at+jwt') return null
+      // base64url can be written in several ways (RFC 4648 §3.5); a token of ours only in one.
+      if (protectedHeader.typ !== 'at+jwt' || !isCanonical(token)) return null
       const claims = JSON.parse(Buffer.from(payload).toString()) as Bag
       if (!isAccessTokenClaims(claims) || claims.iss !== issuer) return null
       signatures.set(digest, { kid: protectedHeader.kid!, claims: Object.freeze(claims) })
@@ -108,6 +109,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       return OPAQUE.test(token) ? ((await readOpaque(token))?.claims ?? null) : readSigned(token)
     },
   }
+}
+
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
 }
 
 /** Tokens of a client that was deleted stay dead when another one is registered under its id. */

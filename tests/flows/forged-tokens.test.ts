@@ -148,12 +148,11 @@ test('no forged token is active, opens a route, or can be revoked', async () => 
 })
 
 test('one flipped bit anywhere makes a token worthless', async () => {
-  // The last character of a signature carries bits that stand for nothing.
-  for (const token of [good.slice(0, -1), opaque.slice(0, -1)]) {
-    const last = (token === good.slice(0, -1) ? good : opaque).slice(-1)
+  // Also where the last character of a signature carries bits that stand for nothing (RFC 4648 §3.5).
+  for (const token of [good, opaque]) {
     for (let at = 0; at < token.length; at++) {
       const flipped = String.fromCodePoint(token.codePointAt(at)! ^ 1)
-      const changed = token.slice(0, at) + flipped + token.slice(at + 1) + last
+      const changed = token.slice(0, at) + flipped + token.slice(at + 1)
       expect([at, await server.server.oauth.verify(changed)]).toEqual([at, null])
     }
   }
