@@ -1,6 +1,8 @@
 // Owns a run of the benchmark: who takes part, the rounds, and that every process has ended when it is over.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { openCluster, type Cluster } from './cluster.ts'
 import type { Contestant, Entry } from './contestant.ts'
 import { ceiling } from './contestants/ceiling.ts'
@@ -39,7 +41,7 @@ async function main(options: Options): Promise<void> {
   try {
     const results = await measure(options, cluster)
     console.log(`\n${machine(cluster, options)}\n\n${tables(results)}\n\n${remarks(results)}`)
-    if (options.write) write(page(results, cluster, options))
+    if (options.write && !options.profile) write(page(results, cluster, options))
   } finally {
     await shutDown()
   }
@@ -121,8 +123,9 @@ function profiling({ profile }: Options, name: string): string[] {
   return profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${name}.cpuprofile`] : []
 }
 
+/** `npm run bench` has oxfmt in its path; without it only the columns of the tables are ragged. */
 function write(text: string): void {
-  const docs = new URL('../docs/', import.meta.url)
-  mkdirSync(docs, { recursive: true })
-  writeFileSync(new URL('benchmarks.md', docs), text)
+  const file = fileURLToPath(new URL('../docs/benchmarks.md', import.meta.url))
+  writeFileSync(file, text)
+  spawnSync('oxfmt', [file])
 }
