@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Client } from '../doors.ts'
+import type { Client, ClientAuthentication } from '../doors.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import type { Wire } from '../protocol/wire.ts'
 import { secretsOf, type Directory } from './directory.ts'
@@ -17,6 +17,13 @@ export interface ClientAuthenticator {
    * challenge) and `invalid_request` for two methods at once (RFC 6749 §2.3).
    */
   authenticate(request: FastifyRequest, wire: Wire, publicClients: boolean): Promise<Client>
+}
+
+interface Presented {
+  method: string
+  owner: ClientAuthentication
+  /** The client_ids that the request claims. */
+  claims: readonly string[]
 }
 
 /** Methods that serve a client which did not register one (RFC 7591 §2 would make it Basic alone). */
@@ -40,6 +47,20 @@ export function createClientAuthenticator(
   const mayUse = ({ authenticationMethod }: Client, method: string): boolean =>
     authenticationMethod === undefined ? WHEN_UNSET.has(method) : authenticationMethod === method
 
+  /** The one method that the request uses. */
+  function findMethod(request: FastifyRequest, wire: Wire): Presented {
+    let presented: Presented | undefined
+    for (const [method, owner] of doors.owners('clientAuthentication')) {
+      const claims = owner.recognizes(request, wire)
+      if (claims === null) continue
+      if (presented !== undefined)
+        throw new OAuthError('invalid_request', 'the client authenticates in two ways at once')
+      presented = { method, owner, claims }
+    }
+    if (presented === undefined) throw refuse()
+    return presented
+  }
+
   /**
    * Asks memory first. Whatever fails there costs one read of the database, so that a known client with a wrong
    * secret takes as long as an unknown one, and a secret that was rotated a moment ago works at once.
@@ -57,15 +78,7 @@ export function createClientAuthenticator(
 
   return {
     async authenticate(request, wire, publicClients) {
-      const used = [...doors.owners('clientAuthentication')].flatMap(([method, owner]) => {
-        const claims = owner.recognizes(request, wire)
-        return claims === null ? [] : [{ method, owner, claims }]
-      })
-      if (used.length > 1)
-        throw new OAuthError('invalid_request', 'the client authenticates in two ways at once')
-      const [presented] = used
-      if (presented === undefined) throw refuse()
-      const { method, owner, claims } = presented
+      const { method, owner, claims } = findMethod(request, wire)
       const began = performance.now()
       let proven: Client | undefined
       for (const claimed of claims) {

@@ -1,11 +1,11 @@
 /**
  * Client secrets: how they are made, stored and compared. A generated one has 256 bits, so a keyed hash keeps it
- * safe at 5 µs a check; a chosen or imported one may be weak, so it gets argon2id and a short-lived cache of
- * successes. Which of the two a request costs depends on what was presented, never on what is stored.
+ * safe; a chosen or imported one may be weak, so it gets argon2id. What was right is remembered for a short while,
+ * what was wrong never; which of the two hashes a wrong one costs depends on its own form, not on what is stored.
  */
 import argon2 from 'argon2'
 import { LRUCache } from 'lru-cache'
-import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { HashingQueue } from './hashing-queue.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -31,30 +31,36 @@ export interface ClientSecrets {
 /** OWASP's parameters: 19 MiB, two passes, one lane. */
 const ARGON2 = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 const GENERATED = /^lks_[A-Za-z0-9_-]{43}$/
-const CACHED_FOR = 300_000
+/** Milliseconds. */
+const REMEMBERED_FOR = 300_000
 
 export function createClientSecrets(box: SecretBox, queue: HashingQueue): ClientSecrets {
-  const cacheKey = createSecretKey(randomBytes(32))
-  const verified = new LRUCache<string, true>({ max: 10_000, ttl: CACHED_FOR, ttlAutopurge: false })
+  const salt = randomBytes(32).toString('base64url')
+  /** What was found right lately, by a digest that only this process can make: one short hash tells the next time. */
+  const remembered = new LRUCache<string, true>({ max: 10_000, ttl: REMEMBERED_FOR })
   let dummy: Promise<string> | undefined
 
-  async function slowlyMatches(presented: string, hash: string): Promise<boolean> {
-    const key = createHmac('sha256', cacheKey).update(hash).update('\0').update(presented).digest('base64url')
-    if (verified.has(key)) return true
-    const matches = await queue.run(async () => argon2.verify(hash, presented))
-    if (matches) verified.set(key, true)
-    return matches
+  const digest = (presented: string, { hash: stored }: StoredSecret): string =>
+    hash('sha256', `${salt}${stored}\0${presented}`, 'base64url')
+
+  function findGenerated(presented: string, stored: readonly StoredSecret[]): StoredSecret | undefined {
+    const candidates = stored.filter((one) => !one.hash.startsWith('$'))
+    if (candidates.length === 0) box.matches(presented, box.hash('absent'))
+    return candidates.find((one) => box.matches(presented, one.hash))
   }
 
-  async function verifyChosen(
+  async function findChosen(
     presented: string,
     stored: readonly StoredSecret[],
   ): Promise<StoredSecret | undefined> {
     const candidates = stored.filter((one) => one.hash.startsWith('$argon2'))
-    for (const one of candidates) if (await slowlyMatches(presented, one.hash)) return one
+    for (const one of candidates) {
+      if (await queue.run(async () => argon2.verify(one.hash, presented))) return one
+    }
     if (candidates.length === 0) {
       dummy ??= argon2.hash(randomBytes(32).toString('base64url'), ARGON2)
-      await slowlyMatches(presented, await dummy)
+      const absent = await dummy
+      await queue.run(async () => argon2.verify(absent, presented))
     }
     return undefined
   }
@@ -66,10 +72,12 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
     },
     async verify(presented, stored, now) {
       const live = stored.filter((one) => one.expiresAt === null || one.expiresAt > now)
-      if (!GENERATED.test(presented)) return verifyChosen(presented, live)
-      const hashed = live.filter((one) => !one.hash.startsWith('$'))
-      if (hashed.length === 0) box.matches(presented, box.hash('absent'))
-      return hashed.find((one) => box.matches(presented, one.hash))
+      const known = live.find((one) => remembered.has(digest(presented, one)))
+      if (known !== undefined) return known
+      const find = GENERATED.test(presented) ? findGenerated : findChosen
+      const found = await find(presented, live)
+      if (found !== undefined) remembered.set(digest(presented, found), true)
+      return found
     },
     rehash: (presented, stored) =>
       stored.hash.startsWith('$') || box.isCurrent(stored.hash) ? undefined : box.hash(presented),

@@ -9,16 +9,15 @@ import { migrations } from '../migrations/all.ts'
  * `queryTimeout` milliseconds fails; 0 lets it run.
  */
 export function ormOptions(url: string, poolSize = 10, queryTimeout = 5000): Options {
-  const { searchParams, pathname } = new URL(url)
-  const socket = searchParams.get('host')
   return defineConfig({
-    clientUrl: url,
-    ...(socket === null ? {} : { host: socket, dbName: decodeURIComponent(pathname.slice(1)) }),
+    // The driver reads the URL by itself: sockets, ports and TLS as `pg` documents them.
+    dbName: decodeURIComponent(new URL(url).pathname.slice(1)),
     entities,
     extensions: [Migrator],
     discovery: { warnWhenNoEntities: false },
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
+      connectionString: url,
       connectionTimeoutMillis: 2000,
       query_timeout: queryTimeout,
       keepAlive: true,

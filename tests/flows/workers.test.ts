@@ -1,0 +1,40 @@
+/** WORKERS: several processes on one port serve as one, outlive one another, and end together. */
+import { readFile, readdir } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { basic } from '../support/requests.ts'
+import { spawnServer } from '../support/process.ts'
+
+const client = { client_id: 'service', client_secret: 'a secret that somebody chose', scope: ['read'] }
+const server = await spawnServer({ WORKERS: 2 }, { seed: { clients: [client] } })
+const credentials = basic(client.client_id, client.client_secret)
+
+async function workers(): Promise<number[]> {
+  const found: number[] = []
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+    if (Number(/\) \S (\d+)/.exec(stat)?.[1]) === server.pid) found.push(Number(pid))
+  }
+  return found
+}
+
+async function token(): Promise<number> {
+  return (await server.post('/token', { grant_type: 'client_credentials' }, credentials)).status
+}
+
+test.runIf(process.platform === 'linux')(
+  'a worker that dies is replaced, and tokens go on being issued',
+  async () => {
+    await expect.poll(async () => (await workers()).length).toBe(2)
+    const [first] = await workers()
+    process.kill(first!, 'SIGKILL')
+    await expect.poll(token, { timeout: 5000 }).toBe(200)
+    await expect.poll(async () => (await workers()).length, { timeout: 10_000 }).toBe(2)
+    expect(await workers()).not.toContain(first)
+    expect(await token()).toBe(200)
+  },
+)
+
+test('SIGTERM ends all of them in order', async () => {
+  expect(await server.stop('SIGTERM')).toBe(0)
+  expect(await workers()).toEqual([])
+})
