@@ -10,6 +10,8 @@ export default defineConfig({
     globalSetup: ['tests/support/global-setup.ts'],
     setupFiles: ['tests/support/setup.ts'],
     isolate: false,
+    // Many tests wait for another process: one worker for each core, not one fewer.
+    maxWorkers: '100%',
     experimental: { viteModuleRunner: false },
     testTimeout: 15_000,
     hookTimeout: 30_000,
