@@ -34,6 +34,8 @@ export async function run(argv: readonly string[]): Promise<void> {
   } catch (error) {
     console.error(explain(error))
     process.exitCode = 1
+    // A worker would else wait for its supervisor.
+    process.disconnect?.()
   }
 }
 

@@ -14,7 +14,7 @@ export async function superviseWorkers(
   postgres: EmbeddedPostgres | undefined,
 ): Promise<void> {
   let stopping = false
-  const ready = new Set<number>()
+  let hasServed = false
 
   const stop = async (status: number): Promise<void> => {
     if (stopping) return
@@ -24,11 +24,13 @@ export async function superviseWorkers(
     process.exit(status)
   }
 
-  cluster.on('listening', ({ id }) => ready.add(id))
-  cluster.on('exit', ({ id }) => {
+  cluster.on('listening', () => {
+    hasServed = true
+  })
+  cluster.on('exit', (_worker, status) => {
     if (stopping) return
-    // What never listened will not listen the next time either; it has said why.
-    if (!ready.delete(id)) void stop(1)
+    // What cannot start at all cannot start the next time either; it has said why.
+    if (!hasServed && status !== 0 && status !== null) void stop(1)
     else void delay(PAUSE).then(() => stopping || cluster.fork({ PORT: String(port) }))
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0))

@@ -2,7 +2,8 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { basic } from '../support/requests.ts'
-import { spawnServer } from '../support/process.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
+import { freePort } from '../support/settings.ts'
 
 const client = { client_id: 'service', client_secret: 'a secret that somebody chose', scope: ['read'] }
 const server = await spawnServer({ WORKERS: 2 }, { seed: { clients: [client] } })
@@ -33,6 +34,13 @@ test.runIf(process.platform === 'linux')(
     expect(await token()).toBe(200)
   },
 )
+
+test('workers that cannot start end the start, and say why', async () => {
+  const settings = { ...server.settings, PORT: await freePort(), WORKERS: 2, SEED_FILE: '/nowhere/seed.json' }
+  const { status, stderr } = await runCommand(['serve'], settings)
+  expect(status).toBe(1)
+  expect(stderr).toContain('SEED_FILE /nowhere/seed.json cannot be read (ENOENT).')
+})
 
 test('SIGTERM ends all of them in order', async () => {
   expect(await server.stop('SIGTERM')).toBe(0)
