@@ -1,4 +1,5 @@
 /** The commands, each loaded when it is asked for; without one, the server is started. */
+import cluster from 'node:cluster'
 import { Command } from 'commander'
 
 /** Runs one command line. A failure is told on stderr, and the exit status is 1. */
@@ -35,7 +36,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     console.error(explain(error))
     process.exitCode = 1
     // A worker would else wait for its supervisor.
-    process.disconnect?.()
+    if (cluster.isWorker) process.exit()
   }
 }
 
