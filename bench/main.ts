@@ -50,7 +50,7 @@ async function main(options: Options): Promise<void> {
 async function measure(options: Options, cluster: Cluster): Promise<Result[]> {
   const generator = new Generator()
   const lanes: Lane[] = []
-  for (const entry of entries.filter(({ name }) => name.includes(options.only ?? ''))) {
+  for (const entry of entries.filter(({ name }) => name.includes(options.only?.toLowerCase() ?? ''))) {
     lanes.push(...(await enter(entry, options, cluster, generator)))
   }
 
