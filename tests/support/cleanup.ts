@@ -34,6 +34,8 @@ export async function clearAway(): Promise<void> {
 export async function temporaryDirectory(mode = 0o755): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'latchkey-test-'))
   await chmod(directory, mode)
-  atEndOfFile(() => rm(directory, { recursive: true, force: true }))
+  // A PostgreSQL whose server was killed is still writing its last lines.
+  const patiently = { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }
+  atEndOfFile(() => rm(directory, patiently))
   return directory
 }
