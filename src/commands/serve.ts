@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import type { FastifyInstance } from 'fastify'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { parseConfig, type SettingValues } from '../config.ts'
 import { startOwnPostgres } from '../services/own-postgres.ts'
 import { superviseWorkers } from './workers.ts'
@@ -32,22 +32,28 @@ export async function serve(settings: SettingValues): Promise<void> {
   if (!config.production && (cluster.worker?.id ?? 1) === 1) console.log(welcome(server))
 }
 
-/** The port that was set; else the default one, or the next that is free (which then is in the issuer, too). */
+/**
+ * The port that was set, with 0 for any; else the default one, or the next that is free. It is chosen before the
+ * server is built, since the issuer may name it.
+ */
 async function choosePort(host: string, port: number | undefined): Promise<number> {
+  if (port === 0) return (await probe(host, 0)) ?? port
   if (port !== undefined) return port
-  for (let next = DEFAULT_PORT; next < DEFAULT_PORT + 100; next++) if (await isFree(host, next)) return next
+  for (let next = DEFAULT_PORT; next < DEFAULT_PORT + 100; next++) if (await probe(host, next)) return next
   return DEFAULT_PORT
 }
 
-async function isFree(host: string, port: number): Promise<boolean> {
-  const probe = createServer().listen(port, host)
+/** The port that listening on `port` gives, or undefined when it is taken. */
+async function probe(host: string, port: number): Promise<number | undefined> {
+  const server = createServer().listen(port, host)
   try {
-    await once(probe, 'listening')
-    probe.close()
-    await once(probe, 'close')
-    return true
+    await once(server, 'listening')
+    const given = (server.address() as AddressInfo).port
+    server.close()
+    await once(server, 'close')
+    return given
   } catch {
-    return false
+    return undefined
   }
 }
 

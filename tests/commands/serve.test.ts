@@ -30,12 +30,15 @@ test('a port that was set and is taken is refused by its name', async () => {
   expect({ status, stderr }).toEqual({ status: 1, stderr: `PORT ${port} on 127.0.0.1 is in use.\n` })
 })
 
-test('the default port moves on when it is taken, and the issuer with it', async () => {
+test.each([
+  ['the default port moves on when it is taken', undefined],
+  ['port 0 is any that is free', '0'],
+])('%s, and the issuer with it', async (_name, port) => {
   await occupy(3000)
   const { PATH, HOME } = process.env
   const main = resolve(import.meta.dirname, '../../src/main.ts')
   const child = spawn(process.execPath, [main], {
-    env: { PATH, HOME, ...settings },
+    env: { PATH, HOME, ...settings, ...(port === undefined ? {} : { PORT: port }) },
     cwd: await temporaryDirectory(),
   })
   atEndOfFile(async () => child.kill('SIGKILL'))
@@ -44,9 +47,9 @@ test('the default port moves on when it is taken, and the issuer with it', async
     issuer = /"issuer":"([^"]*)".*"msg":"ready"/.exec(line)?.[1] ?? ''
     if (issuer !== '') break
   }
-  const { port } = new URL(issuer)
-  expect(Number(port)).toBeGreaterThan(3000)
-  const discovery = await fetch(`http://127.0.0.1:${port}/.well-known/openid-configuration`)
+  const { port: given } = new URL(issuer)
+  expect(Number(given)).toBeGreaterThan(3000)
+  const discovery = await fetch(`http://127.0.0.1:${given}/.well-known/openid-configuration`)
   expect(await discovery.json()).toMatchObject({ issuer, token_endpoint: `${issuer}/token` })
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
