@@ -94,6 +94,14 @@ export function createClientRegistry({
     return members
   }
 
+  const assertSecretUsed = (
+    { client_secret: secret }: ClientInformation,
+    method: string | undefined,
+  ): void => {
+    if (secret === undefined || policies.needsSecret(method)) return
+    throw metadataError('client_secret', `is not used with token_endpoint_auth_method ${method}`)
+  }
+
   const addSecret = (em: EntityManager, client: Client, hash: string): void => {
     em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
   }
@@ -102,12 +110,7 @@ export function createClientRegistry({
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
     const needed = policies.needsSecret(members.token_endpoint_auth_method)
-    if (!needed && members.client_secret !== undefined) {
-      throw metadataError(
-        'client_secret',
-        `is not used with token_endpoint_auth_method ${members.token_endpoint_auth_method}`,
-      )
-    }
+    assertSecretUsed(members, members.token_endpoint_auth_method)
     const generated =
       needed && generateSecret && members.client_secret === undefined ? secrets.generate() : undefined
     const secret = members.client_secret ?? generated
@@ -142,6 +145,7 @@ export function createClientRegistry({
     return change(clientId, async (em) => {
       const client = await get(em, clientId)
       applyMetadata(client, members)
+      assertSecretUsed(members, client.tokenEndpointAuthMethod ?? undefined)
       if (hash !== undefined) {
         client.secrets.removeAll()
         addSecret(em, client, hash)

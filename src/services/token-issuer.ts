@@ -100,7 +100,8 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         iat,
         exp: iat + lifetime,
         jti: createJti(now),
-        ...(authorization.id === undefined ? {} : { [AUTHORIZATION_ID]: authorization.id }),
+        // Owned also where there is none, so that no contribution can name one.
+        [AUTHORIZATION_ID]: authorization.id,
       })
       const accessToken =
         format === 'jwt' ? await sign(claims) : OPAQUE_PREFIX + randomBytes(32).toString('base64url')

@@ -196,3 +196,9 @@ test('a list goes on after the last one, in the order of client_ids', async () =
   expect(some.map((one) => one.client_id)).toEqual([all[2]!.client_id, all[3]!.client_id])
   expect(JSON.stringify(all)).not.toContain('client_secret')
 })
+
+test('a secret for a client whose method has none is refused at an update too', async () => {
+  await clients.create({ client_id: 'public', token_endpoint_auth_method: 'none' })
+  const refused = clients.update('public', { client_secret: 'never used' })
+  await expect(refused).rejects.toThrow('client_secret is not used with token_endpoint_auth_method none')
+})
