@@ -87,7 +87,12 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     on(kind, apply) {
       appliers.set(kind, [...(appliers.get(kind) ?? []), apply])
     },
-    announce: async (kind, key, expiresAt = null) => apply(kind, { key, expiresAt }),
+    async announce(kind, key, expiresAt = null) {
+      // The change is stored; what fails here is done again by the next poll, which reads our own changes too.
+      await apply(kind, { key, expiresAt }).catch((error: unknown) =>
+        log.warn({ err: error }, 'a change could not be applied at once'),
+      )
+    },
     onGap(reload) {
       reloads.push(reload)
     },

@@ -1,5 +1,5 @@
 /**
- * Clients, scopes and resources in memory: bounded, loaded once however many requests wait, dropped when the
+ * Clients, scopes and resources in memory: bounded, loaded once however many requests wait, read again when the
  * change feed says so. What the token endpoint needs of them costs no statement.
  */
 import { LRUCache } from 'lru-cache'
@@ -56,16 +56,16 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     return { resource, accessTokenFormat, accessTokenLifetime }
   }, feed)
 
-  feed.on('client', ({ key }) => {
-    clients.drop((clientId, client) => clientId === key || (client?.scope.includes(key) ?? false))
-  })
-  feed.on('scope', ({ key }) => scopes.drop((name) => name === key))
-  feed.on('resource', ({ key }) => {
-    resources.drop((identifier) => identifier === key)
-    scopes.drop((_, scope) => scope.resource === key)
+  feed.on('client', async ({ key }) =>
+    clients.refresh((clientId, client) => clientId === key || (client?.scope.includes(key) ?? false)),
+  )
+  feed.on('scope', async ({ key }) => scopes.refresh((name) => name === key))
+  feed.on('resource', async ({ key }) => {
+    await resources.refresh((identifier) => identifier === key)
+    await scopes.refresh((_, scope) => scope.resource === key)
   })
   feed.onGap(async () => {
-    for (const cache of [clients, scopes, resources]) cache.drop(() => true)
+    for (const cache of [clients, scopes, resources]) cache.clear()
   })
 
   return {
@@ -87,21 +87,38 @@ interface Cache<T> {
   peek(key: string): T | undefined
   /** From the database, whatever is in memory. */
   reload(key: string): Promise<T>
-  drop(which: (key: string, value: T) => boolean): void
+  /** Reads what is in memory again; throws when it cannot, and leaves it as it was. */
+  refresh(which: (key: string, value: T) => boolean): Promise<void>
+  clear(): void
 }
 
 function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Cache<T> {
   const entries = new LRUCache<string, { value: T }>({ max: MAX_ENTRIES })
   const loading = new Map<string, Promise<T>>()
-  /** Grows with each drop: what was read before one must not be kept after it. */
+  /** Grows with each change: what was read before one must not be kept after it. */
   let generation = 0
+  let refreshing = Promise.resolve()
 
   async function loadOnce(key: string): Promise<T> {
     const begun = generation
     const value = await load(key)
+    if (begun !== generation) return value
     // What is not there is asked for again: made-up ids must not crowd out real ones.
-    if (value !== null && begun === generation) entries.set(key, { value })
+    if (value === null) entries.delete(key)
+    else entries.set(key, { value })
     return value
+  }
+
+  function forgetLoading(): void {
+    generation++
+    loading.clear()
+  }
+
+  /** Not by dropping them: if the database went away now, what it last said would be gone before its time. */
+  async function readAgain(which: (key: string, value: T) => boolean): Promise<void> {
+    forgetLoading()
+    const changed = [...entries.entries()].filter(([key, { value }]) => which(key, value))
+    await Promise.all(changed.map(async ([key]) => loadOnce(key)))
   }
 
   function peek(key: string): T | undefined {
@@ -124,10 +141,17 @@ function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Ca
     peek,
     reload,
     get: (key) => peek(key) ?? reload(key),
-    drop(which) {
-      generation++
-      loading.clear()
-      for (const [key, { value }] of entries.entries()) if (which(key, value)) entries.delete(key)
+    async refresh(which) {
+      // One after the other: each makes what others are reading not worth keeping.
+      refreshing = refreshing.then(
+        async () => readAgain(which),
+        async () => readAgain(which),
+      )
+      return refreshing
+    },
+    clear() {
+      forgetLoading()
+      entries.clear()
     },
   }
 }

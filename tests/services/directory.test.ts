@@ -114,3 +114,14 @@ test('an empty id is a mistake of ours, not a lookup', async () => {
 function nameOf(client: Awaited<ReturnType<Directory['findClient']>>): unknown {
   return client?.metadata['client_name']
 }
+
+test('what changed is read again and not forgotten: where it cannot be read, the last that was known stands', async () => {
+  const found = await directory.findClient('one')
+  gate = () => Promise.reject(new Error('the database is away'))
+  await feed.announce('client', 'one')
+  expect(directory.cachedClient('one')).toBe(found)
+  gate = undefined
+  await testDatabase.query(`update clients set client_name = 'new' where client_id = 'one'`)
+  await Promise.all([feed.announce('client', 'one'), feed.announce('client', 'two')])
+  expect(nameOf(directory.cachedClient('one')!)).toBe('new')
+})
