@@ -1,13 +1,19 @@
 /** The list of entities that make up the schema, for MikroORM and its migrations. */
 import { AccessToken, RevokedToken } from './access-token.ts'
 import { Artifact } from './artifact.ts'
+import { AuthorizationCode } from './authorization-code.ts'
 import { Authorization } from './authorization.ts'
 import { Change } from './change.ts'
 import { Client, ClientSecret } from './client.ts'
+import { Consent } from './consent.ts'
+import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
+import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
+import { User } from './user.ts'
 
 export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey,
-  Authorization, AccessToken, RevokedToken, Artifact, Change,
+  User, Session, Consent,
+  Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
 ] // prettier-ignore

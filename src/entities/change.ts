@@ -2,7 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
 /** What changed: its `key` is the thing's primary key. */
-export type ChangeKind = 'client' | 'scope' | 'resource' | 'signing_key' | 'revoked_token'
+export type ChangeKind = 'client' | 'user' | 'scope' | 'resource' | 'signing_key' | 'revoked_token'
 
 const ChangeSchema = defineEntity({
   name: 'Change',

@@ -1,4 +1,5 @@
 /** The migrations in their order: a list and not a folder scan, so that a packed copy runs the same ones. */
 import { Migration20261121000000_kernel } from './Migration20261121000000_kernel.ts'
+import { Migration20261121000001_people } from './Migration20261121000001_people.ts'
 
-export const migrations = [Migration20261121000000_kernel]
+export const migrations = [Migration20261121000000_kernel, Migration20261121000001_people]

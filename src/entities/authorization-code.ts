@@ -1,0 +1,24 @@
+/** An authorization code (RFC 6749 §4.1.2). It carries the id of the Authorization that its exchange will make. */
+import { defineEntity, p } from '@mikro-orm/core'
+
+const AuthorizationCodeSchema = defineEntity({
+  name: 'AuthorizationCode',
+  tableName: 'authorization_codes',
+  properties: {
+    authorizationId: p.uuid().primary(),
+    /** SHA-256 of the code, base64url. */
+    hash: p.text().primary(),
+    clientId: p.text(),
+    subject: p.text().index(),
+    redirectUri: p.text(),
+    /** RFC 7636 §4.2, always S256; null when the client sent none. */
+    codeChallenge: p.text().nullable(),
+    /** What was approved: scopes, resources, parameters, authentication. */
+    granted: p.json<Record<string, unknown>>(),
+    expiresAt: p.datetime().index(),
+    spentAt: p.datetime().nullable(),
+  },
+})
+
+export class AuthorizationCode extends AuthorizationCodeSchema.class {}
+AuthorizationCodeSchema.setClass(AuthorizationCode)

@@ -1,0 +1,19 @@
+/** What a user has allowed a client, remembered so that they are asked again only for more. */
+import { defineEntity, p } from '@mikro-orm/core'
+import { Client } from './client.ts'
+import { User } from './user.ts'
+
+const ConsentSchema = defineEntity({
+  name: 'Consent',
+  tableName: 'consents',
+  properties: {
+    user: () => p.manyToOne(User).fieldName('user_id').primary().deleteRule('cascade'),
+    client: () => p.manyToOne(Client).fieldName('client_id').primary().deleteRule('cascade').index(),
+    scopes: p.array().columnType('text[]'),
+    resources: p.array().columnType('text[]'),
+    grantedAt: p.datetime().defaultRaw('now()'),
+  },
+})
+
+export class Consent extends ConsentSchema.class {}
+ConsentSchema.setClass(Consent)

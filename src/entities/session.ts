@@ -1,0 +1,30 @@
+/** A browser that someone is signed in with: a row each, gone when it ends. */
+import { defineEntity, p } from '@mikro-orm/core'
+import { User } from './user.ts'
+
+const SessionSchema = defineEntity({
+  name: 'Session',
+  tableName: 'sessions',
+  properties: {
+    /** SHA-256 of the cookie's value, base64url: the value itself is never stored. */
+    hash: p.text().primary(),
+    /** What ID tokens name it by; it opens nothing. */
+    sid: p.uuid().unique(),
+    user: () => p.manyToOne(User).fieldName('user_id').deleteRule('cascade').index(),
+    authenticatedAt: p.datetime(),
+    /** RFC 8176. */
+    amr: p.array().columnType('text[]'),
+    acr: p.text().nullable(),
+    /** Of the browser, for its owner to recognise it by. */
+    userAgent: p.text().nullable(),
+    address: p.text().nullable(),
+    createdAt: p.datetime().defaultRaw('now()'),
+    lastSeenAt: p.datetime().defaultRaw('now()'),
+    /** When it ends if it is not used before; never after `endsAt`. */
+    expiresAt: p.datetime().index(),
+    endsAt: p.datetime(),
+  },
+})
+
+export class Session extends SessionSchema.class {}
+SessionSchema.setClass(Session)
