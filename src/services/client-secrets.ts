@@ -3,9 +3,9 @@
  * safe; a chosen or imported one may be weak, so it gets argon2id. What was right is remembered for a short while,
  * what was wrong never; which of the two hashes a wrong one costs depends on its own form, not on what is stored.
  */
-import argon2 from 'argon2'
 import { LRUCache } from 'lru-cache'
 import { hash, randomBytes } from 'node:crypto'
+import { argon2id } from './argon2id.ts'
 import type { HashingQueue } from './hashing-queue.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -28,8 +28,6 @@ export interface ClientSecrets {
   rehash(presented: string, stored: StoredSecret): string | undefined
 }
 
-/** OWASP's parameters: 19 MiB, two passes, one lane. */
-const ARGON2 = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 const GENERATED = /^lks_[A-Za-z0-9_-]{43}$/
 /** Milliseconds. */
 const REMEMBERED_FOR = 300_000
@@ -38,7 +36,6 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
   const salt = randomBytes(32).toString('base64url')
   /** What was found right lately, by a digest that only this process can make: one short hash tells the next time. */
   const remembered = new LRUCache<string, true>({ max: 10_000, ttl: REMEMBERED_FOR })
-  let dummy: Promise<string> | undefined
 
   const digest = (presented: string, { hash: stored }: StoredSecret): string =>
     hash('sha256', `${salt}${stored}\0${presented}`, 'base64url')
@@ -53,14 +50,13 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
     presented: string,
     stored: readonly StoredSecret[],
   ): Promise<StoredSecret | undefined> {
-    const candidates = stored.filter((one) => one.hash.startsWith('$argon2'))
+    const candidates = stored.filter((one) => argon2id.recognizes(one.hash))
     for (const one of candidates) {
-      if (await queue.run(async () => argon2.verify(one.hash, presented))) return one
+      if (await queue.run(async () => argon2id.verify(one.hash, presented))) return one
     }
     if (candidates.length === 0) {
-      dummy ??= argon2.hash(randomBytes(32).toString('base64url'), ARGON2)
-      const absent = await dummy
-      await queue.run(async () => argon2.verify(absent, presented))
+      const absent = await argon2id.absent()
+      await queue.run(async () => argon2id.verify(absent, presented))
     }
     return undefined
   }
@@ -68,7 +64,7 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
   return {
     generate: () => `lks_${randomBytes(32).toString('base64url')}`,
     async hash(secret) {
-      return GENERATED.test(secret) ? box.hash(secret) : queue.run(async () => argon2.hash(secret, ARGON2))
+      return GENERATED.test(secret) ? box.hash(secret) : queue.run(async () => argon2id.hash(secret))
     },
     async verify(presented, stored, now) {
       const live = stored.filter((one) => one.expiresAt === null || one.expiresAt > now)
