@@ -8,30 +8,49 @@ import { OAuthError } from '../protocol/errors.ts'
 export interface HashingQueue {
   /** Runs `work` when its turn comes. Throws `temporarily_unavailable` (503) when the line is full. */
   run<T>(work: () => Promise<T>): Promise<T>
+  /** Another line to the same places. Lines take turns: a rush in one costs the others a single turn. */
+  beside(): HashingQueue
 }
 
 export function createHashingQueue(
   concurrency: number = Math.max(1, availableParallelism() - 1),
   maxWaiting: number = 64,
 ): HashingQueue {
-  const waiting: (() => void)[] = []
+  const lines: (() => void)[][] = []
   let running = 0
-  return {
-    async run(work) {
-      if (running >= concurrency) {
-        if (waiting.length >= maxWaiting)
-          throw new OAuthError('temporarily_unavailable', 'too many sign-ins at once', { retryAfter: 2 })
-        await new Promise<void>((resolve) => waiting.push(resolve))
-      } else {
-        running++
-      }
-      try {
-        return await work()
-      } finally {
-        const next = waiting.shift()
-        if (next === undefined) running--
-        else next()
-      }
-    },
+  let turn = 0
+
+  /** Who is first in the next line that is not empty. */
+  function next(): (() => void) | undefined {
+    for (let asked = 0; asked < lines.length; asked++) {
+      turn = (turn + 1) % lines.length
+      const first = lines[turn]?.shift()
+      if (first !== undefined) return first
+    }
+    return undefined
   }
+
+  async function run<T>(waiting: (() => void)[], work: () => Promise<T>): Promise<T> {
+    if (running >= concurrency) {
+      if (waiting.length >= maxWaiting)
+        throw new OAuthError('temporarily_unavailable', 'too many sign-ins at once', { retryAfter: 2 })
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else {
+      running++
+    }
+    try {
+      return await work()
+    } finally {
+      const first = next()
+      if (first === undefined) running--
+      else first()
+    }
+  }
+
+  function openLine(): HashingQueue {
+    const waiting: (() => void)[] = []
+    lines.push(waiting)
+    return { run: async (work) => run(waiting, work), beside: openLine }
+  }
+  return openLine()
 }

@@ -51,3 +51,24 @@ test('who waits is served in the order of coming', async () => {
   await Promise.all([1, 2, 3, 4].map((one) => queue.run(async () => order.push(one))))
   expect(order).toEqual([1, 2, 3, 4])
 })
+
+test('a rush in one line costs the other a single turn, and fills no place there', async () => {
+  const logins = createHashingQueue(1, 3)
+  const clients = logins.beside()
+  const order: string[] = []
+  const works = gatedWorks()
+  const rush = Array.from({ length: 4 }, async (_, at) =>
+    logins.run(async () => order.push(`login ${at}`) && works.work()),
+  )
+  await expect(logins.run(works.work)).rejects.toMatchObject({ status: 503 })
+  const client = clients.run(async () => order.push('client') && works.work())
+  const all = Promise.all([...rush, client])
+  for (let ended = 0; ended < 5; ended++) {
+    await expect.poll(works.started).toBeGreaterThan(0)
+    works.releaseOne()
+  }
+  await all
+  expect(order.indexOf('client')).toBeLessThanOrEqual(2)
+  expect(order.filter((one) => one !== 'client')).toEqual(['login 0', 'login 1', 'login 2', 'login 3'])
+  expect(works.most()).toBe(1)
+})
