@@ -1,0 +1,68 @@
+/**
+ * Passwords: what may be one, how they are hashed, and comparing in the same time whether or not there is a hash.
+ * Whose they are is for the user registry; how many may be hashed at once, for the queue.
+ */
+import { randomBytes } from 'node:crypto'
+import { argon2id } from './argon2id.ts'
+import type { HashingQueue } from './hashing-queue.ts'
+
+export interface Passwords {
+  /** Why this cannot be anybody's password, in words to follow "password"; undefined when it can. */
+  problem(password: unknown): string | undefined
+  /** NIST SP 800-63B-4 §3.1.1.2 wants eight characters at least, of any kind. */
+  isShort(password: string): boolean
+  /** The hash to store. */
+  hash(password: string): Promise<string>
+  /** Takes the same time for null, which nothing matches. */
+  verify(password: string, hash: string | null): Promise<boolean>
+  /** Whether a hash that was just found right should be replaced by one of today's form. */
+  isOutdated(hash: string): boolean
+}
+
+/** A form of stored hashes. The first is the one in which new ones are made; others may be imported. */
+export interface PasswordScheme {
+  recognizes(hash: string): boolean
+  /** `password` as it was typed: each scheme normalizes in its own way. */
+  verify(hash: string, password: string): Promise<boolean>
+}
+
+/** Characters; what is longer is nobody's, and is not hashed. */
+const MAX_LENGTH = 1024
+const SHORTEST = 8
+
+/** RFC 8265 §4.2.2: one password however a keyboard composes its letters. Nothing is trimmed or folded. */
+const normalize = (password: string): string => password.normalize('NFC')
+
+/** For whom nobody chose one: 128 random bits, short enough to be typed. */
+export function generatePassword(): string {
+  return randomBytes(16).toString('base64url')
+}
+
+const current: PasswordScheme = {
+  recognizes: argon2id.recognizes,
+  verify: async (hash, password) => argon2id.verify(hash, normalize(password)),
+}
+
+export function createPasswords(queue: HashingQueue, imported: readonly PasswordScheme[] = []): Passwords {
+  const schemes = [current, ...imported]
+  return {
+    problem(password) {
+      if (typeof password !== 'string') return 'must be a text'
+      if (password === '') return 'must not be empty'
+      if (password.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters at most`
+      // A form cannot carry these: nobody could ever sign in with it.
+      if (password.includes('\0') || !password.isWellFormed()) return 'must not hold NUL or broken Unicode'
+      return undefined
+    },
+    isShort: (password) => Array.from(normalize(password)).length < SHORTEST,
+    hash: async (password) => queue.run(async () => argon2id.hash(normalize(password))),
+    async verify(password, hash) {
+      if (password.length > MAX_LENGTH) return false
+      const scheme = hash === null ? undefined : schemes.find((one) => one.recognizes(hash))
+      const [{ verify }, stored] =
+        scheme === undefined || hash === null ? [current, await argon2id.absent()] : [scheme, hash]
+      return queue.run(async () => verify(stored, password))
+    },
+    isOutdated: (hash) => !current.recognizes(hash) || argon2id.isOutdated(hash),
+  }
+}
