@@ -9,7 +9,7 @@ const UserSchema = defineEntity({
     id: p.uuid().primary(),
     /** As it was given, for people to read. */
     username: p.text(),
-    /** The one form that is looked up: `services/username.ts`. */
+    /** The one form that is looked up: `protocol/username.ts`. */
     usernameKey: p.text().unique(),
     /** argon2id; null for who cannot sign in with a password. */
     passwordHash: p.text().nullable(),
