@@ -7,7 +7,7 @@ import { print, withServer } from './run.ts'
 
 interface Options {
   json?: boolean
-  algorithm: string
+  algorithm?: string
 }
 
 export function keyCommand(): Command {
@@ -24,19 +24,24 @@ export function keyCommand(): Command {
     )
   command
     .command('rotate')
-    .description('publish a new key; it signs once everybody has had time to fetch it')
-    .option('--algorithm <alg>', 'the algorithm whose key is replaced', 'ES256')
+    .description('publish new keys; they sign once everybody has had time to fetch them')
+    .option('--algorithm <alg>', 'only the key of this algorithm')
     .option('--json', 'one JSON value on stdout')
     .action(async ({ json, algorithm }: Options) =>
       withServer(async ({ keys }) => {
-        const served = [...new Set(keys.keys().map((key) => key.algorithm))]
-        if (!served.includes(algorithm))
-          throw new ConfigError(`--algorithm must be one of ${served.join(', ')}.`)
-        const key = describe(keys, await keys.rotate(algorithm))
-        print(key, [toLine(key)], json)
+        const rotated: Described[] = []
+        for (const one of chosen(keys, algorithm)) rotated.push(describe(keys, await keys.rotate(one)))
+        print(algorithm === undefined ? rotated : rotated[0], rotated.map(toLine), json)
       }),
     )
   return command
+}
+
+/** The algorithm that was named, or all that have a key. */
+function chosen(keys: OAuth['keys'], algorithm: string | undefined): Iterable<string> {
+  if (algorithm === undefined) return new Set(keys.keys().map((key) => key.algorithm))
+  if (keys.algorithms.includes(algorithm)) return [algorithm]
+  throw new ConfigError(`--algorithm must be one of ${keys.algorithms.join(', ')}.`)
 }
 
 type Described = ReturnType<typeof describe>

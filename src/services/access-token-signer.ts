@@ -1,33 +1,10 @@
-/**
- * Signs access tokens. ES256 may be signed in this file alone by `node:crypto`, synchronously: jose goes through
- * the thread pool for each signature, which costs more than the signature (docs/adr/0003). `jose` signs all others,
- * and these too where `synchronous` is off; the tests verify both with jose.
- */
-import { SignJWT } from 'jose'
-import { sign } from 'node:crypto'
+/** How access tokens are signed: ES256 under the type of RFC 9068 §2.1. The signature itself is `jwt-signer.ts`'s. */
 import type { Bag } from '../doors.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { SignJwt } from './jwt-signer.ts'
 
 /** Returns the compact JWT of RFC 9068 over `claims`, as they are. */
 export type SignAccessToken = (claims: Bag) => Promise<string> | string
 
-export function createAccessTokenSigner(
-  keyRing: KeyRing,
-  synchronous: boolean,
-  algorithm = 'ES256',
-): SignAccessToken {
-  return (claims) => {
-    const key = keyRing.signer(algorithm)
-    if (!synchronous || algorithm !== 'ES256') {
-      return new SignJWT({ ...claims })
-        .setProtectedHeader({ alg: algorithm, typ: 'at+jwt', kid: key.kid })
-        .sign(key.privateKey)
-    }
-    const input = `${key.accessTokenHeader}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}`
-    const signature = sign('sha256', Buffer.from(input, 'latin1'), {
-      key: key.privateKey,
-      dsaEncoding: 'ieee-p1363',
-    })
-    return `${input}.${signature.toString('base64url')}`
-  }
+export function createAccessTokenSigner(sign: SignJwt): SignAccessToken {
+  return async (claims) => sign(claims, { algorithm: 'ES256', typ: 'at+jwt' })
 }

@@ -14,7 +14,9 @@ import { createClientSecrets } from './client-secrets.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { createDoorRegistry, type DoorRegistry } from './door-registry.ts'
 import { createHashingQueue } from './hashing-queue.ts'
+import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
+import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createRevocations } from './revocations.ts'
 import { createSecretBox } from './secret-box.ts'
@@ -33,6 +35,8 @@ export interface Kernel {
   readonly authenticator: ClientAuthenticator
   readonly checkSecret: CheckSecret
   readonly keyRing: KeyRing
+  readonly signJwt: SignJwt
+  readonly ownJwts: OwnJwtVerifier
   readonly issuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
@@ -41,9 +45,6 @@ export interface Kernel {
   start(): Promise<void>
   stop(): Promise<void>
 }
-
-/** ES256 signs access tokens. */
-const ALGORITHMS = ['ES256']
 
 export function createKernel(config: Config, database: Database, log: FastifyBaseLogger): Kernel {
   const { issuer: iss, OIDC_TOKEN_EXPIRE: lifetime } = config
@@ -60,20 +61,21 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const checkSecret = createSecretCheck({ database, feed, secrets, log })
   const keyRing = createKeyRing({
     database, box, feed, log,
-    algorithms: ALGORITHMS,
     publishFor: config.OIDC_KEY_PUBLISH,
     rotateAfter: config.OIDC_KEY_ROTATE,
     longestLifetime: lifetime,
   }) // prettier-ignore
   const revocations = createRevocations(database, feed)
   const targets = createTargets(directory, iss, lifetime)
-  const sign = createAccessTokenSigner(keyRing, config.OIDC_SIGN_SYNCHRONOUSLY)
+  const signJwt = createJwtSigner(keyRing, config.OIDC_SIGN_SYNCHRONOUSLY)
+  const sign = createAccessTokenSigner(signJwt)
+  const ownJwts = createOwnJwtVerifier(keyRing, iss)
   const issuer = createTokenIssuer({ issuer: iss, database, box, doors, targets, sign })
-  const verifier = createTokenVerifier({ issuer: iss, database, directory, keyRing, revocations })
+  const verifier = createTokenVerifier({ database, directory, keyRing, ownJwts, revocations })
   const revoker = createTokenRevoker(database, verifier, revocations)
 
   return {
-    doors, policies, registry, resources, feed, directory, authenticator, checkSecret, keyRing, issuer, verifier, revoker,
+    doors, policies, registry, resources, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts, issuer, verifier, revoker,
     artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
     async start() {
       await feed.start()
@@ -81,7 +83,7 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
       await revocations.start()
     },
     async stop() {
-      keyRing.stop()
+      await keyRing.stop()
       await feed.stop()
     },
   } // prettier-ignore

@@ -1,7 +1,7 @@
 /**
- * The signing keys of every process: made at the first start, published before they sign, followed by a successor
- * on schedule or by command, and gone when their last token is dead. What is current is decided by the clock alone,
- * so that all processes agree without talking.
+ * The signing keys of every process: made at the first start or when a client first asks for their algorithm,
+ * published before they sign, followed by a successor on schedule or by command, and gone when their last token is
+ * dead. What is current is decided by the clock alone, so that all processes agree without talking.
  */
 import { generateKeyPair, exportJWK, calculateJwkThumbprint, type JWK } from 'jose'
 import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
@@ -20,8 +20,6 @@ export interface RingKey {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
   readonly publicJwk: JWK
-  /** The JOSE header of its access tokens (RFC 9068 §2.1), base64url. */
-  readonly accessTokenHeader: string
   readonly predecessor: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -31,7 +29,16 @@ export interface RingKey {
 
 export type KeyState = 'next' | 'current' | 'retiring'
 
+/** What the server can sign with: `alg` values of RFC 7518 §3.1 and RFC 8037 §3.1, each with keys of its own. */
+const ALGORITHMS: readonly string[] = ['RS256', 'ES256', 'PS256', 'EdDSA']
+/** ES256 for access tokens, RS256 for ID tokens (OpenID Connect Core §15.1); the others when a client wants them. */
+const FROM_THE_START = ['ES256', 'RS256']
+
 export interface KeyRing {
+  /** The algorithms that are offered; not each has a key before `provide`. */
+  readonly algorithms: readonly string[]
+  /** Makes the first key of an algorithm that has none, once however many processes ask. */
+  provide(algorithm: string): Promise<void>
   /** The key that signs now. Throws when there is none for the algorithm. */
   signer(algorithm: string): RingKey
   /** A published key by its kid. */
@@ -45,7 +52,7 @@ export interface KeyRing {
   rotate(algorithm: string, publishFor?: number): Promise<RingKey>
   /** Loads the keys, and makes the first. Throws when one cannot be decrypted. */
   start(): Promise<void>
-  stop(): void
+  stop(): Promise<void>
 }
 
 /** @internal */
@@ -54,8 +61,6 @@ export interface KeyRingOptions {
   box: SecretBox
   feed: ChangeFeed
   log: FastifyBaseLogger
-  /** The algorithms that the server signs with, each with a key of its own. */
-  algorithms: readonly string[]
   /** Seconds that a key is published before it signs. */
   publishFor: number
   /** Seconds after which a key is replaced; 0 for never. */
@@ -73,8 +78,16 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   let ring: readonly RingKey[] = []
   let published: { keys: readonly RingKey[]; body: Buffer } | undefined
   let timer: NodeJS.Timeout | undefined
+  let loading = Promise.resolve()
+  const providing = new Map<string, Promise<void>>()
 
+  /** One after the other: what was read before a change must not replace what was read after it. */
   async function load(): Promise<void> {
+    loading = loading.then(read, read)
+    return loading
+  }
+
+  async function read(): Promise<void> {
     const rows = await database.query(statements.all)
     const known = new Map(ring.map((key) => [key.kid, key]))
     ring = rows.map((row) => toRingKey(row, box, known.get(row.kid)))
@@ -97,7 +110,9 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   function signer(algorithm: string): RingKey {
     const now = Date.now()
-    const key = live(now).findLast((one) => one.algorithm === algorithm && one.signsFrom <= now)
+    // The first key signs at once, also where the clock of its maker is ahead of ours.
+    const signs = ({ signsFrom, predecessor }: RingKey): boolean => signsFrom <= now || predecessor === ''
+    const key = live(now).findLast((one) => one.algorithm === algorithm && signs(one))
     if (key === undefined) throw new Error(`there is no ${algorithm} key to sign with`)
     return key
   }
@@ -127,12 +142,21 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     await load()
   }
 
+  async function provide(algorithm: string): Promise<void> {
+    if (newest(algorithm) !== undefined) return
+    assertOffered(algorithm)
+    const making = providing.get(algorithm) ?? create(algorithm, undefined, 0)
+    providing.set(algorithm, making)
+    return making.finally(() => providing.delete(algorithm))
+  }
+
   async function longestLifetime(): Promise<number> {
     const [row] = await database.query(clientStatements.longestLifetime)
     return Math.max(options.longestLifetime, row?.seconds ?? 0)
   }
 
   async function rotate(algorithm: string, publishFor = options.publishFor): Promise<RingKey> {
+    assertOffered(algorithm)
     await load()
     const predecessor = newest(algorithm)
     await create(algorithm, predecessor, predecessor === undefined ? 0 : publishFor)
@@ -147,7 +171,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   /** What the clock asks for: a successor for an old key, and no rows of dead ones. */
   async function tend(): Promise<void> {
     try {
-      for (const algorithm of options.algorithms) {
+      for (const algorithm of ALGORITHMS) {
         if (!isDue(newest(algorithm))) continue
         // Another process may have been first: its key is not to be replaced in turn.
         await load()
@@ -164,6 +188,8 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   feed.onGap(load)
 
   return {
+    algorithms: ALGORITHMS,
+    provide,
     signer,
     find: (kid) => live().find((key) => key.kid === kid),
     keys: () => live(),
@@ -181,13 +207,19 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     rotate,
     async start() {
       await load()
-      for (const algorithm of options.algorithms)
-        if (newest(algorithm) === undefined) await create(algorithm, undefined, 0)
+      for (const algorithm of FROM_THE_START) await provide(algorithm)
       const every = Math.min(60, Math.max(1, options.rotateAfter === 0 ? 60 : options.rotateAfter / 4))
       timer = setInterval(() => void tend(), every * 1000).unref()
     },
-    stop: () => clearInterval(timer),
+    async stop() {
+      clearInterval(timer)
+      await Promise.allSettled(providing.values())
+    },
   }
+}
+
+function assertOffered(algorithm: string): void {
+  if (!ALGORITHMS.includes(algorithm)) throw new Error(`${algorithm} is not an algorithm of ours`)
 }
 
 function toRingKey(row: SigningKeyRow, box: SecretBox, known: RingKey | undefined): RingKey {
@@ -212,7 +244,6 @@ function toRingKey(row: SigningKeyRow, box: SecretBox, known: RingKey | undefine
   return {
     kid, algorithm, privateKey, publicJwk, predecessor, ...times,
     publicKey: createPublicKey(privateKey),
-    accessTokenHeader: Buffer.from(JSON.stringify({ alg: algorithm, typ: 'at+jwt', kid })).toString('base64url'),
     createdAt: row.createdAt.getTime(),
   } // prettier-ignore
 }

@@ -31,8 +31,10 @@ test('migrate makes the schema, and doing it again changes nothing', async () =>
   expect(await tables()).toEqual(made)
 })
 
-test('list shows the keys with their states; rotate adds the next one', async () => {
-  const [current] = (await runJson('key', 'list')) as Record<string, unknown>[]
+const list = async () => (await runJson('key', 'list')) as Record<string, unknown>[]
+
+test('list shows the keys with their states; rotate --algorithm adds the next one', async () => {
+  const [current, other] = await list()
   const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string
   expect(current).toEqual({
     kid: expect.any(String) as string,
@@ -42,15 +44,27 @@ test('list shows the keys with their states; rotate adds the next one', async ()
     signs_from: instant,
     retires_at: null,
   })
-  const next = (await runJson('key', 'rotate')) as Record<string, unknown>
+  expect(other).toMatchObject({ alg: 'RS256', state: 'current', retires_at: null })
+  const next = (await runJson('key', 'rotate', '--algorithm', 'ES256')) as Record<string, unknown>
   expect(next).toMatchObject({ alg: 'ES256', state: 'next', retires_at: null })
-  const listed = (await runJson('key', 'list')) as Record<string, unknown>[]
-  expect(listed).toEqual([{ ...current, retires_at: instant }, next])
+  expect(await list()).toEqual([{ ...current, retires_at: instant }, other, next])
   const lines = (await run('key', 'list')).trimEnd().split('\n')
   expect(lines).toEqual([
     expect.stringMatching(`^${current!['kid'] as string}  ES256  current .* until `),
+    expect.stringMatching(`^${other!['kid'] as string}  RS256  current `),
     expect.stringMatching(`^${next['kid'] as string}  ES256  next `),
   ])
+})
+
+test('rotate replaces every key there is; one that nobody has used yet comes by its name', async () => {
+  const rotated = (await runJson('key', 'rotate')) as Record<string, unknown>[]
+  expect(rotated.map(({ alg, state }) => [alg, state])).toEqual([
+    ['ES256', 'next'],
+    ['RS256', 'next'],
+  ])
+  const made = await runJson('key', 'rotate', '--algorithm', 'PS256')
+  expect(made).toMatchObject({ alg: 'PS256', state: 'current' })
+  expect(await list()).toEqual(expect.arrayContaining([...rotated, made]))
 })
 
 test.for([

@@ -36,7 +36,7 @@ describe('one sentence', () => {
     [['client', 'create', '--metadata', '[]'], /^--metadata must be a JSON object\.$/],
     [['client', 'create', 'stray', 'words'], /^stray is not understood\.$/],
     [['client', 'create', '--made-up'], /^--made-up has no value\.$/],
-    [['key', 'rotate', '--algorithm', 'none'], /^--algorithm must be one of ES256\.$/],
+    [['key', 'rotate', '--algorithm', 'none'], /^--algorithm must be one of RS256, ES256, PS256, EdDSA\.$/],
   ])('%s', async ([args, sentence]) => {
     const stderr = await refusal(args)
     expect(stderr.endsWith('\n')).toBe(true)

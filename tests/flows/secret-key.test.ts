@@ -15,18 +15,19 @@ test('a SECRET_KEY is replaced in two starts: keys are sealed anew, hashes when 
   const [former, fresh, port] = [newKey(), newKey(), await freePort()]
   const start = async (SECRET_KEY: string) =>
     startServer({ PLUGINS: GUARDED, PORT: port, SECRET_KEY }, { database })
-  const sealed = async () => (await database.query('select kid, private_jwk from signing_keys'))[0]!
+  const sealed = async () => await database.query('select kid, private_jwk from signing_keys order by kid')
   const hash = async () => (await database.query('select hash from client_secrets'))[0]!['hash'] as string
 
   const before = await start(former)
   const client = await createClient(before, { scope: GUARDED_SCOPE })
   const token = await getAccessToken(before, client)
-  const [key, hashed] = [await sealed(), await hash()]
+  const [keys, hashed] = [await sealed(), await hash()]
   await before.close()
 
   const during = await start(`${fresh},${former}`)
-  expect(await sealed()).toMatchObject({ kid: key['kid'] })
-  expect(await sealed()).not.toEqual(key)
+  const resealed = await sealed()
+  expect(resealed.map(({ kid }) => kid as string)).toEqual(keys.map(({ kid }) => kid as string))
+  for (const [at, key] of resealed.entries()) expect(key['private_jwk']).not.toBe(keys[at]!['private_jwk'])
   expect(await hash()).toBe(hashed)
   expect(await statusOf(requestToken(during, client))).toBe(200)
   await expect.poll(hash).not.toBe(hashed)
@@ -40,11 +41,13 @@ test('a SECRET_KEY is replaced in two starts: keys are sealed anew, hashes when 
 
 test('signing keys are stored encrypted', async () => {
   const { server, database } = await startServer()
-  const { d } = server.oauth.keys.signer('ES256').privateKey.export({ format: 'jwk' })
-  const [row] = await database.query('select row_to_json(k)::text as row from signing_keys k')
-  expect(row!['row']).not.toContain(d)
-  expect(row!['row']).not.toContain(Buffer.from(d!, 'base64url').toString('hex'))
-  expect(row!['row']).not.toContain('"d"')
+  const [all] = await database.query('select json_agg(k)::text as rows from signing_keys k')
+  for (const { privateKey } of server.oauth.keys.keys()) {
+    const { d } = privateKey.export({ format: 'jwk' })
+    expect(all!['rows']).not.toContain(d)
+    expect(all!['rows']).not.toContain(Buffer.from(d!, 'base64url').toString('hex'))
+  }
+  expect(all!['rows']).not.toMatch(/"(?:d|p|q|dp|dq|qi)"/)
 })
 
 test.each([['serve'], ['client list'], ['key rotate --json']])(
@@ -60,6 +63,6 @@ test.each([['serve'], ['client list'], ['key rotate --json']])(
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toMatch(/^[^\n]*SECRET_KEY[^\n]*\.\n$/)
     for (const secret of [wrong, String(settings['SECRET_KEY'])]) expect(stderr).not.toContain(secret)
-    expect(await database.query('select from signing_keys')).toHaveLength(1)
+    expect(await database.query('select from signing_keys')).toHaveLength(2)
   },
 )

@@ -109,7 +109,7 @@ test.each([
   await expect.poll(answers, within).toEqual([401, false])
 })
 
-test('two processes that start at once on an empty database make one schema, one key and one seed', async () => {
+test('two processes that start at once on an empty database make one schema, one key of each kind and one seed', async () => {
   const database = await createDatabase()
   await database.query('drop schema public cascade')
   await database.query('create schema public')
@@ -130,6 +130,6 @@ test('two processes that start at once on an empty database make one schema, one
     (select count(*)::int from clients) clients, (select count(*)::int from client_secrets) secrets,
     (select count(*)::int from scopes) scopes, (select count(*)::int from resources) resources,
     (select count(*)::int from signing_keys) keys`)
-  expect(counts).toEqual([{ clients: 2, secrets: 2, scopes: 2, resources: 1, keys: 1 }])
+  expect(counts).toEqual([{ clients: 2, secrets: 2, scopes: 2, resources: 1, keys: 2 }])
   expect(await statusOf(requestToken(servers[0], toClient(seeded)))).toBe(200)
 })
