@@ -1,5 +1,5 @@
 /**
- * Clients, scopes and resources in memory: bounded, loaded once however many requests wait, read again when the
+ * Clients, users, scopes and resources in memory: bounded, loaded once however many requests wait, read again when the
  * change feed says so. What the token endpoint needs of them costs no statement.
  */
 import { LRUCache } from 'lru-cache'
@@ -7,8 +7,10 @@ import type { Client } from '../doors.ts'
 import { effectiveGrantTypes, toMetadata } from '../protocol/client-metadata.ts'
 import { findClientRow, statements, type ClientRow } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
+import { findUserRow } from '../store/users.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { StoredSecret } from './client-secrets.ts'
+import { toUser, type User } from './user.ts'
 
 /** Where a client carries its secrets' hashes: seen by nothing that lists or prints it. */
 const SECRETS = Symbol('secrets')
@@ -31,6 +33,8 @@ export interface Directory {
   cachedClient(clientId: string): Client | undefined
   /** Always from the database, by one statement. */
   reloadClient(clientId: string): Promise<Client | null>
+  /** By the id, which tokens name as `sub`; also a disabled one. */
+  findUser(id: string): Promise<User | null>
   /** The resource that each scope belongs to; null for the default resource. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string | null>>
   findResource(identifier: string): Promise<ResourceEntry | null>
@@ -44,6 +48,10 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
   const clients = createCache(async (clientId) => {
     const row = await findClientRow(database, clientId)
     return row === null ? null : toClient(row)
+  }, feed)
+  const users = createCache(async (id) => {
+    const row = await findUserRow(database, id)
+    return row === null ? null : toUser(row)
   }, feed)
   const scopes = createCache(async (name) => {
     const [row] = await database.query(statements.scopes, [[name]])
@@ -59,19 +67,21 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
   feed.on('client', async ({ key }) =>
     clients.refresh((clientId, client) => clientId === key || (client?.scope.includes(key) ?? false)),
   )
+  feed.on('user', async ({ key }) => users.refresh((id) => id === key))
   feed.on('scope', async ({ key }) => scopes.refresh((name) => name === key))
   feed.on('resource', async ({ key }) => {
     await resources.refresh((identifier) => identifier === key)
     await scopes.refresh((_, scope) => scope.resource === key)
   })
   feed.onGap(async () => {
-    for (const cache of [clients, scopes, resources]) cache.clear()
+    for (const cache of [clients, users, scopes, resources]) cache.clear()
   })
 
   return {
     findClient: async (clientId) => clients.get(clientId),
     cachedClient: (clientId) => clients.peek(clientId) ?? undefined,
     reloadClient: clients.reload,
+    findUser: async (id) => users.get(id),
     findResource: async (identifier) => resources.get(identifier),
     async resourcesOf(names) {
       const found = new Map<string, string | null>()

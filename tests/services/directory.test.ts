@@ -125,3 +125,21 @@ test('what changed is read again and not forgotten: where it cannot be read, the
   await Promise.all([feed.announce('client', 'one'), feed.announce('client', 'two')])
   expect(nameOf(directory.cachedClient('one')!)).toBe('new')
 })
+
+test('a user is read once, and again when the feed says so', async () => {
+  const id = '00000000-0000-4000-8000-000000000001'
+  await testDatabase.query(`insert into users (id, username, username_key) values ($1, 'Ann', 'ann')`, [id])
+  const found = await Promise.all(Array.from({ length: 50 }, () => directory.findUser(id)))
+  expect(new Set(found).size).toBe(1)
+  expect(found[0]).toMatchObject({ id, username: 'Ann', roles: [], claims: {}, disabled: false })
+  expect(Object.isFrozen(found[0])).toBe(true)
+  expect(ran).toEqual(['user-by-id'])
+  await testDatabase.query('update users set disabled_at = now()')
+  await feed.announce('user', id)
+  expect(await directory.findUser(id)).toMatchObject({ disabled: true })
+})
+
+test('what is no id of a user costs no statement', async () => {
+  for (const id of ['', 'ann', 'x'.repeat(36), "'; --"]) expect(await directory.findUser(id)).toBeNull()
+  expect(ran).toEqual([])
+})
