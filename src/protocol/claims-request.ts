@@ -1,0 +1,148 @@
+/**
+ * The `claims` parameter (OpenID Connect Core §5.5): single claims that a client asks for, for userinfo or the ID
+ * token. It is read with suspicion, kept as JSON with the Authorization, and answered from what is known of the user.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { pickClaims, type Claims } from './claims.ts'
+import { isStorable } from './client-metadata.ts'
+import { OAuthError } from './errors.ts'
+
+/** How one claim is asked for (§5.5.1). */
+export interface ClaimRequest {
+  readonly essential?: boolean
+  readonly value?: unknown
+  readonly values?: readonly unknown[]
+}
+
+/** Null: asked for in the default manner. */
+export type ClaimRequests = Readonly<Record<string, ClaimRequest | null>>
+
+export interface ClaimsRequest {
+  readonly userinfo: ClaimRequests
+  readonly id_token: ClaimRequests
+}
+
+export type ClaimsPlace = keyof ClaimsRequest
+
+const MAX_LENGTH = 4096
+const MAX_DEPTH = 6
+const MAX_CLAIMS = 100
+
+/** Throws `invalid_request` for what is not such a document. Members that the specification does not know are ignored. */
+export function parseClaimsRequest(text: string): ClaimsRequest {
+  if (text.length > MAX_LENGTH) throw malformed('is too long')
+  const document = parseJson(text)
+  assertDepth(document, MAX_DEPTH)
+  if (!isStorable(document)) throw malformed('must not hold NUL or broken Unicode')
+  const members = toObject(document, 'must be a JSON object')
+  return { userinfo: parsePlace(members, 'userinfo'), id_token: parsePlace(members, 'id_token') }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw malformed('must be JSON')
+  }
+}
+
+/** Before anything walks it that could run out of stack. */
+function assertDepth(value: unknown, left: number): void {
+  if (typeof value !== 'object' || value === null) return
+  if (left === 0) throw malformed('is nested too deeply')
+  for (const name of Object.keys(value)) {
+    if (name === '__proto__') throw malformed('has a member of a forbidden name')
+    assertDepth((value as Claims)[name], left - 1)
+  }
+}
+
+function parsePlace(members: Claims, place: ClaimsPlace): ClaimRequests {
+  const value = own(members, place)
+  if (value === undefined || value === null) return {}
+  const claims = Object.entries(toObject(value, `must have an object for ${place}`))
+  if (claims.length > MAX_CLAIMS) throw malformed('asks for too many claims')
+  return Object.fromEntries(claims.map(([name, one]) => [name, parseOne(one)]))
+}
+
+function parseOne(value: unknown): ClaimRequest | null {
+  if (value === null) return null
+  const members = toObject(value, 'must have null or an object for each claim')
+  const [essential, values] = [own(members, 'essential'), own(members, 'values')]
+  if (essential !== undefined && typeof essential !== 'boolean')
+    throw malformed('has an essential that is no boolean')
+  if (values !== undefined && !Array.isArray(values)) throw malformed('has values that are no array')
+  return {
+    ...(essential === undefined ? {} : { essential }),
+    ...(Object.hasOwn(members, 'value') ? { value: members['value'] } : {}),
+    ...(values === undefined ? {} : { values: values as unknown[] }),
+  }
+}
+
+/** The names asked for in either place: what a consent page has to show. */
+export function requestedNames(request: ClaimsRequest): ReadonlySet<string> {
+  return new Set([...Object.keys(request.userinfo), ...Object.keys(request.id_token)])
+}
+
+/**
+ * What the user has of the claims asked for at this place. A claim asked for with a value is left out when the
+ * user's differs. `sub`, `acr` and `auth_time` are no claims of the user's: see the functions below.
+ */
+export function requestedClaims(request: ClaimsRequest, place: ClaimsPlace, user: Claims): Claims {
+  const found = pickClaims(user, Object.keys(request[place]))
+  return Object.fromEntries(
+    Object.entries(found).filter(([name, value]) => accepts(request[place][name]!, value)),
+  )
+}
+
+/**
+ * The subjects that the request is for (§5.5.1: it then must succeed for nobody else); undefined for anybody. More
+ * than one where `values` names them; none where two demands exclude each other.
+ */
+export function requestedSubjects(request: ClaimsRequest): readonly unknown[] | undefined {
+  const demands = [request.userinfo, request.id_token]
+    .map((claims) => own(claims, 'sub'))
+    .map((one) => (one ? demanded(one) : undefined))
+    .filter((one) => one !== undefined)
+  return demands.length === 0 ? undefined : demands.reduce((a, b) => a.filter((one) => b.includes(one)))
+}
+
+/**
+ * How `acr` is asked for in the ID token (§5.5.1.1): if it is essential, the sign-in must reach one of `values`
+ * or the request fails; otherwise they are a wish. Undefined when it is not asked for.
+ */
+export function requestedAcr(
+  request: ClaimsRequest,
+): { essential: boolean; values: readonly string[] } | undefined {
+  const acr = own(request.id_token, 'acr')
+  if (acr === undefined) return undefined
+  const values = (acr === null ? undefined : demanded(acr)) ?? []
+  return { essential: acr?.essential === true, values: values.filter((one) => typeof one === 'string') }
+}
+
+/** Whether the ID token shall say when the user signed in (§2, `auth_time`). */
+export function requestsAuthTime(request: ClaimsRequest): boolean {
+  return Object.hasOwn(request.id_token, 'auth_time')
+}
+
+function accepts(request: ClaimRequest | null, value: unknown): boolean {
+  const wanted = request === null ? undefined : demanded(request)
+  return wanted === undefined || wanted.some((one) => isDeepStrictEqual(one, value))
+}
+
+function demanded(request: ClaimRequest): readonly unknown[] | undefined {
+  return 'value' in request ? [request.value] : request.values
+}
+
+/** A member that is there by itself and not by the prototype. */
+function own<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(members, name) ? members[name] : undefined
+}
+
+function toObject(value: unknown, problem: string): Claims {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Claims
+  throw malformed(problem)
+}
+
+function malformed(problem: string): OAuthError {
+  return new OAuthError('invalid_request', `claims ${problem}`)
+}

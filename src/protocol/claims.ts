@@ -1,0 +1,156 @@
+/**
+ * Claims about end-users: the standard ones of OpenID Connect Core §5.1 with their types, which scope asks for which
+ * (§5.4), and what may be stored of a user. The `claims` parameter is `claims-request.ts`'s.
+ */
+import { Type, type TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { isStorable } from './client-metadata.ts'
+import { OAuthError } from './errors.ts'
+
+/** Claims by their wire names. */
+export type Claims = Readonly<Record<string, unknown>>
+
+const Text = (maxLength = 256) => Type.String({ maxLength })
+
+/** OpenID Connect Core §5.1, less `sub`, which is the server's to say. */
+export const StandardClaims = Type.Partial(
+  Type.Object({
+    name: Text(),
+    given_name: Text(),
+    family_name: Text(),
+    middle_name: Text(),
+    nickname: Text(),
+    preferred_username: Text(),
+    profile: Text(2048),
+    picture: Text(2048),
+    website: Text(2048),
+    email: Text(),
+    email_verified: Type.Boolean(),
+    gender: Text(),
+    birthdate: Text(),
+    zoneinfo: Text(),
+    locale: Text(),
+    phone_number: Text(),
+    phone_number_verified: Type.Boolean(),
+    address: Type.Partial(
+      Type.Object({
+        formatted: Text(2048),
+        street_address: Text(2048),
+        locality: Text(),
+        region: Text(),
+        postal_code: Text(),
+        country: Text(),
+      }),
+    ),
+    /** Seconds since the epoch. */
+    updated_at: Type.Number({ minimum: 0 }),
+  }),
+)
+
+/** OpenID Connect Core §5.4. */
+export const CLAIMS_BY_SCOPE: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'profile',
+    [
+      'name', 'family_name', 'given_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture',
+      'website', 'gender', 'birthdate', 'zoneinfo', 'locale', 'updated_at',
+    ],
+  ],
+  ['email', ['email', 'email_verified']],
+  ['address', ['address']],
+  ['phone', ['phone_number', 'phone_number_verified']],
+]) // prettier-ignore
+
+/**
+ * What a token says by itself, and what its names are reserved for (RFC 7519 §4.1, RFC 7800, 8693, 9068, 9396;
+ * OpenID Connect Core §2, §3.3.2.11, §5.6.2; the logout specifications). Nothing stored of a user may be called so.
+ */
+const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set([
+  'iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'typ', 'nonce', 'auth_time', 'acr', 'amr', 'azp', 'at_hash',
+  'c_hash', 's_hash', 'sid', 'events', 'toe', 'txn', 'client_id', 'scope', 'cnf', 'act', 'may_act', 'sub_jwk',
+  'authorization_id', 'authorization_details', '_claim_names', '_claim_sources', 'active', 'token_type',
+  'username', 'password', '__proto__',
+]) // prettier-ignore
+
+/** Which flag says of which claim that it was verified. */
+const VERIFIED = new Map([
+  ['email', 'email_verified'],
+  ['phone_number', 'phone_number_verified'],
+])
+const MAX_NAME = 200
+const MAX_SIZE = 8192
+
+/** The claims that the scopes ask for and the user has. */
+export function claimsForScopes(user: Claims, scopes: Iterable<string>): Claims {
+  return pickClaims(
+    user,
+    [...scopes].flatMap((scope) => CLAIMS_BY_SCOPE.get(scope) ?? []),
+  )
+}
+
+/**
+ * The named claims that the user has. Empty ones are left out (§5.3.2); an address or number that nobody verified
+ * comes with `false`, since there are clients that take silence for yes.
+ */
+export function pickClaims(user: Claims, names: Iterable<string>): Claims {
+  const known: Claims = { ...user, ...verifiedFlags(user) }
+  const picked = [...names]
+    .filter((name) => Object.hasOwn(known, name))
+    .map((name) => [name, withoutEmpty(known[name])])
+  return Object.fromEntries(picked.filter(([, value]) => value !== undefined)) as Claims
+}
+
+/** Undefined where there is nothing to verify. */
+function verifiedFlags(user: Claims): Claims {
+  const flags = [...VERIFIED].map(([claim, flag]) => {
+    const isThere = Object.hasOwn(user, claim) && withoutEmpty(user[claim]) !== undefined
+    return [flag, isThere ? user[flag] === true : undefined]
+  })
+  return Object.fromEntries(flags) as Claims
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (value === null || value === '') return undefined
+  if (typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value
+  const members = Object.entries(value).filter(([, member]) => withoutEmpty(member) !== undefined)
+  return members.length === 0 ? undefined : Object.fromEntries(members)
+}
+
+export interface UserClaims {
+  /** Null for a claim that shall be taken away. */
+  claims: Record<string, unknown>
+  /** Names that are the protocol's own: ignored, and named in a warning. */
+  unknown: string[]
+}
+
+/**
+ * What may be stored of a user: the standard claims in their types, others as they are. Throws `invalid_request`
+ * naming the claim. A claim may carry a language tag (§5.2), as in `name#de`.
+ */
+export function parseUserClaims(input: Claims): UserClaims {
+  const parsed: UserClaims = { claims: {}, unknown: [] }
+  for (const [name, value] of Object.entries(input)) {
+    if (value === undefined) continue
+    const [base = ''] = name.split('#', 1)
+    if (base === '' || PROTOCOL_CLAIMS.has(base) || PROTOCOL_CLAIMS.has(name)) parsed.unknown.push(name)
+    else parsed.claims[name] = checkClaim(name, base, value)
+  }
+  if (JSON.stringify(parsed.claims).length > MAX_SIZE)
+    throw claimError('claims', 'are too long taken together')
+  return parsed
+}
+
+function checkClaim(name: string, base: string, value: unknown): unknown {
+  if (name.length > MAX_NAME || !isStorable(name)) throw claimError('a claim', 'has a name that is too long')
+  if (!isStorable(value)) throw claimError(name, 'must not hold NUL or broken Unicode')
+  const schemas: Readonly<Record<string, TSchema>> = StandardClaims.properties
+  const schema = Object.hasOwn(schemas, base) ? schemas[base] : undefined
+  if (value !== null && schema !== undefined && !Value.Check(schema, value))
+    throw claimError(name, Value.Errors(schema, value)[0]?.message ?? 'is malformed')
+  return value
+}
+
+function claimError(claim: string, reason: string): OAuthError {
+  return new OAuthError('invalid_request', `${claim} ${reason}`)
+}
