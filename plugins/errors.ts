@@ -55,7 +55,8 @@ const REFUSED: Readonly<Record<number, string>> = {
   415: 'the body must be application/x-www-form-urlencoded',
 }
 
-function logFailure(error: OAuthError, request: FastifyRequest): void {
+/** The one line that a failure leaves in the log. */
+export function logFailure(error: OAuthError, request: FastifyRequest): void {
   const line = { error: error.code, description: error.message, status: error.status }
   if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
   else request.log.info(line, 'request refused')

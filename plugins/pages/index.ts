@@ -1,0 +1,75 @@
+/**
+ * `reply.page(name, model)`: HTML pages by name, each with a typed model and its security headers, and
+ * `fastify.pages.add` for the pages of other plugins. Which page is the answer is for those plugins to say.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import fp from 'fastify-plugin'
+import { readFile } from 'node:fs/promises'
+import { serveAssets } from './assets.ts'
+import { pageHeaders } from './headers.ts'
+import type { Pages } from './models.ts'
+import { createRegistry, type PageRegistry } from './registry.ts'
+import { createTemplates, LAYOUT } from './templates.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    pages: PageRegistry
+  }
+  interface FastifyReply {
+    /** Answers with a page; the status is the reply's own unless given. A value that is missing is an error. */
+    page<Name extends keyof Pages>(
+      name: Name,
+      model: Pages[Name],
+      options?: { status?: number },
+    ): FastifyReply
+  }
+}
+
+const DIRECTORY = new URL('../../templates/', import.meta.url)
+const inDirectory = (name: string): URL => new URL(`${name}.eta`, DIRECTORY)
+
+async function pages(fastify: FastifyInstance): Promise<void> {
+  const { config, issuer } = fastify.oauth
+  const templates = await createTemplates(fastify, {
+    name: 'Latchkey',
+    host: new URL(issuer).host,
+    home: `${config.basePath}/`,
+    development: !config.production,
+    assets: await serveAssets(fastify, config.basePath, new URL('assets/', DIRECTORY)),
+  })
+  const registry = createRegistry(templates)
+
+  async function render(reply: FastifyReply, name: string, model: object): Promise<string> {
+    const { kind, sources } = registry.find(name, model)
+    const html = await templates.render(name, model)
+    reply.headers(pageHeaders(issuer, kind, sources))
+    return html
+  }
+  fastify.decorate('pages', registry)
+  fastify.decorateReply('page', function page(this: FastifyReply, name, model, { status } = {}) {
+    if (status !== undefined) this.code(status)
+    // Sent in either case: an error goes the way of every other.
+    void render(this, name, model)
+      .catch((error: unknown) => error)
+      .then((answer) => this.send(answer))
+    return this
+  })
+  fastify.addHook('onReady', async () => registry.close())
+
+  templates.add(LAYOUT, await readFile(inDirectory(LAYOUT), 'utf8'))
+  await addOurs(registry)
+}
+
+async function addOurs({ add }: PageRegistry): Promise<void> {
+  const kind = 'interaction'
+  const sources = ({ client }: Pages['login' | 'consent']) => ({ image: client.logoUri })
+  await add('login', inDirectory('login'), { kind, sources })
+  await add('consent', inDirectory('consent'), { kind, sources })
+  await add('form-post', inDirectory('form-post'), { kind, sources: ({ action }) => ({ form: action }) })
+  await add('sign-out', inDirectory('sign-out'), { kind })
+  await add('signed-out', inDirectory('signed-out'), { kind })
+  for (const name of ['error', 'home', 'setup', 'setup-done', 'page-message'] as const)
+    await add(name, inDirectory(name))
+}
+
+export default fp(pages, { name: 'latchkey-pages', dependencies: ['latchkey-oauth'] })

@@ -1,0 +1,117 @@
+/** What each page is given. The plugin that answers with a page fills its model; `templates/` decides how it looks. */
+import type { ScopeText } from './words.ts'
+
+/** Every page by its name. A plugin with pages of its own merges them in, and registers them by `pages.add`. */
+export interface Pages {
+  login: LoginPage
+  consent: ConsentPage
+  error: ErrorPage
+  'sign-out': SignOutPage
+  'signed-out': { homeUri: string }
+  'form-post': FormPostPage
+  home: HomePage
+  setup: SetupPage
+  'setup-done': { username: string; continueUri: string }
+  'page-message': MessagePage
+}
+
+/** A form of ours: where it is posted to, and the token that proves it came from our page (field `csrf_token`). */
+export interface FormTarget {
+  action: string
+  csrfToken: string
+}
+
+/** A client as people see it. */
+export interface ClientView {
+  name: string
+  /** The host that people will be sent to; null where there is none to show. */
+  host: string | null
+  /** Loaded from the client's own origin, which the page's policy then allows. */
+  logoUri: string | null
+  policyUri: string | null
+  tosUri: string | null
+  homeUri: string | null
+}
+
+export interface LoginPage extends FormTarget {
+  client: ClientView
+  /** What the field is filled with; `''` for nothing. */
+  username: string
+  error: string | null
+  /** Somebody is signed in, and has to show once more that it is them. */
+  reauthenticate: boolean
+  /** Who that is. */
+  knownUser: string | null
+}
+
+export interface ConsentPage extends FormTarget {
+  client: ClientView
+  user: { username: string; name: string | null }
+  redirectHost: string
+  /** The redirect stays on this device: loopback, or a scheme of an app's own (RFC 8252 §8.6). */
+  onThisDevice: boolean
+  /** What is asked for, `openid` left out: it says nothing to people. */
+  scopes: readonly ConsentScope[]
+  details: { clientId: string; redirectUri: string; registeredAt: Date }
+  /** What plugins' parameters say about themselves. */
+  extraLines: readonly string[]
+}
+
+export interface ConsentScope extends ScopeText {
+  name: string
+  /** The name of the resource it belongs to; null for what is about the person. */
+  resource: string | null
+  /** Not allowed before. */
+  isNew: boolean
+}
+
+export interface ErrorPage {
+  status: number
+  code: string
+  /** For the developer of the client. */
+  description: string
+  requestId: string
+  time: Date
+  detail: readonly { name: string; value: string }[]
+  /** Where the way on leads; null for the home page. */
+  backUri: string | null
+}
+
+export interface SignOutPage extends FormTarget {
+  client: ClientView | null
+  user: string | null
+  /** Hidden fields. */
+  fields: Readonly<Record<string, string>>
+}
+
+/** A response that the browser posts to the client (OAuth 2.0 Form Post Response Mode). */
+export interface FormPostPage {
+  action: string
+  fields: Readonly<Record<string, string>>
+}
+
+export interface HomePage {
+  serviceName: string
+  issuer: string
+  discoveryUri: string
+  user: { username: string; name: string | null } | null
+  signOut: FormTarget | null
+  development: boolean
+  links: readonly { title: string; href: string; text: string }[]
+}
+
+/** The first administrator, by the one-time link. */
+export interface SetupPage extends FormTarget {
+  /** `''` asks for it in a field. */
+  token: string
+  values: { username: string; name: string; email: string }
+  /** By the field's name; `form` for what belongs to none. */
+  errors: Readonly<Record<string, string>>
+  passwordMinLength: number
+}
+
+export interface MessagePage {
+  title: string
+  text: string
+  primary: { href: string; text: string } | null
+}

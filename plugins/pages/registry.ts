@@ -1,0 +1,58 @@
+/** Which pages there are: the template of each, and what its headers are made from. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readFile } from 'node:fs/promises'
+import { ConfigError } from '../../src/config.ts'
+import { sendErrorPage } from './error-page.ts'
+import type { PageKind, Sources } from './headers.ts'
+import type { Pages } from './models.ts'
+import { LAYOUT, type Templates } from './templates.ts'
+
+export interface PageOptions<Model> {
+  /** Default `page`. */
+  kind?: PageKind
+  /** What the page uses of other origins; its policy then allows just that. */
+  sources?: (model: Model) => Sources
+}
+
+export interface PageRegistry {
+  /**
+   * Adds a page, before the server is ready. `template` is the file of an Eta template that begins with
+   * `<% title('…') %>` and reads its `model`, whose type `Pages` has under the same name. Throws `ConfigError` for
+   * a name that is taken.
+   */
+  add<Name extends keyof Pages>(name: Name, template: URL, options?: PageOptions<Pages[Name]>): Promise<void>
+  /** The error page, as an error handler for scopes that serve pages. */
+  sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply
+}
+
+export interface OpenRegistry extends PageRegistry {
+  /** What `add` was told of the page. */
+  find(name: string, model: object): { kind: PageKind; sources: Sources }
+  /** From here on `add` throws: the server has started. */
+  close(): void
+}
+
+export function createRegistry(templates: Templates): OpenRegistry {
+  const registered = new Map<string, PageOptions<never>>()
+  let closed = false
+  return {
+    async add(name, template, options = {}) {
+      if (closed) throw new ConfigError(`The page ${name} must be registered before the server is ready.`)
+      if (!/^[a-z][a-z0-9-]*$/.test(name))
+        throw new ConfigError(`The page ${name} needs a name of small letters, digits and hyphens.`)
+      if (registered.has(name) || (name as string) === LAYOUT)
+        throw new ConfigError(`The page ${name} is registered twice.`)
+      registered.set(name, options)
+      templates.add(name, await readFile(template, 'utf8'))
+    },
+    sendError: sendErrorPage,
+    find(name, model) {
+      const options = registered.get(name)
+      if (options === undefined) throw new TypeError(`there is no page ${name}`)
+      return { kind: options.kind ?? 'page', sources: options.sources?.(model as never) ?? {} }
+    },
+    close() {
+      closed = true
+    },
+  }
+}

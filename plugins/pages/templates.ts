@@ -1,0 +1,70 @@
+/**
+ * The template engine: `@fastify/view` with Eta, its templates compiled from memory when they are registered. What a
+ * template prints is escaped, a member that its model lacks throws, and every page stands in the one layout.
+ */
+import view from '@fastify/view'
+import { Eta } from 'eta/core'
+import type { FastifyInstance } from 'fastify'
+import { apologyFor } from './words.ts'
+import { escapeHtml, formatTime, linkTo, strict } from './strict.ts'
+
+/** What the layout knows of the server. */
+export interface Site {
+  name: string
+  host: string
+  /** The home page. */
+  home: string
+  development: boolean
+  /** Addresses of the files in `templates/assets/`, by their names. */
+  assets: Readonly<Record<string, string>>
+}
+
+export interface Templates {
+  /** Throws for one that would print without escaping. */
+  add(name: string, source: string): void
+  render(name: string, model: object): Promise<string>
+}
+
+interface Data {
+  body: string
+}
+
+export const LAYOUT = 'layout'
+/** Every template begins with it: the names that it may use, and `title`, which puts the page into the layout. */
+const HEADER = `
+const { model, site, link, time, apology } = it
+const title = (text, { wide = false } = {}) => layout('${LAYOUT}.eta', { title: text, wide })`
+/** Ways of Eta to print as it is; \`<%body%>\` in the layout is ours. */
+const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/
+
+export async function createTemplates(fastify: FastifyInstance, site: Site): Promise<Templates> {
+  const eta = new Eta({
+    escapeFunction: escapeHtml,
+    functionHeader: HEADER,
+    parse: { exec: '', interpolate: '=', raw: '' },
+    customTags: { body: (_content, data) => (data as Data).body },
+  })
+  const render = await createView(fastify, eta)
+  const shared = { site: strict(site, 'site'), link: linkTo, time: formatTime, apology: apologyFor }
+  return {
+    add(name, source) {
+      if (UNESCAPED.test(source)) throw new Error(`The template ${name} prints without escaping.`)
+      eta.loadTemplate(`${name}.eta`, source)
+    },
+    async render(name, model) {
+      const html = await render(name, { ...shared, model: strict(model, name) })
+      if (!html.startsWith('<!doctype html>')) throw new Error(`The template ${name} has no title.`)
+      return html
+    },
+  }
+}
+
+/** In a scope of its own: what it adds to replies and requests is not for those who serve no pages. */
+async function createView(fastify: FastifyInstance, eta: Eta): Promise<FastifyInstance['view']> {
+  let render: FastifyInstance['view'] | undefined
+  await fastify.register(async (scope) => {
+    await scope.register(view, { engine: { eta }, production: true })
+    render = scope.view
+  })
+  return render!
+}

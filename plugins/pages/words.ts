@@ -1,0 +1,55 @@
+/** The words that people read for what the standards name: scopes on the consent page, statuses on the error page. */
+
+export interface ScopeText {
+  title: string
+  description: string | null
+}
+
+/** The scopes of OpenID Connect Core §5.4 and §11; `openid` is not shown. */
+export const standardScopes: ReadonlyMap<string, ScopeText> = new Map([
+  ['profile', { title: 'Your profile', description: 'Your name, picture, time zone and language.' }],
+  ['email', { title: 'Your email address', description: 'And whether it has been confirmed.' }],
+  ['address', { title: 'Your postal address', description: null }],
+  ['phone', { title: 'Your phone number', description: 'And whether it has been confirmed.' }],
+  [
+    'offline_access',
+    {
+      title: 'Stay connected when you are away',
+      description: 'It keeps this access, without asking again, until you take it back.',
+    },
+  ],
+])
+
+interface Apology {
+  title: string
+  text: string
+}
+
+const APOLOGIES: ReadonlyMap<number, Apology> = new Map([
+  [
+    403,
+    { title: 'This is not allowed', text: 'This page is not for you, or it has been open for too long.' },
+  ],
+  [404, { title: 'There is nothing here', text: 'The page has moved, or its address was mistyped.' }],
+  [
+    429,
+    { title: 'Too many tries', text: 'To keep accounts safe, we ask you to wait a little and try again.' },
+  ],
+  [
+    503,
+    { title: 'We are briefly away', text: 'Something that we need does not answer. Try again in a moment.' },
+  ],
+])
+const THEIRS = {
+  title: 'We cannot go on',
+  text: 'This is not your fault: the app that sent you here asked for something that we cannot do. Go back to it and try again.',
+}
+const OURS = {
+  title: 'Something went wrong',
+  text: 'This is not your fault: something broke here, and we have a record of it. Try again in a moment.',
+}
+
+/** What the error page says to the person in front of it. */
+export function apologyFor(status: number): Apology {
+  return APOLOGIES.get(status) ?? (status >= 500 ? OURS : THEIRS)
+}
