@@ -1,9 +1,13 @@
-/** What the standalone server says where it has nothing: 405 with `Allow` where another method is served, else 404. */
+/**
+ * What the standalone server says where it has nothing: 405 with `Allow` where another method is served, else 404;
+ * to browsers as a page.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import fp from 'fastify-plugin'
 import createRouter from 'find-my-way'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { refusing } from './endpoint.ts'
+import { sendErrorPage, wantsPage } from './pages/error-page.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
@@ -23,10 +27,16 @@ async function notFound(fastify: FastifyInstance): Promise<void> {
   fastify.setNotFoundHandler(async (request: FastifyRequest, reply: FastifyReply) => {
     const [path = '/'] = request.url.split('?')
     const allowed = METHODS.filter((method) => routes.find(method, path) !== null)
-    if (allowed.length === 0) throw new OAuthError('not_found', 'there is nothing here', { status: 404 })
-    reply.header('allow', allowed.join(', '))
-    throw new OAuthError('invalid_request', `only ${allowed.join(', ')} is served here`, { status: 405 })
+    const error = describe(allowed.join(', '))
+    if (!fastify.hasReplyDecorator('page') || !wantsPage(request)) throw error
+    return sendErrorPage(error, request, reply)
   })
+}
+
+function describe(allow: string): OAuthError {
+  if (allow === '') return new OAuthError('not_found', 'there is nothing here', { status: 404 })
+  const headers = { allow }
+  return new OAuthError('invalid_request', `only ${allow} is served here`, { status: 405, headers })
 }
 
 export default fp(notFound, { name: 'latchkey-not-found' })
