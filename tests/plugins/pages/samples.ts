@@ -1,0 +1,156 @@
+/** Every page with models as the flows give them: the plain case, and those that look different. */
+import type { ClientView, Pages } from '../../../plugins/pages/models.ts'
+import { standardScopes } from '../../../plugins/pages/words.ts'
+
+export interface Sample {
+  name: keyof Pages
+  state: string
+  model: Pages[keyof Pages]
+}
+
+const form = { action: '/answer', csrfToken: 'token-of-the-form' }
+const plain: ClientView = {
+  name: 'Photo Prints',
+  host: 'prints.example',
+  logoUri: null,
+  policyUri: null,
+  tosUri: null,
+  homeUri: null,
+}
+const registered: ClientView = {
+  ...plain,
+  logoUri: 'https://prints.example/logo.png',
+  policyUri: 'https://prints.example/privacy',
+  tosUri: 'https://prints.example/terms',
+  homeUri: 'https://prints.example/',
+}
+const login = { ...form, client: plain, username: '', error: null, reauthenticate: false, knownUser: null }
+const scopes = [...standardScopes].map(([name, prompt]) => ({ name, ...prompt, resource: null, isNew: true }))
+const books = {
+  name: 'read_books',
+  title: 'Read your books',
+  description: 'Titles, and the page that you are at.',
+  resource: 'Book shelf',
+  isNew: true,
+}
+const consent = {
+  ...form,
+  client: registered,
+  user: { username: 'ada', name: 'Ada Lovelace' },
+  redirectHost: 'prints.example',
+  onThisDevice: false,
+  scopes: [...scopes.slice(0, 2), books],
+  details: {
+    clientId: 'photo-prints',
+    redirectUri: 'https://prints.example/signed-in',
+    registeredAt: new Date('2026-11-21T09:30:00Z'),
+  },
+  extraLines: [],
+}
+const failure = {
+  status: 400,
+  code: 'invalid_request',
+  description: 'the redirect_uri is not registered',
+  requestId: '0b8f3c8e-6a52-4d2c-9c51-6d6f0e2f9a11',
+  time: new Date('2026-11-21T16:30:00Z'),
+  detail: [{ name: 'redirect_uri', value: 'https://prints.example/signed-in/' }],
+  backUri: null,
+}
+const setup = {
+  ...form,
+  token: 'one-time-token',
+  values: { username: '', name: '', email: '' },
+  errors: {},
+  passwordMinLength: 12,
+}
+const home = {
+  serviceName: 'Latchkey',
+  issuer: 'http://localhost:3000',
+  discoveryUri: 'http://localhost:3000/.well-known/openid-configuration',
+  user: null,
+  signOut: null,
+  development: true,
+  links: [],
+}
+const long = 'W'.repeat(80)
+
+function sample<Name extends keyof Pages>(name: Name, state: string, model: Pages[Name]): Sample {
+  return { name, state, model }
+}
+
+export const samples: readonly Sample[] = [
+  sample('login', 'plain', login),
+  sample('login', 'registered', { ...login, client: registered, username: 'ada' }),
+  sample('login', 'refused', {
+    ...login,
+    username: 'ada',
+    error: 'That user name and password do not match.',
+  }),
+  sample('login', 'again', { ...login, username: 'ada', reauthenticate: true, knownUser: 'ada' }),
+  sample('login', 'long', { ...login, client: { ...plain, name: long, host: `${long}.example` } }),
+  sample('consent', 'new', consent),
+  sample('consent', 'more', {
+    ...consent,
+    client: plain,
+    user: { username: 'ada', name: null },
+    redirectHost: 'localhost:53682',
+    onThisDevice: true,
+    scopes: [...scopes.map((scope) => ({ ...scope, isNew: false })), books],
+    extraLines: ['Transfer 100.00 EUR to Grace Hopper'],
+  }),
+  sample('consent', 'long', {
+    ...consent,
+    client: { ...plain, name: long },
+    redirectHost: `${long}.example`,
+  }),
+  sample('error', 'request', failure),
+  sample('error', 'ours', {
+    ...failure,
+    status: 500,
+    code: 'server_error',
+    detail: [],
+    backUri: 'https://prints.example/',
+  }),
+  sample('error', 'nothing', { ...failure, status: 404, code: 'not_found', detail: [] }),
+  sample('sign-out', 'client', {
+    ...form,
+    client: registered,
+    user: 'ada',
+    fields: { state: 'abc', client_id: 'photo-prints' },
+  }),
+  sample('sign-out', 'plain', { ...form, client: null, user: null, fields: {} }),
+  sample('signed-out', 'plain', { homeUri: '/' }),
+  sample('form-post', 'plain', {
+    action: 'https://prints.example/signed-in',
+    fields: { code: 'a-code', state: 'abc' },
+  }),
+  sample('home', 'nobody', home),
+  sample('home', 'signed-in', {
+    ...home,
+    user: { username: 'ada', name: 'Ada Lovelace' },
+    signOut: form,
+    development: false,
+    links: [
+      { title: 'Your account', href: '/account', text: 'What has access, and where you are signed in.' },
+      { title: 'Administration', href: '/admin', text: 'Apps, people, keys and the audit log.' },
+    ],
+  }),
+  sample('setup', 'plain', setup),
+  sample('setup', 'refused', {
+    ...setup,
+    token: '',
+    values: { username: 'ada', name: 'Ada Lovelace', email: 'ada' },
+    errors: { email: 'This is not an email address.', password: 'The password is too short.' },
+  }),
+  sample('setup-done', 'plain', { username: 'ada', continueUri: '/' }),
+  sample('page-message', 'way-on', {
+    title: 'This link has been used',
+    text: 'Ask for a new one in the terminal of the server.',
+    primary: { href: '/', text: 'Go to the start page' },
+  }),
+  sample('page-message', 'plain', {
+    title: 'You may close this window',
+    text: 'The app goes on by itself.',
+    primary: null,
+  }),
+]

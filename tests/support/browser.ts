@@ -1,0 +1,41 @@
+/**
+ * A browser for a test file: Debian's Chromium by playwright-core, started when first used and closed at the end. Where
+ * there is none, those tests are skipped, and the run says so.
+ */
+import { existsSync } from 'node:fs'
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions } from 'playwright-core'
+import { test } from 'vitest'
+import { atEndOfFile } from './cleanup.ts'
+
+const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+const present = existsSync(EXECUTABLE)
+
+if (!present) {
+  const how = 'install it (apt-get install chromium), or name one by CHROMIUM'
+  process.stderr.write(
+    `\n!!! SKIPPED: no browser at ${EXECUTABLE}, so pages are NOT tested in one: ${how}.\n\n`,
+  )
+}
+
+/** `test`, skipped where there is no browser. */
+// oxlint-disable-next-line vitest/no-disabled-tests -- said aloud above
+export const browserTest = test.skipIf(!present)
+
+let launching: Promise<Browser> | undefined
+
+/** A fresh profile of the file's browser, without cookies; what it still has open is closed with the browser. */
+export async function newBrowserContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  launching ??= launch()
+  return (await launching).newContext(options)
+}
+
+async function launch(): Promise<Browser> {
+  // Chromium refuses its sandbox to root.
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, headless: true, args })
+  atEndOfFile(async () => {
+    launching = undefined
+    await browser.close()
+  })
+  return browser
+}
