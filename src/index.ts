@@ -1,6 +1,6 @@
 /**
  * What the package `latchkey` offers to those who embed the server and to those who extend it. Importing it starts
- * nothing, and types `fastify.oauth`, `fastify.requireScope` and `request.token`.
+ * nothing, and types `fastify.oauth`, `fastify.pages`, `reply.page`, `fastify.requireScope` and `request.token`.
  */
 import type { FastifyInstance } from 'fastify'
 import type { SettingValues } from './config.ts'
@@ -35,6 +35,8 @@ export type { ClientRegistry } from './services/client-registry.ts'
 export type { KeyRing } from './services/key-ring.ts'
 export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './services/resource-registry.ts'
 export type { OAuth } from '../plugins/oauth.ts'
+export type * from '../plugins/pages/models.ts'
+export type { PageOptions, PageRegistry } from '../plugins/pages/registry.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
 
 /**

@@ -14,6 +14,7 @@ import introspection from '../plugins/introspection.ts'
 import jwks from '../plugins/jwks.ts'
 import notFound from '../plugins/not-found.ts'
 import oauth from '../plugins/oauth.ts'
+import pages from '../plugins/pages/index.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
@@ -40,6 +41,7 @@ export interface BuildOptions {
 /** Ours, by the names under which they may be left out. Those that follow the issuer's path say so. */
 const PLUGINS = [
   clientAuthentication,
+  pages,
   token,
   clientCredentials,
   introspection,
