@@ -22,11 +22,10 @@ async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
       return claimed
     },
     async authenticate({ headers }, _wire, client, claimed) {
-      let proves = false
       for (const { clientId, clientSecret } of parseBasic(headers.authorization ?? '')) {
-        if (clientId === claimed && (await oauth.checkSecret(client, clientSecret))) proves = true
+        if (clientId === claimed && (await oauth.checkSecret(client, clientSecret))) return true
       }
-      return proves
+      return false
     },
   })
 
