@@ -58,6 +58,10 @@ const Settings = Type.Object({
     description: 'modules to register: paths or package names',
   }),
   WORKERS: Type.Integer({ default: 1, minimum: 1, maximum: 64, description: 'processes on this machine' }),
+  TRUSTED_PROXIES: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description: 'addresses and networks of proxies: their X-Forwarded-For says where a request comes from',
+  }),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     default: 'info',
     description: 'a successful request is logged at debug',
@@ -106,6 +110,7 @@ export function parseConfig(values: SettingValues): Config {
   }
   const settings = parsed as Static<typeof Settings>
   assertDatabaseUrl(settings.DATABASE_URL)
+  assertTrustedProxies(settings.TRUSTED_PROXIES)
   const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? 3000}`
   const { basePath, loopback } = inspectIssuer(issuer)
   const production = settings.NODE_ENV === 'production' || !isLoopbackHost(settings.HOST) || !loopback
@@ -177,6 +182,19 @@ function inspectIssuer(issuer: string): { basePath: string; loopback: boolean } 
 function assertDatabaseUrl(url: string | undefined): void {
   if (url !== undefined && !(/^postgres(?:ql)?:/.test(url) && URL.canParse(url)))
     throw new ConfigError('DATABASE_URL must be a URL that begins with postgresql://.')
+}
+
+/** Not everybody: who could name any address would never be throttled. */
+function assertTrustedProxies(proxies: readonly string[]): void {
+  for (const proxy of proxies) {
+    const [address = '', length, more] = proxy.split('/')
+    const bits = address.includes('%') ? 0 : ({ 4: 32, 6: 128 }[isIP(address)] ?? 0)
+    const isNetwork = length === undefined || (/^[1-9]\d{0,2}$/.test(length) && Number(length) <= bits)
+    if (bits === 0 || !isNetwork || more !== undefined)
+      throw new ConfigError(
+        `TRUSTED_PROXIES must list addresses or networks such as 10.0.0.0/8; it has ${JSON.stringify(proxy.slice(0, 80))}.`,
+      )
+  }
 }
 
 function assertProduction(settings: Static<typeof Settings>, issuer: string): void {

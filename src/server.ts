@@ -79,6 +79,8 @@ export async function buildServer(
     clientErrorHandler: refuseConnection,
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
     forceCloseConnections: 'idle',
+    // Only for `request.ip`: what a proxy says of the host or the scheme is read nowhere.
+    trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
     routerOptions: { maxParamLength: 512 },
     exposeHeadRoutes: true,
     allowErrorHandlerOverride: false,

@@ -182,3 +182,30 @@ test('loopback in its forms is a development start', () => {
       production: false,
     })
 })
+
+test('trusted proxies are addresses and networks', () => {
+  const given = '127.0.0.1, 10.0.0.0/8,::1, 2001:db8::/32'
+  const listed = ['127.0.0.1', '10.0.0.0/8', '::1', '2001:db8::/32']
+  expect(parseConfig({ TRUSTED_PROXIES: given }).TRUSTED_PROXIES).toEqual(listed)
+  expect(parseConfig({}).TRUSTED_PROXIES).toEqual([])
+})
+
+test.each([
+  'proxy.example',
+  'loopback',
+  '10.0.0',
+  '10.0.0.0/',
+  '10.0.0.0/33',
+  '::/129',
+  '10.0.0.0/8/8',
+  '10.0.0.0/x',
+  'fe80::1%eth0',
+])('%s is no proxy, and the sentence names it', (proxy) => {
+  expect(refusal({ TRUSTED_PROXIES: `127.0.0.1,${proxy}` })).toBe(
+    `TRUSTED_PROXIES must list addresses or networks such as 10.0.0.0/8; it has ${JSON.stringify(proxy)}.`,
+  )
+})
+
+test.each(['0.0.0.0/0', '::/0'])('%s would let everybody name an address, and is refused', (proxy) => {
+  expect(refusal({ TRUSTED_PROXIES: proxy })).toContain('TRUSTED_PROXIES')
+})
