@@ -1,0 +1,37 @@
+/** Whom an IP address stands for when requests are counted: one IPv4 address, or the /64 that one IPv6 user has. */
+import { isIPv4, isIPv6 } from 'node:net'
+
+/**
+ * The network of `address`, which may carry a port or a zone as some proxies send it. What is no IP address is taken
+ * as it is, so that it counts at least as itself.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [bare = ''] = withoutPort(address).split('%')
+  if (!isIPv6(bare)) return bare
+  const groups = expand(bare)
+  const [high = 0, low = 0] = groups.slice(6)
+  // ::ffff:192.0.2.1 is how a dual-stack socket names an IPv4 peer (RFC 4291 §2.5.5.2).
+  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:65535')
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
+}
+
+function withoutPort(address: string): string {
+  const bracketed = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1]
+  if (bracketed !== undefined) return bracketed
+  const [host = '', port] = address.split(':')
+  return port !== undefined && isIPv4(host) ? host : address
+}
+
+/** The eight groups of an IPv6 address; a URL writes every notation of it in the same way (RFC 5952). */
+function expand(address: string): number[] {
+  const [before = '', after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const head = before.split(':').filter((group) => group !== '')
+  const tail = (after ?? '').split(':').filter((group) => group !== '')
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16))
+}
