@@ -24,6 +24,7 @@ import type { RegisteredGrant } from '../src/services/door-registry.ts'
 import type { KeyRing } from '../src/services/key-ring.ts'
 import { createKernel } from '../src/services/kernel.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
+import type { Throttles } from '../src/services/throttle.ts'
 import type { Database } from '../src/store/database.ts'
 import { createEndpoints } from './endpoint.ts'
 
@@ -59,6 +60,8 @@ export interface OAuth {
   findClient(clientId: string): Promise<Client | null>
   /** Whether `secret` is the client's now; takes the same time when there is no client. */
   checkSecret(client: Client | null, secret: string): Promise<boolean>
+  /** Refuses who has failed too often at this kind of attempt; ours are `client` and `user`. */
+  readonly throttle: Throttles['throttle']
   /** The only mint. */
   issue(granted: Granted, call: Call): Promise<Bag>
   /** Null for a token that is not good now. Throws 503 when it cannot be decided. */
@@ -111,6 +114,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     extended: doors.extended,
     findClient: kernel.directory.findClient,
     checkSecret: kernel.checkSecret,
+    throttle: kernel.throttles.throttle,
     issue: kernel.issuer.issue,
     verify: verifier.verify,
     readToken: verifier.read,

@@ -10,10 +10,12 @@ import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
 import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
+import { Throttle } from './throttle.ts'
 import { User } from './user.ts'
 
 export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey,
   User, Session, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
+  Throttle,
 ] // prettier-ignore

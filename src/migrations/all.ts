@@ -1,5 +1,10 @@
 /** The migrations in their order: a list and not a folder scan, so that a packed copy runs the same ones. */
 import { Migration20261121000000_kernel } from './Migration20261121000000_kernel.ts'
 import { Migration20261121000001_people } from './Migration20261121000001_people.ts'
+import { Migration20261121000002_throttles } from './Migration20261121000002_throttles.ts'
 
-export const migrations = [Migration20261121000000_kernel, Migration20261121000001_people]
+export const migrations = [
+  Migration20261121000000_kernel,
+  Migration20261121000001_people,
+  Migration20261121000002_throttles,
+]

@@ -1,6 +1,7 @@
 /**
  * Finds out which client a request comes from: one registered method must recognize the request, and must prove it.
- * A wrong secret, an unknown client and a method that the client may not use are one answer, in one time.
+ * A wrong secret, an unknown client and a method that the client may not use are one answer, in one time, and each
+ * counts as one failure.
  */
 import type { FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,11 +11,12 @@ import { OAuthError } from '../protocol/errors.ts'
 import type { Wire } from '../protocol/wire.ts'
 import { secretsOf, type Directory } from './directory.ts'
 import type { DoorRegistry } from './door-registry.ts'
+import type { Attempt, Throttle } from './throttle.ts'
 
 export interface ClientAuthenticator {
   /**
    * The client, proven; a public one only where `publicClients` allows it. Throws `invalid_client` (401, with a
-   * challenge) and `invalid_request` for two methods at once (RFC 6749 §2.3).
+   * challenge), `invalid_request` for two methods at once (RFC 6749 §2.3), and 429 after too many failures.
    */
   authenticate(request: FastifyRequest, wire: Wire, publicClients: boolean): Promise<Client>
 }
@@ -35,9 +37,14 @@ const WHEN_UNSET = new Set(['client_secret_basic', 'client_secret_post'])
  */
 const GRAIN = 10
 
+async function untilGrain(began: number): Promise<void> {
+  await delay(GRAIN - ((performance.now() - began) % GRAIN))
+}
+
 export function createClientAuthenticator(
   doors: DoorRegistry,
   directory: Directory,
+  throttle: Throttle,
   issuer: string,
 ): ClientAuthenticator {
   const refuse = (): OAuthError =>
@@ -76,17 +83,49 @@ export function createClientAuthenticator(
     return !unchanged && (await proves(stored)) && stored !== null ? stored : undefined
   }
 
+  async function findProven(
+    { method, owner, claims }: Presented,
+    request: FastifyRequest,
+    wire: Wire,
+    attempt: Attempt,
+  ): Promise<Client | undefined> {
+    let wrong = false
+    try {
+      for (const claimed of claims) {
+        const client = await prove(claimed, async (one) => {
+          const proves = await owner.authenticate(request, wire, one, claimed)
+          wrong ||= one !== null && !proves
+          return proves
+        })
+        if (client !== undefined && mayUse(client, method)) return client
+      }
+      return undefined
+    } catch (error) {
+      // While the database is away, 503 in place of 401 would still tell a guess that is wrong from one that is right.
+      if (wrong) void attempt.failed().catch(() => {})
+      else attempt.abandoned()
+      throw error
+    }
+  }
+
   return {
     async authenticate(request, wire, publicClients) {
-      const { method, owner, claims } = findMethod(request, wire)
+      const presented = findMethod(request, wire)
       const began = performance.now()
-      let proven: Client | undefined
-      for (const claimed of claims) {
-        const client = await prove(claimed, async (one) => owner.authenticate(request, wire, one, claimed))
-        if (client !== undefined && mayUse(client, method)) proven ??= client
+      const [account] = presented.claims
+      if (account !== undefined) {
+        const attempt = await throttle.attempt(account, request.ip)
+        const proven = await findProven(presented, request, wire, attempt)
+        if (proven !== undefined && (publicClients || !proven.isPublic())) {
+          attempt.succeeded()
+          return proven
+        }
+        try {
+          await attempt.failed()
+        } finally {
+          await untilGrain(began)
+        }
       }
-      if (proven !== undefined && (publicClients || !proven.isPublic())) return proven
-      await delay(GRAIN - ((performance.now() - began) % GRAIN))
       throw refuse()
     },
   }

@@ -21,6 +21,7 @@ import { createResourceRegistry, type ResourceRegistry } from './resource-regist
 import { createRevocations } from './revocations.ts'
 import { createSecretBox } from './secret-box.ts'
 import { createSecretCheck, type CheckSecret } from './secret-check.ts'
+import { createThrottles, type Throttles } from './throttle.ts'
 import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
 import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
@@ -40,6 +41,7 @@ export interface Kernel {
   readonly issuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
+  readonly throttles: Throttles
   artifacts(kind: string, lifetime: number): Artifacts
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
@@ -57,7 +59,8 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const registry = createClientRegistry({ database, feed, secrets, policies, log })
   const resources = createResourceRegistry(database, feed)
   const directory = createDirectory(database, feed)
-  const authenticator = createClientAuthenticator(doors, directory, iss)
+  const throttles = createThrottles(database, box, log)
+  const authenticator = createClientAuthenticator(doors, directory, throttles.throttle('client'), iss)
   const checkSecret = createSecretCheck({ database, feed, secrets, log })
   const keyRing = createKeyRing({
     database, box, feed, log,
@@ -76,15 +79,18 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
 
   return {
     doors, policies, registry, resources, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts, issuer, verifier, revoker,
+    throttles,
     artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
     async start() {
       await feed.start()
       await keyRing.start()
       await revocations.start()
+      await throttles.start()
     },
     async stop() {
       await keyRing.stop()
       await feed.stop()
+      await throttles.stop()
     },
   } // prettier-ignore
 }

@@ -119,10 +119,18 @@ test('a public client may not introspect, nor act for itself', async () => {
   expect((await server.post('/revoke', form)).status).toBe(200)
 })
 
-test('a rush of wrong chosen secrets is bounded, and keeps nobody else from a token', async () => {
-  await createClient(server, { client_id: 'chosen', client_secret: 'chosen-by-a-person', scope: ['read'] })
-  const rush = Array.from({ length: 150 }, () => server.post('/token', FORM, basic('chosen', 'wrong')))
-  expect((await server.post('/token', FORM, client.basic)).status).toBe(200)
+test('a rush of wrong chosen secrets from everywhere is bounded, and keeps nobody else from a token', async () => {
+  const behindProxy = await startServer({ TRUSTED_PROXIES: '127.0.0.1' })
+  const other = await createClient(behindProxy, { scope: ['read'] })
+  await createClient(behindProxy, {
+    client_id: 'chosen',
+    client_secret: 'chosen-by-a-person',
+    scope: ['read'],
+  })
+  const rush = Array.from({ length: 150 }, async (_, at) =>
+    behindProxy.post('/token', FORM, { ...basic('chosen', 'wrong'), 'x-forwarded-for': `198.51.100.${at}` }),
+  )
+  expect((await behindProxy.post('/token', FORM, other.basic)).status).toBe(200)
   const answers = await Promise.all(rush)
   const refused = answers.filter(({ status }) => status === 503)
   expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(150)

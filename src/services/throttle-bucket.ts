@@ -1,0 +1,44 @@
+/** What one process knows of one limit: how many failures it has left, and when there is one again. Knows no clock. */
+
+/** How many failures are allowed at once, and the seconds after which one more is. */
+export interface Limit {
+  readonly failures: number
+  readonly recovery: number
+}
+
+export interface Bucket {
+  /** Milliseconds after which a failure is forgotten. */
+  readonly step: number
+  /** Milliseconds after which all but one are. */
+  readonly tolerance: number
+  /** The name under which all processes count it: keyed hashes. */
+  readonly key: () => { readonly source: string; readonly account: string }
+  /** The earliest next try, by `performance.now()`; the further in the past, the more failures are left. */
+  freeAt: number
+  /** When the database last said so. */
+  learnedAt: number
+  /** Attempts that may still fail. */
+  inFlight: number
+}
+
+/** A limit that nobody has run into. */
+export function createBucket({ failures, recovery }: Limit, key: Bucket['key']): Bucket {
+  const step = recovery * 1000
+  return { step, tolerance: (failures - 1) * step, key, freeAt: -Infinity, learnedAt: -Infinity, inFlight: 0 }
+}
+
+/** How many attempts may fail before it is at its limit. */
+export function failuresLeft({ freeAt, step, tolerance }: Bucket, now: number): number {
+  return freeAt > now ? 0 : Math.floor(Math.min(now - freeAt, tolerance) / step) + 1
+}
+
+/** Whether no failure is remembered. */
+export function isUntouched({ freeAt, tolerance }: Bucket, now: number): boolean {
+  return freeAt <= now - tolerance
+}
+
+/** Counts a failure without the database's word. */
+export function addFailure(bucket: Bucket, now: number): void {
+  bucket.freeAt = Math.max(bucket.freeAt, now - bucket.tolerance) + bucket.step
+  bucket.learnedAt = now
+}
