@@ -35,9 +35,11 @@ export type { ClientRegistry } from './services/client-registry.ts'
 export type { KeyRing } from './services/key-ring.ts'
 export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './services/resource-registry.ts'
 export type { Attempt, Throttle, ThrottleLimits } from './services/throttle.ts'
+export type { User } from './services/user.ts'
+export type { UserRegistry } from './services/user-registry.ts'
 export type { OAuth } from '../plugins/oauth.ts'
+export type { PageOptions, PageRegistry } from '../plugins/pages/index.ts'
 export type * from '../plugins/pages/models.ts'
-export type { PageOptions, PageRegistry } from '../plugins/pages/registry.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
 
 /**

@@ -1,17 +1,20 @@
-/** SEED_FILE: resources, scopes and clients that shall be there. Applying it again changes nothing. */
+/** SEED_FILE: resources, scopes, clients and users that shall be there. Applying it again changes nothing. */
 import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../config.ts'
 import { metadataError, parseMetadata } from '../protocol/client-metadata.ts'
 import { OAuthError } from '../protocol/errors.ts'
+import { parseUserMembers, userError } from '../protocol/user-members.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { ClientRegistry } from './client-registry.ts'
 import type { ResourceInformation, ResourceRegistry, ScopeInformation } from './resource-registry.ts'
+import type { UserRegistry } from './user-registry.ts'
 
 export interface SeedTargets {
   clients: ClientRegistry
   resources: ResourceRegistry
+  users: UserRegistry
   log: FastifyBaseLogger
 }
 
@@ -25,7 +28,7 @@ export async function applySeedFile(path: string, targets: SeedTargets): Promise
   const sections = await readSections(path)
   const { log } = targets
   for (const name of Object.keys(sections)) {
-    if (!['resources', 'scopes', 'clients'].includes(name))
+    if (!['resources', 'scopes', 'clients', 'users'].includes(name))
       log.warn({ section: name.slice(0, 100) }, 'SEED_FILE: unknown section')
   }
   await each(path, sections, 'resources', async (entry) => seedResource(entry, targets))
@@ -34,6 +37,7 @@ export async function applySeedFile(path: string, targets: SeedTargets): Promise
     await twice(async () => targets.resources.saveScope(entry as unknown as ScopeInformation))
   })
   await each(path, sections, 'clients', async (entry) => seedClient(entry, targets))
+  await each(path, sections, 'users', async (entry) => seedUser(entry, targets))
 }
 
 async function readSections(path: string): Promise<Record<string, unknown>> {
@@ -101,6 +105,28 @@ async function seedClient(entry: Entry, { clients, log }: SeedTargets): Promise<
   const sameSecret = typeof secret !== 'string' || (await clients.hasSecret(clientId, secret))
   if (!same || !sameSecret)
     await clients.update(clientId, sameSecret ? members : { ...members, client_secret: secret })
+}
+
+async function seedUser(entry: Entry, { users }: SeedTargets): Promise<void> {
+  const { username, password, roles, claims } = parseUserMembers(entry)
+  if (username === undefined) throw userError('username', 'is missing')
+  const found = await users.find(username)
+  if (found === null) {
+    try {
+      await users.create(entry)
+      return
+    } catch (error) {
+      // Another process that starts now may have been first.
+      if ((await users.find(username)) === null) throw error
+      return
+    }
+  }
+  const same =
+    (roles === undefined || isDeepStrictEqual(roles, [...found.roles])) &&
+    Object.entries(claims).every(([name, value]) => isDeepStrictEqual(value, found.claims[name] ?? null))
+  const samePassword = password === undefined || (await users.hasPassword(username, password))
+  const { password: _same, ...members } = entry
+  if (!same || !samePassword) await users.update(username, samePassword ? members : entry)
 }
 
 function warnUnknown(entry: Entry, known: readonly string[], section: string, log: FastifyBaseLogger): void {

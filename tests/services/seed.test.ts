@@ -6,6 +6,7 @@ import { getToken } from '../support/clients.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
+import { giveEverything, whatIsLeft } from '../support/users.ts'
 
 const SECRET = 'a-secret-nobody-may-see'
 const SEED = {
@@ -23,6 +24,16 @@ const SEED = {
       token_endpoint_auth_method: 'client_secret_post',
     },
   ],
+  users: [
+    {
+      username: 'Ann',
+      password: SECRET,
+      roles: ['admin'],
+      email: 'ann@example.com',
+      address: { country: 'IS' },
+    },
+    { username: 'ben' },
+  ],
 }
 
 /** Why a server does not start with this file. */
@@ -39,7 +50,7 @@ async function refusal(content: unknown): Promise<string> {
 
 /** Every row that a file can write, with the transaction that wrote it. */
 async function rows({ query }: TestDatabase): Promise<unknown[]> {
-  const tables = ['clients', 'client_secrets', 'scopes', 'resources']
+  const tables = ['clients', 'client_secrets', 'scopes', 'resources', 'users']
   const all = await Promise.all(
     tables.map((table) => query(`select xmin::text, * from ${table} order by 2, 3`)),
   )
@@ -54,6 +65,17 @@ test('what the file names is there: resources, scopes and clients', async () => 
   expect(await server.server.oauth.clients.find('one')).toMatchObject({
     redirect_uris: ['https://client.example/cb'],
   })
+})
+
+test('users of the file sign in, with their roles and claims', async () => {
+  const { server } = await startServer({}, { seed: SEED })
+  const { users } = server.oauth
+  expect(await users.authenticate('ann', SECRET)).toMatchObject({
+    username: 'Ann',
+    roles: ['admin'],
+    claims: { email: 'ann@example.com', address: { country: 'IS' } },
+  })
+  expect(await users.find('ben')).toMatchObject({ roles: [], claims: {} })
 })
 
 test('a second start with the same file writes nothing', async () => {
@@ -85,6 +107,32 @@ test('a changed file changes what it names, and leaves the rest', async () => {
   expect(await server.oauth.clients.find('two')).not.toBeNull()
 })
 
+test('a changed claim ends nothing, a changed password ends everything, and the disabled stay disabled', async () => {
+  const database = await createDatabase()
+  const start = async (user: object) => {
+    const seed = { users: [{ username: 'ann', ...user }] }
+    return (await startServer({ SECRET_KEY: 'k'.repeat(40) }, { seed, database })).server.oauth.users
+  }
+  const users = await start({ password: SECRET, name: 'Ann', email: 'ann@example.com', roles: ['admin'] })
+  const { id } = (await users.find('ann'))!
+  await giveEverything(database, id)
+  await start({ password: SECRET, name: 'Ann B.', roles: [] })
+  expect(await users.find('ann')).toMatchObject({
+    roles: [],
+    claims: { name: 'Ann B.', email: 'ann@example.com' },
+  })
+  expect(await whatIsLeft(database, id)).toEqual({ sessions: 1, codes: 1, authorizations: 2 })
+  await start({ password: 'another password', email: null })
+  expect(await whatIsLeft(database, id)).toEqual({ sessions: 0, codes: 0, authorizations: 0 })
+  expect(await users.find('ann')).toMatchObject({ claims: { name: 'Ann B.' } })
+  expect((await users.find('ann'))?.claims).not.toHaveProperty('email')
+  const passwords = [SECRET, 'another password']
+  expect(await Promise.all(passwords.map((one) => users.hasPassword('ann', one)))).toEqual([false, true])
+  await users.disable('ann')
+  await start({ password: 'another password', name: 'Ann' })
+  expect(await users.find('ann')).toMatchObject({ disabled: true, claims: { name: 'Ann' } })
+})
+
 test('several servers that start at once with one file are all ready, and it is applied once', async () => {
   const database = await createDatabase()
   const SECRET_KEY = 'k'.repeat(40)
@@ -92,6 +140,10 @@ test('several servers that start at once with one file are all ready, and it is 
     [1, 2, 3, 4].map(() => startServer({ SECRET_KEY }, { seed: SEED, database })),
   )
   for (const server of servers) expect((await server.get('/readyz')).status).toBe(200)
+  expect(await database.query('select username_key from users order by 1')).toEqual([
+    { username_key: 'ann' },
+    { username_key: 'ben' },
+  ])
   const secrets = await database.query(
     'select client_id, count(*)::int from client_secrets group by 1 order by 1',
   )
@@ -107,12 +159,14 @@ test('an unknown section and an unknown member are named in a warning, their val
     scopes: [{ name: 'read', colour: SECRET }],
     resources: [{ resource: 'https://api.example', shape: SECRET }],
     clients: [{ client_id: 'one', favourite_colour: SECRET, scope: ['read'] }],
+    users: [{ username: 'ann', passwrod: SECRET, name: 'Ann' }],
   }
   const { server, output } = await startServer({}, { seed })
-  for (const name of ['gadgets', 'colour', 'shape', 'favourite_colour'])
+  for (const name of ['gadgets', 'colour', 'shape', 'favourite_colour', 'passwrod'])
     expect(output()).toMatch(new RegExp(`"level":"warn".*"${name}"`))
   expect(output()).not.toContain(SECRET)
   expect(await server.oauth.clients.find('one')).toMatchObject({ scope: ['read'] })
+  expect(await server.oauth.users.find('ann')).toMatchObject({ claims: { name: 'Ann' } })
 })
 
 test.each([
@@ -148,6 +202,12 @@ test.each([
     { scopes: [{ name: 'a b' }] },
     'SEED_FILE FILE: scopes[0]: name must be a scope name of RFC 6749 section 3.3.',
   ],
+  [{ users: {} }, 'SEED_FILE FILE: users must be a list.'],
+  [{ users: [{ password: SECRET }] }, 'SEED_FILE FILE: users[0]: username is missing.'],
+  [{ users: [{ username: 'a' }, { username: 7 }] }, 'SEED_FILE FILE: users[1]: username must be a text.'],
+  [{ users: [{ username: 'a', password: 7 }] }, 'SEED_FILE FILE: users[0]: password must be a text.'],
+  [{ users: [{ username: 'a', roles: 'admin' }] }, /^SEED_FILE FILE: users\[0\]: roles must be a list/],
+  [{ users: [{ username: 'a', email: [SECRET] }] }, /^SEED_FILE FILE: users\[0\]: email /],
   [{ scopes: [{}] }, /^SEED_FILE FILE: scopes\[0\]: name must be a scope name/],
   [{ scopes: [{ name: 7 }] }, /^SEED_FILE FILE: scopes\[0\]: name must be a scope name/],
   [{ scopes: [{ name: 'a', description: 7 }] }, /^SEED_FILE FILE: scopes\[0\]: description /],

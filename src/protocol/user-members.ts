@@ -1,0 +1,62 @@
+/**
+ * What is said of a user by whoever registers one: `username`, `password`, `roles` and the standard claims by their
+ * wire names. Pure: whether the name is taken, and whether the password is good, is for the registry to say.
+ */
+import { parseUserClaims, StandardClaims } from './claims.ts'
+import { OAuthError } from './errors.ts'
+import { usernameProblem } from './username.ts'
+
+export interface UserMembers {
+  /** As it is shown: the space at its ends is gone. */
+  username?: string
+  password?: string
+  roles?: string[]
+  /** Null for one that shall be taken away. */
+  claims: Record<string, unknown>
+  /** Names that nobody knows: ignored, and named in a warning. */
+  unknown: string[]
+}
+
+/** The error for a member, and the reason, in words for who registers the user. */
+export function userError(member: string, reason: string): OAuthError {
+  return new OAuthError('invalid_request', `${member} ${reason}`)
+}
+
+/** Throws `invalid_request` for a member that is malformed. A null member counts as absent, unless it is a claim. */
+export function parseUserMembers(input: unknown): UserMembers {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    throw userError('user', 'must be an object')
+  const { username, password, roles, ...others } = input as Record<string, unknown>
+  return {
+    ...(username === undefined || username === null ? {} : { username: parseUsername(username) }),
+    ...(password === undefined || password === null ? {} : { password: parsePassword(password) }),
+    ...(roles === undefined || roles === null ? {} : { roles: parseRoles(roles) }),
+    ...parseClaims(others),
+  }
+}
+
+function parseUsername(username: unknown): string {
+  const problem = usernameProblem(username)
+  if (problem !== undefined) throw userError('username', problem)
+  return (username as string).trim()
+}
+
+function parsePassword(password: unknown): string {
+  if (typeof password !== 'string') throw userError('password', 'must be a text')
+  return password
+}
+
+function parseRoles(roles: unknown): string[] {
+  const isRole = (role: unknown) => typeof role === 'string' && /^[^\s\p{C}]{1,64}$/u.test(role)
+  if (!Array.isArray(roles) || roles.length > 50 || !roles.every(isRole))
+    throw userError('roles', 'must be a list of names without spaces')
+  return [...new Set(roles as string[])]
+}
+
+/** Standard claims alone, also in other languages (`name#de`): a misspelt `password` must not end up among them. */
+function parseClaims(input: Readonly<Record<string, unknown>>): Pick<UserMembers, 'claims' | 'unknown'> {
+  const isStandard = (name: string) => Object.hasOwn(StandardClaims.properties, name.split('#', 1)[0] ?? '')
+  const standard = Object.entries(input).filter(([name]) => isStandard(name))
+  const { claims, unknown } = parseUserClaims(Object.fromEntries(standard))
+  return { claims, unknown: [...unknown, ...Object.keys(input).filter((name) => !isStandard(name))] }
+}

@@ -1,0 +1,173 @@
+/**
+ * The one way in which users come to be, change and prove who they are, whoever asks: code, SEED_FILE, the command
+ * line, the pages. Signing a browser in is for the sessions; how often one may try is for the throttle.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import { parseUserMembers, userError, type UserMembers } from '../protocol/user-members.ts'
+import { usernameKey } from '../protocol/username.ts'
+import { recordChange } from '../store/changes.ts'
+import type { Database, Query } from '../store/database.ts'
+import { endEverything } from '../store/endings.ts'
+import { isDuplicate } from '../store/failures.ts'
+import { findUserRow, statements, type UserRow } from '../store/users.ts'
+import type { ChangeFeed } from './change-feed.ts'
+import type { Passwords } from './passwords.ts'
+import { toUser, type User } from './user.ts'
+
+export interface UserRegistry {
+  /**
+   * Registers a user: `username`, and where they are known `password`, `roles` and the standard claims by their wire
+   * names. Who has no password cannot sign in by one. Throws `OAuthError` (`invalid_request`) that names the member.
+   */
+  create(members: unknown): Promise<User>
+  /** Also a disabled one; null when there is none. Upper and lower case are the same. */
+  find(username: string): Promise<User | null>
+  /** By the id, which tokens name as `sub`. Throws when it is not there. */
+  get(id: string): Promise<User>
+  /** By user name, from the one after `after`, at most `limit` (100), whose name holds `search`. */
+  list(options?: { after?: string; limit?: number; search?: string }): Promise<User[]>
+  /** Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`. */
+  update(username: string, members: unknown): Promise<User>
+  /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
+  setPassword(username: string, password: string): Promise<User>
+  /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`. */
+  disable(username: string): Promise<User>
+  /** They may sign in again; what was ended stays ended. */
+  enable(username: string): Promise<User>
+  /**
+   * The user, proven. Null for an unknown one, a wrong password, a disabled one and one without a password: the same
+   * answer in the same time. Throws `temporarily_unavailable` (503) when too many ask at once.
+   */
+  authenticate(username: string, password: string): Promise<User | null>
+  /** Whether `password` is the user's now, disabled or not. */
+  hasPassword(username: string, password: string): Promise<boolean>
+}
+
+/** @internal */
+export interface UserRegistryOptions {
+  database: Database
+  feed: ChangeFeed
+  passwords: Passwords
+  /** A production start refuses short passwords; a development start warns of them. */
+  production: boolean
+  log: FastifyBaseLogger
+}
+
+/** @internal */
+export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
+  const { database, feed, passwords, production, log } = options
+
+  /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
+  async function change(work: (query: Query) => Promise<UserRow | undefined>): Promise<User> {
+    const row = await database.transaction(async (query) => {
+      const changed = await work(query)
+      if (changed === undefined) throw userError('username', 'is not registered')
+      await recordChange(query, 'user', changed.id)
+      return changed
+    })
+    await feed.announce('user', row.id)
+    return toUser(row)
+  }
+
+  async function findRow(username: string): Promise<UserRow | undefined> {
+    const key = usernameKey(username)
+    if (key === null) return undefined
+    const [row] = await database.query(statements.byKey, [key])
+    return row
+  }
+
+  function parse(input: unknown): UserMembers {
+    const members = parseUserMembers(input)
+    for (const member of members.unknown)
+      log.warn(
+        { user: members.username, member: member.slice(0, 100) },
+        'unknown member of a user is ignored',
+      )
+    return members
+  }
+
+  async function hash(password: string | undefined, username: string | undefined): Promise<string | null> {
+    if (password === undefined) return null
+    const problem = passwords.problem(password)
+    if (problem !== undefined) throw userError('password', problem)
+    if (passwords.isShort(password)) {
+      if (production) throw userError('password', 'must have 8 characters at least')
+      log.warn({ user: username }, 'a password of fewer than 8 characters: a production start refuses it')
+    }
+    return passwords.hash(password)
+  }
+
+  async function create(input: unknown): Promise<User> {
+    const { username, password, roles = [], claims } = parse(input)
+    if (username === undefined) throw userError('username', 'is missing')
+    const passwordHash = await hash(password, username)
+    const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
+    const values = [randomUUID(), username, usernameKey(username), passwordHash, roles, known]
+    try {
+      return await change(async (query) => (await query(statements.insert, values))[0])
+    } catch (error) {
+      if (isDuplicate(error)) throw userError('username', 'is already taken')
+      throw error
+    }
+  }
+
+  async function update(username: string, input: unknown): Promise<User> {
+    const { username: wanted, password, roles, claims } = parse(input)
+    const key = usernameKey(username)
+    if (wanted !== undefined && usernameKey(wanted) !== key) throw userError('username', 'cannot be changed')
+    const passwordHash = await hash(password, username)
+    return change(async (query) => {
+      const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
+      if (row !== undefined && passwordHash !== null) await endEverything(query, row.id, 'password changed')
+      return row
+    })
+  }
+
+  /** Behind the request: losing it costs nothing, the next sign-in does it again. */
+  async function rehash({ id, passwordHash: former }: UserRow, password: string): Promise<void> {
+    if (former === null || former === undefined || !passwords.isOutdated(former)) return
+    try {
+      await database.query(statements.rehash, [id, former, await passwords.hash(password)])
+    } catch (error) {
+      log.warn({ err: error }, 'a password could not be hashed anew yet')
+    }
+  }
+
+  return {
+    create,
+    update,
+    setPassword: async (username, password) => update(username, { password }),
+    async find(username) {
+      const row = await findRow(username)
+      return row === undefined ? null : toUser(row)
+    },
+    async get(id) {
+      const row = await findUserRow(database, id)
+      if (row === null) throw userError('id', 'is not registered')
+      return toUser(row)
+    },
+    async list({ after = '', limit = 100, search = '' } = {}) {
+      const values = [usernameKey(after) ?? '', limit, usernameKey(search) ?? '']
+      return (await database.query(statements.list, values)).map(toUser)
+    },
+    disable: async (username) =>
+      change(async (query) => {
+        const [row] = await query(statements.disable, [usernameKey(username)])
+        if (row !== undefined) await endEverything(query, row.id, 'user disabled')
+        return row
+      }),
+    enable: async (username) =>
+      change(async (query) => (await query(statements.enable, [usernameKey(username)]))[0]),
+    async authenticate(username, password) {
+      const row = await findRow(username)
+      const proven = await passwords.verify(password, row?.passwordHash ?? null)
+      if (!proven || row === undefined || row.disabledAt) return null
+      void rehash(row, password)
+      return toUser(row)
+    },
+    async hasPassword(username, password) {
+      return passwords.verify(password, (await findRow(username))?.passwordHash ?? null)
+    },
+  }
+}
