@@ -24,6 +24,8 @@ import type { RegisteredGrant } from '../src/services/door-registry.ts'
 import type { KeyRing } from '../src/services/key-ring.ts'
 import { createKernel } from '../src/services/kernel.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
+import type { User } from '../src/services/user.ts'
+import type { UserRegistry } from '../src/services/user-registry.ts'
 import type { Throttles } from '../src/services/throttle.ts'
 import type { Database } from '../src/store/database.ts'
 import { createEndpoints } from './endpoint.ts'
@@ -36,6 +38,7 @@ export interface OAuth {
   readonly database: { readonly where: string; ping(): Promise<void> }
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
+  readonly users: UserRegistry
   readonly keys: KeyRing
 
   registerGrant<P extends TObject>(grant: Grant<P>): void
@@ -58,6 +61,8 @@ export interface OAuth {
   extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
 
   findClient(clientId: string): Promise<Client | null>
+  /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
+  findUser(id: string): Promise<User | null>
   /** Whether `secret` is the client's now; takes the same time when there is no client. */
   checkSecret(client: Client | null, secret: string): Promise<boolean>
   /** Refuses who has failed too often at this kind of attempt; ours are `client` and `user`. */
@@ -100,6 +105,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     database,
     clients: kernel.registry,
     resources: kernel.resources,
+    users: kernel.users,
     keys: kernel.keyRing,
     registerGrant: doors.registerGrant,
     registerEndpoint: endpoints.register,
@@ -113,6 +119,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     owners: doors.owners,
     extended: doors.extended,
     findClient: kernel.directory.findClient,
+    findUser: kernel.directory.findUser,
     checkSecret: kernel.checkSecret,
     throttle: kernel.throttles.throttle,
     issue: kernel.issuer.issue,

@@ -50,7 +50,7 @@ const Settings = Type.Object({
   SEED_FILE: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'JSON file with clients, scopes and resources, applied at start',
+      description: 'JSON file with users, clients, scopes and resources, applied at start',
     }),
   ),
   PLUGINS: Type.Array(Type.String({ minLength: 1 }), {

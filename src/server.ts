@@ -133,8 +133,8 @@ async function registerPlugins(
   if (start && config.SEED_FILE !== undefined) {
     const { SEED_FILE } = config
     server.addHook('onReady', async () => {
-      const { clients, resources } = server.oauth
-      await applySeedFile(SEED_FILE, { clients, resources, log: server.log })
+      const { clients, resources, users } = server.oauth
+      await applySeedFile(SEED_FILE, { clients, resources, users, log: server.log })
     })
   }
 }

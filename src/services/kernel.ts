@@ -17,6 +17,7 @@ import { createHashingQueue } from './hashing-queue.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
+import { createPasswords } from './passwords.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createRevocations } from './revocations.ts'
 import { createSecretBox } from './secret-box.ts'
@@ -25,12 +26,14 @@ import { createThrottles, type Throttles } from './throttle.ts'
 import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
 import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
+import { createUserRegistry, type UserRegistry } from './user-registry.ts'
 
 export interface Kernel {
   readonly doors: DoorRegistry
   readonly policies: ClientPolicies
   readonly registry: ClientRegistry
   readonly resources: ResourceRegistry
+  readonly users: UserRegistry
   readonly feed: ChangeFeed
   readonly directory: Directory
   readonly authenticator: ClientAuthenticator
@@ -54,10 +57,13 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const box = createSecretBox(config.SECRET_KEY)
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
-  const secrets = createClientSecrets(box, createHashingQueue())
+  const hashing = createHashingQueue()
+  const secrets = createClientSecrets(box, hashing)
+  const passwords = createPasswords(hashing.beside())
   const policies = createClientPolicies(doors, config.production, log)
   const registry = createClientRegistry({ database, feed, secrets, policies, log })
   const resources = createResourceRegistry(database, feed)
+  const users = createUserRegistry({ database, feed, passwords, production: config.production, log })
   const directory = createDirectory(database, feed)
   const throttles = createThrottles(database, box, log)
   const authenticator = createClientAuthenticator(doors, directory, throttles.throttle('client'), iss)
@@ -78,7 +84,7 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const revoker = createTokenRevoker(database, verifier, revocations)
 
   return {
-    doors, policies, registry, resources, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts, issuer, verifier, revoker,
+    doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts, issuer, verifier, revoker,
     throttles,
     artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
     async start() {
