@@ -3,11 +3,7 @@ import type { Command } from 'commander'
 import type { TObject, TSchema } from 'typebox'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata } from '../protocol/client-metadata.ts'
-
-/** `redirect_uris` → `--redirect-uris`. */
-export function optionName(member: string): string {
-  return `--${member.replaceAll('_', '-')}`
-}
+import { memberValue, optionName, parseJson } from './option.ts'
 
 /** The members that were given. Throws `ConfigError` for an option that is no member, or malformed JSON. */
 export function membersFrom(command: Command, extensions: readonly TObject[]): Record<string, unknown> {
@@ -23,7 +19,7 @@ export function membersFrom(command: Command, extensions: readonly TObject[]): R
     const schema = schemas[name]
     if (schema === undefined)
       throw new ConfigError(`${optionName(name)} is not an option, nor a member of client metadata.`)
-    members[name] = toMember(name, schema, values)
+    members[name] = memberValue(name, schema, values)
   }
   return members
 }
@@ -51,28 +47,9 @@ function unknown(command: Command): [string, string[]][] {
   return [...found]
 }
 
-function toMember(name: string, schema: { type?: string }, values: readonly string[]): unknown {
-  // Response types are the names that hold spaces themselves.
-  if (schema.type === 'array')
-    return values
-      .flatMap((one) => (name === 'response_types' ? [one] : one.split(/\s+/)))
-      .filter((one) => one !== '')
-  const text = values.join(' ')
-  if (schema.type === 'string' || schema.type === undefined) return text
-  return parseJson(optionName(name), text)
-}
-
 function parseObject(option: string, text: string): object {
   const value = parseJson(option, text)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ConfigError(`${option} must be a JSON object.`)
   return value
-}
-
-function parseJson(option: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new ConfigError(`${option} must be JSON.`)
-  }
 }

@@ -3,7 +3,8 @@ import { Command } from 'commander'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata, metadataError, type ClientInformation } from '../protocol/client-metadata.ts'
-import { membersFrom, optionName } from './client-members.ts'
+import { membersFrom } from './client-members.ts'
+import { optionName, wholeNumber } from './option.ts'
 import { print, withServer } from './run.ts'
 
 interface Options {
@@ -105,10 +106,4 @@ function toText(value: unknown): string {
 
 function toLine(client: ClientInformation): string {
   return `${client.client_id}  ${client.client_name ?? ''}  ${(client.grant_types ?? []).join(' ')}`
-}
-
-function wholeNumber(option: string, text: string | undefined): number {
-  if (text === undefined || !/^\d{1,9}$/.test(text))
-    throw new ConfigError(`${option} must be a whole number.`)
-  return Number(text)
 }

@@ -1,0 +1,33 @@
+/** How a member with an RFC's name is written on the command line, and what the text of an option means. */
+import { ConfigError } from '../config.ts'
+
+/** `redirect_uris` → `--redirect-uris`. */
+export function optionName(member: string): string {
+  return `--${member.replaceAll('_', '-')}`
+}
+
+/** The member's value, of the JSON type that its schema has. Throws `ConfigError` for malformed JSON. */
+export function memberValue(member: string, schema: { type?: string }, values: readonly string[]): unknown {
+  // Response types are the names that hold spaces themselves.
+  if (schema.type === 'array')
+    return values
+      .flatMap((one) => (member === 'response_types' ? [one] : one.split(/\s+/)))
+      .filter((one) => one !== '')
+  const text = values.join(' ')
+  if (schema.type === 'string' || schema.type === undefined) return text
+  return parseJson(optionName(member), text)
+}
+
+export function parseJson(option: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new ConfigError(`${option} must be JSON.`)
+  }
+}
+
+export function wholeNumber(option: string, text: string | undefined): number {
+  if (text === undefined || !/^\d{1,9}$/.test(text))
+    throw new ConfigError(`${option} must be a whole number.`)
+  return Number(text)
+}
