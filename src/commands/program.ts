@@ -30,6 +30,8 @@ export async function run(argv: readonly string[]): Promise<void> {
       .description('registered clients: create, list, show, update, rotate-secret, delete')
   if (argv.includes('key')) program.addCommand((await import('./key.ts')).keyCommand())
   else program.command('key').description('signing keys: list, rotate')
+  if (argv.includes('user')) program.addCommand((await import('./user.ts')).userCommand())
+  else program.command('user').description('users: create, list, show, update, disable, enable, set-password')
   try {
     await program.parseAsync(argv)
   } catch (error) {

@@ -36,6 +36,19 @@ describe('one sentence', () => {
     [['client', 'create', '--metadata', '[]'], /^--metadata must be a JSON object\.$/],
     [['client', 'create', 'stray', 'words'], /^stray is not understood\.$/],
     [['client', 'create', '--made-up'], /^--made-up has no value\.$/],
+    [['user', 'show', 'nobody'], /^username is not registered\.$/],
+    [['user', 'disable', 'nobody'], /^username is not registered\.$/],
+    [['user', 'set-password', 'nobody'], /^username is not registered\.$/],
+    [['user', 'update', 'nobody', '--email', 'a@example.com'], /^username is not registered\.$/],
+    [['user', 'list', '--limit', 'many'], /^--limit .* whole number\.$/],
+    [['user', 'create', ''], /^username must not be empty\.$/],
+    [['user', 'create', 'a', '--role', 'two words'], /^roles must be a list of names without spaces\.$/],
+    [['user', 'create', 'a', '--email-verified', 'yes'], /^--email-verified must be JSON\.$/],
+    [['user', 'create', 'a', '--address', '7'], /^address .*\.$/],
+    [
+      ['user', 'create', 'a', '--password', 'x', '--password-stdin'],
+      /^--password and --password-stdin .*\.$/,
+    ],
     [['key', 'rotate', '--algorithm', 'none'], /^--algorithm must be one of RS256, ES256, PS256, EdDSA\.$/],
   ])('%s', async ([args, sentence]) => {
     const stderr = await refusal(args)
@@ -63,6 +76,9 @@ describe('usage', () => {
     [['client', 'show'], /missing required argument 'client_id'/],
     [['client', 'list', '--made-up'], /unknown option '--made-up'/],
     [['frobnicate'], /frobnicate/],
+    [['user', 'create'], /missing required argument 'username'/],
+    [['user', 'create', 'a', '--made-up', 'x'], /unknown option '--made-up'/],
+    [['user'], /Usage: latchkey user/],
     [['client'], /Usage: latchkey client/],
     [['key'], /Usage: latchkey key/],
   ])('%s', async ([args, words]) => {

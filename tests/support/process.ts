@@ -41,16 +41,18 @@ export async function spawnServer(given: Settings = {}, options: SpawnOptions = 
   )
 }
 
-/** Runs a command of ours to its end, e.g. `['client', 'list', '--json']`, under a server's settings. */
+/** Runs a command of ours to its end, e.g. `['client', 'list', '--json']`, under a server's settings; it reads `input`. */
 export async function runCommand(
   args: string[],
   settings: Settings = {},
   program?: string,
+  input = '',
 ): Promise<{ status: number | null; stdout: string; stderr: string }> {
   const { child, stdout, stderr } = launch(
     args,
     { DATA_DIR: await temporaryDirectory(), ...settings },
     program,
+    input,
   )
   const [status] = (await once(child, 'close')) as [number | null]
   return { status, stdout: stdout.join(''), stderr: stderr.join('') }
@@ -76,7 +78,7 @@ async function start(given: Settings, options: SpawnOptions): Promise<SpawnedSer
 /**
  * The child sees its settings and nothing of our environment, which may hold settings of the developer's own.
  */
-function launch(args: string[], settings: Settings, program?: string) {
+function launch(args: string[], settings: Settings, program?: string, input = '') {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined)
   const { PATH, HOME, TMPDIR } = process.env
   const env = {
@@ -86,7 +88,9 @@ function launch(args: string[], settings: Settings, program?: string) {
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
   const [command, first] = program === undefined ? [process.execPath, [main]] : [program, []]
-  const child = spawn(command, [...first, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, [...first, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  // Who ends without reading it does not mind.
+  child.stdin.on('error', () => {}).end(input)
   running.add(child)
   child.once('exit', () => running.delete(child))
   const stdout: string[] = []

@@ -1,0 +1,100 @@
+/** `user create|list|show|update|disable|enable|set-password`, with the standard claims by their names. */
+import { Command } from 'commander'
+import type { OAuth } from '../../plugins/oauth.ts'
+import { userError } from '../protocol/user-members.ts'
+import type { User } from '../services/user.ts'
+import { wholeNumber } from './option.ts'
+import { print, withServer } from './run.ts'
+import { membersFrom, readPassword, withMembers, withPassword, type PasswordOptions } from './user-members.ts'
+
+interface Options extends PasswordOptions {
+  json?: boolean
+  after?: string
+  limit?: string
+  search?: string
+}
+
+export function userCommand(): Command {
+  const command = new Command('user').description('users')
+  json(withMembers(withPassword(command.command('create <username>').description('register a user')))).action(
+    async (username: string, options: Options, self: Command) => {
+      const { password, generated } = await readPassword(options)
+      const members = { ...membersFrom(self), username, password }
+      await show(options, async ({ users }) => users.create(members), generated ? password : undefined)
+    },
+  )
+  json(
+    withMembers(command.command('update <username>').description('change claims and roles of a user')),
+  ).action(async (username: string, options: Options, self: Command) =>
+    show(options, async ({ users }) => users.update(username, membersFrom(self))),
+  )
+  json(command.command('list').description('users by name'))
+    .option('--search <text>', 'whose name holds this')
+    .option('--after <username>', 'begin behind this one')
+    .option('--limit <number>', 'at most so many', '1000')
+    .action(async ({ json, limit, after, search }: Options) =>
+      withServer(async ({ users }) => {
+        const wanted = { limit: wholeNumber('--limit', limit), after: after ?? '', search: search ?? '' }
+        const listed = await users.list(wanted)
+        print(listed.map(toWire), listed.map(toLine), json)
+      }),
+    )
+  json(command.command('show <username>').description('one user')).action(
+    async (username: string, options: Options) =>
+      show(options, async ({ users }) => {
+        const user = await users.find(username)
+        if (user === null) throw userError('username', 'is not registered')
+        return user
+      }),
+  )
+  json(
+    command
+      .command('disable <username>')
+      .description('end everything of a user, who cannot sign in any more'),
+  ).action(async (username: string, options: Options) =>
+    show(options, async ({ users }) => users.disable(username)),
+  )
+  json(command.command('enable <username>').description('let a user sign in again')).action(
+    async (username: string, options: Options) => show(options, async ({ users }) => users.enable(username)),
+  )
+  json(
+    withPassword(
+      command.command('set-password <username>').description('a new password; ends everything of the user'),
+    ),
+  ).action(async (username: string, options: Options) => {
+    const { password, generated } = await readPassword(options)
+    const change = async ({ users }: OAuth) => users.setPassword(username, password)
+    await show(options, change, generated ? password : undefined)
+  })
+  return command
+}
+
+function json(command: Command): Command {
+  return command.option('--json', 'one JSON value on stdout')
+}
+
+/** Prints the user, and the password where it was generated. */
+async function show(
+  { json }: Options,
+  work: (oauth: OAuth) => Promise<User>,
+  password?: string,
+): Promise<void> {
+  await withServer(async (oauth) => {
+    const wire = { ...toWire(await work(oauth)), ...(password === undefined ? {} : { password }) }
+    const lines = Object.entries(wire).map(([name, value]) => `${name}: ${toText(value)}`)
+    print(wire, lines, json)
+  })
+}
+
+function toWire({ id, username, roles, disabled, claims }: User): Record<string, unknown> {
+  return { sub: id, username, roles, disabled, ...claims }
+}
+
+function toText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(' ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function toLine({ username, roles, disabled }: User): string {
+  return [username, roles.join(' '), disabled ? 'disabled' : ''].filter((one) => one !== '').join('  ')
+}

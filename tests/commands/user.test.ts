@@ -1,0 +1,114 @@
+/** `user …`: what each command stores and prints, for programs (--json) and for people. */
+import { expect, test } from 'vitest'
+import { runCommandHere } from '../support/command-here.ts'
+import { runCommand } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
+import { giveEverything, whatIsLeft } from '../support/users.ts'
+
+const server = await startServer()
+const { users } = server.server.oauth
+const settings = { ...server.settings, LOG_LEVEL: 'error' }
+const PASSWORD = 'correct horse battery'
+
+/** What the command prints; it must succeed and say nothing else. */
+async function run(...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await runCommandHere(['user', ...args], settings)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  return stdout
+}
+
+/** Exactly one JSON value, on one line. */
+async function runJson(...args: string[]): Promise<Record<string, unknown>> {
+  const printed = await run(...args, '--json')
+  expect(printed.split('\n')).toHaveLength(2)
+  return JSON.parse(printed) as Record<string, unknown>
+}
+
+test('create registers a user with standard claims by their names, and shows a generated password', async () => {
+  // In a process of its own: what else might write to stdout there is seen too.
+  const { status, stdout, stderr } = await runCommand([
+    'user', 'create', '--json', '--role', 'admin', 'Alice', '--role', 'editor', '--email', 'alice@example.com',
+    '--email-verified', 'true', '--given-name', 'Alice', '--address', '{"country": "IS"}', '--birthdate', '2000-01-01',
+  ], settings) // prettier-ignore
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout.split('\n')).toHaveLength(2)
+  const { sub, password, ...members } = JSON.parse(stdout) as Record<string, unknown>
+  const claims = {
+    email: 'alice@example.com',
+    email_verified: true,
+    given_name: 'Alice',
+    address: { country: 'IS' },
+    birthdate: '2000-01-01',
+  }
+  expect(members).toEqual({ username: 'Alice', roles: ['admin', 'editor'], disabled: false, ...claims })
+  expect(password).toMatch(/^[\w-]{22}$/)
+  expect(await users.authenticate('alice', password as string)).toMatchObject({ id: sub, claims })
+})
+
+test('a password comes from the command line or from standard input, and is not repeated', async () => {
+  const created = await run('create', 'given', '--password', PASSWORD)
+  expect(created).not.toContain(PASSWORD)
+  expect(await users.authenticate('given', PASSWORD)).not.toBeNull()
+  const args = ['user', 'create', 'piped', '--password-stdin', '--json']
+  const piped = await runCommand(args, settings, undefined, ` ${PASSWORD} \r\n`)
+  expect(piped).toMatchObject({ status: 0, stderr: '' })
+  expect(piped.stdout).not.toContain(PASSWORD)
+  expect(await users.authenticate('piped', ` ${PASSWORD} `)).not.toBeNull()
+  expect(await users.authenticate('piped', PASSWORD)).toBeNull()
+  const empty = await runCommand(['user', 'create', 'empty', '--password-stdin'], settings)
+  expect(empty).toEqual({ status: 1, stdout: '', stderr: 'password must not be empty.\n' })
+})
+
+test('show, list and update give users without their passwords, to programs and to people', async () => {
+  await users.create({ username: 'shown-b', password: PASSWORD, roles: ['admin'], name: 'Shown' })
+  const { id } = await users.create({ username: 'shown-a', email: 'a@example.com' })
+  const wire = { sub: id, username: 'shown-a', roles: [], disabled: false }
+  expect(await runJson('show', 'SHOWN-A')).toEqual({ ...wire, email: 'a@example.com' })
+  expect(await runJson('update', 'shown-a', '--name', 'New Name')).toEqual({
+    ...wire,
+    email: 'a@example.com',
+    name: 'New Name',
+  })
+  const lines = (await run('show', 'shown-b')).split('\n')
+  expect(lines).toEqual(expect.arrayContaining(['username: shown-b', 'roles: admin', 'disabled: false']))
+  expect(await runJson('list', '--search', 'Shown', '--after', 'shown-a')).toMatchObject([
+    { username: 'shown-b', roles: ['admin'], name: 'Shown' },
+  ])
+  expect(await run('list', '--search', 'shown', '--limit', '1')).toBe('shown-a\n')
+  expect(await run('list', '--after', 'shown-a', '--limit', '1')).toBe('shown-b  admin\n')
+})
+
+test('disable ends everything of the user, who signs in again after enable', async () => {
+  const { id } = await users.create({ username: 'leaving', password: PASSWORD })
+  await giveEverything(server.database, id)
+  expect(await runJson('disable', 'Leaving')).toMatchObject({ username: 'leaving', disabled: true })
+  expect(await whatIsLeft(server.database, id)).toEqual({ sessions: 0, codes: 0, authorizations: 0 })
+  expect(await users.authenticate('leaving', PASSWORD)).toBeNull()
+  expect(await run('list', '--search', 'leaving')).toBe('leaving  disabled\n')
+  expect(await runJson('enable', 'leaving')).toMatchObject({ disabled: false })
+  expect(await users.authenticate('leaving', PASSWORD)).not.toBeNull()
+})
+
+test('set-password shows the new one once where it was generated, and ends everything of the user', async () => {
+  const { id } = await users.create({ username: 'renewed', password: PASSWORD })
+  await giveEverything(server.database, id)
+  const { password } = await runJson('set-password', 'renewed')
+  expect(await whatIsLeft(server.database, id)).toEqual({ sessions: 0, codes: 0, authorizations: 0 })
+  expect(await users.authenticate('renewed', PASSWORD)).toBeNull()
+  expect(await users.authenticate('renewed', password as string)).not.toBeNull()
+  expect(await runJson('set-password', 'renewed', '--password', PASSWORD)).not.toHaveProperty('password')
+  expect(await users.authenticate('renewed', PASSWORD)).not.toBeNull()
+})
+
+test('--help names every claim and what becomes of the password', async () => {
+  const { status, stdout } = await runCommand(['user', 'create', '--help'], settings)
+  expect(status).toBe(0)
+  for (const words of [
+    '--given-name <text>',
+    '--email-verified <json>',
+    '--role <name>',
+    '--password-stdin',
+    'shown this once',
+  ])
+    expect(stdout).toContain(words)
+})
