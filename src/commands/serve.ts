@@ -29,7 +29,7 @@ export async function serve(settings: SettingValues): Promise<void> {
     throw error
   }
   server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
-  if (!config.production && (cluster.worker?.id ?? 1) === 1) console.log(welcome(server))
+  if (!config.production && (cluster.worker?.id ?? 1) === 1) console.log(await welcome(server))
 }
 
 /**

@@ -1,19 +1,26 @@
-/** What a development start prints: where everything is, and two commands that show it working. */
+/** What a development start prints: where everything is, who may sign in, and commands that show it working. */
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
-import { CREDENTIALS_FILE } from '../../plugins/demo.ts'
+import { CREDENTIALS_FILE, PASSWORD_FILE, USERNAME } from '../../plugins/demo.ts'
+import { readDataFile } from '../services/data-dir.ts'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 
-/** Lines to print; commands are whole, to be copied. The demo's secret is named by its file, never printed. */
-export function welcome(server: FastifyInstance): string {
+/**
+ * Lines to print; commands are whole, to be copied. The demo client's secret is named by its file, never printed; the
+ * demo user's password is printed, since somebody has to type it.
+ */
+export async function welcome(server: FastifyInstance): Promise<string> {
   const { issuer, config, database, keys } = server.oauth
   const published = keys.keys()
+  const demo = config.SEED_FILE === undefined
+  const password = demo ? await readDataFile(config.DATA_DIR, PASSWORD_FILE) : undefined
   const lines = [
     `latchkey ${packageJson.version}  development mode (this machine only)`,
     `  Issuer       ${issuer}`,
     `  Discovery    ${issuer}/.well-known/openid-configuration`,
     `  Database     ${database.where}`,
     `  Signing key  ${published.map(({ algorithm, kid }) => `${algorithm} ${kid.slice(0, 8)}`).join(', ')}`,
+    ...(password === undefined ? [] : [`  Sign in as   ${USERNAME} / ${password}`]),
   ]
   if (config.DATABASE_URL === undefined) {
     lines.push(
@@ -21,7 +28,7 @@ export function welcome(server: FastifyInstance): string {
       '  The embedded database is for development and demos: set DATABASE_URL for anything else.',
     )
   }
-  if (config.SEED_FILE === undefined) lines.push('', ...commands(issuer, resolve(config.DATA_DIR)))
+  if (demo) lines.push('', ...commands(issuer, resolve(config.DATA_DIR)))
   return lines.join('\n')
 }
 

@@ -19,17 +19,22 @@ export async function writeDataFile(dataDir: string, name: string, content: stri
   await writeFile(join(dataDir, name), `${content}\n`, { mode: 0o600 })
 }
 
-/** The SECRET_KEY of a development start: generated at the first, the same for processes that start together. */
-export async function developmentSecretKey(dataDir: string): Promise<string> {
-  const known = await readDataFile(dataDir, 'secret-key')
+/** A secret that is generated once and kept: the same one for all processes that start together. */
+export async function keptSecret(dataDir: string, name: string, generate: () => string): Promise<string> {
+  const known = await readDataFile(dataDir, name)
   if (known !== undefined) return known
   await mkdir(dataDir, { recursive: true })
-  const mine = join(dataDir, `secret-key.${process.pid}.${randomBytes(4).toString('hex')}`)
-  await writeFile(mine, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600 })
+  const mine = join(dataDir, `${name}.${process.pid}.${randomBytes(4).toString('hex')}`)
+  await writeFile(mine, `${generate()}\n`, { mode: 0o600 })
   // A link is made whole or not at all, and fails when another process was first.
-  await link(mine, join(dataDir, 'secret-key')).catch((error: NodeJS.ErrnoException) => {
+  await link(mine, join(dataDir, name)).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
   await rm(mine)
-  return developmentSecretKey(dataDir)
+  return keptSecret(dataDir, name, generate)
+}
+
+/** The SECRET_KEY of a development start. */
+export async function developmentSecretKey(dataDir: string): Promise<string> {
+  return keptSecret(dataDir, 'secret-key', () => randomBytes(32).toString('base64url'))
 }

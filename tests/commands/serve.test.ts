@@ -76,6 +76,10 @@ test('the first start says where everything is; its commands work as printed, an
   const [, secret] = (await readFile(join(DATA_DIR, 'demo-client'), 'utf8')).trim().split(':')
   expect(secret).toMatch(/^lks_/)
   expect(printed).not.toContain(secret)
+  const password = (await readFile(join(DATA_DIR, 'demo-user'), 'utf8')).trim()
+  expect(printed).toContain(`Sign in as   demo / ${password}\n`)
+  const log = printed.split('\n').filter((line) => line.startsWith('{'))
+  expect(log.join('\n')).not.toContain(password)
 
   const commands = printed.split('\n').filter((line) => line.startsWith('  curl '))
   expect(commands).toHaveLength(2)
@@ -91,6 +95,8 @@ test('the first start says where everything is; its commands work as printed, an
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     return (JSON.parse(stdout) as { client_id: string }[]).map(({ client_id }) => client_id)
   }
+  const { stdout: user } = await runCommand(['user', 'show', 'demo', '--json'], server.settings)
+  expect(JSON.parse(user)).toMatchObject({ name: 'Demo User', email: 'demo@example.com', disabled: false })
   const isRunning = () => existsSync(join(DATA_DIR, 'postgres', 'postmaster.pid'))
   expect(await listClients()).toEqual(['demo-service'])
   expect(await statusOf(server.get('/readyz'))).toBe(200)
