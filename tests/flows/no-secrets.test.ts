@@ -46,6 +46,7 @@ const SECRET_KEY = secret('SECRET_KEY', randomBytes(24).toString('base64url'))
 const seeded = { client_id: 'seeded', client_secret: secret('seeded secret'), scope: [GUARDED_SCOPE] }
 const seed = {
   clients: [{ ...seeded, client_secrt: secret('misspelt member') }],
+  users: [{ username: 'seeded', password: secret('seeded password'), passwrod: secret('misspelt password') }],
   tokens: [secret('unknown section')],
 }
 const settings = { PLUGINS: GUARDED, DATABASE_URL: url.href, SECRET_KEY, LOG_LEVEL: 'trace' }
@@ -68,8 +69,14 @@ test('commands: secrets that are made, chosen, rotated and refused', async () =>
   await run(['client', 'show', id], server.settings)
   await run(['client', 'list', '--json'], server.settings)
   await run(['key', 'rotate'], server.settings)
+  await run(['user', 'create', 'chosen', '--password', secret('chosen password')], server.settings)
+  await run(['user', 'create', 'chosen', '--password', secret('password of nobody')], server.settings)
+  await run(['user', 'create', 'short', '--password', secret('short password', '1.Wort!')], server.settings)
+  const user = JSON.parse(await run(['user', 'set-password', 'chosen', '--json'], server.settings, true))
+  secret('generated password', user.password)
+  await run(['user', 'list', '--json'], server.settings)
   expect(rotated.client_secret).toMatch(/^lks_/)
-}, 40_000)
+}, 60_000)
 
 test('starts that are refused', async () => {
   const directory = await temporaryDirectory()
@@ -138,6 +145,9 @@ test('database errors', async () => {
   await refused(server.request('/tickets', { method: 'POST', headers: bearer(token) }))
   const chosen = secret('secret that could not be stored')
   await run(['client', 'create', '--client-secret', chosen, '--scope', 'a'], server.settings)
+  await database.query(`alter table users add constraint never check (false) not valid`)
+  const password = secret('password that could not be stored')
+  await run(['user', 'set-password', 'chosen', '--password', password], server.settings)
   await proxy.cut()
   await refused(server.post('/introspect', { token }, opaque.basic))
   await refused(server.get('/shelf', bearer(token)))
