@@ -27,6 +27,8 @@ import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { User } from '../src/services/user.ts'
 import type { UserRegistry } from '../src/services/user-registry.ts'
 import type { Throttles } from '../src/services/throttle.ts'
+import type { FindServerSecret } from '../src/services/server-secrets.ts'
+import type { SubjectOf } from '../src/services/subjects.ts'
 import type { Database } from '../src/store/database.ts'
 import { createEndpoints } from './endpoint.ts'
 
@@ -50,6 +52,8 @@ export interface OAuth {
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
   /** Stored things of a plugin's own, each living `lifetime` seconds. */
   artifacts(kind: string, lifetime: number): Artifacts
+  /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
+  readonly secret: FindServerSecret
 
   /** The registered grants by their `grant_type`. */
   readonly grants: ReadonlyMap<string, RegisteredGrant>
@@ -61,6 +65,8 @@ export interface OAuth {
   extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
 
   findClient(clientId: string): Promise<Client | null>
+  /** The `sub` under which the client knows the user. */
+  readonly subject: SubjectOf
   /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
   findUser(id: string): Promise<User | null>
   /** Whether `secret` is the client's now; takes the same time when there is no client. */
@@ -114,11 +120,13 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
     artifacts: kernel.artifacts,
+    secret: kernel.secret,
     grants: doors.grants,
     endpoints: endpoints.all,
     owners: doors.owners,
     extended: doors.extended,
     findClient: kernel.directory.findClient,
+    subject: kernel.subject,
     findUser: kernel.directory.findUser,
     checkSecret: kernel.checkSecret,
     throttle: kernel.throttles.throttle,

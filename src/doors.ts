@@ -100,8 +100,14 @@ export interface ClientAuthentication {
   authenticate(request: FastifyRequest, wire: Wire, client: Client | null, claimed: string): Promise<boolean>
 }
 
+/** What clients know users by (OpenID Connect Core §8); its key is the `subject_type`. */
+export interface SubjectType {
+  subject(userId: string, client: Client): string
+}
+
 export interface Dispatched {
   clientAuthentication: ClientAuthentication
+  subjectType: SubjectType
 }
 
 /** What may still refuse a grant, whatever its type. */

@@ -18,6 +18,8 @@ import pages from '../plugins/pages/index.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
+import signingAlgorithms from '../plugins/signing-algorithms.ts'
+import subjectTypes from '../plugins/subject-types.ts'
 import token from '../plugins/token/index.ts'
 import { ConfigError, parseConfig, type SettingValues } from './config.ts'
 import { OAuthError } from './protocol/errors.ts'
@@ -41,6 +43,8 @@ export interface BuildOptions {
 /** Ours, by the names under which they may be left out. Those that follow the issuer's path say so. */
 const PLUGINS = [
   clientAuthentication,
+  subjectTypes,
+  signingAlgorithms,
   pages,
   token,
   clientCredentials,

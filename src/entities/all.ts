@@ -8,13 +8,14 @@ import { Client, ClientSecret } from './client.ts'
 import { Consent } from './consent.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
+import { ServerSecret } from './server-secret.ts'
 import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
 import { Throttle } from './throttle.ts'
 import { User } from './user.ts'
 
 export const entities = [
-  Client, ClientSecret, Resource, Scope, SigningKey,
+  Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
   User, Session, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
   Throttle,

@@ -58,7 +58,8 @@ export function createDoorRegistry(): DoorRegistry {
       if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
       dispatched.set(kind, owners.set(key, owner))
     },
-    owners: (kind) => dispatched.get(kind) ?? new Map<string, never>(),
+    owners: <K extends keyof Dispatched>(kind: K) =>
+      (dispatched.get(kind) ?? new Map()) as ReadonlyMap<string, Dispatched[K]>,
     add(kind, item) {
       assertOpen(`A ${kind}`)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])

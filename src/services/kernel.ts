@@ -23,6 +23,8 @@ import { createRevocations } from './revocations.ts'
 import { createSecretBox } from './secret-box.ts'
 import { createSecretCheck, type CheckSecret } from './secret-check.ts'
 import { createThrottles, type Throttles } from './throttle.ts'
+import { createServerSecrets, type FindServerSecret } from './server-secrets.ts'
+import { createSubjects, type SubjectOf } from './subjects.ts'
 import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
 import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
@@ -41,6 +43,8 @@ export interface Kernel {
   readonly keyRing: KeyRing
   readonly signJwt: SignJwt
   readonly ownJwts: OwnJwtVerifier
+  readonly subject: SubjectOf
+  readonly secret: FindServerSecret
   readonly issuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
@@ -86,6 +90,8 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   return {
     doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts, issuer, verifier, revoker,
     throttles,
+    subject: createSubjects(doors),
+    secret: createServerSecrets(database, box),
     artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
     async start() {
       await feed.start()

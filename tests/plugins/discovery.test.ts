@@ -19,6 +19,7 @@ describe('the document', () => {
     expect(await metadata(server)).toEqual({
       issuer: url,
       response_types_supported: [],
+      subject_types_supported: ['public', 'pairwise'],
       token_endpoint: `${url}/token`,
       introspection_endpoint: `${url}/introspect`,
       revocation_endpoint: `${url}/revoke`,

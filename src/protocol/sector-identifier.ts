@@ -1,0 +1,33 @@
+/** The sector of a client: those of one sector know a user by one pairwise subject (OpenID Connect Core §8.1). */
+import { metadataError } from './client-metadata.ts'
+
+/**
+ * The one host of the redirect URIs. A `sector_identifier_uri` elsewhere would have to be fetched and to list them
+ * all (Registration §5), which nothing here can do yet: it is refused. Throws `invalid_client_metadata`.
+ */
+export function sectorIdentifier(metadata: Readonly<Record<string, unknown>>): string {
+  const { redirect_uris = [], sector_identifier_uri: document } = metadata as {
+    redirect_uris?: readonly string[]
+    sector_identifier_uri?: string
+  }
+  const [host, ...others] = new Set(redirect_uris.map(hostOf))
+  if (document !== undefined && (others.length > 0 || new URL(document).hostname !== host))
+    throw metadataError(
+      'sector_identifier_uri',
+      'must have the one host of all redirect_uris: no other is verified',
+    )
+  if (others.length > 0)
+    throw metadataError('redirect_uris', 'must have one host when the subject_type is pairwise')
+  if (host === undefined || host === '')
+    throw metadataError(
+      'subject_type',
+      'pairwise needs redirect_uris of http or https, whose host is the sector',
+    )
+  return host
+}
+
+/** The host that somebody owns; schemes of an app's own have none. */
+function hostOf(uri: string): string {
+  const { protocol, hostname } = new URL(uri)
+  return protocol === 'https:' || protocol === 'http:' ? hostname : ''
+}

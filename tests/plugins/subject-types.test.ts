@@ -1,0 +1,134 @@
+/** `public` and `pairwise`: what a user is called, by whom, and for how long. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import type { Client } from '../../src/index.ts'
+import { createDatabase } from '../support/database.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+
+const running = await startServer()
+const user = crypto.randomUUID()
+
+async function register(of: TestServer, metadata: object): Promise<Client> {
+  const { client_id: clientId = '' } = await of.server.oauth.clients.create(metadata)
+  return (await of.server.oauth.findClient(clientId))!
+}
+
+async function pairwise(...redirect_uris: string[]): Promise<Client> {
+  return register(running, { redirect_uris, subject_type: 'pairwise' })
+}
+
+const { subject } = running.server.oauth
+
+describe('what a user is called', () => {
+  test('by a client that says nothing, or public: the user id', async () => {
+    const redirect_uris = ['https://app.example/cb']
+    expect(subject(user, await register(running, { redirect_uris }))).toBe(user)
+    expect(subject(user, await register(running, { redirect_uris, subject_type: 'public' }))).toBe(user)
+  })
+
+  test('by pairwise clients: the same in one sector, another in each other, and for each user', async () => {
+    const one = await pairwise('https://app.example/cb', 'https://app.example:8443/other')
+    const beside = await pairwise('https://APP.example/beside')
+    const elsewhere = await pairwise('https://app2.example/cb')
+    const names = [subject(user, one), subject(user, elsewhere), subject(crypto.randomUUID(), one), user]
+    expect(new Set(names).size).toBe(4)
+    expect(names[0]).toMatch(/^[\w-]{43}$/)
+    expect(subject(user, beside)).toBe(names[0])
+    const metadata = { ...one.metadata, sector_identifier_uri: 'https://app.example/redirect_uris.json' }
+    expect(subject(user, await register(running, { ...metadata, client_id: 'with-document' }))).toBe(names[0])
+  })
+})
+
+describe('refused at registration', () => {
+  test.each<[string, object, string]>([
+    [
+      'several hosts',
+      { redirect_uris: ['https://a.example/', 'https://b.example/'] },
+      'redirect_uris must have one host',
+    ],
+    [
+      'a scheme of an app',
+      { redirect_uris: ['com.example.app:/cb'] },
+      'needs redirect_uris of http or https',
+    ],
+    ['a host of no owner', { redirect_uris: ['app://callback'] }, 'needs redirect_uris of http or https'],
+    ['no address', {}, 'needs redirect_uris'],
+    [
+      'a document elsewhere',
+      { redirect_uris: ['https://a.example/'], sector_identifier_uri: 'https://b.example/list' },
+      'sector_identifier_uri must have the one host',
+    ],
+    [
+      'a document for several hosts',
+      {
+        redirect_uris: ['https://a.example/', 'https://b.example/'],
+        sector_identifier_uri: 'https://a.example/list',
+      },
+      'sector_identifier_uri must have the one host',
+    ],
+  ])('%s', async (_what, metadata, words) => {
+    await expect(register(running, { subject_type: 'pairwise', ...metadata })).rejects.toThrow(words)
+  })
+
+  test('a type that nobody serves, and an update that leaves the sector open', async () => {
+    await expect(register(running, { subject_type: 'secret' })).rejects.toThrow(
+      'subject_type must be one of public, pairwise',
+    )
+    const { clientId } = await pairwise('https://app.example/cb')
+    const members = { redirect_uris: ['https://app.example/cb', 'https://b.example/cb'] }
+    await expect(running.server.oauth.clients.update(clientId, members)).rejects.toThrow('one host')
+  })
+})
+
+test('it stays so: in every process, after a restart, and when SECRET_KEY is replaced', async () => {
+  const database = await createDatabase()
+  const [former, fresh] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')]
+  const start = async (SECRET_KEY: string) =>
+    startServer({ SECRET_KEY, PORT: await freePort() }, { database })
+  const [one, two] = await Promise.all([start(former), start(former)])
+  const client = await register(one, { redirect_uris: ['https://app.example/cb'], subject_type: 'pairwise' })
+  const name = one.server.oauth.subject(user, client)
+  expect(two.server.oauth.subject(user, client)).toBe(name)
+  const sealed = async () =>
+    (await database.query('select sealed from server_secrets'))[0]!['sealed'] as string
+  const before = await sealed()
+  await Promise.all([one.close(), two.close()])
+
+  const during = await start(`${fresh},${former}`)
+  expect(during.server.oauth.subject(user, client)).toBe(name)
+  expect(await sealed()).not.toBe(before)
+  await during.close()
+  const after = await start(fresh)
+  expect(after.server.oauth.subject(user, client)).toBe(name)
+  const secret = (await after.server.oauth.secret('pairwise-subjects')).export().toString('base64url')
+  expect(await sealed()).not.toContain(secret)
+  expect(await database.query('select from server_secrets')).toHaveLength(1)
+})
+
+test('the secret of one name is never that of another, however many ask at once', async () => {
+  const ask = async (name: string) => (await running.server.oauth.secret(name)).export().toString('hex')
+  const asked = await Promise.all(['a', 'a', 'a', 'b'].map(ask))
+  expect(asked).toEqual([asked[0], asked[0], asked[0], asked[3]])
+  expect(asked[3]).not.toBe(asked[0])
+  expect(asked[0]).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test('discovery names the types, those of other plugins too; without the plugin no client falls back', async () => {
+  const extended = await startServer(
+    {},
+    {
+      extend: ({ oauth }) =>
+        oauth.register('subjectType', 'x-numbered', { subject: (userId) => `n-${userId}` }),
+    },
+  )
+  const discovered = await extended.get('/.well-known/openid-configuration')
+  expect(await discovered.json()).toMatchObject({
+    subject_types_supported: ['public', 'pairwise', 'x-numbered'],
+  })
+  const numbered = await register(extended, { subject_type: 'x-numbered' })
+  expect(extended.server.oauth.subject('7', numbered)).toBe('n-7')
+
+  const { server } = await startServer({}, { build: { without: ['latchkey-subject-types'] } })
+  expect(() => server.oauth.subject('7', numbered)).toThrow('nothing serves the subject_type')
+})
