@@ -9,7 +9,7 @@ import type { HashingQueue } from './hashing-queue.ts'
 export interface Passwords {
   /** Why this cannot be anybody's password, in words to follow "password"; undefined when it can. */
   problem(password: unknown): string | undefined
-  /** NIST SP 800-63B-4 §3.1.1.2 wants eight characters at least, of any kind. */
+  /** Fewer than eight characters of any kind (NIST SP 800-63B §3.1.1.2; its fourth revision advises 15). */
   isShort(password: string): boolean
   /** The hash to store. */
   hash(password: string): Promise<string>
