@@ -2,17 +2,15 @@
  * Back-channel endpoints: a form comes in by POST, an authenticated client's call goes to the handler, JSON goes
  * out that nobody stores. Every endpoint registered through the door gets the same phases and the same refusals.
  */
-import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
-import type { IncomingHttpHeaders } from 'node:http'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../src/config.ts'
 import type { Bag, Client, Endpoint } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
-import { isRepeated } from '../src/protocol/headers.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../src/protocol/wire.ts'
 import { sendError } from './errors.ts'
+import { acceptForms, formText, queryText } from './forms.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
 export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>
@@ -25,7 +23,6 @@ export interface Endpoints {
 
 /** Marks a route (in its `config`) that only refuses its methods. */
 export const refusing = Symbol('latchkey: refusing route')
-const BODY_LIMIT = 65_536
 const NOT_POST: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 /** RFC 6749 §5.1 asks for both; Pragma is for caches of HTTP/1.0. */
 const JSON_HEADERS = {
@@ -95,17 +92,8 @@ async function encapsulated(fastify: FastifyInstance, prefix: string): Promise<{
   let child: FastifyInstance | undefined
   await fastify.register(
     async (scope) => {
-      scope.removeAllContentTypeParsers()
-      // The text is decoded by our own strict parser: see parseBody.
-      await scope.register(formbody, { parser: (text) => ({ text }), bodyLimit: BODY_LIMIT })
+      await acceptForms(scope)
       scope.setErrorHandler(sendError)
-      scope.addHook('onRequest', async ({ raw }) => {
-        for (const name of ['authorization', 'content-type']) {
-          if (isRepeated(raw.rawHeaders, name))
-            throw new OAuthError('invalid_request', `the ${name} header is repeated`)
-        }
-        assertPlainForm(raw.headers)
-      })
       child = scope
     },
     { prefix },
@@ -113,31 +101,13 @@ async function encapsulated(fastify: FastifyInstance, prefix: string): Promise<{
   return { scope: child! }
 }
 
-/** Fastify has chosen the parser by the media type; its parameters and an encoding are ours to refuse. */
-function assertPlainForm(headers: IncomingHttpHeaders): void {
-  const { 'content-type': type = '', 'content-encoding': encoding, 'transfer-encoding': transfer } = headers
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
-  if (
-    (charset !== undefined && !/^utf-?8$/i.test(charset)) ||
-    (encoding !== undefined && encoding !== 'identity') ||
-    (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
-  ) {
-    throw new OAuthError('invalid_request', 'the body must be a plain form in UTF-8', { status: 415 })
-  }
-}
-
 /** The parameters of the body. A query is not read (RFC 6749 §3.2), except to refuse a parameter sent in both. */
 function parseBody(request: FastifyRequest): Wire {
-  const body = request.body as { text: string } | null | undefined
-  const wire = parseForm(body?.text ?? '')
+  const wire = parseForm(formText(request))
   assertLengths(wire)
-  const url = request.raw.url ?? ''
-  const query = url.indexOf('?')
-  if (query >= 0) {
-    for (const name in parseForm(url.slice(query + 1))) {
-      if (wire[name] !== undefined)
-        throw new OAuthError('invalid_request', 'a parameter is in the query and in the body')
-    }
+  for (const name in parseForm(queryText(request))) {
+    if (wire[name] !== undefined)
+      throw new OAuthError('invalid_request', 'a parameter is in the query and in the body')
   }
   return wire
 }

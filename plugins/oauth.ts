@@ -19,16 +19,23 @@ import type {
   Ordered,
   Verified,
 } from '../src/doors.ts'
+import type { AuthorizationCodes } from '../src/services/authorization-codes.ts'
 import type { ClientRegistry } from '../src/services/client-registry.ts'
-import type { RegisteredGrant } from '../src/services/door-registry.ts'
+import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
+import type { Consents } from '../src/services/consents.ts'
+import type { Contribute, RegisteredGrant } from '../src/services/door-registry.ts'
+import type { SignJwt } from '../src/services/jwt-signer.ts'
+import type { Throttles } from '../src/services/throttle.ts'
 import type { KeyRing } from '../src/services/key-ring.ts'
 import { createKernel } from '../src/services/kernel.ts'
+import type { OwnJwtVerifier } from '../src/services/own-jwt-verifier.ts'
+import type { RefreshTokens } from '../src/services/refresh-tokens.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { User } from '../src/services/user.ts'
 import type { UserRegistry } from '../src/services/user-registry.ts'
-import type { Throttles } from '../src/services/throttle.ts'
-import type { FindServerSecret } from '../src/services/server-secrets.ts'
+import type { SecretBox } from '../src/services/secret-box.ts'
 import type { SubjectOf } from '../src/services/subjects.ts'
+import type { Sessions } from '../src/services/sessions.ts'
 import type { Database } from '../src/store/database.ts'
 import { createEndpoints } from './endpoint.ts'
 
@@ -47,13 +54,11 @@ export interface OAuth {
   registerEndpoint<P extends TObject>(endpoint: Endpoint<P>): void
   register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
   add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
-  extend<K extends keyof Additive>(at: K, contribute: (subject: Additive[K]) => Promise<Bag>): void
+  extend<K extends keyof Additive>(at: K, contribute: Contribute<K>): void
   /** Members of client metadata that a plugin adds; from then on every way of registering clients knows them. */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
   /** Stored things of a plugin's own, each living `lifetime` seconds. */
   artifacts(kind: string, lifetime: number): Artifacts
-  /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
-  readonly secret: FindServerSecret
 
   /** The registered grants by their `grant_type`. */
   readonly grants: ReadonlyMap<string, RegisteredGrant>
@@ -64,9 +69,27 @@ export interface OAuth {
   /** `owned` with every contribution at this place. */
   extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
 
+  readonly authorizationCodes: AuthorizationCodes
+  readonly refreshTokens: RefreshTokens
+  readonly sessions: Sessions
+  readonly consents: Consents
+  /** Keyed hashes and sealed values under SECRET_KEY. */
+  readonly box: SecretBox
+  /** A JWT of ours over `claims`. */
+  readonly signJwt: SignJwt
+  /** Reads JWTs that we signed. */
+  readonly ownJwts: OwnJwtVerifier
+  /** The items of an ordered kind, in the order of registration. */
+  all<K extends keyof Ordered>(kind: K): readonly Ordered[K][]
+
   findClient(clientId: string): Promise<Client | null>
-  /** The `sub` under which the client knows the user. */
-  readonly subject: SubjectOf
+  /** What is registered of a scope, and of a resource. */
+  findScope(name: string): Promise<ScopeEntry>
+  findResource(identifier: string): Promise<ResourceEntry | null>
+  /** Throws `invalid_target` for a resource that none of the scopes belongs to (RFC 8707 §2). */
+  assertTargets(client: Client, scopes: ReadonlySet<string>, resources: readonly string[]): Promise<void>
+  /** The `sub` by which a client knows a user (OpenID Connect Core §8). */
+  readonly subjectOf: SubjectOf
   /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
   findUser(id: string): Promise<User | null>
   /** Whether `secret` is the client's now; takes the same time when there is no client. */
@@ -120,13 +143,25 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
     artifacts: kernel.artifacts,
-    secret: kernel.secret,
     grants: doors.grants,
     endpoints: endpoints.all,
     owners: doors.owners,
     extended: doors.extended,
+    authorizationCodes: kernel.authorizationCodes,
+    refreshTokens: kernel.refreshTokens,
+    sessions: kernel.sessions,
+    consents: kernel.consents,
+    box: kernel.box,
+    signJwt: kernel.signJwt,
+    ownJwts: kernel.ownJwts,
+    all: doors.all,
     findClient: kernel.directory.findClient,
-    subject: kernel.subject,
+    findScope: kernel.directory.findScope,
+    findResource: kernel.directory.findResource,
+    async assertTargets(client, scopes, resources) {
+      await kernel.targets.resolve(client, scopes, resources)
+    },
+    subjectOf: kernel.subjectOf,
     findUser: kernel.directory.findUser,
     checkSecret: kernel.checkSecret,
     throttle: kernel.throttles.throttle,

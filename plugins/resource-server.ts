@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Verified } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isUnavailable } from '../src/store/failures.ts'
 import { expiresAt, issueInstant } from './require-scope/expiry.ts'
@@ -16,7 +17,19 @@ import requireScope, {
 
 async function resourceServer(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const verifier: Verifier = {
+  await fastify.register(requireScope, {
+    verifier: createOwnVerifier(oauth),
+    resource: oauth.issuer,
+    metadata: { authorization_servers: [oauth.issuer] },
+  })
+}
+
+/** Verifies with our own keys and database; `onVerified` sees what a token stands for. */
+export function createOwnVerifier(
+  oauth: FastifyInstance['oauth'],
+  onVerified: (verified: Verified) => void = () => {},
+): Verifier {
+  return {
     async verify(token) {
       const verified = await oauth.verify(token).catch((cause: unknown) => {
         const away = (cause instanceof OAuthError && cause.status === 503) || isUnavailable(cause)
@@ -24,14 +37,10 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
       })
       if (verified === null)
         throw new BearerError('invalid_token', 'The access token is expired, revoked or not ours')
+      onVerified(verified)
       return toAccessToken(verified.claims)
     },
   }
-  await fastify.register(requireScope, {
-    verifier,
-    resource: oauth.issuer,
-    metadata: { authorization_servers: [oauth.issuer] },
-  })
 }
 
 function toAccessToken(claims: Readonly<Record<string, unknown>>): AccessToken {

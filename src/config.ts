@@ -67,6 +67,21 @@ const Settings = Type.Object({
     description: 'a successful request is logged at debug',
   }),
   OIDC_TOKEN_EXPIRE: Seconds(3600, 0, 'lifetime of access tokens; 0 makes them expired at once'),
+  OIDC_CODE_EXPIRE: Seconds(300, 1, 'lifetime of authorization codes'),
+  OIDC_IDTOKEN_EXPIRE: Seconds(3600, 1, 'lifetime of ID tokens'),
+  OIDC_IDTOKEN_INCLUDE_CLAIMS: Type.Boolean({
+    default: true,
+    description: 'ID tokens carry the claims of the granted scopes; false leaves them to userinfo',
+  }),
+  OIDC_REFRESH_TOKEN_EXPIRE: Seconds(90 * 86_400, 1, 'age at which refresh tokens end, however often renewed'),
+  OIDC_REFRESH_TOKEN_IDLE: Seconds(30 * 86_400, 1, 'lifetime of a refresh token that is not used'),
+  OIDC_REFRESH_REUSE_INTERVAL: Seconds(
+    10,
+    0,
+    'how long a refresh token may be sent again, for clients that lost the answer',
+  ),
+  OIDC_SESSION_EXPIRE: Seconds(14 * 86_400, 60, 'age at which a sign-in ends'),
+  OIDC_SESSION_IDLE: Seconds(86_400, 60, 'how long a sign-in lasts that is not used'),
   OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: Type.Boolean({
     default: true,
     description:

@@ -4,7 +4,8 @@
  * none overrides what the server owns). `services/door-registry.ts` keeps what is registered.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TObject } from 'typebox'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { OAuthError } from './protocol/errors.ts'
 import type { Wire } from './protocol/wire.ts'
 
 export type Bag = Readonly<Record<string, unknown>>
@@ -44,8 +45,20 @@ export interface Granted {
   parameters?: Bag
   /** How and when the end-user was authenticated; `time` in milliseconds since the epoch. */
   authentication?: { time: number; acr?: string; amr: readonly string[]; sid: string }
+  /** Whether a refresh token belongs to it, where the client may use one. */
+  refreshable?: boolean
   /** Spent in the same transaction that stores what is issued; a spent one is `invalid_grant`. */
   spends?: readonly { kind: string; handle: string }[]
+  /** What this goes on from: tokens then name that Authorization, and its refresh token is replaced. */
+  continues?: Continuation
+}
+
+/** A refresh token in use (RFC 6749 §6). */
+export interface Continuation {
+  readonly authorization: Authorization
+  readonly refreshToken: string
+  /** Given out already for the same refresh token: given out again, and nothing is spent. */
+  readonly successor?: string
 }
 
 /** The living record that tokens name; revoking it ends them. A client that acts for itself has none. */
@@ -53,6 +66,8 @@ export interface Authorization extends Granted {
   readonly id?: string
   readonly clientId: string
   readonly binding?: Binding
+  /** Milliseconds since the epoch; absent before it is stored. */
+  readonly createdAt?: number
 }
 
 /** One authenticated request at an endpoint. */
@@ -100,6 +115,114 @@ export interface ClientAuthentication {
   authenticate(request: FastifyRequest, wire: Wire, client: Client | null, claimed: string): Promise<boolean>
 }
 
+/** What a client asks an end-user's approval for: an authorization request, or another protocol's own. */
+export interface ApprovalRequest {
+  readonly client: Client
+  readonly scopes: ReadonlySet<string>
+  /** Identifiers of the resources that were asked for (RFC 8707). */
+  readonly resources: readonly string[]
+  /** What the registered parameters made of the wire, by their names. */
+  readonly parameters: Bag
+  /** Where the answer will take the browser; absent where it takes it nowhere. */
+  readonly redirectUri?: string
+}
+
+/** A request at the authorization endpoint (RFC 6749 §4.1.1) that passed every check. */
+export interface AuthorizationRequest extends ApprovalRequest {
+  readonly redirectUri: string
+  readonly responseType: string
+  readonly responseMode: string
+  readonly state?: string
+}
+
+/** A parameter of the authorization request. */
+export interface Parameter {
+  readonly name: string
+  /** Of the raw value: a string, or `Repeatable()`. */
+  readonly schema: TSchema
+  /**
+   * What `parameters` holds under its name, for every request: `raw` is undefined where it was not sent. By default
+   * the raw value. Throws `OAuthError`, which the client gets by redirect.
+   */
+  parse?(raw: Wire[string] | undefined, client: Client, wire: Wire): unknown
+  /** Whether the value lives on with the Authorization; default false. */
+  readonly kept?: boolean
+  /** Lines for the consent page. */
+  consent?(value: unknown): readonly string[]
+}
+
+/** Makes the answer to an approved request; its key is the `response_type`, words in alphabetical order. */
+export interface ResponseType {
+  respond(granted: Granted, request: AuthorizationRequest): Promise<Wire>
+}
+
+/** Takes the answer back to the client; its key is the `response_mode`. */
+export interface ResponseMode {
+  send(reply: FastifyReply, redirectUri: string, answer: Wire): FastifyReply
+}
+
+/** The browser session of a signed-in user. */
+export interface Session {
+  readonly sid: string
+  readonly userId: string
+  /** Milliseconds since the epoch. */
+  readonly authenticatedAt: number
+  readonly amr: readonly string[]
+  readonly acr: string | null
+}
+
+/** One request for approval on its way through the steps. */
+export interface Interaction {
+  readonly request: ApprovalRequest
+  /** Whose browser it is; null before sign-in. */
+  readonly session: Session | null
+  /** What the steps noted so far, by step name. */
+  readonly notes: Bag
+}
+
+/** A page of the interaction; its model is completed with `action`, `csrfToken` and `client`. */
+export interface StepPage {
+  readonly page: string
+  readonly model: Bag
+  readonly status?: number
+}
+
+/** One thing that stands between a request and its answer: login, consent, a second factor. */
+export interface InteractionStep {
+  readonly name: string
+  /** The error when `prompt=none` forbids to show it (OpenID Connect Core §3.1.2.6). */
+  readonly required: string
+  /** `'done'`, or what must be shown. Throws `OAuthError` to end the interaction with that error. */
+  run(interaction: Interaction): Promise<'done' | StepPage>
+  /**
+   * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, and
+   * the session where it began one. Throws `OAuthError` to end the interaction.
+   */
+  submit(
+    interaction: Interaction,
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<StepPage | { note: unknown; session?: Session }>
+}
+
+/** A request from a browser. */
+export interface BrowserCall {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** What becomes of an interaction at its end. */
+export interface Outcome {
+  approved(ended: EndedInteraction, granted: Granted, call: BrowserCall): Promise<FastifyReply>
+  denied(ended: EndedInteraction, error: OAuthError, call: BrowserCall): Promise<FastifyReply>
+}
+
+export interface EndedInteraction {
+  readonly request: ApprovalRequest
+  /** What the interaction was started with. */
+  readonly state: Bag
+}
+
 /** What clients know users by (OpenID Connect Core §8); its key is the `subject_type`. */
 export interface SubjectType {
   subject(userId: string, client: Client): string
@@ -107,6 +230,9 @@ export interface SubjectType {
 
 export interface Dispatched {
   clientAuthentication: ClientAuthentication
+  responseType: ResponseType
+  responseMode: ResponseMode
+  outcome: Outcome
   subjectType: SubjectType
 }
 
@@ -114,6 +240,8 @@ export interface Dispatched {
 export type Policy = (granted: Granted, call: Call) => Promise<void>
 
 export interface Ordered {
+  parameter: Parameter
+  interactionStep: InteractionStep
   policy: Policy
 }
 
@@ -121,6 +249,8 @@ export interface Ordered {
 export interface Additive {
   tokenResponse: Authorization
   access_token: Authorization
+  id_token: Authorization
+  userinfo: Authorization
   introspection: Verified
   metadata: Bag
 }

@@ -4,23 +4,33 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import authorize from '../plugins/authorize/index.ts'
+import code from '../plugins/authorize/code.ts'
+import responseModes from '../plugins/authorize/response-modes.ts'
+import browser from '../plugins/browser.ts'
 import clientAuthentication from '../plugins/client-authentication.ts'
 import { refuseConnection } from '../plugins/connection-errors.ts'
+import consent from '../plugins/consent.ts'
 import demo from '../plugins/demo.ts'
 import discovery from '../plugins/discovery.ts'
+import endSession from '../plugins/end-session.ts'
 import { sendError } from '../plugins/errors.ts'
 import health from '../plugins/health.ts'
+import interaction from '../plugins/interaction/index.ts'
 import introspection from '../plugins/introspection.ts'
 import jwks from '../plugins/jwks.ts'
+import login from '../plugins/login.ts'
 import notFound from '../plugins/not-found.ts'
 import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
+import openid from '../plugins/openid.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
+import authorizationCode from '../plugins/token/grants/authorization-code.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
-import signingAlgorithms from '../plugins/signing-algorithms.ts'
-import subjectTypes from '../plugins/subject-types.ts'
+import refreshToken from '../plugins/token/grants/refresh-token.ts'
 import token from '../plugins/token/index.ts'
+import userinfo from '../plugins/userinfo.ts'
 import { ConfigError, parseConfig, type SettingValues } from './config.ts'
 import { OAuthError } from './protocol/errors.ts'
 import { isRepeated } from './protocol/headers.ts'
@@ -43,11 +53,21 @@ export interface BuildOptions {
 /** Ours, by the names under which they may be left out. Those that follow the issuer's path say so. */
 const PLUGINS = [
   clientAuthentication,
-  subjectTypes,
-  signingAlgorithms,
   pages,
+  browser,
+  interaction,
+  login,
+  consent,
+  authorize,
+  code,
+  responseModes,
   token,
+  authorizationCode,
+  refreshToken,
   clientCredentials,
+  openid,
+  userinfo,
+  endSession,
   introspection,
   revocation,
   jwks,

@@ -34,3 +34,20 @@ export function redirectUriProblem(uri: string): { reason: string; insecure?: tr
   }
   return undefined
 }
+
+const LOOPBACK = /^(http:\/\/(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost))(?::\d{1,5})?(\/.*)?$/
+
+/**
+ * Whether `sent` is one of the registered addresses: the same string (RFC 9700 §2.1), where only the port of a
+ * loopback address is free (RFC 8252 §7.3).
+ */
+export function isRegisteredRedirectUri(sent: string, registered: readonly string[]): boolean {
+  if (registered.includes(sent)) return true
+  const loopback = withoutPort(sent)
+  return loopback !== undefined && registered.some((one) => withoutPort(one) === loopback)
+}
+
+function withoutPort(uri: string): string | undefined {
+  const [, host, rest = ''] = LOOPBACK.exec(uri) ?? []
+  return host === undefined || redirectUriProblem(uri) !== undefined ? undefined : host + rest
+}

@@ -1,6 +1,16 @@
 /** Scope strings of RFC 6749 §3.3: space-separated on the wire, ordered sets in code. */
 import { OAuthError } from './errors.ts'
 
+/** OpenID Connect Core §5.4 and §11: every client may ask an end-user for these. */
+export const OPENID_SCOPES: ReadonlySet<string> = new Set([
+  'openid',
+  'profile',
+  'email',
+  'address',
+  'phone',
+  'offline_access',
+])
+
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/
 const MAX_SCOPES = 100
 

@@ -17,8 +17,18 @@ const MAX_PARAMETERS = 200
  * not UTF-8, and NUL, which no database text can hold.
  */
 export function parseForm(text: string): Wire {
+  const { wire, repeated } = parseFormLeniently(text)
+  const [name] = repeated
+  if (name !== undefined)
+    throw new OAuthError('invalid_request', `the parameter ${nameForMessage(name)} is repeated`)
+  return wire
+}
+
+/** The same, but repeated parameters are named beside the first value of each: their error can then be told where it belongs. */
+export function parseFormLeniently(text: string): { wire: Wire; repeated: ReadonlySet<string> } {
   const wire = Object.create(null) as Record<string, string | string[]>
-  if (text === '') return wire
+  const repeated = new Set<string>()
+  if (text === '') return { wire, repeated }
   if (text.includes('\ufffd')) throw malformed()
   const pairs = text.split('&')
   if (pairs.length > MAX_PARAMETERS) throw new OAuthError('invalid_request', 'there are too many parameters')
@@ -27,20 +37,13 @@ export function parseForm(text: string): Wire {
     const equals = pair.indexOf('=')
     const name = decode(equals < 0 ? pair : pair.slice(0, equals))
     const value = equals < 0 ? '' : decode(pair.slice(equals + 1))
-    if (value !== '') add(wire, name, value)
+    if (value === '') continue
+    const had = wire[name]
+    if (REPEATABLE.has(name)) wire[name] = Array.isArray(had) ? [...had, value] : [value]
+    else if (had === undefined) wire[name] = value
+    else repeated.add(name)
   }
-  return wire
-}
-
-function add(wire: Record<string, string | string[]>, name: string, value: string): void {
-  const had = wire[name]
-  if (REPEATABLE.has(name)) {
-    wire[name] = Array.isArray(had) ? [...had, value] : [value]
-    return
-  }
-  if (had !== undefined)
-    throw new OAuthError('invalid_request', `the parameter ${nameForMessage(name)} is repeated`)
-  wire[name] = value
+  return { wire, repeated }
 }
 
 function decode(text: string): string {

@@ -13,10 +13,15 @@ export interface Target {
 
 export interface Targets {
   /**
-   * The resources of `scopes`, narrowed to those that were asked for. Throws `invalid_target` when one was asked
-   * for that no granted scope belongs to.
+   * The resources of `scopes`, narrowed to those that were asked for, and to those `within` which an approval
+   * holds. Throws `invalid_target` when one was asked for that no granted scope belongs to.
    */
-  resolve(client: Client, scopes: ReadonlySet<string>, requested: readonly string[]): Promise<Target>
+  resolve(
+    client: Client,
+    scopes: ReadonlySet<string>,
+    requested: readonly string[],
+    within?: readonly string[],
+  ): Promise<Target>
 }
 
 /** `defaultResource` is the issuer; `defaultLifetime` in seconds. */
@@ -26,12 +31,13 @@ export function createTargets(
   defaultLifetime: number,
 ): Targets {
   return {
-    async resolve(client, scopes, requested) {
+    async resolve(client, scopes, requested, within) {
       const ofScopes = new Set<string>()
-      for (const resource of (await directory.resourcesOf(scopes)).values())
-        ofScopes.add(resource ?? defaultResource)
-      const unknown = requested.find((resource) => !ofScopes.has(resource))
-      if (unknown !== undefined)
+      for (const found of (await directory.resourcesOf(scopes)).values()) {
+        const resource = found ?? defaultResource
+        if (within === undefined || within.includes(resource)) ofScopes.add(resource)
+      }
+      if (ofScopes.size === 0 || requested.some((resource) => !ofScopes.has(resource)))
         throw new OAuthError('invalid_target', 'no granted scope belongs to the resource')
       const audience = requested.length > 0 ? [...new Set(requested)] : [...ofScopes]
 

@@ -22,9 +22,20 @@ export function secretsOf(client: Client | null): readonly StoredSecret[] {
 
 export interface ResourceEntry {
   readonly resource: string
+  /** For the consent page. */
+  readonly name: string | null
   readonly accessTokenFormat: string | null
   /** Seconds. */
   readonly accessTokenLifetime: number | null
+}
+
+/** What is registered of a scope. */
+export interface ScopeEntry {
+  /** Null for the default resource. */
+  readonly resource: string | null
+  /** For the consent page. */
+  readonly description: string | null
+  readonly registered: boolean
 }
 
 export interface Directory {
@@ -38,6 +49,7 @@ export interface Directory {
   /** The resource that each scope belongs to; null for the default resource. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string | null>>
   findResource(identifier: string): Promise<ResourceEntry | null>
+  findScope(name: string): Promise<ScopeEntry>
 }
 
 const MAX_ENTRIES = 20_000
@@ -53,15 +65,16 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     const row = await findUserRow(database, id)
     return row === null ? null : toUser(row)
   }, feed)
-  const scopes = createCache(async (name) => {
+  const scopes = createCache<ScopeEntry>(async (name) => {
     const [row] = await database.query(statements.scopes, [[name]])
-    return { resource: row?.resource ?? null }
+    const { resource = null, description = null } = row ?? {}
+    return { resource, description, registered: row !== undefined }
   }, feed)
   const resources = createCache<ResourceEntry | null>(async (identifier) => {
     const [row] = await database.query(statements.resources, [[identifier]])
     if (row === undefined) return null
-    const { resource, accessTokenFormat = null, accessTokenLifetime = null } = row
-    return { resource, accessTokenFormat, accessTokenLifetime }
+    const { resource, name = null, accessTokenFormat = null, accessTokenLifetime = null } = row
+    return { resource, name, accessTokenFormat, accessTokenLifetime }
   }, feed)
 
   feed.on('client', async ({ key }) =>
@@ -83,6 +96,7 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     reloadClient: clients.reload,
     findUser: async (id) => users.get(id),
     findResource: async (identifier) => resources.get(identifier),
+    findScope: async (name) => scopes.get(name),
     async resourcesOf(names) {
       const found = new Map<string, string | null>()
       for (const name of names) found.set(name, (await scopes.get(name)).resource)

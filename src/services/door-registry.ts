@@ -20,14 +20,16 @@ export interface DoorRegistry {
   owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
   add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
   all<K extends keyof Ordered>(kind: K): readonly Ordered[K][]
-  extend<K extends keyof Additive>(at: K, contribute: (subject: Additive[K]) => Promise<Bag>): void
+  extend<K extends keyof Additive>(at: K, contribute: Contribute<K>): void
   /** `owned` with every contribution; what `owned` has, and what an earlier one gave, stands. */
   extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
   /** From here on every registration throws: the server has started. */
   close(): void
 }
 
-type Contribution = (subject: never) => Promise<Bag>
+/** Gets the document as it is so far, to refer to what it holds. */
+export type Contribute<K extends keyof Additive> = (subject: Additive[K], document: Bag) => Promise<Bag>
+type Contribution = (subject: never, document: Bag) => Promise<Bag>
 
 export function createDoorRegistry(): DoorRegistry {
   const grants = new Map<string, RegisteredGrant>()
@@ -59,12 +61,12 @@ export function createDoorRegistry(): DoorRegistry {
       dispatched.set(kind, owners.set(key, owner))
     },
     owners: <K extends keyof Dispatched>(kind: K) =>
-      (dispatched.get(kind) ?? new Map()) as ReadonlyMap<string, Dispatched[K]>,
+      (dispatched.get(kind) ?? new Map()) as unknown as ReadonlyMap<string, Dispatched[K]>,
     add(kind, item) {
       assertOpen(`A ${kind}`)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])
     },
-    all: (kind) => ordered.get(kind) ?? [],
+    all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []) as unknown as readonly Ordered[K][],
     extend(at, contribute) {
       assertOpen(`A contribution to ${at}`)
       additive.set(at, [...(additive.get(at) ?? []), contribute])
@@ -74,7 +76,7 @@ export function createDoorRegistry(): DoorRegistry {
       if (contributions === undefined) return owned
       const merged: Record<string, unknown> = { ...owned }
       for (const contribute of contributions) {
-        const members = await contribute(subject as never)
+        const members = await contribute(subject as never, merged)
         for (const name of Object.keys(members)) {
           if (!Object.hasOwn(merged, name) && members[name] !== undefined) merged[name] = members[name]
         }

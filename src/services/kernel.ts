@@ -5,26 +5,30 @@ import type { Artifacts } from '../doors.ts'
 import type { Database } from '../store/database.ts'
 import { createAccessTokenSigner } from './access-token-signer.ts'
 import { createArtifacts } from './artifact-store.ts'
-import { createTargets } from './audience.ts'
+import { createTargets, type Targets } from './audience.ts'
+import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
 import { createClientAuthenticator, type ClientAuthenticator } from './client-authenticator.ts'
 import { createClientPolicies, type ClientPolicies } from './client-policies.ts'
 import { createClientRegistry, type ClientRegistry } from './client-registry.ts'
 import { createClientSecrets } from './client-secrets.ts'
+import { createConsents, type Consents } from './consents.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { createDoorRegistry, type DoorRegistry } from './door-registry.ts'
 import { createHashingQueue } from './hashing-queue.ts'
+import { createIssuanceStore } from './issuance.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
+import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
+import { createSubjects, type SubjectOf } from './subjects.ts'
+import { createThrottles, type Throttles } from './throttle.ts'
 import { createPasswords } from './passwords.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createRevocations } from './revocations.ts'
-import { createSecretBox } from './secret-box.ts'
+import { createSecretBox, type SecretBox } from './secret-box.ts'
 import { createSecretCheck, type CheckSecret } from './secret-check.ts'
-import { createThrottles, type Throttles } from './throttle.ts'
-import { createServerSecrets, type FindServerSecret } from './server-secrets.ts'
-import { createSubjects, type SubjectOf } from './subjects.ts'
+import { createSessions, type Sessions } from './sessions.ts'
 import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
 import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
@@ -38,17 +42,22 @@ export interface Kernel {
   readonly users: UserRegistry
   readonly feed: ChangeFeed
   readonly directory: Directory
+  readonly throttles: Throttles
   readonly authenticator: ClientAuthenticator
   readonly checkSecret: CheckSecret
   readonly keyRing: KeyRing
   readonly signJwt: SignJwt
   readonly ownJwts: OwnJwtVerifier
-  readonly subject: SubjectOf
-  readonly secret: FindServerSecret
+  readonly authorizationCodes: AuthorizationCodes
+  readonly refreshTokens: RefreshTokens
+  readonly sessions: Sessions
+  readonly consents: Consents
+  readonly targets: Targets
+  readonly subjectOf: SubjectOf
   readonly issuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
-  readonly throttles: Throttles
+  readonly box: SecretBox
   artifacts(kind: string, lifetime: number): Artifacts
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
@@ -83,15 +92,25 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const signJwt = createJwtSigner(keyRing, config.OIDC_SIGN_SYNCHRONOUSLY)
   const sign = createAccessTokenSigner(signJwt)
   const ownJwts = createOwnJwtVerifier(keyRing, iss)
-  const issuer = createTokenIssuer({ issuer: iss, database, box, doors, targets, sign })
+  const authorizationCodes = createAuthorizationCodes(database, config.OIDC_CODE_EXPIRE)
+  const refreshTokens = createRefreshTokens({
+    database,
+    reuseInterval: config.OIDC_REFRESH_REUSE_INTERVAL,
+    idle: config.OIDC_REFRESH_TOKEN_IDLE,
+    expire: config.OIDC_REFRESH_TOKEN_EXPIRE,
+  })
+  const subjectOf = createSubjects(doors)
+  const sessions = createSessions(database, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE)
+  const consents = createConsents(database)
+  const store = createIssuanceStore(database, box, refreshTokens)
+  const issuer = createTokenIssuer({ issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store })
   const verifier = createTokenVerifier({ database, directory, keyRing, ownJwts, revocations })
   const revoker = createTokenRevoker(database, verifier, revocations)
 
   return {
-    doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts, issuer, verifier, revoker,
-    throttles,
-    subject: createSubjects(doors),
-    secret: createServerSecrets(database, box),
+    doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
+    authorizationCodes, refreshTokens, sessions, consents, issuer, verifier, revoker, box,
+    throttles, subjectOf, targets,
     artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
     async start() {
       await feed.start()

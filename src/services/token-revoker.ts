@@ -1,8 +1,10 @@
 /** Ends tokens before their time: one token, or an Authorization with all that name it. */
 import type { Database } from '../store/database.ts'
+import { statements as authorizations } from '../store/authorizations.ts'
 import { statements } from '../store/tokens.ts'
+import { hashOpaque } from './issuance.ts'
 import type { Revocations } from './revocations.ts'
-import { hashOpaque, OPAQUE_PREFIX } from './token-issuer.ts'
+import { OPAQUE_PREFIX } from './token-issuer.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 
 export interface TokenRevoker {
@@ -29,7 +31,7 @@ export function createTokenRevoker(
     },
     async revokeAuthorization(authorizationId, cause) {
       if (authorizationId === '') throw new Error('revoking an Authorization needs its id')
-      await database.query(statements.revokeAuthorization, [authorizationId, cause])
+      await database.query(authorizations.revoke, [authorizationId, cause])
     },
   }
 }

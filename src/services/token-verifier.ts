@@ -6,13 +6,16 @@ import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
 import { expiresAt, issueInstant } from '../../plugins/require-scope/expiry.ts'
 import type { Authorization, Bag, Verified } from '../doors.ts'
+import { statements as authorizations } from '../store/authorizations.ts'
 import type { Database } from '../store/database.ts'
-import { statements, type AuthorizationRow } from '../store/tokens.ts'
+import { statements } from '../store/tokens.ts'
+import { toAuthorization } from './authorizations.ts'
 import type { Directory } from './directory.ts'
+import { hashOpaque } from './issuance.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { OwnJwtVerifier } from './own-jwt-verifier.ts'
 import type { Revocations } from './revocations.ts'
-import { AUTHORIZATION_ID, hashOpaque, OPAQUE_PREFIX } from './token-issuer.ts'
+import { AUTHORIZATION_ID, OPAQUE_PREFIX } from './token-issuer.ts'
 
 export interface TokenVerifier {
   /** Null for a token that is not ours, malformed, expired or revoked. Throws 503 when it cannot be decided. */
@@ -69,7 +72,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   async function findAuthorization(claims: AccessTokenClaims): Promise<Authorization | null | undefined> {
     const id = claims[AUTHORIZATION_ID]
     if (typeof id !== 'string') return undefined
-    const [row] = await database.query(statements.authorization, [id])
+    const [row] = await database.query(authorizations.find, [id])
     return row === undefined || row.revokedAt !== null ? null : toAuthorization(row)
   }
 
@@ -112,13 +115,4 @@ function isAccessTokenClaims(claims: Bag): claims is AccessTokenClaims {
     Number.isSafeInteger(claims['iat']) &&
     Number.isSafeInteger(claims['exp'])
   )
-}
-
-function toAuthorization(row: AuthorizationRow): Authorization {
-  const { id, clientId, subject, scopes, resources, parameters, authentication } = row
-  return {
-    id, clientId, subject, resources, parameters,
-    scopes: new Set(scopes),
-    ...(authentication ? { authentication: authentication as unknown as NonNullable<Authorization['authentication']> } : {}),
-  } // prettier-ignore
 }

@@ -1,4 +1,5 @@
 /** A user as the server hands it out: immutable, and without what it is proven by. */
+import type { Claims } from '../protocol/claims.ts'
 import type { UserRow } from '../store/users.ts'
 
 export interface User {
@@ -11,6 +12,11 @@ export interface User {
   readonly disabled: boolean
   /** Milliseconds since the epoch. */
   readonly updatedAt: number
+}
+
+/** What is known of a user, as claims: those stored, and what the server knows by itself. */
+export function userClaims({ username, claims, updatedAt }: User): Claims {
+  return { preferred_username: username, updated_at: Math.floor(updatedAt / 1000), ...claims }
 }
 
 /** @internal */

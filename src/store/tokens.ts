@@ -1,24 +1,8 @@
-/** What is stored of access tokens: opaque ones, revoked ones, and the Authorizations that tokens name. */
+/** What is stored of access tokens: opaque ones, and signed ones that were revoked. */
 import { AccessToken, RevokedToken } from '../entities/access-token.ts'
-import { Authorization } from '../entities/authorization.ts'
 import { recordChange } from './changes.ts'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
-
-export type AuthorizationRow = Pick<
-  Authorization,
-  'id' | 'clientId' | 'subject' | 'scopes' | 'resources' | 'parameters' | 'authentication' | 'revokedAt'
->
-
-const AUTHORIZATION = [
-  'id',
-  'clientId',
-  'subject',
-  'scopes',
-  'resources',
-  'parameters',
-  'authentication',
-] as const
 
 export const statements = {
   insertAccessToken: statement('access-token-insert', (table) => {
@@ -43,22 +27,6 @@ export const statements = {
   revoked: statement<Pick<RevokedToken, 'jti' | 'expiresAt'>>('revoked-tokens', (table) => {
     const revoked = table(RevokedToken)
     return `select ${revoked.columns('jti', 'expiresAt')} from ${revoked.name} where ${revoked.column('expiresAt')} > now()`
-  }),
-  insertAuthorization: statement('authorization-insert', (table) => {
-    const authorization = table(Authorization)
-    return `insert into ${authorization.name} (${AUTHORIZATION.map((one) => authorization.column(one)).join(', ')})
-      values ($1, $2, $3, $4, $5, $6, $7)`
-  }),
-  authorization: statement<AuthorizationRow>('authorization-find', (table) => {
-    const authorization = table(Authorization)
-    return `select ${authorization.columns(...AUTHORIZATION, 'revokedAt')}
-      from ${authorization.name} where ${authorization.column('id')} = $1`
-  }),
-  revokeAuthorization: statement('authorization-revoke', (table) => {
-    const authorization = table(Authorization)
-    return `update ${authorization.name}
-      set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $2
-      where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null`
   }),
 }
 

@@ -1,0 +1,133 @@
+/**
+ * Decorates `fastify.browser`: who is signed in with a browser, and whether a form came from a page of ours. Two
+ * cookies: one opens the session, the other tells browsers apart before anybody is signed in.
+ */
+import cookie from '@fastify/cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { randomBytes } from 'node:crypto'
+import type { BrowserCall, Session } from '../src/doors.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import type { Wire } from '../src/protocol/wire.ts'
+import type { SignIn } from '../src/services/sessions.ts'
+
+export interface Browser {
+  /** Null when nobody is signed in. */
+  session(request: FastifyRequest): Promise<Session | null>
+  /**
+   * Whether a form (its text) came from another site, and so without cookies: sent here again by a redirect, as a
+   * query, it comes with them. Not for what is too long to be one.
+   */
+  needsAnotherTry(request: FastifyRequest, text: string): boolean
+  /** Signs in: a new session, whatever the browser had before. */
+  signIn(call: BrowserCall, signIn: Pick<SignIn, 'userId' | 'amr' | 'acr'>): Promise<Session>
+  /** Takes the session cookie away; ending the session is for `users` and `sessions` to do. */
+  forget(reply: FastifyReply): void
+  /** What this browser is known by: 256 bits in a cookie, set when there is none. */
+  id(call: BrowserCall): string
+  /** For the field `csrf_token` of a form with this `purpose`. */
+  csrfToken(call: BrowserCall, purpose: string): string
+  /** Throws `access_denied` (403) unless the form came from a page of ours, in this browser, for this purpose. */
+  assertGenuine(call: BrowserCall, wire: Wire, purpose: string): void
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    browser: Browser
+  }
+}
+
+/** Longest form that is turned into a query, and what it may hold to stand in an address as it is. */
+const MAX_QUERY = 8000
+const QUERY = /^[\x21\x24-\x7e]*$/
+const VALUE = /^[A-Za-z0-9_-]{43}$/
+
+async function browser(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { issuer, box, config } = oauth
+  const secure = issuer.startsWith('https:')
+  // The prefix makes browsers refuse one that another host of the domain planted (RFC 6265bis §4.1.3.2).
+  const prefix = secure ? '__Host-' : ''
+  const [SESSION, BROWSER] = [`${prefix}latchkey-session`, `${prefix}latchkey-browser`]
+  const path = secure ? '/' : config.basePath || '/'
+  const attributes = { path, httpOnly: true, secure, sameSite: 'lax' } as const
+  const jar = await cookieFunctions(fastify)
+  /** What was set in answer to a request, for those who ask again before it is sent. */
+  const given = new WeakMap<FastifyRequest, string>()
+
+  function read({ headers }: FastifyRequest, name: string): string | undefined {
+    const value = headers.cookie === undefined ? undefined : jar.parse(headers.cookie)[name]
+    return value !== undefined && VALUE.test(value) ? value : undefined
+  }
+
+  function id({ request, reply }: BrowserCall): string {
+    const known = given.get(request) ?? read(request, BROWSER)
+    if (known !== undefined) return known
+    const value = randomBytes(32).toString('base64url')
+    given.set(request, value)
+    void reply.header('set-cookie', jar.serialize(BROWSER, value, attributes))
+    return value
+  }
+
+  /** A page of another site cannot forge these headers; browsers that send none are left to the token. */
+  function assertSameOrigin({ headers }: FastifyRequest): void {
+    const { origin, host = '', 'sec-fetch-site': site = 'same-origin' } = headers
+    const foreign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)
+    if (foreign || (site !== 'same-origin' && site !== 'none')) throw forged()
+  }
+
+  fastify.decorate('browser', {
+    async session(request) {
+      const token = read(request, SESSION)
+      return token === undefined ? null : oauth.sessions.find(token)
+    },
+    needsAnotherTry(request, text) {
+      const site = request.headers['sec-fetch-site']
+      const elsewhere = site === 'cross-site' || site === 'same-site'
+      return elsewhere && read(request, SESSION) === undefined && text.length <= MAX_QUERY && QUERY.test(text)
+    },
+    async signIn({ request, reply }, signIn) {
+      const { ip, headers } = request
+      const from = { ...signIn, userAgent: headers['user-agent'], address: ip }
+      const { token, session } = await oauth.sessions.start(from, read(request, SESSION))
+      void reply.header('set-cookie', jar.serialize(SESSION, token, attributes))
+      return session
+    },
+    forget(reply) {
+      void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
+    },
+    id,
+    csrfToken: (call, purpose) => box.hash(csrfOf(purpose, id(call))),
+    assertGenuine({ request }, wire, purpose) {
+      assertSameOrigin(request)
+      const [value, token] = [read(request, BROWSER), wire['csrf_token']]
+      if (value === undefined || typeof token !== 'string') throw forged()
+      if (!box.matches(csrfOf(purpose, value), token)) throw forged()
+    },
+  })
+}
+
+function csrfOf(purpose: string, browserId: string): string {
+  return `csrf\0${purpose}\0${browserId}`
+}
+
+function forged(): OAuthError {
+  return new OAuthError(
+    'access_denied',
+    'the form did not come from a page of ours in this browser; go back and try again',
+  )
+}
+
+/** Only the functions of the cookie plugin: its hooks would run on every route that is nobody's page. */
+async function cookieFunctions(
+  fastify: FastifyInstance,
+): Promise<{ parse: FastifyInstance['parseCookie']; serialize: FastifyInstance['serializeCookie'] }> {
+  let functions: { parse: FastifyInstance['parseCookie']; serialize: FastifyInstance['serializeCookie'] }
+  await fastify.register(async (scope) => {
+    await scope.register(cookie, { hook: false })
+    functions = { parse: scope.parseCookie.bind(scope), serialize: scope.serializeCookie.bind(scope) }
+  })
+  return functions!
+}
+
+export default fp(browser, { name: 'latchkey-browser', dependencies: ['latchkey-oauth'] })

@@ -1,0 +1,126 @@
+/**
+ * The interaction step `consent`: what the user allows the client. Remembered, and asked again for more; never
+ * remembered where the client cannot be told from another app on the same device (RFC 8252 §8.6).
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { ApprovalRequest, Client, Interaction, StepPage } from '../src/doors.ts'
+import { metadataError } from '../src/protocol/client-metadata.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { compileParameters } from '../src/protocol/parameters.ts'
+import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
+import { standardScopes } from './pages/words.ts'
+
+async function consent({ oauth }: FastifyInstance): Promise<void> {
+  const parse = compileParameters(Type.Object({ decision: Type.Enum(['allow', 'deny']) }))
+
+  oauth.extendClientMetadata(Type.Partial(Type.Object({ require_consent: Type.Boolean() })), (metadata) => {
+    const redirectUris = (metadata['redirect_uris'] ?? []) as readonly string[]
+    if (metadata['require_consent'] === false && redirectUris.some(isOnThisDevice))
+      throw metadataError(
+        'require_consent',
+        'must not be false for a client with a redirect to the device itself',
+      )
+  })
+
+  async function isRemembered({ request, session }: Interaction): Promise<boolean> {
+    const { client, scopes, resources, parameters } = request
+    const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
+    if (prompt.includes('consent') || isImpersonable(request)) return false
+    if (client.metadata['require_consent'] === false) return true
+    const remembered = await oauth.consents.find(session!.userId, client.clientId)
+    return isWithin(scopes, remembered.scopes) && isWithin(resources, remembered.resources)
+  }
+
+  async function page({ request, session }: Interaction): Promise<StepPage> {
+    const { client, parameters, redirectUri = '' } = request
+    const user = await oauth.users.get(session!.userId)
+    const extraLines = oauth
+      .all('parameter')
+      .flatMap(({ name, consent: lines }) =>
+        parameters[name] === undefined ? [] : (lines?.(parameters[name]) ?? []),
+      )
+    const model = {
+      user: { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
+      redirectHost: hostOf(redirectUri),
+      onThisDevice: isOnThisDevice(redirectUri),
+      scopes: await describeScopes(request, user.id),
+      details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
+      extraLines,
+    }
+    return { page: 'consent', model }
+  }
+
+  async function describeScopes({ client, scopes }: ApprovalRequest, userId: string) {
+    const { scopes: had } = await oauth.consents.find(userId, client.clientId)
+    const described = []
+    for (const name of scopes) {
+      if (name === 'openid') continue
+      const { description, resource } = await oauth.findScope(name)
+      const owner = resource === null ? null : ((await oauth.findResource(resource))?.name ?? resource)
+      const words = standardScopes.get(name) ?? { title: description ?? name, description: null }
+      described.push({ name, ...words, resource: owner, isNew: !had.has(name) })
+    }
+    return described
+  }
+
+  oauth.add('interactionStep', {
+    name: 'consent',
+    required: 'consent_required',
+    async run(interaction) {
+      const { session, notes } = interaction
+      const allowedHere = (notes['consent'] as { sid?: string } | undefined)?.sid === session?.sid
+      return allowedHere || (await isRemembered(interaction)) ? 'done' : page(interaction)
+    },
+    async submit({ request, session }, wire) {
+      if (parse(wire).decision === 'deny')
+        throw new OAuthError('access_denied', 'the user denied the request')
+      await oauth.consents.remember(session!.userId, request)
+      return { note: { sid: session!.sid } }
+    },
+  })
+}
+
+/**
+ * Whether any app on the user's device could have sent this request in the client's name: one without credentials,
+ * answered at a scheme of its own or at a port that was not registered.
+ */
+function isImpersonable({ client, redirectUri }: ApprovalRequest): boolean {
+  return (
+    client.isPublic() &&
+    redirectUri !== undefined &&
+    isOnThisDevice(redirectUri) &&
+    !isExact(client, redirectUri)
+  )
+}
+
+/** A web address that is registered to the letter, port included, as of a single-page app under development. */
+function isExact({ metadata }: Client, redirectUri: string): boolean {
+  const registered = metadata['redirect_uris'] as readonly string[]
+  return (
+    metadata['application_type'] !== 'native' &&
+    /^https?:/.test(redirectUri) &&
+    registered.includes(redirectUri)
+  )
+}
+
+/** Loopback, or an app's own scheme. */
+function isOnThisDevice(uri: string): boolean {
+  if (!URL.canParse(uri)) return false
+  const { protocol, hostname } = new URL(uri)
+  return !/^https?:$/.test(protocol) || isLoopbackHost(hostname)
+}
+
+function hostOf(uri: string): string {
+  return URL.canParse(uri) ? new URL(uri).host || new URL(uri).protocol : ''
+}
+
+function isWithin(asked: Iterable<string>, had: ReadonlySet<string>): boolean {
+  return [...asked].every((one) => had.has(one))
+}
+
+export default fp(consent, {
+  name: 'latchkey-consent',
+  dependencies: ['latchkey-oauth', 'latchkey-interaction'],
+})

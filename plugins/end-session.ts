@@ -1,0 +1,134 @@
+/**
+ * Sign-out, asked for by a client (OpenID Connect RP-Initiated Logout 1.0) or by the user. A valid `id_token_hint` of
+ * the user who is signed in is enough; everybody else is asked. Only registered addresses are ever gone to.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { BrowserCall, Client, Session } from '../src/doors.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { assertLengths } from '../src/protocol/parameters.ts'
+import { parseForm, type Wire } from '../src/protocol/wire.ts'
+import type { IdTokenClaims } from '../src/services/own-jwt-verifier.ts'
+import { refuseOtherMethods } from './endpoint.ts'
+import { acceptForms, formText, queryText } from './forms.ts'
+import { clientView } from './interaction/client-view.ts'
+import { sendErrorPage } from './pages/error-page.ts'
+
+interface EndSessionRequest {
+  client: Client | null
+  hint: IdTokenClaims | null
+  /** Registered; null for our own page. */
+  redirectUri: string | null
+  state: string | undefined
+}
+
+/** What the page that asks sends back; the hint itself need not travel again. */
+const CARRIED = ['client_id', 'post_logout_redirect_uri', 'state'] as const
+
+async function endSession(fastify: FastifyInstance): Promise<void> {
+  const { oauth, browser } = fastify
+  const { basePath } = oauth.config
+  const action = `${basePath}/end-session`
+
+  async function parse(wire: Wire): Promise<EndSessionRequest> {
+    const text = (name: string): string | undefined => wire[name] as string | undefined
+    const [jwt, clientId, redirectUri] = [
+      text('id_token_hint'),
+      text('client_id'),
+      text('post_logout_redirect_uri'),
+    ]
+    const hint = jwt === undefined ? null : await oauth.ownJwts.verifyIdToken(jwt, { ignoreExpiry: true })
+    if (jwt !== undefined && hint === null)
+      throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
+    const audience = hint === null ? undefined : [hint.aud].flat()
+    if (clientId !== undefined && audience?.includes(clientId) === false)
+      throw new OAuthError('invalid_request', 'id_token_hint was not issued to this client_id')
+    const named = clientId ?? audience?.[0]
+    const client = named === undefined ? null : await oauth.findClient(named)
+    if (clientId !== undefined && client === null)
+      throw new OAuthError('invalid_request', 'no app is registered under this client_id')
+    assertRegistered(redirectUri, client)
+    return { client, hint, redirectUri: redirectUri ?? null, state: text('state') }
+  }
+
+  /** Whether the hint names the user who is signed in, as the client knows them. */
+  const isOf = ({ hint, client }: EndSessionRequest, session: Session): boolean =>
+    hint !== null && client !== null && hint.sub === oauth.subjectOf(session.userId, client)
+
+  async function signOut(asked: EndSessionRequest, session: Session | null, { reply }: BrowserCall) {
+    if (session !== null) await oauth.sessions.end(session)
+    browser.forget(reply)
+    if (asked.redirectUri === null) return reply.page('signed-out', { homeUri: homeOf(asked.client) })
+    return reply.redirect(withState(asked.redirectUri, asked.state), 303)
+  }
+
+  const homeOf = (client: Client | null): string =>
+    (client?.metadata['client_uri'] as string | undefined) ?? `${basePath}/`
+
+  async function ask(asked: EndSessionRequest, session: Session, wire: Wire, call: BrowserCall) {
+    const fields = CARRIED.filter((name) => wire[name] !== undefined).map((name) => [
+      name,
+      wire[name] as string,
+    ])
+    const { client } = asked
+    const user = await oauth.findUser(session.userId)
+    return call.reply.page('sign-out', {
+      action,
+      csrfToken: browser.csrfToken(call, purposeOf(session)),
+      client:
+        client === null ? null : clientView({ client, scopes: new Set(), resources: [], parameters: {} }),
+      user: user?.username ?? null,
+      fields: Object.fromEntries(fields) as Record<string, string>,
+    })
+  }
+
+  async function handle(wire: Wire, call: BrowserCall): Promise<FastifyReply> {
+    assertLengths(wire)
+    const asked = await parse(wire)
+    const session = await browser.session(call.request)
+    if (session === null || isOf(asked, session)) return signOut(asked, session, call)
+    if (call.request.method !== 'POST' || wire['csrf_token'] === undefined)
+      return ask(asked, session, wire, call)
+    browser.assertGenuine(call, wire, purposeOf(session))
+    return signOut(asked, session, call)
+  }
+
+  await acceptForms(fastify)
+  fastify.setErrorHandler(sendErrorPage)
+  for (const url of ['/end-session', '/end-session/']) {
+    fastify.get(url, async (request, reply) => handle(parseForm(queryText(request)), { request, reply }))
+    fastify.post(url, async (request: FastifyRequest, reply) => {
+      const text = formText(request)
+      return browser.needsAnotherTry(request, text)
+        ? reply.redirect(`${action}?${text}`, 303)
+        : handle(parseForm(text), { request, reply })
+    })
+    refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')
+  }
+
+  oauth.extend('metadata', async () => ({ end_session_endpoint: `${oauth.issuer}/end-session` }))
+}
+
+/** §2.1: an address that is not registered is never gone to, nor one that is nobody's. */
+function assertRegistered(redirectUri: string | undefined, client: Client | null): void {
+  if (redirectUri === undefined) return
+  const registered = (client?.metadata['post_logout_redirect_uris'] ?? []) as readonly string[]
+  if (!registered.includes(redirectUri))
+    throw new OAuthError('invalid_request', 'the post_logout_redirect_uri is not registered for this client')
+}
+
+function purposeOf({ sid }: Session): string {
+  return `sign-out ${sid}`
+}
+
+function withState(uri: string, state: string | undefined): string {
+  return state === undefined
+    ? uri
+    : `${uri}${uri.includes('?') ? '&' : '?'}${new URLSearchParams({ state }).toString()}`
+}
+
+export default fp(endSession, {
+  name: 'latchkey-end-session',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+  encapsulate: true,
+})

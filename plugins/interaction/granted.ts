@@ -1,0 +1,15 @@
+/** What a finished interaction has established. */
+import type { Granted, Interaction, Parameter } from '../../src/doors.ts'
+
+export function grantedBy({ request, session }: Interaction, parameters: readonly Parameter[]): Granted {
+  if (session === null) throw new Error('an interaction ended without anybody signed in')
+  const kept = parameters.filter(({ name, kept = false }) => kept && request.parameters[name] !== undefined)
+  const { userId, sid, amr, acr, authenticatedAt } = session
+  return {
+    subject: userId,
+    scopes: request.scopes,
+    resources: request.resources,
+    parameters: Object.fromEntries(kept.map(({ name }) => [name, request.parameters[name]])),
+    authentication: { time: authenticatedAt, amr, sid, ...(acr === null ? {} : { acr }) },
+  }
+}

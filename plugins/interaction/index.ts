@@ -1,0 +1,67 @@
+/**
+ * Decorates `fastify.interactions`: asks an end-user what has to be asked before a request is answered, on pages of
+ * its own address. What a step asks, and what becomes of the end, is for their plugins.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { assertLengths } from '../../src/protocol/parameters.ts'
+import { parseForm } from '../../src/protocol/wire.ts'
+import { refuseOtherMethods } from '../endpoint.ts'
+import { acceptForms, formText } from '../forms.ts'
+import { sendErrorPage } from '../pages/error-page.ts'
+import { createEngine, type Engine } from './engine.ts'
+
+export interface Interactions {
+  /**
+   * Asks what has to be asked, then lets `outcome` answer; at once where nothing has to. `state` is for the outcome.
+   * `prompt=none` among the request's parameters ends it with an error instead of a page.
+   */
+  readonly start: Engine['start']
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    interactions: Interactions
+  }
+}
+
+async function interaction(fastify: FastifyInstance): Promise<void> {
+  const engine = createEngine(fastify)
+  fastify.decorate('interactions', { start: engine.start })
+
+  await fastify.register(
+    async (scope) => {
+      await acceptForms(scope)
+      scope.setErrorHandler(sendErrorPage)
+      scope.get<{ Params: { id: string } }>('/interaction/:id', async (request, reply) =>
+        engine.resume(request.params.id, { request, reply }),
+      )
+      scope.post<{ Params: { id: string; step: string } }>(
+        '/interaction/:id/:step',
+        async (request, reply) => {
+          const wire = parseForm(formText(request))
+          assertLengths(wire)
+          return engine.submit(request.params.id, request.params.step, wire, { request, reply })
+        },
+      )
+      refuseOtherMethods(
+        scope,
+        '/interaction/:id',
+        ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+        'GET, HEAD',
+      )
+      refuseOtherMethods(
+        scope,
+        '/interaction/:id/:step',
+        ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+        'POST',
+      )
+    },
+    { prefix: fastify.oauth.config.basePath },
+  )
+}
+
+export default fp(interaction, {
+  name: 'latchkey-interaction',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+})

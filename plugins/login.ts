@@ -1,0 +1,116 @@
+/**
+ * The interaction step `login`: who is in front of the browser. A session is enough unless the request asks for more:
+ * a fresh sign-in (`prompt=login`, `max_age`), or a certain user (`id_token_hint`, a `sub` in `claims`).
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { ApprovalRequest, Interaction, Session, StepPage } from '../src/doors.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
+import { compileParameters } from '../src/protocol/parameters.ts'
+import { usernameKey } from '../src/protocol/username.ts'
+import type { User } from '../src/services/user.ts'
+
+/** RFC 8176 §2. */
+const PASSWORD_AMR = ['pwd'] as const
+/** ISO/IEC 29115 level 1: a password, and tries are limited. */
+export const PASSWORD_ACR = '1'
+
+const REFUSED = 'That user name and password do not match.'
+
+async function login({ oauth, browser }: FastifyInstance): Promise<void> {
+  const parse = compileParameters(
+    Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
+  )
+
+  const throttle = oauth.throttle('user')
+
+  /** Whether the user is one whom the request is for: `id_token_hint`, or a `sub` asked for by `claims`. */
+  function isExpected({ client, parameters }: ApprovalRequest, { userId }: Session): boolean {
+    const hinted = parameters['id_token_hint'] as string | undefined
+    const claims = parameters['claims'] as ClaimsRequest | undefined
+    const requested = claims === undefined ? undefined : requestedSubjects(claims)
+    const subject = oauth.subjectOf(userId, client)
+    return (hinted ?? subject) === subject && (requested?.includes(subject) ?? true)
+  }
+
+  /** OpenID Connect Core §5.5.1.1: an `acr` that is essential and cannot be reached is a failed sign-in. */
+  function assertReachable({ parameters }: ApprovalRequest, { acr }: Session): void {
+    const claims = parameters['claims'] as ClaimsRequest | undefined
+    const requested = claims === undefined ? undefined : requestedAcr(claims)
+    if (requested?.essential && requested.values.length > 0 && !requested.values.includes(acr ?? ''))
+      throw new OAuthError(
+        'unmet_authentication_requirements',
+        'no sign-in here reaches the acr that is essential',
+      )
+  }
+
+  async function authenticate(username: string, password: string, address: string): Promise<User | null> {
+    const attempt = await throttle.attempt(usernameKey(username), address)
+    try {
+      const user = await oauth.users.authenticate(username, password)
+      if (user === null) await attempt.failed()
+      else attempt.succeeded()
+      return user
+    } finally {
+      attempt.abandoned()
+    }
+  }
+
+  async function page(
+    interaction: Interaction,
+    error?: { username: string; text: string },
+  ): Promise<StepPage> {
+    const { session, request } = interaction
+    const user = session === null ? null : await oauth.users.get(session.userId)
+    const hint = (request.parameters['login_hint'] as string | undefined) ?? ''
+    const model = {
+      username: error?.username ?? user?.username ?? hint,
+      error: error?.text ?? null,
+      reauthenticate: user !== null,
+      knownUser: user?.username ?? null,
+    }
+    return { page: 'login', model, status: error === undefined ? 200 : 403 }
+  }
+
+  oauth.add('interactionStep', {
+    name: 'login',
+    required: 'login_required',
+    async run(interaction) {
+      const { session, request, notes } = interaction
+      if (session === null) return page(interaction)
+      const signedInHere = (notes['login'] as { sid?: string } | undefined)?.sid === session.sid
+      if (!signedInHere && !isFreshEnough(session, request)) return page(interaction)
+      assertReachable(request, session)
+      if (isExpected(request, session)) return 'done'
+      // OpenID Connect Core §3.1.2.2: tokens for somebody else must not be the answer.
+      if (signedInHere)
+        throw new OAuthError('login_required', 'another user signed in than the one asked for')
+      return page(interaction)
+    },
+    async submit(interaction, wire, call) {
+      const { username = '', password = '' } = parse(wire)
+      const user = await authenticate(username, password, call.request.ip)
+      if (user === null) {
+        call.request.log.info('sign-in refused')
+        return page(interaction, { username, text: REFUSED })
+      }
+      const session = await browser.signIn(call, { userId: user.id, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
+      return { note: { sid: session.sid }, session }
+    },
+  })
+}
+
+/** OpenID Connect Core §3.1.2.1: `max_age` in seconds; `prompt` as a list. */
+function isFreshEnough({ authenticatedAt }: Session, { parameters }: ApprovalRequest): boolean {
+  const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
+  if (prompt.includes('login') || prompt.includes('select_account')) return false
+  const maxAge = parameters['max_age'] as number | undefined
+  return maxAge === undefined || Date.now() - authenticatedAt <= maxAge * 1000
+}
+
+export default fp(login, {
+  name: 'latchkey-login',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-interaction'],
+})

@@ -1,0 +1,143 @@
+/**
+ * OpenID Connect Core as a layer over OAuth, through the same doors as everybody: the parameters of its
+ * authentication request (§3.1.2.1) and the ID token in the token response (§3.1.3.3).
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { Authorization, Bag, Client } from '../src/doors.ts'
+import { claimsForScopes } from '../src/protocol/claims.ts'
+import {
+  parseClaimsRequest,
+  requestedClaims,
+  requestedNames,
+  type ClaimsRequest,
+} from '../src/protocol/claims-request.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { tokenHash } from '../src/protocol/token-hash.ts'
+import { userClaims } from '../src/services/user.ts'
+
+/** Registration §2: what many clients accept alone. */
+const DEFAULT_ALGORITHM = 'RS256'
+
+async function openid({ oauth }: FastifyInstance): Promise<void> {
+  addParameters(oauth)
+  oauth.extendClientMetadata(Type.Partial(Type.Object({ id_token_include_claims: Type.Boolean() })))
+
+  const includesClaims = ({ metadata }: Client): boolean =>
+    (metadata['id_token_include_claims'] as boolean | undefined) ?? oauth.config.OIDC_IDTOKEN_INCLUDE_CLAIMS
+
+  oauth.extend('id_token', async (authorization) => {
+    const { clientId, subject = '', scopes, parameters } = authorization
+    const [client, user] = await Promise.all([oauth.findClient(clientId), oauth.findUser(subject)])
+    if (client === null || user === null) return {}
+    const claims = userClaims(user)
+    const requested = parameters?.['claims'] as ClaimsRequest | undefined
+    return {
+      ...(includesClaims(client) ? claimsForScopes(claims, scopes) : {}),
+      ...(requested === undefined ? {} : requestedClaims(requested, 'id_token', claims)),
+    }
+  })
+
+  oauth.extend('tokenResponse', async (authorization, { access_token: accessToken }) => {
+    if (authorization.subject === undefined || !authorization.scopes.has('openid')) return {}
+    const client = await oauth.findClient(authorization.clientId)
+    if (client === null) return {}
+    const algorithm =
+      (client.metadata['id_token_signed_response_alg'] as string | undefined) ?? DEFAULT_ALGORITHM
+    const owned = {
+      ...idTokenClaims(oauth, authorization, client),
+      at_hash: tokenHash(accessToken as string, algorithm),
+    }
+    return {
+      id_token: await oauth.signJwt(await oauth.extended('id_token', authorization, owned), { algorithm }),
+    }
+  })
+
+  oauth.extend('metadata', async () => ({
+    id_token_signing_alg_values_supported: oauth.keys.algorithms,
+    claim_types_supported: ['normal'],
+    claims_supported: CLAIMS_SUPPORTED,
+    prompt_values_supported: PROMPTS,
+    display_values_supported: ['page', 'popup'],
+    acr_values_supported: ['1'],
+  }))
+}
+
+/** What the server itself says (§2). A refreshed ID token has no nonce (§12.2). */
+function idTokenClaims(oauth: FastifyInstance['oauth'], authorization: Authorization, client: Client): Bag {
+  const { subject, authentication, parameters, continues } = authorization
+  const iat = Math.floor(Date.now() / 1000)
+  return {
+    iss: oauth.issuer,
+    sub: oauth.subjectOf(subject!, client),
+    aud: client.clientId,
+    iat,
+    exp: iat + oauth.config.OIDC_IDTOKEN_EXPIRE,
+    auth_time: authentication && Math.floor(authentication.time / 1000),
+    nonce: continues === undefined ? parameters?.['nonce'] : undefined,
+    acr: authentication?.acr,
+    amr: authentication?.amr,
+    sid: authentication?.sid,
+  }
+}
+
+const PROMPTS = ['none', 'login', 'consent', 'select_account'] as const
+const CLAIMS_SUPPORTED = [
+  'sub', 'iss', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash',
+  'name', 'given_name', 'family_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture',
+  'website', 'gender', 'birthdate', 'zoneinfo', 'locale', 'updated_at', 'email', 'email_verified', 'address',
+  'phone_number', 'phone_number_verified',
+] // prettier-ignore
+
+function addParameters(oauth: FastifyInstance['oauth']): void {
+  const text = (maxLength: number) => Type.String({ maxLength })
+  oauth.add('parameter', { name: 'nonce', schema: text(1024), kept: true })
+  oauth.add('parameter', { name: 'prompt', schema: text(200), parse: parsePrompt })
+  oauth.add('parameter', { name: 'max_age', schema: text(20), parse: parseMaxAge })
+  oauth.add('parameter', { name: 'login_hint', schema: text(256) })
+  oauth.add('parameter', {
+    name: 'id_token_hint',
+    schema: text(16_384),
+    async parse(raw, client) {
+      if (raw === undefined) return undefined
+      const hint = await oauth.ownJwts.verifyIdToken(raw as string, { ignoreExpiry: true })
+      if (hint === null || ![hint.aud].flat().includes(client.clientId))
+        throw new OAuthError('invalid_request', 'id_token_hint is not an ID token that this client got here')
+      return hint.sub
+    },
+  })
+  oauth.add('parameter', {
+    name: 'claims',
+    schema: text(4096),
+    kept: true,
+    parse: (raw) => (raw === undefined ? undefined : parseClaimsRequest(raw as string)),
+    consent: (value) => describeClaims(value as ClaimsRequest),
+  })
+  for (const name of ['acr_values', 'ui_locales', 'claims_locales', 'display'])
+    oauth.add('parameter', { name, schema: text(1024) })
+}
+
+/** Values that are not known are ignored, as §3.1.2.1 lets a server do for those to come. */
+function parsePrompt(raw: unknown): readonly string[] | undefined {
+  if (typeof raw !== 'string') return undefined
+  const values = raw.split(' ').filter((one) => one !== '')
+  if (values.includes('none') && values.length > 1)
+    throw new OAuthError('invalid_request', 'prompt=none goes with no other value')
+  return values.filter((one) => (PROMPTS as readonly string[]).includes(one))
+}
+
+/** Seconds. Registration §2: `default_max_age` where none is sent. */
+function parseMaxAge(raw: unknown, { metadata }: Client): number | undefined {
+  if (raw === undefined) return metadata['default_max_age'] as number | undefined
+  if (!/^\d{1,10}$/.test(raw as string))
+    throw new OAuthError('invalid_request', 'max_age must be a number of seconds')
+  return Number(raw)
+}
+
+function describeClaims(request: ClaimsRequest): readonly string[] {
+  const names = [...requestedNames(request)].filter((name) => !['sub', 'acr', 'auth_time'].includes(name))
+  return names.length === 0 ? [] : [`Of your profile: ${names.join(', ')}`]
+}
+
+export default fp(openid, { name: 'latchkey-openid', dependencies: ['latchkey-oauth', 'latchkey-authorize'] })

@@ -1,0 +1,64 @@
+/**
+ * The authorization_code grant (RFC 6749 §4.1.3, RFC 7636 §4.6): judges the code and everything it is bound to.
+ * The issuer spends it; a code that was spent before takes all that it gave down with it (RFC 9700 §2.1.1).
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { hash, timingSafeEqual } from 'node:crypto'
+import { Type } from 'typebox'
+import { OAuthError } from '../../../src/protocol/errors.ts'
+import { Repeatable } from '../../../src/protocol/parameters.ts'
+import { AUTHORIZATION_CODE, type FoundCode } from '../../../src/services/authorization-codes.ts'
+
+const Parameters = Type.Object({
+  code: Type.String(),
+  redirect_uri: Type.Optional(Type.String()),
+  code_verifier: Type.Optional(Type.String()),
+  resource: Type.Optional(Repeatable()),
+})
+
+async function authorizationCode({ oauth }: FastifyInstance): Promise<void> {
+  oauth.registerGrant({
+    type: 'authorization_code',
+    publicClients: true,
+    parameters: Parameters,
+    async authorize({ code, redirect_uri, code_verifier, resource }, { client }) {
+      const found = await oauth.authorizationCodes.find(code)
+      if (found === null || found.clientId !== client.clientId) throw invalidGrant('the code is not known')
+      if (found.spent) {
+        await oauth.revoke(found.authorizationId, 'its authorization code was used again')
+        throw invalidGrant('the code was used before')
+      }
+      if (found.expired) throw invalidGrant('the code has expired')
+      if (redirect_uri !== found.redirectUri)
+        throw invalidGrant('redirect_uri is not the one of the authorization request')
+      assertVerified(found, code_verifier)
+      return {
+        ...found.granted,
+        resources: resource ?? found.granted.resources,
+        refreshable: true,
+        spends: [{ kind: AUTHORIZATION_CODE, handle: code }],
+      }
+    },
+  })
+}
+
+/** A verifier without a challenge is refused as well as the reverse: either is a downgrade (RFC 9700 §2.1.1). */
+function assertVerified({ codeChallenge }: FoundCode, verifier: string | undefined): void {
+  if (codeChallenge === null && verifier === undefined) return
+  if (codeChallenge === null) throw invalidGrant('code_verifier without a code_challenge')
+  if (verifier === undefined || !/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier))
+    throw invalidGrant('code_verifier is missing or malformed')
+  const [expected, actual] = [Buffer.from(codeChallenge), Buffer.from(hash('sha256', verifier, 'base64url'))]
+  if (expected.length !== actual.length || !timingSafeEqual(expected, actual))
+    throw invalidGrant('code_verifier does not match the code_challenge')
+}
+
+function invalidGrant(description: string): OAuthError {
+  return new OAuthError('invalid_grant', description)
+}
+
+export default fp(authorizationCode, {
+  name: 'latchkey-authorization-code',
+  dependencies: ['latchkey-oauth', 'latchkey-token'],
+})

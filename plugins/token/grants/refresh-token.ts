@@ -1,0 +1,86 @@
+/**
+ * The refresh_token grant (RFC 6749 §6): goes on from an Authorization with what it holds, or with less. A refresh
+ * token that was replaced before takes the Authorization down (RFC 9700 §4.14.2), unless it is a retry.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { Authorization, Client } from '../../../src/doors.ts'
+import { OAuthError } from '../../../src/protocol/errors.ts'
+import { Repeatable } from '../../../src/protocol/parameters.ts'
+import { OPENID_SCOPES, parseScope } from '../../../src/protocol/scope.ts'
+
+const Parameters = Type.Object({
+  refresh_token: Type.String(),
+  scope: Type.Optional(Type.String()),
+  resource: Type.Optional(Repeatable()),
+})
+
+async function refreshToken({ oauth }: FastifyInstance): Promise<void> {
+  oauth.registerGrant({
+    type: 'refresh_token',
+    publicClients: true,
+    parameters: Parameters,
+    async authorize({ refresh_token, scope, resource = [] }, { client }) {
+      const found = await oauth.refreshTokens.find(refresh_token)
+      if (found === null || !isOf(found.authorization, client))
+        throw invalidGrant('the refresh token is not known')
+      const { authorization, use } = found
+      if (use === 'replayed') {
+        await oauth.revoke(authorization.id!, 'a refresh token was used again')
+        throw invalidGrant('the refresh token was used before')
+      }
+      if (use === 'expired' || use === 'revoked') throw invalidGrant(`the refresh token is ${use}`)
+      return {
+        ...authorization,
+        scopes: narrow(authorization, scope, client),
+        resources: resource,
+        refreshable: true,
+        continues: {
+          authorization,
+          refreshToken: refresh_token,
+          ...(use === 'current' ? {} : { successor: use.successor }),
+        },
+      }
+    },
+  })
+}
+
+/** Milliseconds by which the clocks of our processes and the database's may differ. */
+const CLOCK_SKEW = 2000
+
+/** One of a client that was deleted stays dead when another one is registered under its id. */
+function isOf({ clientId, createdAt = 0 }: Authorization, client: Client): boolean {
+  return clientId === client.clientId && createdAt + CLOCK_SKEW >= client.registeredAt
+}
+
+/**
+ * What of the approved scopes is granted now: all that the client may still have, or those of `scope`. One that was
+ * asked for at /authorize and dropped there is dropped again; any other is `invalid_scope`.
+ */
+function narrow(
+  authorization: Authorization,
+  scope: string | undefined,
+  client: Client,
+): ReadonlySet<string> {
+  const possible = [...authorization.scopes].filter(
+    (name) => OPENID_SCOPES.has(name) || client.grantableScopes.has(name),
+  )
+  if (scope === undefined) return new Set(possible)
+  const asked = parseScope(scope)
+  const askedBefore = new Set(((authorization.parameters?.['scope'] as string | undefined) ?? '').split(' '))
+  for (const name of asked) {
+    if (!authorization.scopes.has(name) && !askedBefore.has(name))
+      throw new OAuthError('invalid_scope', 'a scope goes beyond what was approved')
+  }
+  return new Set(possible.filter((name) => asked.has(name)))
+}
+
+function invalidGrant(description: string): OAuthError {
+  return new OAuthError('invalid_grant', description)
+}
+
+export default fp(refreshToken, {
+  name: 'latchkey-refresh-token',
+  dependencies: ['latchkey-oauth', 'latchkey-token'],
+})

@@ -1,0 +1,87 @@
+/**
+ * The UserInfo endpoint (OpenID Connect Core §5.3): claims about the user whom an access token stands for. The token
+ * may come in the header, in a form, or in the query, which is our user's own way (seed specification §4.3).
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Bag, Verified } from '../src/doors.ts'
+import { requestedClaims, type ClaimsRequest } from '../src/protocol/claims-request.ts'
+import { claimsForScopes } from '../src/protocol/claims.ts'
+import { parseForm } from '../src/protocol/wire.ts'
+import { userClaims } from '../src/services/user.ts'
+import { refuseOtherMethods, sendJson } from './endpoint.ts'
+import { sendError } from './errors.ts'
+import { acceptForms, formText, queryText } from './forms.ts'
+import { BearerError } from './require-scope/bearer-error.ts'
+import { createGuard } from './require-scope/guard.ts'
+import { createOwnVerifier } from './resource-server.ts'
+
+async function userinfo(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { issuer } = oauth
+  const found = new WeakMap<FastifyRequest, Verified>()
+
+  /** The guard judges what this finds; the handler then needs what the token stands for. */
+  const guardOf = (request: FastifyRequest) =>
+    createGuard(
+      {
+        verifier: createOwnVerifier(oauth, (verified) => found.set(request, verified)),
+        audienceOf: () => [issuer],
+        realm: issuer,
+        queryParameter: true,
+        resourceMetadata: undefined,
+        now: Date.now,
+      },
+      ['openid'],
+    )
+
+  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { authorization, claims: token } = found.get(request)!
+    const client = await oauth.findClient(token['client_id'] as string)
+    const user = authorization?.subject === undefined ? null : await oauth.findUser(authorization.subject)
+    if (client === null || user === null || user.disabled)
+      throw new BearerError('invalid_token', 'The access token stands for nobody')
+    const claims = userClaims(user)
+    const requested = authorization?.parameters?.['claims'] as ClaimsRequest | undefined
+    const body = await oauth.extended('userinfo', authorization!, {
+      sub: token['sub'],
+      ...claimsForScopes(claims, (token['scope'] as string).split(' ')),
+      ...(requested === undefined ? {} : requestedClaims(requested, 'userinfo', claims)),
+    })
+    const algorithm = client.metadata['userinfo_signed_response_alg'] as string | undefined
+    return algorithm === undefined
+      ? sendJson(reply, body)
+      : sendSigned(reply, { ...body, aud: client.clientId }, algorithm)
+  }
+
+  /** §5.3.2: a signed response says who made it, and for whom. */
+  async function sendSigned(reply: FastifyReply, body: Bag, algorithm: string): Promise<FastifyReply> {
+    const jwt = await oauth.signJwt({ ...body, iss: issuer }, { algorithm, typ: 'JWT' })
+    return reply
+      .headers({ 'content-type': 'application/jwt', 'cache-control': 'no-store' })
+      .send(Buffer.from(jwt))
+  }
+
+  await acceptForms(fastify)
+  fastify.setErrorHandler(sendError)
+  fastify.addHook('preValidation', async (request) => {
+    request.body = parseForm(formText(request))
+    request.query = parseForm(queryText(request))
+  })
+  fastify.addHook('preHandler', async (request, reply) => guardOf(request)(request as never, reply as never))
+  for (const url of ['/userinfo', '/userinfo/']) {
+    fastify.get(url, handle)
+    fastify.post(url, handle)
+    refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')
+  }
+  oauth.extend('metadata', async () => ({
+    userinfo_endpoint: `${issuer}/userinfo`,
+    userinfo_signing_alg_values_supported: oauth.keys.algorithms,
+  }))
+}
+
+export default fp(userinfo, {
+  name: 'latchkey-userinfo',
+  dependencies: ['latchkey-oauth', 'latchkey-openid'],
+  encapsulate: true,
+})

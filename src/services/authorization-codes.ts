@@ -1,0 +1,58 @@
+/** Authorization codes: made when a request is approved, read when one is presented; `issuance.ts` spends them. */
+import { randomUUID } from 'node:crypto'
+import type { AuthorizationRequest, Granted } from '../doors.ts'
+import { createHandle, parseHandle } from '../protocol/handle.ts'
+import { statements } from '../store/authorization-codes.ts'
+import type { Database } from '../store/database.ts'
+
+/** What spends an authorization code, as `Granted.spends` names it. */
+export const AUTHORIZATION_CODE = 'authorization_code'
+
+export interface FoundCode {
+  /** Of the Authorization that the exchange makes, or made. */
+  readonly authorizationId: string
+  readonly clientId: string
+  readonly redirectUri: string
+  /** RFC 7636; null when the request had none. */
+  readonly codeChallenge: string | null
+  readonly granted: Granted
+  readonly spent: boolean
+  readonly expired: boolean
+}
+
+export interface AuthorizationCodes {
+  /** Stores what was approved; returns the code. */
+  create(granted: Granted, request: AuthorizationRequest): Promise<string>
+  /** Null for what we never gave out. */
+  find(code: string): Promise<FoundCode | null>
+}
+
+/** `lifetime` in seconds. */
+export function createAuthorizationCodes(database: Database, lifetime: number): AuthorizationCodes {
+  return {
+    async create({ subject, scopes, ...granted }, { client, redirectUri, parameters }) {
+      const code = createHandle(randomUUID())
+      const { authorizationId, hash } = parseHandle(code)!
+      const values = [authorizationId, hash, client.clientId, subject, redirectUri, parameters['code_challenge'] ?? null]
+      await database.query(statements.insert, [...values, { ...granted, scopes: [...scopes] }, lifetime])
+      return code
+    },
+    async find(code) {
+      const handle = parseHandle(code)
+      if (handle === null) return null
+      const [row] = await database.query(statements.find, [handle.authorizationId, handle.hash])
+      if (row === undefined) return null
+      const { clientId, redirectUri, codeChallenge = null, subject, granted } = row
+      const { scopes, ...more } = granted as unknown as Omit<Granted, 'scopes'> & { scopes: string[] }
+      return {
+        authorizationId: handle.authorizationId,
+        clientId,
+        redirectUri,
+        codeChallenge,
+        granted: { ...more, subject, scopes: new Set(scopes) },
+        spent: row.spentAt !== null,
+        expired: row.expiresAt.getTime() <= Date.now(),
+      }
+    },
+  }
+} // prettier-ignore

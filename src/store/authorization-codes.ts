@@ -1,0 +1,49 @@
+/** Authorization codes: each is read once to be judged, and spent by the statement that stores what it gives. */
+import { Authorization } from '../entities/authorization.ts'
+import { AuthorizationCode } from '../entities/authorization-code.ts'
+import { RefreshToken } from '../entities/refresh-token.ts'
+import { AUTHORIZATION } from './authorizations.ts'
+import { statement } from './statement.ts'
+
+export type AuthorizationCodeRow = Pick<
+  AuthorizationCode,
+  'clientId' | 'subject' | 'redirectUri' | 'codeChallenge' | 'granted' | 'expiresAt' | 'spentAt'
+>
+
+export const statements = {
+  insert: statement('authorization-code-insert', (table) => {
+    const code = table(AuthorizationCode)
+    const columns = (
+      ['authorizationId', 'hash', 'clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted'] as const
+    ).map((one) => code.column(one))
+    return `insert into ${code.name} (${columns.join(', ')}, ${code.column('expiresAt')})
+      values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))`
+  }),
+  find: statement<AuthorizationCodeRow>('authorization-code-find', (table) => {
+    const code = table(AuthorizationCode)
+    return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'expiresAt', 'spentAt')}
+      from ${code.name} where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $2`
+  }),
+  /** Spends the code ($8) and makes its Authorization, with a refresh token ($9) unless that is null. */
+  exchange: statement<{ authorizationId: string }>('authorization-code-exchange', (table) => {
+    const code = table(AuthorizationCode)
+    const authorization = table(Authorization)
+    const refresh = table(RefreshToken)
+    const columns = AUTHORIZATION.map((one) => authorization.column(one)).join(', ')
+    const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) => refresh.column(one))
+    return `with spent as (
+        update ${code.name} set ${code.column('spentAt')} = now()
+        where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $8
+          and ${code.column('spentAt')} is null and ${code.column('expiresAt')} > now()
+        returning true
+      ), made as (
+        insert into ${authorization.name} (${columns})
+        select $1::uuid, $2::text, $3::text, $4::text[], $5::text[], $6::jsonb, $7::jsonb from spent
+        returning ${authorization.column('id')}
+      ), refreshing as (
+        insert into ${refresh.name} (${id}, ${hash}, ${expiresAt})
+        select $1::uuid, $9::text, now() + make_interval(secs => $10) from spent where $9::text is not null
+      )
+      select ${authorization.column('id')} as "authorizationId" from made`
+  }),
+} // prettier-ignore

@@ -1,0 +1,114 @@
+/** A browser without eyes: keeps cookies, follows redirects, fills in the forms that pages have. */
+
+export interface Page {
+  /** Where it came from, after redirects. */
+  url: string
+  status: number
+  headers: Headers
+  body: string
+}
+
+export interface Form {
+  action: string
+  method: string
+  fields: Record<string, string>
+}
+
+export interface UserAgent {
+  /** Follows redirects within the origin; one that leads out of it is not followed: it is the page's `location`. */
+  get(url: string | URL): Promise<Page>
+  /** Sends a form of the page; `fields` are laid over those that it has. */
+  submit(page: Page, id: string, fields?: Record<string, string>): Promise<Page>
+  post(url: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Page>
+  /** By name. */
+  cookies: Map<string, string>
+  /** A second browser with the same cookies. */
+  clone(): UserAgent
+}
+
+/** `origin` is the server's; `headers` go with every request. */
+export function createUserAgent(origin: string, headers: Record<string, string> = {}): UserAgent {
+  const cookies = new Map<string, string>()
+
+  async function request(url: string, init: RequestInit = {}): Promise<Page> {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const sent = { accept: 'text/html', ...headers, ...(cookie === '' ? {} : { cookie }), ...init.headers }
+    const response = await fetch(url, {
+      ...init,
+      headers: sent as Record<string, string>,
+      redirect: 'manual',
+    })
+    for (const line of response.headers.getSetCookie()) keep(line)
+    const location = response.headers.get('location')
+    if (location !== null && response.status >= 300 && response.status < 400) {
+      const next = new URL(location, url)
+      if (next.origin === new URL(origin).origin) {
+        await response.body?.cancel()
+        return request(next.href)
+      }
+    }
+    return { url, status: response.status, headers: response.headers, body: await response.text() }
+  }
+
+  function keep(line: string): void {
+    const [pair = '', ...attributes] = line.split(';')
+    const [name, value] = [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1)]
+    if (attributes.some((one) => /^\s*max-age=0$/i.test(one))) cookies.delete(name)
+    else cookies.set(name, value)
+  }
+
+  const post = async (
+    url: string,
+    fields: Record<string, string>,
+    more: Record<string, string> = {},
+  ): Promise<Page> =>
+    request(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: new URL(origin).origin,
+        ...more,
+      },
+      body: new URLSearchParams(fields).toString(),
+    })
+
+  return {
+    cookies,
+    get: async (url) => request(String(url)),
+    post,
+    async submit(page, id, fields = {}) {
+      const form = findForm(page, id)
+      if (form === undefined) throw new Error(`no form#${id} on ${page.url}: ${page.status} ${page.body}`)
+      return post(form.action, { ...form.fields, ...fields })
+    },
+    clone() {
+      const copy = createUserAgent(origin, headers)
+      for (const [name, value] of cookies) copy.cookies.set(name, value)
+      return copy
+    },
+  }
+}
+
+/** The form with this id, with the values of its hidden and filled-in fields. */
+export function findForm({ body, url }: Pick<Page, 'body' | 'url'>, id: string): Form | undefined {
+  const [, attributes = '', inner = ''] =
+    new RegExp(`<form([^>]*\\sid="${id}"[^>]*)>([\\s\\S]*?)</form>`).exec(body) ?? []
+  if (attributes === '') return undefined
+  const inputs = [...inner.matchAll(/<input([^>]*)>/g)].map(([, one]) => one!)
+  const named = inputs.filter((one) => attribute(one, 'name') !== undefined)
+  return {
+    action: new URL(attribute(attributes, 'action') ?? url, url).href,
+    method: attribute(attributes, 'method') ?? 'get',
+    fields: Object.fromEntries(named.map((one) => [attribute(one, 'name')!, attribute(one, 'value') ?? ''])),
+  }
+}
+
+function attribute(tag: string, name: string): string | undefined {
+  const value = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]
+  return value
+    ?.replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
+}
