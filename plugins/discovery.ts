@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { sendError } from './errors.ts'
 
@@ -21,6 +22,7 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
   })
 
   fastify.setErrorHandler(sendError)
+  allowBrowsers(fastify)
   for (const url of addresses(oauth.config.basePath)) {
     fastify.get(url, async (_request, reply) =>
       reply

@@ -9,6 +9,7 @@ import type { Bag, Client, Endpoint } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../src/protocol/wire.ts'
+import { allowBrowsers } from './cors.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 
@@ -31,14 +32,15 @@ const JSON_HEADERS = {
   pragma: 'no-cache',
 } as const
 
-/** Endpoints lie in a scope of their own: their body parser and error handler are nobody else's. */
+/** Endpoints lie in scopes of their own, one of them open to browsers: body parser and error handler are nobody else's. */
 export async function createEndpoints(
   fastify: FastifyInstance,
   prefix: string,
   authenticate: Authenticate,
 ): Promise<Endpoints> {
   const registered: Pick<Endpoint, 'metadata' | 'path'>[] = []
-  const { scope } = await encapsulated(fastify, prefix)
+  const { scope: closed } = await encapsulated(fastify, prefix, { cors: false })
+  const { scope: open } = await encapsulated(fastify, prefix, { cors: true })
 
   function register<P extends TObject>(endpoint: Endpoint<P>): void {
     const parse = compileParameters(endpoint.parameters)
@@ -52,6 +54,7 @@ export async function createEndpoints(
       throw new ConfigError(`The endpoint ${endpoint.path} (${endpoint.metadata}) is registered twice.`)
     }
     registered.push({ path: endpoint.path, metadata: endpoint.metadata })
+    const scope = endpoint.cors ? open : closed
     for (const url of [endpoint.path, `${endpoint.path}/`]) {
       scope.post(url, handler)
       refuseOtherMethods(scope, url, NOT_POST, 'POST')
@@ -88,10 +91,15 @@ export function sendJson(reply: FastifyReply, body: Bag): FastifyReply {
 }
 
 /** In an object, since awaiting an instance itself would wait for the whole server, and give its root. */
-async function encapsulated(fastify: FastifyInstance, prefix: string): Promise<{ scope: FastifyInstance }> {
+async function encapsulated(
+  fastify: FastifyInstance,
+  prefix: string,
+  { cors }: { cors: boolean },
+): Promise<{ scope: FastifyInstance }> {
   let child: FastifyInstance | undefined
   await fastify.register(
     async (scope) => {
+      if (cors) allowBrowsers(scope)
       await acceptForms(scope)
       scope.setErrorHandler(sendError)
       child = scope

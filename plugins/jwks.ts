@@ -1,6 +1,7 @@
 /** The public keys (RFC 7517), from memory: they are there when the database is not. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { sendError } from './errors.ts'
 
@@ -10,6 +11,7 @@ const MAX_AGE = 30
 async function jwks(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   fastify.setErrorHandler(sendError)
+  allowBrowsers(fastify)
   for (const url of ['/jwks', '/jwks/']) {
     fastify.get(url, async (_request, reply) =>
       reply

@@ -9,6 +9,7 @@ async function revocation({ oauth }: FastifyInstance): Promise<void> {
     path: '/revoke',
     metadata: 'revocation_endpoint',
     publicClients: true,
+    cors: true,
     parameters: Type.Object({ token: Type.String() }),
     async handle({ token }, { client }) {
       const claims = await oauth.readToken(token)

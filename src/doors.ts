@@ -103,6 +103,8 @@ export interface Endpoint<P extends TObject = TObject> {
   readonly metadata: string
   /** Whether public clients may call it, named by `client_id` alone; default false. */
   readonly publicClients?: boolean
+  /** Whether pages of any origin may call it from a browser (CORS), without cookies; default false. */
+  readonly cors?: boolean
   readonly parameters: P
   handle(parameters: Static<P>, call: Call): Promise<Bag>
 }

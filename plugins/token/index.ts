@@ -14,6 +14,7 @@ async function token({ oauth }: FastifyInstance): Promise<void> {
     path: '/token',
     metadata: 'token_endpoint',
     publicClients: true,
+    cors: true,
     parameters: Type.Object({ grant_type: Type.String() }),
     async handle({ grant_type }, call) {
       const grant = findGrant(oauth.grants, grant_type)

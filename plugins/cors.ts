@@ -1,0 +1,31 @@
+/**
+ * What lets single-page apps of any origin call an address from a browser and read its answers, refusals too (CORS).
+ * Never with cookies, so nothing is given that any other program could not have; never where pages are.
+ */
+import type { FastifyInstance } from 'fastify'
+
+const READABLE = {
+  'access-control-allow-origin': '*',
+  // DPoP's nonce (RFC 9449 §8) and the reason of a 401 (RFC 6750 §3), which scripts may not read unasked.
+  'access-control-expose-headers': 'DPoP-Nonce, WWW-Authenticate',
+} as const
+const PREFLIGHT = {
+  // Browsers send these unasked to where they may send anything: which of them are served, a 405 says.
+  'access-control-allow-methods': 'GET, HEAD, POST',
+  'access-control-allow-headers': 'authorization, content-type, dpop, mcp-protocol-version',
+  // Browsers keep it no longer than two hours.
+  'access-control-max-age': '7200',
+} as const
+
+/**
+ * Opens the routes of `scope` to browsers. Before its other hooks, so that their refusals can be read; each address
+ * needs a route for OPTIONS, such as `refuseOtherMethods` makes.
+ */
+export function allowBrowsers(scope: FastifyInstance): void {
+  scope.addHook('onRequest', ({ method, headers: { origin } }, reply, next) => {
+    // A cache may get a document without an origin and give it to a page; what is posted for, no cache keeps.
+    if (origin !== undefined || method === 'GET' || method === 'HEAD') reply.headers(READABLE)
+    if (method === 'OPTIONS' && origin !== undefined) reply.code(204).headers(PREFLIGHT).send()
+    else next()
+  })
+}
