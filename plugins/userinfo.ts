@@ -9,6 +9,7 @@ import { requestedClaims, type ClaimsRequest } from '../src/protocol/claims-requ
 import { claimsForScopes } from '../src/protocol/claims.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { userClaims } from '../src/services/user.ts'
+import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods, sendJson } from './endpoint.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
@@ -62,6 +63,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
       .send(Buffer.from(jwt))
   }
 
+  allowBrowsers(fastify)
   await acceptForms(fastify)
   fastify.setErrorHandler(sendError)
   fastify.addHook('preValidation', async (request) => {

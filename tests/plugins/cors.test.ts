@@ -83,7 +83,7 @@ test('a page reads the metadata, gets a token and gives it back', async () => {
   await expect(post(metadata['introspection_endpoint']!, { token })).rejects.toThrow('the preflight')
 })
 
-test.each([...DOCUMENTS, ...ENDPOINTS])(
+test.each([...DOCUMENTS, ...ENDPOINTS, '/userinfo', '/userinfo/'])(
   'a preflight of %s allows any origin, without cookies',
   async (path) => {
     const preflight = await server.request(path, { method: 'OPTIONS', headers: { origin: ORIGIN } })
@@ -122,6 +122,17 @@ test.each([
   },
 )
 
+test('a page can read why userinfo refuses a token', async () => {
+  const forged = { authorization: 'Bearer forged', origin: ORIGIN }
+  for (const response of [
+    await server.get('/userinfo', forged),
+    await server.post('/userinfo', {}, forged),
+  ]) {
+    expect([response.status, corsOf(response)]).toEqual([401, READABLE])
+    expect(response.headers.get('www-authenticate')).toContain('invalid_token')
+  }
+})
+
 test('a page can read that a method is refused, and that it failed too often', async () => {
   for (const path of [...DOCUMENTS, ...ENDPOINTS]) {
     const response = await server.request(path, { method: 'DELETE', headers: { origin: ORIGIN } })
@@ -146,12 +157,15 @@ test('a page can read that the database is away', async () => {
   await proxy.restore()
 })
 
-test.each(['/introspect', '/nowhere', '/healthz', '/'])('%s is for no page', async (path) => {
-  for (const method of ['OPTIONS', 'GET', 'POST']) {
-    const response = await server.request(path, { method, headers: { origin: ORIGIN } })
-    expect(corsOf(response)).toEqual({})
-  }
-})
+test.each(['/introspect', '/authorize', '/end-session', '/nowhere', '/healthz', '/'])(
+  '%s is for no page',
+  async (path) => {
+    for (const method of ['OPTIONS', 'GET', 'POST']) {
+      const response = await server.request(path, { method, headers: { origin: ORIGIN } })
+      expect(corsOf(response)).toEqual({})
+    }
+  },
+)
 
 test('an endpoint of a plugin is open when it says so', async () => {
   const other = await startServer(
