@@ -1,6 +1,6 @@
 /** Takes answers back to the client: by the response mode it asked for, with `state` and `iss` (RFC 9207) in each. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { OAuthError } from '../../src/protocol/errors.ts'
+import type { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Target } from './target.ts'
 

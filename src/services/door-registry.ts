@@ -61,7 +61,7 @@ export function createDoorRegistry(): DoorRegistry {
       dispatched.set(kind, owners.set(key, owner))
     },
     owners: <K extends keyof Dispatched>(kind: K) =>
-      (dispatched.get(kind) ?? new Map()) as unknown as ReadonlyMap<string, Dispatched[K]>,
+      (dispatched.get(kind) ?? new Map()) as ReadonlyMap<string, Dispatched[K]>,
     add(kind, item) {
       assertOpen(`A ${kind}`)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])

@@ -42,7 +42,7 @@ export function createSessions(database: Database, idle: number, expire: number)
         await database.query(statements.touch, [hashed, idle])
       return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime() }
     },
-    async start({ userId, amr, acr = undefined, userAgent, address }, former) {
+    async start({ userId, amr, acr, userAgent, address }, former) {
       const token = randomBytes(32).toString('base64url')
       const session = { sid: randomUUID(), userId, amr, acr: acr ?? null, authenticatedAt: Date.now() }
       const browser = [userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null]
