@@ -58,10 +58,13 @@ export function createPasswords(queue: HashingQueue, imported: readonly Password
     hash: async (password) => queue.run(async () => argon2id.hash(normalize(password))),
     async verify(password, hash) {
       if (password.length > MAX_LENGTH) return false
-      const scheme = hash === null ? undefined : schemes.find((one) => one.recognizes(hash))
-      const [{ verify }, stored] =
-        scheme === undefined || hash === null ? [current, await argon2id.absent()] : [scheme, hash]
-      return queue.run(async () => verify(stored, password))
+      // Made at the first comparison, whosever it is.
+      const absent = await argon2id.absent()
+      const stored = hash ?? absent
+      const scheme = schemes.find((one) => one.recognizes(stored))
+      return queue.run(async () =>
+        scheme === undefined ? current.verify(absent, password) : scheme.verify(stored, password),
+      )
     },
     isOutdated: (hash) => !current.recognizes(hash) || argon2id.isOutdated(hash),
   }
