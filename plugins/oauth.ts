@@ -34,6 +34,7 @@ import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { User } from '../src/services/user.ts'
 import type { UserRegistry } from '../src/services/user-registry.ts'
 import type { SecretBox } from '../src/services/secret-box.ts'
+import type { FindServerSecret } from '../src/services/server-secrets.ts'
 import type { SubjectOf } from '../src/services/subjects.ts'
 import type { Sessions } from '../src/services/sessions.ts'
 import type { Database } from '../src/store/database.ts'
@@ -59,6 +60,8 @@ export interface OAuth {
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
   /** Stored things of a plugin's own, each living `lifetime` seconds. */
   artifacts(kind: string, lifetime: number): Artifacts
+  /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
+  readonly secret: FindServerSecret
 
   /** The registered grants by their `grant_type`. */
   readonly grants: ReadonlyMap<string, RegisteredGrant>
@@ -143,6 +146,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
     artifacts: kernel.artifacts,
+    secret: kernel.secret,
     grants: doors.grants,
     endpoints: endpoints.all,
     owners: doors.owners,

@@ -29,6 +29,8 @@ import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
+import signingAlgorithms from '../plugins/signing-algorithms.ts'
+import subjectTypes from '../plugins/subject-types.ts'
 import token from '../plugins/token/index.ts'
 import userinfo from '../plugins/userinfo.ts'
 import { ConfigError, parseConfig, type SettingValues } from './config.ts'
@@ -53,6 +55,8 @@ export interface BuildOptions {
 /** Ours, by the names under which they may be left out. Those that follow the issuer's path say so. */
 const PLUGINS = [
   clientAuthentication,
+  subjectTypes,
+  signingAlgorithms,
   pages,
   browser,
   interaction,

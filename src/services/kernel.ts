@@ -21,6 +21,7 @@ import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
+import { createServerSecrets, type FindServerSecret } from './server-secrets.ts'
 import { createSubjects, type SubjectOf } from './subjects.ts'
 import { createThrottles, type Throttles } from './throttle.ts'
 import { createPasswords } from './passwords.ts'
@@ -54,6 +55,7 @@ export interface Kernel {
   readonly consents: Consents
   readonly targets: Targets
   readonly subjectOf: SubjectOf
+  readonly secret: FindServerSecret
   readonly issuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
@@ -111,6 +113,7 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
     doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
     authorizationCodes, refreshTokens, sessions, consents, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
+    secret: createServerSecrets(database, box),
     artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
     async start() {
       await feed.start()

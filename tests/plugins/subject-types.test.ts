@@ -18,25 +18,32 @@ async function pairwise(...redirect_uris: string[]): Promise<Client> {
   return register(running, { redirect_uris, subject_type: 'pairwise' })
 }
 
-const { subject } = running.server.oauth
+const { subjectOf } = running.server.oauth
 
 describe('what a user is called', () => {
   test('by a client that says nothing, or public: the user id', async () => {
     const redirect_uris = ['https://app.example/cb']
-    expect(subject(user, await register(running, { redirect_uris }))).toBe(user)
-    expect(subject(user, await register(running, { redirect_uris, subject_type: 'public' }))).toBe(user)
+    expect(subjectOf(user, await register(running, { redirect_uris }))).toBe(user)
+    expect(subjectOf(user, await register(running, { redirect_uris, subject_type: 'public' }))).toBe(user)
   })
 
   test('by pairwise clients: the same in one sector, another in each other, and for each user', async () => {
     const one = await pairwise('https://app.example/cb', 'https://app.example:8443/other')
     const beside = await pairwise('https://APP.example/beside')
     const elsewhere = await pairwise('https://app2.example/cb')
-    const names = [subject(user, one), subject(user, elsewhere), subject(crypto.randomUUID(), one), user]
+    const names = [
+      subjectOf(user, one),
+      subjectOf(user, elsewhere),
+      subjectOf(crypto.randomUUID(), one),
+      user,
+    ]
     expect(new Set(names).size).toBe(4)
     expect(names[0]).toMatch(/^[\w-]{43}$/)
-    expect(subject(user, beside)).toBe(names[0])
+    expect(subjectOf(user, beside)).toBe(names[0])
     const metadata = { ...one.metadata, sector_identifier_uri: 'https://app.example/redirect_uris.json' }
-    expect(subject(user, await register(running, { ...metadata, client_id: 'with-document' }))).toBe(names[0])
+    expect(subjectOf(user, await register(running, { ...metadata, client_id: 'with-document' }))).toBe(
+      names[0],
+    )
   })
 })
 
@@ -88,19 +95,19 @@ test('it stays so: in every process, after a restart, and when SECRET_KEY is rep
     startServer({ SECRET_KEY, PORT: await freePort() }, { database })
   const [one, two] = await Promise.all([start(former), start(former)])
   const client = await register(one, { redirect_uris: ['https://app.example/cb'], subject_type: 'pairwise' })
-  const name = one.server.oauth.subject(user, client)
-  expect(two.server.oauth.subject(user, client)).toBe(name)
+  const name = one.server.oauth.subjectOf(user, client)
+  expect(two.server.oauth.subjectOf(user, client)).toBe(name)
   const sealed = async () =>
     (await database.query('select sealed from server_secrets'))[0]!['sealed'] as string
   const before = await sealed()
   await Promise.all([one.close(), two.close()])
 
   const during = await start(`${fresh},${former}`)
-  expect(during.server.oauth.subject(user, client)).toBe(name)
+  expect(during.server.oauth.subjectOf(user, client)).toBe(name)
   expect(await sealed()).not.toBe(before)
   await during.close()
   const after = await start(fresh)
-  expect(after.server.oauth.subject(user, client)).toBe(name)
+  expect(after.server.oauth.subjectOf(user, client)).toBe(name)
   const secret = (await after.server.oauth.secret('pairwise-subjects')).export().toString('base64url')
   expect(await sealed()).not.toContain(secret)
   expect(await database.query('select from server_secrets')).toHaveLength(1)
@@ -127,8 +134,8 @@ test('discovery names the types, those of other plugins too; without the plugin 
     subject_types_supported: ['public', 'pairwise', 'x-numbered'],
   })
   const numbered = await register(extended, { subject_type: 'x-numbered' })
-  expect(extended.server.oauth.subject('7', numbered)).toBe('n-7')
+  expect(extended.server.oauth.subjectOf('7', numbered)).toBe('n-7')
 
   const { server } = await startServer({}, { build: { without: ['latchkey-subject-types'] } })
-  expect(() => server.oauth.subject('7', numbered)).toThrow('nothing serves the subject_type')
+  expect(() => server.oauth.subjectOf('7', numbered)).toThrow('nothing serves the subject_type')
 })
