@@ -1,7 +1,11 @@
-/** Token revocation (RFC 7009): a client gives a token back. */
+/**
+ * Token revocation (RFC 7009): a client gives a token back. An access token ends alone; a refresh token takes its
+ * Authorization along, and with it all that was issued under it (§2.1).
+ */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Type } from 'typebox'
+import type { Client } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 
 async function revocation({ oauth }: FastifyInstance): Promise<void> {
@@ -12,12 +16,16 @@ async function revocation({ oauth }: FastifyInstance): Promise<void> {
     cors: true,
     parameters: Type.Object({ token: Type.String() }),
     async handle({ token }, { client }) {
+      const refreshed = await oauth.refreshTokens.find(token)
+      if (refreshed !== null) {
+        assertOwn(refreshed.authorization.clientId, client)
+        await oauth.revoke(refreshed.authorization.id!, 'its refresh token was revoked')
+        return {}
+      }
       const claims = await oauth.readToken(token)
       // A token that is not ours, or dead already, is revoked by itself (RFC 7009 §2.2).
       if (claims === null) return {}
-      if (claims['client_id'] !== client.clientId) {
-        throw new OAuthError('invalid_grant', 'the token was issued to another client')
-      }
+      assertOwn(claims['client_id'], client)
       await oauth.revokeToken(token)
       return {}
     },
@@ -25,6 +33,11 @@ async function revocation({ oauth }: FastifyInstance): Promise<void> {
   oauth.extend('metadata', async () => ({
     revocation_endpoint_auth_methods_supported: [...oauth.owners('clientAuthentication').keys()],
   }))
+}
+
+function assertOwn(clientId: unknown, client: Client): void {
+  if (clientId !== client.clientId)
+    throw new OAuthError('invalid_grant', 'the token was issued to another client')
 }
 
 export default fp(revocation, { name: 'latchkey-revocation', dependencies: ['latchkey-oauth'] })

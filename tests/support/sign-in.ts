@@ -1,6 +1,6 @@
 /** People at work: a user who signs in and allows what a client asks for, up to the answer that the client gets. */
 import { createHash, randomBytes } from 'node:crypto'
-import type { Requests } from './requests.ts'
+import { basic, type Requests } from './requests.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from './user-agent.ts'
 
 export const ALICE = {
@@ -90,4 +90,45 @@ export async function authorize(
   agent: UserAgent = createUserAgent(server.url),
 ): Promise<URLSearchParams> {
   return answerOf(await goThrough(agent, await agent.get(authorizationUrl(server, parameters))))
+}
+
+export interface Tokens {
+  access_token: string
+  refresh_token: string
+  id_token: string
+  scope: string
+  expires_in: number
+  token_type: string
+}
+
+/** Exchanges a code as the client `WEB`. */
+export async function exchange(
+  server: Requests,
+  code: string,
+  more: Record<string, string> = {},
+): Promise<Response> {
+  const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, ...more }
+  return server.post('/token', form, basic(WEB.client_id, WEB.client_secret))
+}
+
+/** Refreshes as the client `WEB`. */
+export async function refresh(
+  server: Requests,
+  token: string,
+  more: Record<string, string> = {},
+): Promise<Response> {
+  const form = { grant_type: 'refresh_token', refresh_token: token, ...more }
+  return server.post('/token', form, basic(WEB.client_id, WEB.client_secret))
+}
+
+/** Signs in, allows, exchanges the code. */
+export async function getTokens(
+  server: Requests & { url: string },
+  parameters: Record<string, string | undefined> = {},
+  agent?: UserAgent,
+): Promise<Tokens> {
+  const answer = await authorize(server, parameters, agent)
+  const response = await exchange(server, answer.get('code') ?? '')
+  if (response.status !== 200) throw new Error(`no tokens: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Tokens
 }
