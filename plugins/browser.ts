@@ -19,8 +19,8 @@ export interface Browser {
    * query, it comes with them. Not for what is too long to be one.
    */
   needsAnotherTry(request: FastifyRequest, text: string): boolean
-  /** Signs in: a new session, whatever the browser had before. */
-  signIn(call: BrowserCall, signIn: Pick<SignIn, 'userId' | 'amr' | 'acr'>): Promise<Session>
+  /** Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled meanwhile. */
+  signIn(call: BrowserCall, signIn: Pick<SignIn, 'userId' | 'amr' | 'acr'>): Promise<Session | null>
   /** Takes the session cookie away; ending the session is for `users` and `sessions` to do. */
   forget(reply: FastifyReply): void
   /** What this browser is known by: 256 bits in a cookie, set when there is none. */
@@ -89,9 +89,10 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     async signIn({ request, reply }, signIn) {
       const { ip, headers } = request
       const from = { ...signIn, userAgent: headers['user-agent'], address: ip }
-      const { token, session } = await oauth.sessions.start(from, read(request, SESSION))
-      void reply.header('set-cookie', jar.serialize(SESSION, token, attributes))
-      return session
+      const started = await oauth.sessions.start(from, read(request, SESSION))
+      if (started === null) return null
+      void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
+      return started.session
     },
     forget(reply) {
       void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))

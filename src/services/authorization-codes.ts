@@ -1,6 +1,7 @@
 /** Authorization codes: made when a request is approved, read when one is presented; `issuance.ts` spends them. */
 import { randomUUID } from 'node:crypto'
 import type { AuthorizationRequest, Granted } from '../doors.ts'
+import { OAuthError } from '../protocol/errors.ts'
 import { createHandle, parseHandle } from '../protocol/handle.ts'
 import { statements } from '../store/authorization-codes.ts'
 import type { Database } from '../store/database.ts'
@@ -21,7 +22,7 @@ export interface FoundCode {
 }
 
 export interface AuthorizationCodes {
-  /** Stores what was approved; returns the code. */
+  /** Stores what was approved; returns the code. Throws `login_required` when the session has ended meanwhile. */
   create(granted: Granted, request: AuthorizationRequest): Promise<string>
   /** Null for what we never gave out. */
   find(code: string): Promise<FoundCode | null>
@@ -33,8 +34,11 @@ export function createAuthorizationCodes(database: Database, lifetime: number): 
     async create({ subject, scopes, ...granted }, { client, redirectUri, parameters }) {
       const code = createHandle(randomUUID())
       const { authorizationId, hash } = parseHandle(code)!
-      const values = [authorizationId, hash, client.clientId, subject, redirectUri, parameters['code_challenge'] ?? null]
-      await database.query(statements.insert, [...values, { ...granted, scopes: [...scopes] }, lifetime])
+      const rows = await database.query(statements.insert, [
+        authorizationId, hash, client.clientId, subject, redirectUri, parameters['code_challenge'] ?? null,
+        { ...granted, scopes: [...scopes] }, lifetime, granted.authentication?.sid,
+      ])
+      if (rows.length === 0) throw new OAuthError('login_required', 'the session ended meanwhile')
       return code
     },
     async find(code) {

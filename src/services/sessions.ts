@@ -18,8 +18,11 @@ export interface SignIn {
 export interface Sessions {
   /** Null when it has ended, or its user was disabled. */
   find(token: string): Promise<Session | null>
-  /** Starts a session and ends the one of `former`, so that nobody who knew that one is signed in with this. */
-  start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session }>
+  /**
+   * Signs in: by a new token always, so that nobody who knew `former` is signed in too. That one's session goes on
+   * when it was the same user's, and ends otherwise. Null for a user who was disabled meanwhile.
+   */
+  start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session } | null>
   /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). */
   end(session: Session): Promise<void>
 }
@@ -44,13 +47,16 @@ export function createSessions(database: Database, idle: number, expire: number)
     },
     async start({ userId, amr, acr, userAgent, address }, former) {
       const token = randomBytes(32).toString('base64url')
-      const session = { sid: randomUUID(), userId, amr, acr: acr ?? null, authenticatedAt: Date.now() }
-      const browser = [userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null]
-      await database.query(statements.replace, [
-        hashSession(token), session.sid, userId, new Date(session.authenticatedAt), [...amr], session.acr,
-        ...browser, idle, expire, former === undefined ? null : hashSession(former),
-      ]) // prettier-ignore
-      return { token, session }
+      const authenticatedAt = Date.now()
+      const values = [
+        hashSession(token), former === undefined ? null : hashSession(former), userId,
+        new Date(authenticatedAt), [...amr], acr ?? null,
+        userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null, idle, expire,
+      ] // prettier-ignore
+      const [renewed] = former === undefined ? [] : await database.query(statements.renew, values)
+      const [row] = renewed ? [renewed] : await database.query(statements.start, [...values, randomUUID()])
+      if (row === undefined) return null
+      return { token, session: { sid: row.sid, userId, amr, acr: acr ?? null, authenticatedAt } }
     },
     end: ({ userId, sid }) =>
       database.transaction(async (query) => endEverything(query, userId, 'signed out', sid)),

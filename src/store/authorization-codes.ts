@@ -2,6 +2,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
+import { Session } from '../entities/session.ts'
 import { AUTHORIZATION } from './authorizations.ts'
 import { statement } from './statement.ts'
 
@@ -11,13 +12,17 @@ export type AuthorizationCodeRow = Pick<
 >
 
 export const statements = {
-  insert: statement('authorization-code-insert', (table) => {
+  /** Of the session $9 while it lasts: who ends that one, and then its codes, finds this one or makes it impossible. */
+  insert: statement<{ hash: string }>('authorization-code-insert', (table) => {
     const code = table(AuthorizationCode)
+    const session = table(Session)
     const columns = (
-      ['authorizationId', 'hash', 'clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted'] as const
+      ['authorizationId', 'hash', 'clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'expiresAt'] as const
     ).map((one) => code.column(one))
-    return `insert into ${code.name} (${columns.join(', ')}, ${code.column('expiresAt')})
-      values ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))`
+    return `insert into ${code.name} (${columns.join(', ')})
+      select $1::uuid, $2, $3, $4, $5, $6, $7::jsonb, now() + make_interval(secs => $8)
+      from ${session.name} where ${session.column('sid')} = $9 for share
+      returning ${code.column('hash')} as "hash"`
   }),
   find: statement<AuthorizationCodeRow>('authorization-code-find', (table) => {
     const code = table(AuthorizationCode)

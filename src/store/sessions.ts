@@ -1,23 +1,37 @@
 /** Browser sessions: found by the hash of their cookie, with the user they belong to. */
 import { Session } from '../entities/session.ts'
 import { User } from '../entities/user.ts'
-import { statement } from './statement.ts'
+import { statement, type Table } from './statement.ts'
 
 export type SessionRow = Pick<Session, 'sid' | 'authenticatedAt' | 'amr' | 'acr' | 'lastSeenAt'> & {
   userId: string
 }
 
 export const statements = {
-  /** A session that goes on from an earlier one of the same browser ends that one. */
-  replace: statement('session-replace', (table) => {
+  /** The same user again: the session goes on by a new cookie, and what it gave stays its own. */
+  renew: statement<{ sid: string }>('session-renew', (table) => {
     const session = table(Session)
-    const columns = (
-      ['hash', 'sid', 'user', 'authenticatedAt', 'amr', 'acr', 'userAgent', 'address'] as const
+    const [hash, authenticatedAt, amr, acr, userAgent, address] = (
+      ['hash', 'authenticatedAt', 'amr', 'acr', 'userAgent', 'address'] as const
     ).map((one) => session.column(one))
-    return `with ended as (delete from ${session.name} where ${session.column('hash')} = $11)
-      insert into ${session.name} (${columns.join(', ')}, ${session.column('expiresAt')}, ${session.column('endsAt')})
-      values ($1, $2, $3, $4, $5, $6, $7, $8,
-        now() + make_interval(secs => least($9::float8, $10::float8)), now() + make_interval(secs => $10))`
+    return `update ${session.name} set ${hash} = $1, ${authenticatedAt} = $4, ${amr} = $5, ${acr} = $6,
+        ${userAgent} = $7, ${address} = $8, ${session.column('lastSeenAt')} = now(), ${lasting(session)}
+      where ${hash} = $2 and ${session.column('user')} = $3 and ${session.column('endsAt')} > now()
+      returning ${session.column('sid')} as "sid"`
+  }),
+  /** A new session of a user who may sign in; the one that the browser had before ends. */
+  start: statement<{ sid: string }>('session-start', (table) => {
+    const session = table(Session)
+    const user = table(User)
+    const columns = (
+      ['hash', 'user', 'authenticatedAt', 'amr', 'acr', 'userAgent', 'address', 'sid', 'expiresAt', 'endsAt'] as const
+    ).map((one) => session.column(one))
+    return `with ended as (delete from ${session.name} where ${session.column('hash')} = $2)
+      insert into ${session.name} (${columns.join(', ')})
+      select $1, $3::uuid, $4::timestamptz, $5::text[], $6, $7, $8, $11::uuid,
+        now() + make_interval(secs => least($9::float8, $10::float8)), now() + make_interval(secs => $10)
+      from ${user.name} where ${user.column('id')} = $3 and ${user.column('disabledAt')} is null for share
+      returning ${session.column('sid')} as "sid"`
   }),
   find: statement<SessionRow>('session-find', (table) => {
     const session = table(Session)
@@ -35,3 +49,9 @@ export const statements = {
       where ${session.column('hash')} = $1`
   }),
 } // prettier-ignore
+
+/** $9 and $10: seconds that it lasts unused, and at most. */
+function lasting(session: Table<Session>): string {
+  return `${session.column('expiresAt')} = now() + make_interval(secs => least($9::float8, $10::float8)),
+    ${session.column('endsAt')} = now() + make_interval(secs => $10)`
+}
