@@ -79,7 +79,13 @@ export function createClientPolicies(
       if (client.grantTypes)
         assertKnown(client, 'grant_types', client.grantTypes, GRANT_TYPES, new Set(doors.grants.keys()))
       if (client.responseTypes)
-        assertKnown(client, 'response_types', client.responseTypes, RESPONSE_TYPES, new Set())
+        assertKnown(
+          client,
+          'response_types',
+          client.responseTypes,
+          RESPONSE_TYPES,
+          new Set(doors.owners('responseType').keys()),
+        )
       if (method !== undefined) assertKnown(client, 'token_endpoint_auth_method', [method], METHODS, served)
       if (method === 'none' && effectiveGrantTypes(client, hasSecret).includes('client_credentials')) {
         throw metadataError('grant_types', 'client_credentials needs a client that can authenticate')
