@@ -87,7 +87,7 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
     database, box, feed, log,
     publishFor: config.OIDC_KEY_PUBLISH,
     rotateAfter: config.OIDC_KEY_ROTATE,
-    longestLifetime: lifetime,
+    longestLifetime: Math.max(lifetime, config.OIDC_IDTOKEN_EXPIRE),
   }) // prettier-ignore
   const revocations = createRevocations(database, feed)
   const targets = createTargets(directory, iss, lifetime)

@@ -101,7 +101,7 @@ test('a key of age is replaced once, however many processes look after it', asyn
 })
 
 test('a key leaves when its last token is dead, and signs nothing meanwhile', async () => {
-  const server = await startServer({ ...settings, OIDC_TOKEN_EXPIRE: 2 })
+  const server = await startServer({ ...settings, OIDC_TOKEN_EXPIRE: 1, OIDC_IDTOKEN_EXPIRE: 2 })
   const { keys } = server.server.oauth
   const client = await createClient(server, { scope: GUARDED_SCOPE })
   const old = keys.signer('ES256').kid
