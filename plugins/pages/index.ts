@@ -11,6 +11,8 @@ import type { Pages } from './models.ts'
 import { createRegistry, type PageRegistry } from './registry.ts'
 import { createTemplates, LAYOUT } from './templates.ts'
 
+export type { PageOptions, PageRegistry } from './registry.ts'
+
 declare module 'fastify' {
   interface FastifyInstance {
     pages: PageRegistry
@@ -40,9 +42,9 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   const registry = createRegistry(templates)
 
   async function render(reply: FastifyReply, name: string, model: object): Promise<string> {
-    const { kind, sources } = registry.find(name, model)
+    const { kind, image } = registry.find(name, model)
     const html = await templates.render(name, model)
-    reply.headers(pageHeaders(issuer, kind, sources))
+    reply.headers(pageHeaders(issuer, kind, image))
     return html
   }
   fastify.decorate('pages', registry)
@@ -62,12 +64,10 @@ async function pages(fastify: FastifyInstance): Promise<void> {
 
 async function addOurs({ add }: PageRegistry): Promise<void> {
   const kind = 'interaction'
-  const sources = ({ client }: Pages['login' | 'consent']) => ({ image: client.logoUri })
-  await add('login', inDirectory('login'), { kind, sources })
-  await add('consent', inDirectory('consent'), { kind, sources })
-  await add('form-post', inDirectory('form-post'), { kind, sources: ({ action }) => ({ form: action }) })
-  await add('sign-out', inDirectory('sign-out'), { kind })
-  await add('signed-out', inDirectory('signed-out'), { kind })
+  const image = ({ client }: Pages['login' | 'consent']) => client.logoUri
+  for (const name of ['login', 'consent'] as const) await add(name, inDirectory(name), { kind, image })
+  for (const name of ['sign-out', 'signed-out', 'form-post'] as const)
+    await add(name, inDirectory(name), { kind })
   for (const name of ['error', 'home', 'setup', 'setup-done', 'page-message'] as const)
     await add(name, inDirectory(name))
 }

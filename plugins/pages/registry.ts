@@ -3,15 +3,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../../src/config.ts'
 import { sendErrorPage } from './error-page.ts'
-import type { PageKind, Sources } from './headers.ts'
+import type { PageKind } from './headers.ts'
 import type { Pages } from './models.ts'
 import { LAYOUT, type Templates } from './templates.ts'
 
 export interface PageOptions<Model> {
   /** Default `page`. */
   kind?: PageKind
-  /** What the page uses of other origins; its policy then allows just that. */
-  sources?: (model: Model) => Sources
+  /** The address of an image at another origin that the page shows; its policy then allows that origin. */
+  image?: (model: Model) => string | null
 }
 
 export interface PageRegistry {
@@ -27,7 +27,7 @@ export interface PageRegistry {
 
 export interface OpenRegistry extends PageRegistry {
   /** What `add` was told of the page. */
-  find(name: string, model: object): { kind: PageKind; sources: Sources }
+  find(name: string, model: object): { kind: PageKind; image: string | null }
   /** From here on `add` throws: the server has started. */
   close(): void
 }
@@ -49,7 +49,7 @@ export function createRegistry(templates: Templates): OpenRegistry {
     find(name, model) {
       const options = registered.get(name)
       if (options === undefined) throw new TypeError(`there is no page ${name}`)
-      return { kind: options.kind ?? 'page', sources: options.sources?.(model as never) ?? {} }
+      return { kind: options.kind ?? 'page', image: options.image?.(model as never) ?? null }
     },
     close() {
       closed = true

@@ -5,6 +5,7 @@
 import view from '@fastify/view'
 import { Eta } from 'eta/core'
 import type { FastifyInstance } from 'fastify'
+import { ConfigError } from '../../src/config.ts'
 import { apologyFor } from './words.ts'
 import { escapeHtml, formatTime, linkTo, strict } from './strict.ts'
 
@@ -20,7 +21,7 @@ export interface Site {
 }
 
 export interface Templates {
-  /** Throws for one that would print without escaping. */
+  /** Throws `ConfigError` for one that does not compile, or would print without escaping. */
   add(name: string, source: string): void
   render(name: string, model: object): Promise<string>
 }
@@ -48,8 +49,12 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
   const shared = { site: strict(site, 'site'), link: linkTo, time: formatTime, apology: apologyFor }
   return {
     add(name, source) {
-      if (UNESCAPED.test(source)) throw new Error(`The template ${name} prints without escaping.`)
-      eta.loadTemplate(`${name}.eta`, source)
+      if (UNESCAPED.test(source)) throw new ConfigError(`The template ${name} prints without escaping.`)
+      try {
+        eta.loadTemplate(`${name}.eta`, source)
+      } catch (cause) {
+        throw new ConfigError(`The template ${name} does not compile.`, { cause })
+      }
     },
     async render(name, model) {
       const html = await render(name, { ...shared, model: strict(model, name) })
