@@ -1,10 +1,9 @@
 /**
  * A browser for a test file: Debian's Chromium by playwright-core, started when first used and closed at the end. Where
- * there is none, those tests are skipped, and the run says so.
+ * there is none, tests that need one are skipped (`noBrowser`), and the run says so.
  */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions } from 'playwright-core'
-import { test } from 'vitest'
 import { atEndOfFile } from './cleanup.ts'
 
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -17,9 +16,8 @@ if (!present) {
   )
 }
 
-/** `test`, skipped where there is no browser. */
-// oxlint-disable-next-line vitest/no-disabled-tests -- said aloud above
-export const browserTest = test.skipIf(!present)
+/** For `describe.skipIf`. */
+export const noBrowser = !present
 
 let launching: Promise<Browser> | undefined
 

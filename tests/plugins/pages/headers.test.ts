@@ -1,0 +1,121 @@
+/** The headers that pages carry, by kind, and their stylesheet, scripts and mark. */
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { samples } from './samples.ts'
+import { startPages, type PageServer } from './server.ts'
+
+const INTERACTIONS = new Set(['login', 'consent', 'sign-out', 'signed-out', 'form-post'])
+const server = await startPages()
+const secure = await startPages({ NODE_ENV: 'production', OIDC_ISSUER: 'https://id.example/sign/in' })
+
+/** The directives of a page's policy, by name. */
+async function policy(name: string, state: string): Promise<Record<string, string>> {
+  const response = await server.get(`/sample/${name}/${state}`)
+  const header = response.headers.get('content-security-policy') ?? ''
+  return Object.fromEntries(
+    header.split('; ').map((one) => [one.split(' ')[0], one.split(' ').slice(1).join(' ')]),
+  )
+}
+
+const STRICT = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self'",
+  'font-src': "'self'",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'frame-ancestors': "'none'",
+  'require-trusted-types-for': "'script'",
+}
+
+test.each(samples)(
+  '$name, $state, is not stored, framed, sniffed or scripted by others',
+  async ({ name, state }) => {
+    const { headers } = await server.get(`/sample/${name}/${state}`)
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'same-origin',
+      'cross-origin-opener-policy': INTERACTIONS.has(name) ? 'unsafe-none' : 'same-origin',
+      'permissions-policy': expect.stringContaining('camera=()'),
+    })
+    expect(headers.has('strict-transport-security')).toBe(false)
+    expect(await policy(name, state)).toMatchObject({
+      ...STRICT,
+      'img-src': expect.stringMatching(/^'self'/),
+    })
+  },
+)
+
+test('forms of pages on the way to a client may lead there by redirect; all others only to us', async () => {
+  for (const name of ['login', 'sign-out', 'form-post']) expect(await policy(name, 'plain')).toEqual(STRICT)
+  for (const [name, state] of [
+    ['setup', 'plain'],
+    ['home', 'signed-in'],
+    ['error', 'request'],
+  ] as const)
+    expect(await policy(name, state)).toEqual({ ...STRICT, 'form-action': "'self'" })
+})
+
+test('a logo adds its origin to the images, and nothing else', async () => {
+  for (const [name, state] of [
+    ['login', 'registered'],
+    ['consent', 'new'],
+  ] as const)
+    expect(await policy(name, state)).toEqual({ ...STRICT, 'img-src': "'self' https://prints.example" })
+})
+
+test('where the issuer is https, browsers are told to stay there', async () => {
+  const { headers } = await secure.server.inject('/sample/login/plain')
+  expect(headers['strict-transport-security']).toBe('max-age=63072000')
+})
+
+test('a production start shows no mark of development', async () => {
+  const bodies = await Promise.all(
+    [server, secure].map(async (one) => (await one.server.inject('/sample/login/plain')).body),
+  )
+  expect(bodies.map((html) => html.includes('Development'))).toEqual([true, false])
+})
+
+describe.each([
+  ['at the root', server, '/'],
+  ["below the issuer's path", secure, '/sign/in/'],
+] as [string, PageServer, string][])('what pages load, %s', async (_where, { server }, base) => {
+  const documents = await Promise.all(
+    samples.map(async ({ name, state }) => (await server.inject(`/sample/${name}/${state}`)).body),
+  )
+  const assets = new Set(
+    documents.flatMap((html) => html.match(/(?<=(?:src|href)=")[^"]*\/assets\/[^"]*/g) ?? []),
+  )
+
+  test('lies below it, under names that change with the content, and is kept for ever', async () => {
+    expect(assets.size).toBe(4)
+    for (const url of assets) {
+      expect(url.startsWith(`${base}assets/`)).toBe(true)
+      const { statusCode, headers } = await server.inject(url)
+      expect([statusCode, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable'])
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      const types = {
+        css: 'text/css; charset=utf-8',
+        js: 'text/javascript; charset=utf-8',
+        svg: 'image/svg+xml',
+      }
+      expect(headers['content-type']).toBe(types[url.split('.').at(-1) as keyof typeof types])
+      expect((await server.inject(url.replace(/\.[0-9a-f]{12}\./, '.000000000000.'))).statusCode).toBe(404)
+    }
+  })
+
+  test('and so do the links to the start page', () => {
+    for (const html of documents) expect(html).toContain(`<a class="wordmark" href="${base}">`)
+  })
+})
+
+test('the stylesheet is small, and the script of form_post speaks the language of old engines', async () => {
+  const read = (name: string) =>
+    readFile(new URL(`../../../templates/assets/${name}`, import.meta.url), 'utf8')
+  expect((await read('style.css')).length).toBeLessThan(10_240)
+  expect(await read('submit.js')).not.toMatch(/=>|`|\b(?:const|let|class|async)\b|\?\./)
+})
