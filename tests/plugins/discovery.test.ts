@@ -16,15 +16,33 @@ describe('the document', () => {
     const server = await startServer()
     const { url } = server
     const methods = ['client_secret_basic', 'client_secret_post', 'none']
+    const algorithms = ['RS256', 'ES256', 'PS256', 'EdDSA']
     expect(await metadata(server)).toEqual({
       issuer: url,
-      response_types_supported: [],
-      subject_types_supported: ['public', 'pairwise'],
+      authorization_endpoint: `${url}/authorize`,
       token_endpoint: `${url}/token`,
+      userinfo_endpoint: `${url}/userinfo`,
+      end_session_endpoint: `${url}/end-session`,
       introspection_endpoint: `${url}/introspect`,
       revocation_endpoint: `${url}/revoke`,
       jwks_uri: `${url}/jwks`,
-      grant_types_supported: ['client_credentials'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query', 'form_post'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      code_challenge_methods_supported: ['S256'],
+      scopes_supported: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'],
+      subject_types_supported: ['public', 'pairwise'],
+      claim_types_supported: ['normal'],
+      claims_supported: expect.arrayContaining(['sub', 'auth_time', 'email_verified', 'address']) as string[],
+      claims_parameter_supported: true,
+      request_parameter_supported: false,
+      request_uri_parameter_supported: false,
+      authorization_response_iss_parameter_supported: true,
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+      display_values_supported: ['page', 'popup'],
+      acr_values_supported: ['1'],
+      id_token_signing_alg_values_supported: algorithms,
+      userinfo_signing_alg_values_supported: algorithms,
       token_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
       revocation_endpoint_auth_methods_supported: methods,
@@ -33,12 +51,13 @@ describe('the document', () => {
 
   test('names only addresses that answer', async () => {
     const server = await startServer()
+    const answers = { jwks_uri: 200, authorization_endpoint: 400, end_session_endpoint: 200 }
     for (const [name, address] of Object.entries(await metadata(server))) {
       if (!name.endsWith('_endpoint') && !name.endsWith('_uri')) continue
       const { status } = await server.request(String(address), {
         method: name.endsWith('_uri') ? 'GET' : 'POST',
       })
-      expect([name, status]).toEqual([name, name.endsWith('_uri') ? 200 : 401])
+      expect([name, status]).toEqual([name, (answers as Record<string, number>)[name] ?? 401])
     }
   })
 
@@ -117,8 +136,12 @@ describe('a plugin of ours that is left out', () => {
     await expect(misspelt).rejects.toThrow('There is no plugin latchkey-introspecton to leave out.')
   })
 
-  test('the grant: the token endpoint stays, and serves none', async () => {
-    const server = await startServer({}, { build: { without: ['latchkey-client-credentials'] } })
+  const grants = ['authorization-code', 'refresh-token', 'client-credentials'].map(
+    (name) => `latchkey-${name}`,
+  )
+
+  test('the grants: the token endpoint stays, and serves none', async () => {
+    const server = await startServer({}, { build: { without: grants } })
     expect((await metadata(server))['grant_types_supported']).toEqual([])
     const { oauth } = server.server
     const client = await oauth.clients.create({
@@ -131,8 +154,8 @@ describe('a plugin of ours that is left out', () => {
     expect(await response.json()).toMatchObject({ error: 'unsupported_grant_type' })
   })
 
-  test('the token endpoint and its grant: a resource server that revokes', async () => {
-    const without = ['latchkey-token', 'latchkey-client-credentials']
+  test('the token endpoint and its grants: a resource server that revokes', async () => {
+    const without = ['latchkey-token', ...grants]
     const document = await metadata(await startServer({}, { build: { without } }))
     expect(document).not.toHaveProperty('token_endpoint')
     expect(document).not.toHaveProperty('grant_types_supported')
@@ -173,6 +196,11 @@ test("what a stranger's plugin adds is there, and cannot replace what is ours", 
     issuer: server.url,
     voucher_endpoint: `${server.url}/vouchers`,
     voucher_kinds_supported: ['gift'],
-    grant_types_supported: ['client_credentials', 'urn:example:voucher'],
+    grant_types_supported: [
+      'authorization_code',
+      'refresh_token',
+      'client_credentials',
+      'urn:example:voucher',
+    ],
   })
 })
