@@ -69,6 +69,7 @@ interface Pair {
   proven: boolean
 }
 
+/** @internal */
 export function createThrottles(database: Database, box: SecretBox, log: FastifyBaseLogger): Throttles {
   const everywhere = createThrottledEverywhere(database, log)
   const kinds = new Map<string, Throttle>()
