@@ -1,0 +1,38 @@
+/** Guessing passwords on the login page: refused after 20 tries, the right one included. */
+import { expect, test } from 'vitest'
+import { startServer } from '../support/server.ts'
+import { ALICE, answerOf, authorizationUrl, authorize, BOB, goThrough, SEED } from '../support/sign-in.ts'
+import { createUserAgent } from '../support/user-agent.ts'
+
+const server = await startServer({}, { seed: SEED })
+
+/** How many sign-ins are refused as wrong before one is refused as too many. */
+async function guess(
+  username: string,
+): Promise<{ guesses: number; page: Awaited<ReturnType<typeof goThrough>> }> {
+  const agent = createUserAgent(server.url)
+  const login = await agent.get(authorizationUrl(server))
+  for (let guesses = 0; guesses < 60; guesses++) {
+    const page = await agent.submit(login, 'login', { username, password: 'wrong' })
+    if (page.status === 429) return { guesses, page }
+    expect(page.status).toBe(403)
+  }
+  throw new Error('sixty guesses were answered')
+}
+
+test('guessing ends, the right password too, and others are not kept out', { timeout: 60_000 }, async () => {
+  expect(await authorize(server).then((answer) => answer.has('code'))).toBe(true)
+  const { guesses, page } = await guess('ALICE')
+  expect(guesses).toBeGreaterThanOrEqual(20)
+  expect(guesses).toBeLessThan(60)
+  expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(page.body).not.toContain('wrong')
+
+  const agent = createUserAgent(server.url)
+  const login = await agent.get(authorizationUrl(server))
+  const right = { username: ALICE.username, password: ALICE.password }
+  expect((await agent.submit(login, 'login', right)).status).toBe(429)
+  const other = createUserAgent(server.url)
+  const answer = answerOf(await goThrough(other, await other.get(authorizationUrl(server)), BOB))
+  expect(answer.has('code')).toBe(true)
+})
