@@ -25,7 +25,7 @@ const packed = await pack('latchkey')
 const folder = await installStranger('voucher', 'latchkey', packed, ['@types/node'])
 const program = join(folder, 'node_modules/.bin/latchkey')
 const settings = {
-  PLUGINS: join(folder, 'voucher.ts'),
+  PLUGINS: ['voucher.ts', 'counter.ts'].map((file) => join(folder, file)).join(','),
   OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
 }
 const one = await spawnServer(settings, { seed })
@@ -64,8 +64,10 @@ async function race(voucher: string): Promise<{ winners: Answer[]; losers: Answe
   }
 }
 
-test('the package is JavaScript with declarations, a README and a licence', () => {
-  const others = packed.files.filter((file) => !/^dist\/(?:src|plugins)\/[\w/-]+(?:\.js|\.d\.ts)$/.test(file))
+test('the package is JavaScript with declarations, templates, a README and a licence', () => {
+  const code = /^dist\/(?:src|plugins)\/[\w/-]+(?:\.js|\.d\.ts)$/
+  const pages = /^dist\/templates\/(?:[\w-]+\.eta|assets\/[\w-]+\.(?:css|js|svg))$/
+  const others = packed.files.filter((file) => !code.test(file) && !pages.test(file))
   expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json'])
 })
 
@@ -145,6 +147,23 @@ test('an error of its own reaches the wire, and leaves the voucher unspent', asy
   )
   await expect.poll(async () => (await redeem(voucher, two)).status, { timeout: 2_000 }).toBe(200)
   expect(await redeem(voucher)).toMatchObject({ status: 400, error: 'invalid_grant' })
+})
+
+test('its page stands in our layout, under our policies, from the installed package', async () => {
+  const page = await one.get('/counter/<ada>')
+  const html = await page.text()
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  expect(html).toContain('<title>Vouchers')
+  expect(html).toContain('<bdi>&lt;ada&gt;</bdi>')
+  const [style] = html.match(/\/assets\/style[^"]*/) ?? []
+  expect((await one.get(style!)).headers.get('content-type')).toBe('text/css; charset=utf-8')
+})
+
+test('its refusals are our error page', async () => {
+  const page = await two.get('/counter/nobody')
+  expect(page.status).toBe(403)
+  expect(await page.text()).toContain('<code id="error-code">no_customer</code>')
 })
 
 test('its own check of client metadata refuses what it refuses', async () => {
