@@ -1,6 +1,6 @@
 /**
  * `reply.page(name, model)`: HTML pages by name, each with a typed model and its security headers, and
- * `fastify.pages.add` for the pages of other plugins. Which page is the answer is for those plugins to say.
+ * `fastify.pages.add` and `serve` for the pages of other plugins. Which page is the answer is for those plugins to say.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
@@ -9,13 +9,20 @@ import { serveAssets } from './assets.ts'
 import { pageHeaders } from './headers.ts'
 import type { Pages } from './models.ts'
 import { createRegistry, type PageRegistry } from './registry.ts'
+import { createServePage, type ServePage } from './serve.ts'
 import { createTemplates, LAYOUT } from './templates.ts'
 
 export type { PageOptions, PageRegistry } from './registry.ts'
+export type { FormPage, PageCall, ServePage, ShownPage } from './serve.ts'
+
+export interface PageDoors extends PageRegistry {
+  /** Serves a page at an address of its own, by GET, and its form by POST. */
+  readonly serve: ServePage
+}
 
 declare module 'fastify' {
   interface FastifyInstance {
-    pages: PageRegistry
+    pages: PageDoors
   }
   interface FastifyReply {
     /** Answers with a page; the status is the reply's own unless given. A value that is missing is an error. */
@@ -47,7 +54,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     reply.headers(pageHeaders(issuer, kind, image))
     return html
   }
-  fastify.decorate('pages', registry)
+  fastify.decorate('pages', { ...registry, serve: await createServePage(fastify) })
   fastify.decorateReply('page', function page(this: FastifyReply, name, model, { status } = {}) {
     if (status !== undefined) this.code(status)
     // Sent in either case: an error goes the way of every other.

@@ -47,12 +47,15 @@ export interface LoginPage extends FormTarget {
 export interface ConsentPage extends FormTarget {
   client: ClientView
   user: { username: string; name: string | null }
-  redirectHost: string
+  /** Null where the answer takes the browser nowhere. */
+  redirectHost: string | null
   /** The redirect stays on this device: loopback, or a scheme of an app's own (RFC 8252 §8.6). */
   onThisDevice: boolean
   /** What is asked for, `openid` left out: it says nothing to people. */
   scopes: readonly ConsentScope[]
-  details: { clientId: string; redirectUri: string; registeredAt: Date }
+  details: { clientId: string; redirectUri: string | null; registeredAt: Date }
+  /** What people must know before they decide. */
+  notices: readonly string[]
   /** What plugins' parameters say about themselves. */
   extraLines: readonly string[]
 }

@@ -25,6 +25,7 @@ export interface PageRegistry {
   sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
 
+/** @internal */
 export interface OpenRegistry extends PageRegistry {
   /** What `add` was told of the page. */
   find(name: string, model: object): { kind: PageKind; image: string | null }
@@ -32,6 +33,7 @@ export interface OpenRegistry extends PageRegistry {
   close(): void
 }
 
+/** @internal */
 export function createRegistry(templates: Templates): OpenRegistry {
   const registered = new Map<string, PageOptions<never>>()
   let closed = false
