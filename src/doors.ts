@@ -41,6 +41,8 @@ export interface Granted {
   scopes: ReadonlySet<string>
   /** Identifiers of the resources that were asked for (RFC 8707); empty for those of the scopes. */
   resources: readonly string[]
+  /** Those that were approved, where this access token alone is for fewer (RFC 8707 §2.2). */
+  approvedResources?: readonly string[]
   /** Facts of the authorization request that live on with the Authorization. */
   parameters?: Bag
   /** How and when the end-user was authenticated; `time` in milliseconds since the epoch. */
@@ -57,8 +59,6 @@ export interface Granted {
 export interface Continuation {
   readonly authorization: Authorization
   readonly refreshToken: string
-  /** Given out already for the same refresh token: given out again, and nothing is spent. */
-  readonly successor?: string
 }
 
 /** The living record that tokens name; revoking it ends them. A client that acts for itself has none. */

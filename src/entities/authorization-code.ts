@@ -15,6 +15,7 @@ const AuthorizationCodeSchema = defineEntity({
     codeChallenge: p.text().nullable(),
     /** What was approved: scopes, resources, parameters, authentication. */
     granted: p.json<Record<string, unknown>>(),
+    createdAt: p.datetime().defaultRaw('now()'),
     expiresAt: p.datetime().index(),
     spentAt: p.datetime().nullable(),
   },

@@ -3,10 +3,12 @@ import { Migration20261121000000_kernel } from './Migration20261121000000_kernel
 import { Migration20261121000001_people } from './Migration20261121000001_people.ts'
 import { Migration20261121000002_throttles } from './Migration20261121000002_throttles.ts'
 import { Migration20261121000003_server_secrets } from './Migration20261121000003_server_secrets.ts'
+import { Migration20261121000004_code_created_at } from './Migration20261121000004_code_created_at.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
   Migration20261121000001_people,
   Migration20261121000002_throttles,
   Migration20261121000003_server_secrets,
+  Migration20261121000004_code_created_at,
 ]

@@ -9,16 +9,15 @@ import type { Database } from '../store/database.ts'
 /** What spends an authorization code, as `Granted.spends` names it. */
 export const AUTHORIZATION_CODE = 'authorization_code'
 
+/** What a code is bound to; whether it is still good is for the statement that spends it. */
 export interface FoundCode {
-  /** Of the Authorization that the exchange makes, or made. */
-  readonly authorizationId: string
   readonly clientId: string
   readonly redirectUri: string
   /** RFC 7636; null when the request had none. */
   readonly codeChallenge: string | null
   readonly granted: Granted
-  readonly spent: boolean
-  readonly expired: boolean
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
 }
 
 export interface AuthorizationCodes {
@@ -46,16 +45,14 @@ export function createAuthorizationCodes(database: Database, lifetime: number): 
       if (handle === null) return null
       const [row] = await database.query(statements.find, [handle.authorizationId, handle.hash])
       if (row === undefined) return null
-      const { clientId, redirectUri, codeChallenge = null, subject, granted } = row
+      const { clientId, redirectUri, codeChallenge = null, subject, granted, createdAt } = row
       const { scopes, ...more } = granted as unknown as Omit<Granted, 'scopes'> & { scopes: string[] }
       return {
-        authorizationId: handle.authorizationId,
         clientId,
         redirectUri,
         codeChallenge,
         granted: { ...more, subject, scopes: new Set(scopes) },
-        spent: row.spentAt !== null,
-        expired: row.expiresAt.getTime() <= Date.now(),
+        createdAt: createdAt.getTime(),
       }
     },
   }

@@ -28,8 +28,14 @@ export interface Issuance {
   readonly opaque?: { token: string; claims: Bag } | undefined
 }
 
-/** Returns the refresh token to hand out: where two were quicker than one, the one that is stored. */
+/**
+ * Returns the refresh token to hand out: for a retry, the one that was handed out before. A code or refresh token that
+ * was used before takes the whole Authorization down (RFC 9700 §2.1.1, §4.14.2), whether by a second or by a day.
+ */
 export type StoreIssuance = (issuance: Issuance) => Promise<string | undefined>
+
+/** Why an Authorization ended, for people who ask later. */
+const REPLAYED = 'its code or refresh token was used again'
 
 /** One statement that an issuance needs, in the order in which it must run. */
 type Write = (query: Query) => Promise<void>
@@ -39,7 +45,7 @@ export function hashOpaque(token: string): string {
   return hash('sha256', token, 'base64url')
 }
 
-/** The refresh token was replaced by another request in the meantime. */
+/** The code or the refresh token is not as good as it was when it was looked at, or was not good then either. */
 class Overtaken extends Error {}
 
 export function createIssuanceStore(
@@ -60,7 +66,7 @@ export function createIssuanceStore(
       const refresh = refreshToken === undefined ? null : readHandle(refreshToken, REFRESH_PREFIX).hash
       const values = [readHandle(code).hash, refresh, refreshes.lifetime()]
       const rows = await query(codes.exchange, [...valuesOf(authorization, audience), ...values])
-      if (rows.length === 0) throw alreadySpent()
+      if (rows.length === 0) throw new Overtaken()
     }
 
   const storeAuthorization =
@@ -91,8 +97,8 @@ export function createIssuanceStore(
     }
 
   /** The ladder of what an issuance needs. */
-  function writesOf(issuance: Issuance, refreshToken: string | undefined): Write[] {
-    const { authorization, continues, opaque } = issuance
+  function writesOf(issuance: Issuance): Write[] {
+    const { authorization, continues, refreshToken, opaque } = issuance
     const writes: Write[] = []
     const code = issuance.spends.find(({ kind }) => kind === AUTHORIZATION_CODE)
     for (const { kind, handle } of issuance.spends) {
@@ -101,8 +107,7 @@ export function createIssuanceStore(
     if (code !== undefined) {
       writes.push(exchangeCode(code.handle, issuance))
     } else if (continues !== undefined) {
-      if (refreshToken !== undefined && continues.successor === undefined)
-        writes.push(replaceRefreshToken(continues, refreshToken))
+      if (refreshToken !== undefined) writes.push(replaceRefreshToken(continues, refreshToken))
     } else if (authorization.id !== undefined) {
       writes.push(storeAuthorization(issuance))
       if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken))
@@ -119,17 +124,22 @@ export function createIssuanceStore(
       })
   }
 
+  /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
+  async function findSuccessor({ authorization, continues }: Issuance): Promise<string> {
+    const use = continues === undefined ? 'replayed' : await refreshes.useOf(continues.refreshToken)
+    if (typeof use === 'object') return use.successor
+    if (use === 'replayed') await database.query(authorizations.revoke, [authorization.id, REPLAYED])
+    throw alreadySpent()
+  }
+
   return async (issuance) => {
-    const { continues, refreshToken } = issuance
     try {
-      await commit(writesOf(issuance, refreshToken))
-      return refreshToken
+      await commit(writesOf(issuance))
+      return issuance.refreshToken
     } catch (error) {
-      if (!(error instanceof Overtaken) || continues === undefined) throw error
-      const use = await refreshes.findAgain(continues.refreshToken)
-      if (typeof use === 'string') throw alreadySpent()
-      const { successor } = use
-      await commit(writesOf({ ...issuance, continues: { ...continues, successor } }, successor))
+      if (!(error instanceof Overtaken)) throw error
+      const successor = await findSuccessor(issuance)
+      await commit(writesOf({ ...issuance, refreshToken: undefined }))
       return successor
     }
   }

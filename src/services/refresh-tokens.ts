@@ -26,8 +26,8 @@ export interface RefreshTokens {
   lifetime(createdAt?: number): number
   /** Puts `successor` in the place of `token`; false when that is not current any more. */
   rotate(query: Query, token: string, successor: string, lifetime: number): Promise<boolean>
-  /** `use` of a token that could not be replaced, because another request was first. */
-  findAgain(token: string): Promise<Use>
+  /** What a token is good for that could not be replaced. */
+  useOf(token: string): Promise<Use>
 }
 
 export interface RefreshTokensOptions {
@@ -44,7 +44,7 @@ export const REFRESH_PREFIX = 'lkr_'
 export function createRefreshTokens(options: RefreshTokensOptions): RefreshTokens {
   const { database, reuseInterval, idle, expire } = options
 
-  function useOf(row: RefreshTokenRow, token: string): Use {
+  function judge(row: RefreshTokenRow, token: string): Use {
     if (row.revokedAt !== null) return 'revoked'
     if (row.consumedAt === null) return row.expiresAt.getTime() > Date.now() ? 'current' : 'expired'
     const retried = row.consumedFor !== null && row.consumedFor <= reuseInterval * 1000
@@ -56,15 +56,15 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     const handle = parseHandle(token, REFRESH_PREFIX)
     if (handle === null) return null
     const [row] = await database.query(statements.find, [handle.authorizationId, handle.hash])
-    return row === undefined ? null : { authorization: toAuthorization(row), use: useOf(row, token) }
+    return row === undefined ? null : { authorization: toAuthorization(row), use: judge(row, token) }
   }
 
   return {
     create: (authorizationId) => createHandle(authorizationId, REFRESH_PREFIX),
     find,
-    findAgain: async (token) => (await find(token))?.use ?? 'revoked',
+    useOf: async (token) => (await find(token))?.use ?? 'revoked',
     lifetime(createdAt = Date.now()) {
-      const left = Math.ceil((createdAt - Date.now()) / 1000) + expire
+      const left = (createdAt - Date.now()) / 1000 + expire
       return Math.max(0, Math.min(idle, left))
     },
     async rotate(query, token, successor, lifetime) {

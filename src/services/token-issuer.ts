@@ -51,9 +51,13 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       for (const policy of doors.all('policy')) await policy(granted, call)
       const { client } = call
       assertScopes(granted, call)
-      const { scopes, resources, continues } = granted
+      const { scopes, resources, approvedResources = resources, continues } = granted
       const within = continues?.authorization.resources
-      const { audience, lifetime, format } = await targets.resolve(client, scopes, resources, within)
+      const approved = await targets.resolve(client, scopes, approvedResources, within)
+      const { audience, lifetime, format } =
+        resources === approvedResources
+          ? approved
+          : await targets.resolve(client, scopes, resources, approved.audience)
       const authorization = authorizationOf(granted, client)
 
       const now = Date.now()
@@ -73,9 +77,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       })
       const opaque = format === 'opaque' ? OPAQUE_PREFIX + randomBytes(32).toString('base64url') : undefined
       const accessToken = opaque ?? (await sign(claims))
-      const refreshToken =
-        continues?.successor ??
-        (mayRefresh(granted, client) ? refreshTokens.create(authorization.id!) : undefined)
+      const refreshToken = mayRefresh(granted, client) ? refreshTokens.create(authorization.id!) : undefined
       const response = await doors.extended('tokenResponse', authorization, {
         token_type: granted.subject === undefined ? 'Bearer' : 'bearer',
         access_token: accessToken,
@@ -86,7 +88,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
       const handedOut = await store({
         authorization,
-        audience,
+        audience: approved.audience,
         spends: granted.spends ?? [],
         continues,
         refreshToken,

@@ -15,6 +15,7 @@ import { hashOpaque } from './issuance.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { OwnJwtVerifier } from './own-jwt-verifier.ts'
 import type { Revocations } from './revocations.ts'
+import { isOfClient } from './registration.ts'
 import { AUTHORIZATION_ID, OPAQUE_PREFIX } from './token-issuer.ts'
 
 export interface TokenVerifier {
@@ -44,8 +45,6 @@ export interface TokenVerifierOptions {
 
 const MAX_LENGTH = 16_384
 const CACHED = 10_000
-/** Milliseconds by which the clocks of our processes may differ. */
-const CLOCK_SKEW = 2000
 const OPAQUE = new RegExp(`^${OPAQUE_PREFIX}[A-Za-z0-9_-]{43}$`)
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
@@ -79,7 +78,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   async function finish(claims: AccessTokenClaims, revoked: boolean): Promise<Verified | null> {
     if (revoked || Date.now() >= expiresAt(claims)) return null
     const client = await directory.findClient(claims.client_id)
-    if (client === null || wasIssuedBefore(claims, client.registeredAt)) return null
+    const issued = issueInstant(claims) ?? claims.iat * 1000
+    if (client === null || !isOfClient(claims.client_id, issued, client)) return null
     const authorization = await findAuthorization(claims)
     if (authorization === null) return null
     return { kind: 'access_token', claims, ...(authorization === undefined ? {} : { authorization }) }
@@ -100,11 +100,6 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       return OPAQUE.test(token) ? ((await readOpaque(token))?.claims ?? null) : readSigned(token)
     },
   }
-}
-
-/** Tokens of a client that was deleted stay dead when another one is registered under its id. */
-function wasIssuedBefore(claims: AccessTokenClaims, instant: number): boolean {
-  return (issueInstant(claims) ?? claims.iat * 1000) + CLOCK_SKEW < instant
 }
 
 function isAccessTokenClaims(claims: Bag): claims is AccessTokenClaims {

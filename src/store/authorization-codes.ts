@@ -8,7 +8,7 @@ import { statement } from './statement.ts'
 
 export type AuthorizationCodeRow = Pick<
   AuthorizationCode,
-  'clientId' | 'subject' | 'redirectUri' | 'codeChallenge' | 'granted' | 'expiresAt' | 'spentAt'
+  'clientId' | 'subject' | 'redirectUri' | 'codeChallenge' | 'granted' | 'createdAt'
 >
 
 export const statements = {
@@ -26,7 +26,7 @@ export const statements = {
   }),
   find: statement<AuthorizationCodeRow>('authorization-code-find', (table) => {
     const code = table(AuthorizationCode)
-    return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'expiresAt', 'spentAt')}
+    return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'createdAt')}
       from ${code.name} where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $2`
   }),
   /** Spends the code ($8) and makes its Authorization, with a refresh token ($9) unless that is null. */

@@ -1,6 +1,6 @@
 /**
- * The authorization_code grant (RFC 6749 §4.1.3, RFC 7636 §4.6): judges the code and everything it is bound to.
- * The issuer spends it; a code that was spent before takes all that it gave down with it (RFC 9700 §2.1.1).
+ * The authorization_code grant (RFC 6749 §4.1.3, RFC 7636 §4.6): judges everything that the code is bound to. The
+ * issuer spends it, last: only whoever proves all the rest can use it up, or show that it is used twice.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -9,6 +9,7 @@ import { Type } from 'typebox'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { AUTHORIZATION_CODE, type FoundCode } from '../../../src/services/authorization-codes.ts'
+import { isOfClient } from '../../../src/services/registration.ts'
 
 const Parameters = Type.Object({
   code: Type.String(),
@@ -24,18 +25,15 @@ async function authorizationCode({ oauth }: FastifyInstance): Promise<void> {
     parameters: Parameters,
     async authorize({ code, redirect_uri, code_verifier, resource }, { client }) {
       const found = await oauth.authorizationCodes.find(code)
-      if (found === null || found.clientId !== client.clientId) throw invalidGrant('the code is not known')
-      if (found.spent) {
-        await oauth.revoke(found.authorizationId, 'its authorization code was used again')
-        throw invalidGrant('the code was used before')
-      }
-      if (found.expired) throw invalidGrant('the code has expired')
+      if (found === null || !isOfClient(found.clientId, found.createdAt, client))
+        throw invalidGrant('the code is not known')
       if (redirect_uri !== found.redirectUri)
         throw invalidGrant('redirect_uri is not the one of the authorization request')
       assertVerified(found, code_verifier)
+      const { resources } = found.granted
       return {
         ...found.granted,
-        resources: resource ?? found.granted.resources,
+        ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
         refreshable: true,
         spends: [{ kind: AUTHORIZATION_CODE, handle: code }],
       }

@@ -1,6 +1,6 @@
 /**
- * The refresh_token grant (RFC 6749 §6): goes on from an Authorization with what it holds, or with less. A refresh
- * token that was replaced before takes the Authorization down (RFC 9700 §4.14.2), unless it is a retry.
+ * The refresh_token grant (RFC 6749 §6): goes on from an Authorization with what it holds, or with less. The issuer
+ * replaces the refresh token, and tells a retry from a replay.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -9,6 +9,7 @@ import type { Authorization, Client } from '../../../src/doors.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { OPENID_SCOPES, parseScope } from '../../../src/protocol/scope.ts'
+import { isOfClient } from '../../../src/services/registration.ts'
 
 const Parameters = Type.Object({
   refresh_token: Type.String(),
@@ -23,35 +24,20 @@ async function refreshToken({ oauth }: FastifyInstance): Promise<void> {
     parameters: Parameters,
     async authorize({ refresh_token, scope, resource = [] }, { client }) {
       const found = await oauth.refreshTokens.find(refresh_token)
-      if (found === null || !isOf(found.authorization, client))
-        throw invalidGrant('the refresh token is not known')
+      if (found === null) throw invalidGrant('the refresh token is not known')
       const { authorization, use } = found
-      if (use === 'replayed') {
-        await oauth.revoke(authorization.id!, 'a refresh token was used again')
-        throw invalidGrant('the refresh token was used before')
-      }
+      if (!isOfClient(authorization.clientId, authorization.createdAt!, client))
+        throw invalidGrant('the refresh token is not known')
       if (use === 'expired' || use === 'revoked') throw invalidGrant(`the refresh token is ${use}`)
       return {
         ...authorization,
         scopes: narrow(authorization, scope, client),
         resources: resource,
         refreshable: true,
-        continues: {
-          authorization,
-          refreshToken: refresh_token,
-          ...(use === 'current' ? {} : { successor: use.successor }),
-        },
+        continues: { authorization, refreshToken: refresh_token },
       }
     },
   })
-}
-
-/** Milliseconds by which the clocks of our processes and the database's may differ. */
-const CLOCK_SKEW = 2000
-
-/** One of a client that was deleted stays dead when another one is registered under its id. */
-function isOf({ clientId, createdAt = 0 }: Authorization, client: Client): boolean {
-  return clientId === client.clientId && createdAt + CLOCK_SKEW >= client.registeredAt
 }
 
 /**

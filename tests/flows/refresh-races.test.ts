@@ -1,0 +1,157 @@
+/** One refresh token, many who present it, at two processes: one successor, and who replays is found out. */
+import { expect, test } from 'vitest'
+import { spawnBeside } from '../support/beside.ts'
+import { ALIVE, codesOf, DEAD, exchangeAs, lifeOf, refreshAs } from '../support/code-flow.ts'
+import { startDatabaseProxy } from '../support/database-proxy.ts'
+import { createDatabase } from '../support/database.ts'
+import { spawnServer } from '../support/process.ts'
+import { toClient } from '../support/service.ts'
+import { SEED, type Tokens, WEB } from '../support/sign-in.ts'
+
+const opaque = { ...WEB, client_id: 'opaque', access_token_format: 'opaque' }
+const seed = { ...SEED, clients: [WEB, opaque] }
+const one = await spawnServer({}, { seed })
+const two = await spawnBeside(one.settings, one.database)
+const strict = await spawnBeside({ ...one.settings, OIDC_REFRESH_REUSE_INTERVAL: 0 }, one.database)
+const strictToo = await spawnBeside({ ...one.settings, OIDC_REFRESH_REUSE_INTERVAL: 0 }, one.database)
+const servers = [one, two] as const
+const web = toClient(WEB)
+const getCode = codesOf(one)
+
+async function getTokens(client = web): Promise<Tokens> {
+  return (await exchangeAs(one, client, await getCode({ client_id: client.clientId }))).tokens
+}
+
+/** Moves every use of a refresh token of this family into the past. */
+async function passTime(seconds: number): Promise<void> {
+  await one.database.query(
+    `update refresh_tokens set consumed_at = consumed_at - make_interval(secs => $1)
+     where consumed_at is not null`,
+    [seconds],
+  )
+}
+
+test.each([WEB, opaque])(
+  'fifty refreshes of one token at once by $client_id: all get the same successor, which is the only one stored',
+  async ({ client_id }) => {
+    const client = toClient({ ...WEB, client_id })
+    const first = await getTokens(client)
+    const refreshes = Array.from({ length: 50 }, async (_, index) =>
+      refreshAs(servers[index % 2]!, client, first.refresh_token),
+    )
+    const answers = await Promise.all(refreshes)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    const successors = new Set(answers.map(({ tokens }) => tokens.refresh_token))
+    expect(successors.size).toBe(1)
+    expect(successors).not.toContain(first.refresh_token)
+    expect(new Set(answers.map(({ tokens }) => tokens.access_token)).size).toBe(50)
+    const leaves = await one.database.query(
+      `select count(*)::int as leaves from refresh_tokens where consumed_at is null and authorization_id in
+         (select authorization_id from refresh_tokens group by authorization_id having count(*) > 1)
+       group by authorization_id`,
+    )
+    expect(new Set(leaves.map(({ leaves }) => leaves as number))).toEqual(new Set([1]))
+    expect(await lifeOf(two, client, answers[0]!.tokens)).toEqual(ALIVE)
+  },
+)
+
+test('without an interval, fifty at once: one success, and the others have ended what it got', async () => {
+  const { refresh_token: token } = await getTokens()
+  const refreshes = Array.from({ length: 50 }, async (_, index) =>
+    refreshAs([strict, strictToo][index % 2]!, web, token),
+  )
+  const answers = await Promise.all(refreshes)
+  const successes = answers.filter(({ status }) => status === 200)
+  expect(successes).toHaveLength(1)
+  const errors = answers.filter((answer) => !successes.includes(answer)).map(({ error }) => error)
+  expect(new Set(errors)).toEqual(new Set(['invalid_grant']))
+  expect(await lifeOf(one, web, successes[0]!.tokens)).toEqual(DEAD)
+})
+
+test('a retry within the interval, at the other process, gets the successor that is unused', async () => {
+  const first = await getTokens()
+  const { tokens } = await refreshAs(one, web, first.refresh_token)
+  const retried = await refreshAs(two, web, first.refresh_token)
+  expect(retried.tokens.refresh_token).toBe(tokens.refresh_token)
+  await passTime(9)
+  expect((await refreshAs(one, web, first.refresh_token)).tokens.refresh_token).toBe(tokens.refresh_token)
+  expect(await lifeOf(two, web, tokens)).toEqual(ALIVE)
+})
+
+test('a replay after the interval ends the family: every access token and every refresh token of it', async () => {
+  const first = await getTokens()
+  const second = (await refreshAs(one, web, first.refresh_token)).tokens
+  await passTime(11)
+  expect(await refreshAs(two, web, first.refresh_token)).toMatchObject({
+    status: 400,
+    error: 'invalid_grant',
+  })
+  for (const tokens of [first, second])
+    for (const server of servers) expect(await lifeOf(server, web, tokens)).toEqual(DEAD)
+})
+
+test('a replay at once ends the family where there is no interval', async () => {
+  const first = await getTokens()
+  const second = (await refreshAs(strict, web, first.refresh_token)).tokens
+  expect(await refreshAs(strict, web, first.refresh_token)).toMatchObject({ error: 'invalid_grant' })
+  expect(await lifeOf(one, web, second)).toEqual(DEAD)
+})
+
+test('a replay within the interval ends the family when the successor was used', async () => {
+  const first = await getTokens()
+  const second = (await refreshAs(one, web, first.refresh_token)).tokens
+  const third = (await refreshAs(two, web, second.refresh_token)).tokens
+  expect(await refreshAs(one, web, first.refresh_token)).toMatchObject({ error: 'invalid_grant' })
+  for (const tokens of [first, second, third]) expect(await lifeOf(two, web, tokens)).toEqual(DEAD)
+})
+
+test.each([
+  ['the thief first', 0],
+  ['the owner first', 1],
+])(
+  'a thief and the owner, who each go on with what they got, %s: found out in the second turn',
+  async (_, turn) => {
+    const stolen = await getTokens()
+    const held = [stolen, stolen]
+    const outcomes: (string | number)[] = []
+    for (let count = 0; count < 6; count++) {
+      const who = (turn + count) % 2
+      const { status, error = status, tokens } = await refreshAs(servers[who]!, web, held[who]!.refresh_token)
+      outcomes.push(error)
+      if (status === 200) held[who] = tokens
+      await passTime(11)
+    }
+    expect(outcomes).toEqual([200, ...Array.from({ length: 5 }, () => 'invalid_grant')])
+    for (const tokens of held) expect(await lifeOf(one, web, tokens)).toEqual(DEAD)
+  },
+)
+
+test('a family that was revoked while its token was refreshed leaves nothing alive', async () => {
+  for (let round = 0; round < 10; round++) {
+    const first = await getTokens()
+    const [refreshed, revoked] = await Promise.all([
+      refreshAs(one, web, first.refresh_token),
+      two.post('/revoke', { token: first.refresh_token }, web.basic),
+    ])
+    expect(revoked.status).toBe(200)
+    expect([200, 400]).toContain(refreshed.status)
+    expect(await lifeOf(one, web, refreshed.status === 200 ? refreshed.tokens : first)).toEqual(DEAD)
+  }
+})
+
+test('a connection cut before or after the refresh is stored: 503, and the retry gets the one successor', async () => {
+  const database = await createDatabase()
+  const proxy = await startDatabaseProxy(database.url)
+  const server = await spawnServer({ DATABASE_URL: proxy.url }, { seed, database })
+  let { tokens } = await exchangeAs(server, web, await codesOf(server)())
+  for (const when of ['before', 'after'] as const) {
+    proxy.cutAt('refresh-token-rotate', when)
+    expect(await refreshAs(server, web, tokens.refresh_token)).toMatchObject({ status: 503 })
+    const retried = await refreshAs(server, web, tokens.refresh_token)
+    expect(retried.status).toBe(200)
+    tokens = retried.tokens
+  }
+  const leaves = 'select count(*)::int as leaves from refresh_tokens where consumed_at is null'
+  expect(await database.query(leaves)).toEqual([{ leaves: 1 }])
+  expect(await lifeOf(server, web, tokens)).toEqual(ALIVE)
+})
