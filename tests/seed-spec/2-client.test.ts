@@ -1,7 +1,7 @@
 /** seed-spec.md §2: the client's fields, and the token response of client_credentials. */
 import { describe, expect, test } from 'vitest'
 import { createClient, getToken, requestToken } from '../support/clients.ts'
-import { client, startSeedServer, tokenRequest } from './server.ts'
+import { client, exchangeOf, requestTokens, seedAnswer, startSeedServer, tokenRequest } from './server.ts'
 
 const server = await startSeedServer()
 const { clients } = server.server.oauth
@@ -10,6 +10,14 @@ describe('§2 Client', () => {
   test('a client with the five listed fields and no others can use client_credentials', async () => {
     const response = await server.request('/token/', tokenRequest())
     expect(response.status).toBe(200)
+  })
+
+  test('the same five fields register it from code, redirect_uri in the singular, and a user can sign in to it', async () => {
+    const created = await clients.create({ ...client, client_id: 'by-code' })
+    expect(created.redirect_uris).toEqual([client.redirect_uri])
+    const answer = await seedAnswer(server, { client_id: 'by-code' })
+    const form = { ...exchangeOf(answer.get('code')!), client_id: 'by-code' }
+    expect((await requestTokens(server, form)).status).toBe(200)
   })
 
   test('its fields read back; the secret never does', async () => {

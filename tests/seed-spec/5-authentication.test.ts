@@ -1,6 +1,9 @@
-/** seed-spec.md §5, items 1 and 2: how a client authenticates at the token endpoint. */
+/** seed-spec.md §5: how clients and users show who they are, and how a token is presented and renewed. */
 import { describe, expect, test } from 'vitest'
-import { client, startSeedServer, tokenRequest } from './server.ts'
+import { refusal } from '../support/refusals.ts'
+import { authorizationUrl } from '../support/sign-in.ts'
+import { createUserAgent, findForm } from '../support/user-agent.ts'
+import { client, request, requestTokens, startSeedServer, tokenRequest, userTokens } from './server.ts'
 
 const server = await startSeedServer()
 
@@ -30,5 +33,43 @@ describe('§5.2 Authorization: Basic', () => {
   test('without credentials there is no token', async () => {
     const response = await server.post('/token/', { grant_type: 'client_credentials' })
     expect(response.status).toBe(401)
+  })
+})
+
+describe('§5.3 End users', () => {
+  test('authenticate at the authorization endpoint: a wrong password gives neither consent nor a code', async () => {
+    const agent = createUserAgent(server.url)
+    const login = await agent.get(authorizationUrl(server, request))
+    const again = await agent.submit(login, 'login', { username: 'alice', password: 'wrong' })
+    expect([again.status, again.headers.get('location')]).toEqual([403, null])
+    expect(findForm(again, 'consent')).toBeUndefined()
+    expect(findForm(again, 'login')).toBeDefined()
+  })
+
+  test('the client must be registered with a redirect_uri', async () => {
+    const { clients } = server.server.oauth
+    await expect(clients.create({ response_types: ['code'] })).rejects.toThrow('redirect_uris')
+    const { client_id } = await clients.create({ scope: ['read_books'] })
+    const page = await createUserAgent(server.url).get(authorizationUrl(server, { ...request, client_id }))
+    expect([page.status, page.headers.get('location')]).toEqual([400, null])
+  })
+})
+
+describe('§5.4 An access token is presented to userinfo', () => {
+  test('as the query parameter access_token', async () => {
+    const { access_token } = await userTokens(server)
+    expect((await server.get(`/userinfo/?access_token=${access_token}`)).status).toBe(200)
+  })
+})
+
+describe('§5.6 Refresh', () => {
+  test('a client with a refresh token and its credentials gets a new access token; without them it does not', async () => {
+    const form = { grant_type: 'refresh_token', refresh_token: (await userTokens(server)).refresh_token }
+    expect(await refusal(server.post('/token/', form))).toEqual([401, 'invalid_client'])
+    expect(await refusal(requestTokens(server, { ...form, client_secret: 'wrong' }))).toEqual([
+      401,
+      'invalid_client',
+    ])
+    expect((await requestTokens(server, form)).status).toBe(200)
   })
 })
