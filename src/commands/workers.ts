@@ -6,6 +6,13 @@ import type { EmbeddedPostgres } from '../services/embedded-postgres.ts'
 
 /** Milliseconds before a worker that died is replaced. */
 const PAUSE = 1000
+/** Set for the worker that does what is done once on a machine. */
+const FIRST = 'LATCHKEY_FIRST_WORKER'
+
+/** Whether this is the only process, or the first worker, or the one that replaces it. */
+export function isFirstProcess(): boolean {
+  return cluster.isPrimary || process.env[FIRST] === '1'
+}
 
 /** Runs `count` workers on `port` until SIGTERM or SIGINT; `postgres` is kept open for them. */
 export async function superviseWorkers(
@@ -15,6 +22,12 @@ export async function superviseWorkers(
 ): Promise<void> {
   let stopping = false
   let hasServed = false
+  let first: Worker | undefined
+
+  const fork = (isFirst: boolean): void => {
+    const worker = cluster.fork({ PORT: String(port), [FIRST]: isFirst ? '1' : '' })
+    if (isFirst) first = worker
+  }
 
   const stop = async (status: number): Promise<void> => {
     if (stopping) return
@@ -27,14 +40,14 @@ export async function superviseWorkers(
   cluster.on('listening', () => {
     hasServed = true
   })
-  cluster.on('exit', (_worker, status) => {
+  cluster.on('exit', (worker, status) => {
     if (stopping) return
     // What cannot start at all cannot start the next time either; it has said why.
     if (!hasServed && status !== 0 && status !== null) void stop(1)
-    else void delay(PAUSE).then(() => stopping || cluster.fork({ PORT: String(port) }))
+    else void delay(PAUSE).then(() => stopping || fork(worker === first))
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0))
-  for (let started = 0; started < count; started++) cluster.fork({ PORT: String(port) })
+  for (let started = 0; started < count; started++) fork(started === 0)
   await once(cluster, 'listening')
 }
 

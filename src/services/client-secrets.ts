@@ -32,6 +32,10 @@ const GENERATED = /^lks_[A-Za-z0-9_-]{43}$/
 /** Milliseconds. */
 const REMEMBERED_FOR = 300_000
 
+export function generateClientSecret(): string {
+  return `lks_${randomBytes(32).toString('base64url')}`
+}
+
 export function createClientSecrets(box: SecretBox, queue: HashingQueue): ClientSecrets {
   const salt = randomBytes(32).toString('base64url')
   /** What was found right lately, by a digest that only this process can make: one short hash tells the next time. */
@@ -62,7 +66,7 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
   }
 
   return {
-    generate: () => `lks_${randomBytes(32).toString('base64url')}`,
+    generate: generateClientSecret,
     async hash(secret) {
       return GENERATED.test(secret) ? box.hash(secret) : queue.run(async () => argon2id.hash(secret))
     },
