@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { parseConfig, type SettingValues } from '../config.ts'
 import { startOwnPostgres } from '../services/own-postgres.ts'
-import { superviseWorkers } from './workers.ts'
+import type { SampleApp } from './sample-app.ts'
+import { isFirstProcess, superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
 /** Milliseconds that requests may take to finish after SIGTERM. */
@@ -21,7 +22,8 @@ export async function serve(settings: SettingValues): Promise<void> {
 
   const [{ buildServer }, { welcome }] = await Promise.all([import('../server.ts'), import('./welcome.ts')])
   const server = await buildServer({ ...settings, PORT: port }, { postgres })
-  stopOnSignal(server)
+  let sample: SampleApp | undefined
+  stopOnSignal(server, async () => sample?.stop())
   try {
     await server.listen({ host: config.HOST, port })
   } catch (error) {
@@ -29,7 +31,12 @@ export async function serve(settings: SettingValues): Promise<void> {
     throw error
   }
   server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
-  if (!config.production && (cluster.worker?.id ?? 1) === 1) console.log(await welcome(server))
+  if (config.production || !isFirstProcess()) return
+  if (config.SEED_FILE === undefined) {
+    const { startSampleApp } = await import('./sample-app.ts')
+    sample = await startSampleApp(server, port)
+  }
+  console.log(await welcome(server, await sample?.origin))
 }
 
 /**
@@ -57,14 +64,14 @@ async function probe(host: string, port: number): Promise<number | undefined> {
   }
 }
 
-function stopOnSignal(server: FastifyInstance): void {
+function stopOnSignal(server: FastifyInstance, stopBeside: () => Promise<unknown>): void {
   let stopping = false
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (stopping) return
     stopping = true
     server.log.info({ signal }, 'stopping')
     setTimeout(() => process.exit(1), PATIENCE).unref()
-    await server.close()
+    await Promise.all([server.close(), stopBeside()])
     process.exit(0)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))

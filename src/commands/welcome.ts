@@ -7,9 +7,9 @@ import packageJson from 'latchkey/package.json' with { type: 'json' }
 
 /**
  * Lines to print; commands are whole, to be copied. The demo client's secret is named by its file, never printed; the
- * demo user's password is printed, since somebody has to type it.
+ * demo user's password is printed, since somebody has to type it. `sample` is where the sample web app is, if it runs.
  */
-export async function welcome(server: FastifyInstance): Promise<string> {
+export async function welcome(server: FastifyInstance, sample: string | undefined): Promise<string> {
   const { issuer, config, database, keys } = server.oauth
   const published = keys.keys()
   const demo = config.SEED_FILE === undefined
@@ -28,21 +28,25 @@ export async function welcome(server: FastifyInstance): Promise<string> {
       '  The embedded database is for development and demos: set DATABASE_URL for anything else.',
     )
   }
-  if (demo) lines.push('', ...commands(issuer, resolve(config.DATA_DIR)))
+  if (demo) lines.push('', ...tour(issuer, resolve(config.DATA_DIR), sample))
   return lines.join('\n')
 }
 
-function commands(issuer: string, dataDir: string): string[] {
+/** What there is to try, in order: an explanation and what to open or to run. */
+function tour(issuer: string, dataDir: string, sample: string | undefined): string[] {
   const credentials = `"$(cat ${quote(join(dataDir, CREDENTIALS_FILE))})"`
   const token = `curl -s -u ${credentials} -d grant_type=client_credentials ${issuer}/token`
   const accessToken = `$(${token} | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')`
-  return [
-    '1 Get a token, as a service does (client_credentials):',
-    `  ${token}`,
-    '2 Call an API with it (GET /books needs the scope read_books):',
-    `  curl -s -H "Authorization: Bearer ${accessToken}" ${issuer}/books`,
-    '',
+  const stations = [
+    ['Get a token, as a service does (client_credentials):', token],
+    [
+      'Call an API with it (GET /books needs the scope read_books):',
+      `curl -s -H "Authorization: Bearer ${accessToken}" ${issuer}/books`,
+    ],
   ]
+  if (sample !== undefined)
+    stations.unshift(['Try a login in your browser, as the user above, in the sample web app:', sample])
+  return [...stations.flatMap(([what, how], at) => [`${at + 1} ${what}`, `  ${how}`]), '']
 }
 
 /** One word for a shell. */

@@ -1,0 +1,64 @@
+/**
+ * Runs `examples/sample-web-app` beside a development start: a process of its own, as any user would run it. Where it
+ * is not there, or does not start, the server does without it.
+ */
+import type { FastifyInstance } from 'fastify'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { registerSample, SAMPLE_CREDENTIALS_FILE } from '../../plugins/demo.ts'
+import { readDataFile } from '../services/data-dir.ts'
+
+export interface SampleApp {
+  /** Where it is, once it listens and the server knows that; undefined when it does not come up. */
+  readonly origin: Promise<string | undefined>
+  /** Ends it, and waits until it has ended. */
+  stop(): Promise<void>
+}
+
+/** Of a checkout; an installed package comes without it. */
+const PROGRAM = join(import.meta.dirname, '../../examples/sample-web-app/main.ts')
+/** Milliseconds. */
+const PATIENCE = 5000
+
+/** On the port after the server's, or the next free one. */
+export async function startSampleApp(
+  { oauth, log }: FastifyInstance,
+  serverPort: number,
+): Promise<SampleApp | undefined> {
+  const credentials = await readDataFile(oauth.config.DATA_DIR, SAMPLE_CREDENTIALS_FILE)
+  if (credentials === undefined || !existsSync(PROGRAM)) return undefined
+  const [CLIENT_ID, CLIENT_SECRET] = credentials.split(':')
+  const child = spawn(process.execPath, [PROGRAM], {
+    // Nothing of our environment: it holds secrets that are not the app's.
+    env: { ISSUER: oauth.issuer, CLIENT_ID, CLIENT_SECRET, PORT: String((serverPort % 65_535) + 1) },
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  let stopping = false
+  child.once('exit', (status) => stopping || log.warn({ status }, 'the sample web app has ended'))
+
+  return {
+    origin: originOf(child).then(async (origin) => {
+      if (origin !== undefined) await registerSample(oauth, origin)
+      return origin
+    }),
+    async stop() {
+      stopping = true
+      if (child.exitCode === null && child.signalCode === null && child.kill()) await once(child, 'exit')
+    },
+  }
+}
+
+/** What it says when it listens. */
+async function originOf(child: ChildProcess): Promise<string | undefined> {
+  try {
+    const ended = new AbortController()
+    child.once('exit', () => ended.abort()).once('error', () => ended.abort())
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(PATIENCE)])
+    const [{ origin }] = (await once(child, 'message', { signal })) as [{ origin: string }]
+    return origin
+  } catch {
+    return undefined
+  }
+}
