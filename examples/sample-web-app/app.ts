@@ -49,6 +49,7 @@ export function buildApp(options: SampleOptions): FastifyInstance {
   app.setNotFoundHandler(async (request, reply) => sendProblem(request, reply, NOTHING_HERE))
   app.setErrorHandler(async (error, request, reply) => {
     const known = problemOf(error)
+    if (known?.endsSignIn) delete sessions.find(request).user
     if (known !== undefined) return sendProblem(request, reply, known)
     throw error
   })

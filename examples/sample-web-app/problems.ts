@@ -14,6 +14,14 @@ export interface Problem {
   /** The OAuth error code, and what the server said about it. */
   code?: string | undefined
   details?: string | undefined
+  /** What the app holds of the user is good for nothing any more. */
+  endsSignIn?: true
+}
+
+const AWAY: Problem = {
+  status: 502,
+  title: 'The server cannot be reached',
+  text: 'The app asked the authorization server and got no answer that it could use. Is it running?',
 }
 
 export const NOT_SIGNED_IN: Problem = {
@@ -41,21 +49,16 @@ export const NOTHING_HERE: Problem = {
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof AuthorizationResponseError) return refusedAtServer(error)
   if (error instanceof WWWAuthenticateChallengeError) return refusedByApi(error)
+  // `fetch` throws a TypeError for whatever keeps it from an answer.
+  if (error instanceof TypeError || isNoAnswer(error)) return AWAY
   if (error instanceof ResponseBodyError)
     return {
       status: 400,
+      endsSignIn: true,
       title: 'The server gave no tokens',
       text: 'What the app holds is not good any more: it was used, has expired or was taken back. Sign in again.',
       code: error.error,
       details: error.error_description,
-    }
-  // `fetch` throws a TypeError for whatever keeps it from an answer.
-  const isAway = error instanceof TypeError || (error instanceof ClientError && isNoAnswer(error))
-  if (isAway)
-    return {
-      status: 502,
-      title: 'The server cannot be reached',
-      text: 'The app asked the authorization server and got no answer that it could use. Is it running?',
     }
   if (error instanceof ClientError)
     return {
@@ -68,7 +71,10 @@ export function problemOf(error: unknown): Problem | undefined {
   return undefined
 }
 
-function isNoAnswer({ code }: ClientError): boolean {
+/** A server that is there and does not serve, or too slowly. */
+function isNoAnswer(error: unknown): boolean {
+  if (error instanceof ResponseBodyError) return error.status >= 500
+  const code = error instanceof ClientError ? error.code : undefined
   return code === 'OAUTH_RESPONSE_IS_NOT_CONFORM' || code === 'OAUTH_TIMEOUT'
 }
 
