@@ -19,6 +19,7 @@ import type {
   Ordered,
   Verified,
 } from '../src/doors.ts'
+import type { ParseApproval } from '../src/services/approval-requests.ts'
 import type { AuthorizationCodes } from '../src/services/authorization-codes.ts'
 import type { ClientRegistry } from '../src/services/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
@@ -59,7 +60,7 @@ export interface OAuth {
   /** Members of client metadata that a plugin adds; from then on every way of registering clients knows them. */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
   /** Stored things of a plugin's own, each living `lifetime` seconds. */
-  artifacts(kind: string, lifetime: number): Artifacts
+  artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
   readonly secret: FindServerSecret
 
@@ -89,8 +90,11 @@ export interface OAuth {
   /** What is registered of a scope, and of a resource. */
   findScope(name: string): Promise<ScopeEntry>
   findResource(identifier: string): Promise<ResourceEntry | null>
-  /** Throws `invalid_target` for a resource that none of the scopes belongs to (RFC 8707 §2). */
-  assertTargets(client: Client, scopes: ReadonlySet<string>, resources: readonly string[]): Promise<void>
+  /**
+   * What `client` asks an end-user to approve by the parameters of `wire`: the rules of the authorization endpoint for
+   * scopes, resources and registered parameters, for other endpoints too. Throws `OAuthError`.
+   */
+  readonly parseApproval: ParseApproval
   /** The `sub` by which a client knows a user (OpenID Connect Core §8). */
   readonly subjectOf: SubjectOf
   /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
@@ -162,9 +166,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     findClient: kernel.directory.findClient,
     findScope: kernel.directory.findScope,
     findResource: kernel.directory.findResource,
-    async assertTargets(client, scopes, resources) {
-      await kernel.targets.resolve(client, scopes, resources)
-    },
+    parseApproval: kernel.parseApproval,
     subjectOf: kernel.subjectOf,
     findUser: kernel.directory.findUser,
     checkSecret: kernel.checkSecret,

@@ -127,6 +127,8 @@ export interface ApprovalRequest {
   readonly parameters: Bag
   /** Where the answer will take the browser; absent where it takes it nowhere. */
   readonly redirectUri?: string
+  /** What people must know before they decide, such as how the request came to them; for the consent page. */
+  readonly notices?: readonly string[]
 }
 
 /** A request at the authorization endpoint (RFC 6749 §4.1.1) that passed every check. */
@@ -257,12 +259,12 @@ export interface Additive {
   metadata: Bag
 }
 
-/** Stored things of a plugin's own: hashed at rest, gone when they expire, replaced by compare-and-set. */
-export interface Artifacts {
+/** Stored things of a plugin's own, as JSON: hashed at rest, gone when they expire, replaced by compare-and-set. */
+export interface Artifacts<Value extends object = Bag> {
   /** Stores `value` under `handle`, or under 256 random bits; returns the handle. Throws when it is taken. */
-  put(value: Bag, handle?: string): Promise<string>
+  put(value: Value, handle?: string): Promise<string>
   /** Null when it is not there, has expired or was spent. */
-  get(handle: string): Promise<Bag | null>
+  get(handle: string): Promise<Value | null>
   /** False when `from` is no longer what is stored. */
-  replace(handle: string, from: Bag, to: Bag): Promise<boolean>
+  replace(handle: string, from: Value, to: Value): Promise<boolean>
 }

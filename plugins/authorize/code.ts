@@ -11,11 +11,13 @@ async function code({ oauth }: FastifyInstance): Promise<void> {
   oauth.add('parameter', {
     name: 'code_challenge',
     schema: Type.String(),
-    parse(raw, client, { code_challenge_method: method }) {
+    parse(raw, client, { code_challenge_method: method, response_type: responseType }) {
       if (raw === undefined) {
         if (method !== undefined)
           throw new OAuthError('invalid_request', 'code_challenge_method without a code_challenge')
-        if (client.isPublic())
+        // A request at another endpoint gets no code to protect.
+        const asksForCode = typeof responseType === 'string' && responseType.split(' ').includes('code')
+        if (client.isPublic() && asksForCode)
           throw new OAuthError('invalid_request', 'public clients must send a code_challenge')
         return undefined
       }

@@ -1,10 +1,11 @@
-/** What an authorization request asks for: the table of checks, from top to bottom. Every error goes to the client. */
+/**
+ * What an authorization request asks for: the table of checks, from top to bottom, then what any request for approval
+ * goes through. Every error goes to the client.
+ */
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
-import type { AuthorizationRequest, Parameter } from '../../src/doors.ts'
+import type { AuthorizationRequest } from '../../src/doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { assertLengths, compileParameters } from '../../src/protocol/parameters.ts'
-import { OPENID_SCOPES, parseScope } from '../../src/protocol/scope.ts'
+import { assertLengths } from '../../src/protocol/parameters.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { AnswerAddress } from './answer.ts'
 import type { Target } from './target.ts'
@@ -22,39 +23,13 @@ type Check = (wire: Wire, target: Target, oauth: FastifyInstance['oauth']) => vo
 const CHECKS: readonly Check[] = [refuseRequestObjects, checkResponseType, checkGrantType, checkResponseMode]
 
 export function createRequestParser(oauth: FastifyInstance['oauth']): ParseRequest {
-  let parsers: readonly (readonly [Parameter, (wire: Wire) => Record<string, Wire[string]>])[] | undefined
-
-  async function parseParameters(wire: Wire, { client }: Target): Promise<Record<string, unknown>> {
-    parsers ??= oauth.all('parameter').map((parameter) => {
-      const schema = Type.Object({ [parameter.name]: Type.Optional(parameter.schema) })
-      return [parameter, compileParameters(schema) as never] as const
-    })
-    const parameters: Record<string, unknown> = {}
-    for (const [{ name, parse }, check] of parsers) {
-      const raw = check(wire)[name]
-      const value = parse === undefined ? raw : await parse(raw, client, wire)
-      if (value !== undefined) parameters[name] = value
-    }
-    return parameters
-  }
-
   return async (target, address, wire, repeated) => {
     const [again] = repeated
     if (again !== undefined) throw new OAuthError('invalid_request', 'a parameter is repeated')
     assertLengths(wire)
     for (const check of CHECKS) check(wire, target, oauth)
-    const parameters = await parseParameters(wire, target)
-    const scopes = await grantableTo(oauth, target, wire)
-    const resources = (wire['resource'] ?? []) as readonly string[]
-    await oauth.assertTargets(target.client, scopes, resources)
-    return {
-      ...address,
-      client: target.client,
-      responseType: wire['response_type'] as string,
-      scopes,
-      resources,
-      parameters,
-    }
+    const approval = await oauth.parseApproval(target.client, wire)
+    return { ...address, ...approval, responseType: wire['response_type'] as string }
   }
 }
 
@@ -94,22 +69,4 @@ function checkResponseMode(
 ): void {
   if (mode !== undefined && !oauth.owners('responseMode').has(mode as string))
     throw new OAuthError('invalid_request', 'this response_mode is not served here')
-}
-
-/** The scopes of OpenID Connect for every client, and registered scopes that stand in the client's `scope`. */
-async function grantableTo(
-  oauth: FastifyInstance['oauth'],
-  { client }: Target,
-  { scope }: Wire,
-): Promise<ReadonlySet<string>> {
-  if (typeof scope !== 'string') throw new OAuthError('invalid_scope', 'the parameter scope is missing')
-  const granted = new Set<string>()
-  for (const name of parseScope(scope)) {
-    const known =
-      OPENID_SCOPES.has(name) ||
-      (client.grantableScopes.has(name) && (await oauth.findScope(name)).registered)
-    if (known) granted.add(name)
-  }
-  if (granted.size === 0) throw new OAuthError('invalid_scope', 'the client may have none of these scopes')
-  return granted
 }

@@ -1,19 +1,19 @@
 /** The artifacts door: what a plugin stores by a handle, without the handle itself ever being stored. */
 import { randomBytes } from 'node:crypto'
-import type { Artifacts } from '../doors.ts'
+import type { Artifacts, Bag } from '../doors.ts'
 import { statements } from '../store/artifacts.ts'
 import type { Database } from '../store/database.ts'
 import type { SecretBox } from './secret-box.ts'
 
 /** Artifacts of one `kind`, living `lifetime` seconds each. */
-export function createArtifacts(
+export function createArtifacts<Value extends object = Bag>(
   database: Database,
   box: SecretBox,
   kind: string,
   lifetime: number,
-): Artifacts {
+): Artifacts<Value> {
   if (kind === '' || !(lifetime > 0)) throw new TypeError('artifacts need a kind and a lifetime in seconds')
-  const find = async (handle: string): Promise<{ value: Record<string, unknown> } | undefined> =>
+  const find = async (handle: string): Promise<{ value: Bag } | undefined> =>
     (await database.query(statements.get, [kind, box.hashes(handle)]))[0]
 
   return {
@@ -22,7 +22,7 @@ export function createArtifacts(
       if (rows.length === 0) throw new Error(`the handle of a ${kind} is taken`)
       return handle
     },
-    get: async (handle) => (await find(handle))?.value ?? null,
+    get: async (handle) => ((await find(handle))?.value ?? null) as Value | null,
     async replace(handle, from, to) {
       const rows = await database.query(statements.replace, [kind, box.hashes(handle), from, to])
       return rows.length > 0

@@ -1,9 +1,10 @@
 /** The services of one server, put together in the order of their needs. What each does stands in its own file. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
-import type { Artifacts } from '../doors.ts'
+import type { Artifacts, Bag } from '../doors.ts'
 import type { Database } from '../store/database.ts'
 import { createAccessTokenSigner } from './access-token-signer.ts'
+import { createApprovalParser, type ParseApproval } from './approval-requests.ts'
 import { createArtifacts } from './artifact-store.ts'
 import { createTargets, type Targets } from './audience.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
@@ -54,13 +55,14 @@ export interface Kernel {
   readonly sessions: Sessions
   readonly consents: Consents
   readonly targets: Targets
+  readonly parseApproval: ParseApproval
   readonly subjectOf: SubjectOf
   readonly secret: FindServerSecret
   readonly issuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
   readonly box: SecretBox
-  artifacts(kind: string, lifetime: number): Artifacts
+  artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -113,8 +115,10 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
     doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
     authorizationCodes, refreshTokens, sessions, consents, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
+    parseApproval: createApprovalParser(doors, directory, targets),
     secret: createServerSecrets(database, box),
-    artifacts: (kind, seconds) => createArtifacts(database, box, kind, seconds),
+    artifacts: <Value extends object = Bag>(kind: string, seconds: number) =>
+      createArtifacts<Value>(database, box, kind, seconds),
     async start() {
       await feed.start()
       await keyRing.start()
