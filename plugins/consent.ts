@@ -34,7 +34,7 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
   }
 
   async function page({ request, session }: Interaction): Promise<StepPage> {
-    const { client, parameters, redirectUri = '' } = request
+    const { client, parameters, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)
     const extraLines = oauth
       .all('parameter')
@@ -43,8 +43,9 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
       )
     const model = {
       user: { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
-      redirectHost: hostOf(redirectUri),
-      onThisDevice: isOnThisDevice(redirectUri),
+      redirectHost: redirectUri === null ? null : hostOf(redirectUri),
+      onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
+      notices,
       scopes: await describeScopes(request, user.id),
       details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
       extraLines,

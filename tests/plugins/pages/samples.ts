@@ -45,6 +45,7 @@ const consent = {
     redirectUri: 'https://prints.example/signed-in',
     registeredAt: new Date('2026-11-21T09:30:00Z'),
   },
+  notices: [],
   extraLines: [],
 }
 const failure = {
@@ -97,6 +98,12 @@ export const samples: readonly Sample[] = [
     onThisDevice: true,
     scopes: [...scopes.map((scope) => ({ ...scope, isNew: false })), books],
     extraLines: ['Transfer 100.00 EUR to Grace Hopper'],
+  }),
+  sample('consent', 'elsewhere', {
+    ...consent,
+    redirectHost: null,
+    details: { ...consent.details, redirectUri: null },
+    notices: ['Did you start this yourself, on a device that shows the code WDJB-MJHT?'],
   }),
   sample('consent', 'long', {
     ...consent,
