@@ -38,6 +38,7 @@ import { OAuthError } from './protocol/errors.ts'
 import { isRepeated } from './protocol/headers.ts'
 import type { EmbeddedPostgres } from './services/embedded-postgres.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/own-database.ts'
+import { offerOwnPackage } from './services/own-package.ts'
 import { loggingOptions, logResponses } from './services/log.ts'
 import { applySeedFile } from './services/seed.ts'
 
@@ -183,6 +184,7 @@ function pluginName(plugin: object): string {
 
 /** A module of the PLUGINS setting: a path from the working directory, or a package installed there. */
 async function importPlugin(specifier: string): Promise<FastifyPluginAsync> {
+  offerOwnPackage()
   const isPath = /^[./]/.test(specifier) || existsSync(resolve(specifier))
   try {
     const here = pathToFileURL(resolve('package.json'))
