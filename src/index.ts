@@ -1,6 +1,7 @@
 /**
  * What the package `latchkey` offers to those who embed the server and to those who extend it. Importing it starts
- * nothing, and types `fastify.oauth`, `fastify.pages`, `reply.page`, `fastify.requireScope` and `request.token`.
+ * nothing, and types `fastify.oauth`, `fastify.browser`, `fastify.interactions`, `fastify.pages`, `reply.page`,
+ * `fastify.requireScope` and `request.token`.
  */
 import type { FastifyInstance } from 'fastify'
 import type { SettingValues } from './config.ts'
@@ -10,19 +11,28 @@ export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
 export type {
   Additive,
+  ApprovalRequest,
   Artifacts,
   Authorization,
   Bag,
   Binding,
+  BrowserCall,
   Call,
   Client,
   ClientAuthentication,
   Dispatched,
+  EndedInteraction,
   Endpoint,
   Grant,
   Granted,
+  Interaction,
+  InteractionStep,
   Ordered,
+  Outcome,
+  Parameter,
   Policy,
+  Session,
+  StepPage,
   Verified,
 } from './doors.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
@@ -37,8 +47,17 @@ export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './
 export type { Attempt, Throttle, ThrottleLimits } from './services/throttle.ts'
 export type { User } from './services/user.ts'
 export type { UserRegistry } from './services/user-registry.ts'
+export type { Browser } from '../plugins/browser.ts'
+export type { Interactions } from '../plugins/interaction/index.ts'
 export type { OAuth } from '../plugins/oauth.ts'
-export type { PageOptions, PageRegistry } from '../plugins/pages/index.ts'
+export type {
+  FormPage,
+  PageCall,
+  PageDoors,
+  PageOptions,
+  ServePage,
+  ShownPage,
+} from '../plugins/pages/index.ts'
 export type * from '../plugins/pages/models.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
 
