@@ -55,11 +55,11 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   const isOf = ({ hint, client }: EndSessionRequest, session: Session): boolean =>
     hint !== null && client !== null && hint.sub === oauth.subjectOf(session.userId, client)
 
-  async function signOut(asked: EndSessionRequest, session: Session | null, { reply }: BrowserCall) {
+  async function signOut(asked: EndSessionRequest, session: Session | null, call: BrowserCall) {
     if (session !== null) await oauth.sessions.end(session)
-    browser.forget(reply)
-    if (asked.redirectUri === null) return reply.page('signed-out', { homeUri: homeOf(asked.client) })
-    return reply.redirect(withState(asked.redirectUri, asked.state), 303)
+    browser.forget(call)
+    if (asked.redirectUri === null) return call.reply.page('signed-out', { homeUri: homeOf(asked.client) })
+    return call.reply.redirect(withState(asked.redirectUri, asked.state), 303)
   }
 
   const homeOf = (client: Client | null): string =>
@@ -74,7 +74,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     const user = await oauth.findUser(session.userId)
     return call.reply.page('sign-out', {
       action,
-      csrfToken: browser.csrfToken(call, purposeOf(session)),
+      csrfToken: browser.csrfToken(call, signOutPurpose(session)),
       client:
         client === null ? null : clientView({ client, scopes: new Set(), resources: [], parameters: {} }),
       user: user?.username ?? null,
@@ -89,7 +89,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     if (session === null || isOf(asked, session)) return signOut(asked, session, call)
     if (call.request.method !== 'POST' || wire['csrf_token'] === undefined)
       return ask(asked, session, wire, call)
-    browser.assertGenuine(call, wire, purposeOf(session))
+    browser.assertGenuine(call, wire, signOutPurpose(session))
     return signOut(asked, session, call)
   }
 
@@ -117,7 +117,7 @@ function assertRegistered(redirectUri: string | undefined, client: Client | null
     throw new OAuthError('invalid_request', 'the post_logout_redirect_uri is not registered for this client')
 }
 
-function purposeOf({ sid }: Session): string {
+export function signOutPurpose({ sid }: Session): string {
   return `sign-out ${sid}`
 }
 

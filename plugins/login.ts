@@ -13,7 +13,7 @@ import { usernameKey } from '../src/protocol/username.ts'
 import type { User } from '../src/services/user.ts'
 
 /** RFC 8176 §2. */
-const PASSWORD_AMR = ['pwd'] as const
+export const PASSWORD_AMR = ['pwd'] as const
 /** ISO/IEC 29115 level 1: a password, and tries are limited. */
 export const PASSWORD_ACR = '1'
 

@@ -23,6 +23,11 @@ export async function run(argv: readonly string[]): Promise<void> {
         print({ database: where }, [`The newest schema is in ${where}`], json),
       )
     })
+  program
+    .command('setup-link')
+    .description('a link to create the first administrator, good once and for half an hour')
+    .option('--json', 'one JSON value on stdout')
+    .action(async ({ json }: { json?: boolean }) => (await import('./setup-link.ts')).setupLink(json))
   if (argv.includes('client')) program.addCommand((await import('./client.ts')).clientCommand())
   else
     program

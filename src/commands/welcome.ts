@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
 import { CREDENTIALS_FILE, PASSWORD_FILE, USERNAME } from '../../plugins/demo.ts'
+import { setupAddress } from '../services/first-administrator.ts'
 import { readDataFile } from '../services/data-dir.ts'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 
@@ -10,9 +11,10 @@ import packageJson from 'latchkey/package.json' with { type: 'json' }
  * demo user's password is printed, since somebody has to type it. `sample` is where the sample web app is, if it runs.
  */
 export async function welcome(server: FastifyInstance, sample: string | undefined): Promise<string> {
-  const { issuer, config, database, keys } = server.oauth
+  const { issuer, config, database, keys, firstAdministrator } = server.oauth
   const published = keys.keys()
   const demo = config.SEED_FILE === undefined
+  const invitation = await firstAdministrator.invite()
   const password = demo ? await readDataFile(config.DATA_DIR, PASSWORD_FILE) : undefined
   const lines = [
     `latchkey ${packageJson.version}  development mode (this machine only)`,
@@ -22,6 +24,13 @@ export async function welcome(server: FastifyInstance, sample: string | undefine
     `  Signing key  ${published.map(({ algorithm, kid }) => `${algorithm} ${kid.slice(0, 8)}`).join(', ')}`,
     ...(password === undefined ? [] : [`  Sign in as   ${USERNAME} / ${password}`]),
   ]
+  if (invitation !== null) {
+    lines.push(
+      '',
+      'Create your administrator (one use, 30 minutes):',
+      `  ${setupAddress(issuer, invitation)}`,
+    )
+  }
   if (config.DATABASE_URL === undefined) {
     lines.push(
       '',

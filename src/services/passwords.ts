@@ -28,7 +28,7 @@ export interface PasswordScheme {
 
 /** Characters; what is longer is nobody's, and is not hashed. */
 const MAX_LENGTH = 1024
-const SHORTEST = 8
+export const MIN_PASSWORD_LENGTH = 8
 
 /** RFC 8265 §4.2.2: one password however a keyboard composes its letters. Nothing is trimmed or folded. */
 const normalize = (password: string): string => password.normalize('NFC')
@@ -54,7 +54,7 @@ export function createPasswords(queue: HashingQueue, imported: readonly Password
       if (password.includes('\0') || !password.isWellFormed()) return 'must not hold NUL or broken Unicode'
       return undefined
     },
-    isShort: (password) => Array.from(normalize(password)).length < SHORTEST,
+    isShort: (password) => Array.from(normalize(password)).length < MIN_PASSWORD_LENGTH,
     hash: async (password) => queue.run(async () => argon2id.hash(normalize(password))),
     async verify(password, hash) {
       if (password.length > MAX_LENGTH) return false

@@ -27,6 +27,8 @@ export interface UserRegistry {
   get(id: string): Promise<User>
   /** By user name, from the one after `after`, at most `limit` (100), whose name holds `search`. */
   list(options?: { after?: string; limit?: number; search?: string }): Promise<User[]>
+  /** Whether anybody who may sign in has this role. */
+  hasRole(role: string): Promise<boolean>
   /** Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`. */
   update(username: string, members: unknown): Promise<User>
   /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
@@ -151,6 +153,7 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
       const values = [usernameKey(after) ?? '', limit, usernameKey(search) ?? '']
       return (await database.query(statements.list, values)).map(toUser)
     },
+    hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
     disable: async (username) =>
       change(async (query) => {
         const [row] = await query(statements.disable, [usernameKey(username)])

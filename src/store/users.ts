@@ -31,6 +31,12 @@ export const statements = {
     return `select ${user.columns(...COLUMNS)} from ${user.name}
       where ${key} > $1 and strpos(${key}, $3) > 0 order by ${key} limit $2`
   }),
+  /** Whether anybody who may sign in has the role $1. */
+  hasRole: statement<{ found: boolean }>('users-has-role', (table) => {
+    const user = table(User)
+    return `select exists (select from ${user.name}
+      where $1 = any(${user.column('roles')}) and ${user.column('disabledAt')} is null) as "found"`
+  }),
   insert: statement<UserRow>('user-insert', (table) => {
     const user = table(User)
     const columns = (['id', 'username', 'usernameKey', 'passwordHash', 'roles', 'claims'] as const).map(

@@ -1,0 +1,39 @@
+/** The home page: never a bare 404 at the issuer's own address. Who is signed in can sign out here. */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { refuseOtherMethods } from './endpoint.ts'
+import { signOutPurpose } from './end-session.ts'
+import { sendErrorPage } from './pages/error-page.ts'
+
+async function home(fastify: FastifyInstance): Promise<void> {
+  const { oauth, browser } = fastify
+  const { basePath, production } = oauth.config
+  const urls = basePath === '' ? ['/'] : ['', '/']
+
+  fastify.setErrorHandler(sendErrorPage)
+  for (const url of urls) {
+    fastify.get(url, async (request, reply) => {
+      const session = await browser.session(request)
+      const user = session === null ? null : await oauth.findUser(session.userId)
+      return reply.page('home', {
+        serviceName: 'Latchkey',
+        issuer: oauth.issuer,
+        discoveryUri: `${oauth.issuer}/.well-known/openid-configuration`,
+        user: user && { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
+        signOut: session && {
+          action: `${basePath}/end-session`,
+          csrfToken: browser.csrfToken({ request, reply }, signOutPurpose(session)),
+        },
+        development: !production,
+        links: [],
+      })
+    })
+    refuseOtherMethods(fastify, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
+  }
+}
+
+export default fp(home, {
+  name: 'latchkey-home',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-end-session'],
+  encapsulate: true,
+})

@@ -1,0 +1,110 @@
+/**
+ * The page of the one-time link for the first administrator: GET shows the form and spends nothing, POST makes the
+ * account. The link itself is printed where the server was started: `src/commands/welcome.ts`, `setup-link`.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { BrowserCall } from '../src/doors.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
+import { parseForm } from '../src/protocol/wire.ts'
+import { MIN_PASSWORD_LENGTH } from '../src/services/passwords.ts'
+import { refuseOtherMethods } from './endpoint.ts'
+import { acceptForms, formText, queryText } from './forms.ts'
+import { PASSWORD_ACR, PASSWORD_AMR } from './login.ts'
+import { sendErrorPage } from './pages/error-page.ts'
+
+const Fields = Type.Partial(
+  Type.Object({
+    token: Type.String(),
+    username: Type.String(),
+    name: Type.String(),
+    email: Type.String(),
+    password: Type.String(),
+  }),
+)
+const PURPOSE = 'setup'
+
+async function setup(fastify: FastifyInstance): Promise<void> {
+  const { oauth, browser } = fastify
+  const { firstAdministrator } = oauth
+  const { basePath } = oauth.config
+  const parse = compileParameters(Fields)
+
+  function show(
+    call: BrowserCall,
+    { token = '', username = '', name = '', email = '' }: Record<string, string | undefined>,
+    errors: Readonly<Record<string, string>> = {},
+  ): FastifyReply {
+    const model = {
+      action: `${basePath}/setup`,
+      csrfToken: browser.csrfToken(call, PURPOSE),
+      token,
+      values: { username, name, email },
+      errors,
+      passwordMinLength: MIN_PASSWORD_LENGTH,
+    }
+    return call.reply.page('setup', model, { status: Object.keys(errors).length > 0 ? 400 : 200 })
+  }
+
+  /** An administrator's password has no short form in any start. */
+  function problemOf({
+    username,
+    password = '',
+  }: Record<string, string | undefined>): Record<string, string> {
+    return {
+      ...(username === undefined ? { username: 'Choose a user name.' } : {}),
+      ...(password.length < MIN_PASSWORD_LENGTH
+        ? { password: `At least ${MIN_PASSWORD_LENGTH} characters.` }
+        : {}),
+    }
+  }
+
+  await acceptForms(fastify)
+  fastify.setErrorHandler(sendErrorPage)
+  for (const url of ['/setup', '/setup/']) {
+    fastify.get(url, async (request, reply) => {
+      if (await oauth.users.hasRole('admin'))
+        throw new OAuthError('access_denied', 'there is an administrator already', { status: 404 })
+      const { token } = parse(parseForm(queryText(request)))
+      if (token !== undefined && !(await firstAdministrator.isInvited(token)))
+        throw new OAuthError(
+          'access_denied',
+          'this link has been used or is too old; the server prints a new one',
+        )
+      return show({ request, reply }, { token })
+    })
+    fastify.post(url, async (request, reply) => {
+      const call = { request, reply }
+      const wire = parseForm(formText(request))
+      assertLengths(wire)
+      browser.assertGenuine(call, wire, PURPOSE)
+      const fields = parse(wire)
+      const problems = problemOf(fields)
+      if (Object.keys(problems).length > 0) return show(call, fields, problems)
+      const attempt = await oauth.throttle('setup').attempt(null, request.ip)
+      try {
+        const { token = '', username, name, email, password } = fields
+        const user = await firstAdministrator.create(token, { username, name, email, password })
+        attempt.succeeded()
+        await browser.signIn(call, { userId: user.id, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
+        return reply.page('setup-done', { username: user.username, continueUri: `${basePath}/` })
+      } catch (error) {
+        if (!(error instanceof OAuthError) || error.status >= 500) throw error
+        if (error.code === 'access_denied') await attempt.failed()
+        const field = /^(username|name|email|password)\b/.exec(error.message)?.[1] ?? 'form'
+        return show(call, fields, { [field]: error.message })
+      } finally {
+        attempt.abandoned()
+      }
+    })
+    refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')
+  }
+}
+
+export default fp(setup, {
+  name: 'latchkey-setup',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+  encapsulate: true,
+})
