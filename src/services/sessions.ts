@@ -19,6 +19,11 @@ export interface Sessions {
   /** Null when it has ended, or its user was disabled. */
   find(token: string): Promise<Session | null>
   /**
+   * Whether the session that an approval came from goes on. For what was approved and not fetched yet: sign-out, a new
+   * password and disabling end it.
+   */
+  isOpen(sid: string): Promise<boolean>
+  /**
    * Signs in: by a new token always, so that nobody who knew `former` is signed in too. That one's session goes on
    * when it was the same user's, and ends otherwise. Null for a user who was disabled meanwhile.
    */
@@ -36,6 +41,7 @@ export function createSessions(database: Database, idle: number, expire: number)
   const touchEvery = Math.min(TOUCH_EVERY, (idle * 1000) / 4)
 
   return {
+    isOpen: async (sid) => (await database.query(statements.isOpen, [sid])).length > 0,
     async find(token) {
       const hashed = hashSession(token)
       const [row] = await database.query(statements.find, [hashed])

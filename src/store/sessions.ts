@@ -42,6 +42,11 @@ export const statements = {
       where s.${session.column('hash')} = $1 and s.${session.column('expiresAt')} > now()
         and s.${session.column('endsAt')} > now() and u.${user.column('disabledAt')} is null`
   }),
+  isOpen: statement<{ open: true }>('session-is-open', (table) => {
+    const session = table(Session)
+    return `select true as "open" from ${session.name} where ${session.column('sid')} = $1
+      and ${session.column('expiresAt')} > now() and ${session.column('endsAt')} > now()`
+  }),
   touch: statement('session-touch', (table) => {
     const session = table(Session)
     return `update ${session.name} set ${session.column('lastSeenAt')} = now(),
