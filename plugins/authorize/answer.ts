@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
+import { answerAskedBy } from './request-object.ts'
 import type { Target } from './target.ts'
 
 /** Where, how and with what `state` a client wants to be answered. */
@@ -36,7 +37,8 @@ export function createAnswers({ issuer, owners }: FastifyInstance['oauth']): Ans
   }
 
   return {
-    addressOf({ redirectUri }, { response_mode: mode, state }, repeated) {
+    addressOf({ redirectUri }, wire, repeated) {
+      const { response_mode: mode, state } = { ...answerAskedBy(wire['request']), ...wire }
       const served =
         typeof mode === 'string' && owners('responseMode').has(mode) && !repeated.has('response_mode')
       const usable = typeof state === 'string' && state.length <= MAX_STATE && !repeated.has('state')
