@@ -1,0 +1,125 @@
+/**
+ * Requests of devices, from the code to the decision. Each lies under a hash of its device_code, so that the user_code
+ * can lead to it without knowing the other. Codes themselves are stored nowhere.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import type { ApprovalRequest, Bag, Granted, OAuth } from 'latchkey'
+import { createUserCode } from './user-code.ts'
+
+export interface DeviceRequest {
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly parameters: Bag
+  /** The device's address, for people to recognise. */
+  readonly address: string
+  /** Milliseconds since the epoch. */
+  readonly askedAt: number
+  readonly expiresAt: number
+  /** Keyed hash of the id of the browser in which the code was entered: no other may go on. */
+  readonly browser?: string
+  readonly decision?: Decision
+}
+
+export type Decision = { readonly denied: true } | { readonly granted: StoredGranted }
+
+/** As JSON has it: without a Set. */
+export type StoredGranted = Omit<Granted, 'scopes'> & { readonly scopes: readonly string[] }
+
+export interface Found {
+  readonly id: string
+  readonly request: DeviceRequest
+}
+
+export interface DeviceRequests {
+  create(approval: ApprovalRequest, address: string): Promise<{ deviceCode: string; userCode: string }>
+  findByDeviceCode(deviceCode: string): Promise<Found | null>
+  /** Binds the request to the browser. Null for a code that is not open, or was entered in another one. */
+  claim(userCode: string, browserId: string): Promise<Found | null>
+  /** False when it was decided before, or is too old. */
+  decide(id: string, decision: Decision): Promise<boolean>
+  /** Notes that the device asked; false when it came too early, and then has to leave 5 seconds more (§3.5). */
+  poll(id: string): Promise<boolean>
+}
+
+/** The kind of artifact that a token request spends. */
+export const DEVICE = 'device'
+/** Seconds. */
+export const LIFETIME = 600
+export const INTERVAL = 5
+/** Seconds for which a device is told that its code has expired, and may fetch what was allowed at the last moment. */
+const GRACE = 300
+/** Milliseconds by which a poll may be early: requests do not all take the same time. */
+const TOLERANCE = 1000
+
+interface Polls {
+  /** Seconds. */
+  readonly interval: number
+  /** Milliseconds since the epoch. */
+  readonly lastAt: number
+}
+
+export function createDeviceRequests({ artifacts, box }: OAuth): DeviceRequests {
+  const requests = artifacts<DeviceRequest>(DEVICE, LIFETIME + GRACE)
+  const userCodes = artifacts<{ id: string }>('device-user-code', LIFETIME)
+  const polls = artifacts<Polls>('device-polls', LIFETIME + GRACE)
+
+  /** One that nobody has at the moment. */
+  async function freshUserCode(): Promise<string> {
+    const userCode = createUserCode()
+    return (await userCodes.get(userCode)) === null ? userCode : freshUserCode()
+  }
+
+  return {
+    async create({ client, scopes, resources, parameters }, address) {
+      const [deviceCode, userCode] = [randomBytes(32).toString('base64url'), await freshUserCode()]
+      const [id, askedAt] = [idOf(deviceCode), Date.now()]
+      const asked = { clientId: client.clientId, scopes: [...scopes], resources, parameters, address }
+      await requests.put({ ...asked, askedAt, expiresAt: askedAt + LIFETIME * 1000 }, id)
+      await polls.put({ interval: INTERVAL, lastAt: 0 }, id)
+      await userCodes.put({ id }, userCode)
+      return { deviceCode, userCode }
+    },
+
+    async findByDeviceCode(deviceCode) {
+      const id = idOf(deviceCode)
+      const request = await requests.get(id)
+      return request === null ? null : { id, request }
+    },
+
+    async claim(userCode, browserId) {
+      const id = (await userCodes.get(userCode))?.id
+      const request = id === undefined ? null : await requests.get(id)
+      if (id === undefined || request === null || !isOpen(request)) return null
+      if (request.browser !== undefined)
+        return box.matches(browserId, request.browser) ? { id, request } : null
+      const claimed = { ...request, browser: box.hash(browserId) }
+      return (await requests.replace(id, request, claimed)) ? { id, request: claimed } : null
+    },
+
+    async decide(id, decision) {
+      const request = await requests.get(id)
+      return (
+        request !== null && isOpen(request) && (await requests.replace(id, request, { ...request, decision }))
+      )
+    },
+
+    async poll(id) {
+      const before = await polls.get(id)
+      if (before === null) return false
+      const now = Date.now()
+      const inTime = now - before.lastAt >= before.interval * 1000 - TOLERANCE
+      const interval = before.interval + (inTime ? 0 : INTERVAL)
+      // Two at once: one of them came too early.
+      return (await polls.replace(id, before, { interval, lastAt: now })) && inTime
+    },
+  }
+}
+
+function idOf(deviceCode: string): string {
+  return hash('sha256', deviceCode, 'base64url')
+}
+
+function isOpen({ decision, expiresAt }: DeviceRequest): boolean {
+  return decision === undefined && Date.now() < expiresAt
+}
