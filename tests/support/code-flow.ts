@@ -70,3 +70,13 @@ export async function lifeOf(
 
 export const DEAD = { userinfo: 401, active: false, refresh: 'invalid_grant' }
 export const ALIVE = { userinfo: 200, active: true, refresh: 200 }
+
+/** Every beginning of a text, and the text with every one of its characters changed. */
+export function mutantsOf(text: string): string[] {
+  return Array.from({ length: text.length }, (_, at) => {
+    const changed = text[at] === 'A' ? 'B' : 'A'
+    return [text.slice(0, at), text.slice(0, at) + changed + text.slice(at + 1)]
+  })
+    .flat()
+    .filter((mutant) => mutant !== '')
+}
