@@ -25,7 +25,7 @@ const OVERLAP = 86_400
 const SERVICE = { client_id: 'demo-service', client_name: 'Demo service', scope: [SCOPE] }
 const SAMPLE = {
   client_id: 'sample-web',
-  client_name: 'Bookshelf, the sample web app',
+  client_name: 'Bookshelf (sample web app)',
   grant_types: ['authorization_code', 'refresh_token'],
   scope: [SCOPE],
   ...addresses('http://localhost:3001'),

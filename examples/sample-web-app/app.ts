@@ -67,7 +67,7 @@ export function buildApp(options: SampleOptions): FastifyInstance {
     const { user, notice } = session
     delete session.notice
     return user === undefined
-      ? send(reply, session, 'Welcome', welcome(options.issuer.href, notice))
+      ? send(reply, session, 'Welcome', welcome(options.issuer.href.replace(/\/$/, ''), notice))
       : send(reply, session, 'Your profile', profile(user, notice))
   })
 
@@ -114,7 +114,7 @@ export function buildApp(options: SampleOptions): FastifyInstance {
 
   app.post('/logout', async (request, reply) => {
     const { config, user, steps } = sessions.find(request)
-    const session: Session = { steps, notice: 'You have signed out, here and at the server.' }
+    const session: Session = { steps, notice: 'You have signed out.' }
     sessions.renew(request, reply, session)
     if (config === undefined || user === undefined) return reply.redirect('/', 303)
     const url = signOutUrl(config, user, options)

@@ -69,7 +69,7 @@ export function shorten(value: string): string {
 }
 
 function requestLines(method: string, url: URL, headers: readonly string[]): string {
-  const query = pairs(url.searchParams).map((pair, at) => `  ${at === 0 ? '?' : '&'}${pair}`)
+  const query = pairs(url.searchParams).map((pair, at) => `${at === 0 ? '?' : '&'}${pair}`)
   return [`${method} ${url.pathname}`, ...query, `host: ${url.host}`, ...headers].join('\n')
 }
 
