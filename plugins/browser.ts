@@ -3,7 +3,7 @@
  * cookies: one opens the session, the other tells browsers apart before anybody is signed in.
  */
 import cookie from '@fastify/cookie'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { randomBytes } from 'node:crypto'
 import type { BrowserCall, Session } from '../src/doors.ts'
@@ -21,8 +21,11 @@ export interface Browser {
   needsAnotherTry(request: FastifyRequest, text: string): boolean
   /** Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled meanwhile. */
   signIn(call: BrowserCall, signIn: Pick<SignIn, 'userId' | 'amr' | 'acr'>): Promise<Session | null>
-  /** Takes the session cookie away; ending the session is for `users` and `sessions` to do. */
-  forget(reply: FastifyReply): void
+  /**
+   * Takes the session cookie away that came; a page of another site, whose forms bring none, could else sign people
+   * out. Ending the session is for `users` and `sessions` to do.
+   */
+  forget(call: BrowserCall): void
   /** What this browser is known by: 256 bits in a cookie, set when there is none. */
   id(call: BrowserCall): string
   /** For the field `csrf_token` of a form with this `purpose`. */
@@ -45,7 +48,8 @@ const VALUE = /^[A-Za-z0-9_-]{43}$/
 async function browser(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { issuer, box, config } = oauth
-  const secure = issuer.startsWith('https:')
+  const { origin: issuerOrigin, protocol } = new URL(issuer)
+  const secure = protocol === 'https:'
   // The prefix makes browsers refuse one that another host of the domain planted (RFC 6265bis §4.1.3.2).
   const prefix = secure ? '__Host-' : ''
   const [SESSION, BROWSER] = [`${prefix}latchkey-session`, `${prefix}latchkey-browser`]
@@ -55,8 +59,12 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   /** What was set in answer to a request, for those who ask again before it is sent. */
   const given = new WeakMap<FastifyRequest, string>()
 
-  function read({ headers }: FastifyRequest, name: string): string | undefined {
-    const value = headers.cookie === undefined ? undefined : jar.parse(headers.cookie)[name]
+  function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
+    return headers.cookie === undefined ? undefined : jar.parse(headers.cookie)[name]
+  }
+
+  function read(request: FastifyRequest, name: string): string | undefined {
+    const value = cookieOf(request, name)
     return value !== undefined && VALUE.test(value) ? value : undefined
   }
 
@@ -69,11 +77,14 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     return value
   }
 
-  /** A page of another site cannot forge these headers; browsers that send none are left to the token. */
+  /**
+   * A page of another site cannot forge these headers; browsers that send none are left to the token. Our origin is
+   * the issuer's, whatever Host a proxy passes on; without https, as on a developer's machine, also by another name.
+   */
   function assertSameOrigin({ headers }: FastifyRequest): void {
     const { origin, host = '', 'sec-fetch-site': site = 'same-origin' } = headers
-    const foreign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)
-    if (foreign || (site !== 'same-origin' && site !== 'none')) throw forged()
+    const ours = origin === undefined || origin === issuerOrigin || (!secure && origin === `http://${host}`)
+    if (!ours || (site !== 'same-origin' && site !== 'none')) throw forged()
   }
 
   fastify.decorate('browser', {
@@ -94,7 +105,8 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
       return started.session
     },
-    forget(reply) {
+    forget({ request, reply }) {
+      if (cookieOf(request, SESSION) === undefined) return
       void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
     },
     id,

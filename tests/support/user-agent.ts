@@ -26,16 +26,19 @@ export interface UserAgent {
   clone(): UserAgent
 }
 
-/** `origin` is the server's; `headers` go with every request. */
+/** `origin` is the server's; `headers` go with every request; an `origin` among them stands in for that of forms. */
 export function createUserAgent(origin: string, headers: Record<string, string> = {}): UserAgent {
   const cookies = new Map<string, string>()
 
-  async function request(url: string, init: RequestInit = {}): Promise<Page> {
+  async function request(
+    url: string,
+    init: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ): Promise<Page> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const sent = { accept: 'text/html', ...headers, ...(cookie === '' ? {} : { cookie }), ...init.headers }
     const response = await fetch(url, {
       ...init,
-      headers: sent as Record<string, string>,
+      headers: sent,
       redirect: 'manual',
     })
     for (const line of response.headers.getSetCookie()) keep(line)
@@ -66,7 +69,7 @@ export function createUserAgent(origin: string, headers: Record<string, string> 
       method: 'POST',
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
-        origin: new URL(origin).origin,
+        origin: headers['origin'] ?? new URL(origin).origin,
         ...more,
       },
       body: new URLSearchParams(fields).toString(),

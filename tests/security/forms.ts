@@ -1,0 +1,63 @@
+/** Forms of the server's pages, opened as a user's browser would, and what changes when one of them gets through. */
+import type { TestServer } from '../support/server.ts'
+import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
+import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
+
+export interface OpenForm {
+  agent: UserAgent
+  /** Where it is sent. */
+  action: string
+  /** Everything that the user's browser would send, the token included. */
+  fields: Record<string, string>
+}
+
+export interface FormKind {
+  /** The route that takes it. */
+  route: string
+  open(server: TestServer, agent?: UserAgent): Promise<OpenForm>
+}
+
+export const CONSENT: FormKind = {
+  route: '/interaction/:id/:step',
+  async open(server, agent = createUserAgent(server.url)) {
+    const url = authorizationUrl(server, { prompt: 'consent', scope: 'openid read_books' })
+    let page = await agent.get(url)
+    if (page.body.includes('id="login"'))
+      page = await agent.submit(page, 'login', { username: ALICE.username, password: ALICE.password })
+    return formOn(page, agent, { decision: 'allow' })
+  },
+}
+
+export const LOGIN: FormKind = {
+  route: '/interaction/:id/:step',
+  async open(server, agent = createUserAgent(server.url)) {
+    const page = await agent.get(authorizationUrl(server, { prompt: 'login' }))
+    return formOn(page, agent, { username: BOB.username, password: BOB.password })
+  },
+}
+
+export const SIGN_OUT: FormKind = {
+  route: '/end-session',
+  async open(server, agent = createUserAgent(server.url)) {
+    await goThrough(agent, await agent.get(authorizationUrl(server)))
+    return formOn(await agent.get(`${server.url}/end-session`), agent, {})
+  },
+}
+
+/** The one form of a page. */
+export function formOn(page: Page, agent: UserAgent, filled: Record<string, string>): OpenForm {
+  const action = /<form[^>]* action="([^"]+)"/.exec(page.body)?.[1]
+  const token = /name="csrf_token" value="([^"]+)"/.exec(page.body)?.[1]
+  if (action === undefined || token === undefined) throw new Error(`no form: ${page.status} ${page.body}`)
+  return { agent, action: new URL(action, page.url).href, fields: { csrf_token: token, ...filled } }
+}
+
+/** All that a form could change. */
+export async function stateOf({ database }: TestServer): Promise<unknown> {
+  const [state] = await database.query(`select
+    (select json_agg(s order by hash) from (select hash, sid, user_id, authenticated_at from sessions) s) as sessions,
+    (select json_agg(c order by c::text) from consents c) as consents,
+    (select count(*)::int from authorization_codes) as codes,
+    (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
+  return state
+}
