@@ -1,0 +1,183 @@
+/** Interactions: one browser's each, in the order of their steps, and ended once. */
+import { describe, expect, test } from 'vitest'
+import { shownError } from '../support/error-page.ts'
+import { startServer } from '../support/server.ts'
+import { ALICE, answerOf, authorizationUrl, authorize, exchange, SEED } from '../support/sign-in.ts'
+import { createUserAgent, findForm, type Page } from '../support/user-agent.ts'
+import { CONSENT, formOn, LOGIN, type OpenForm, stateOf } from './forms.ts'
+
+const server = await startServer({}, { seed: SEED })
+const pageOf = ({ action }: OpenForm): string => action.replace(/\/[a-z]+$/, '')
+const submit = ({ agent, action, fields }: OpenForm, more: Record<string, string> = {}): Promise<Page> =>
+  agent.post(action, { ...fields, ...more })
+
+describe('of another browser', () => {
+  test('neither its page nor its form can be used', async () => {
+    const [login, consent] = [await LOGIN.open(server), await CONSENT.open(server)]
+    const before = await stateOf(server)
+    const attacker = (await CONSENT.open(server, createUserAgent(server.url))).agent
+    for (const form of [login, consent]) {
+      for (const agent of [attacker, createUserAgent(server.url)]) {
+        expect(await shownError(agent.get(pageOf(form)))).toEqual([403, 'access_denied'])
+        expect(await shownError(agent.post(form.action, form.fields))).toEqual([403, 'access_denied'])
+      }
+    }
+    expect(before).toMatchObject({ codes: 0, consents: null })
+    expect(await stateOf(server)).toMatchObject({ codes: 0, consents: null })
+  })
+
+  test('the session alone does not open it', async () => {
+    const form = await CONSENT.open(server)
+    const thief = createUserAgent(server.url)
+    thief.cookies.set('latchkey-session', form.agent.cookies.get('latchkey-session')!)
+    expect(await shownError(thief.get(pageOf(form)))).toEqual([403, 'access_denied'])
+    expect(await shownError(thief.post(form.action, form.fields))).toEqual([403, 'access_denied'])
+  })
+
+  test('its id is 256 random bits, and nothing near it is one', async () => {
+    const form = await LOGIN.open(server)
+    const id = pageOf(form).split('/').at(-1)!
+    expect(id).toMatch(/^[A-Za-z0-9_-]{43}$/)
+    const others = [
+      id.slice(0, -1), `${id}A`, id.toLowerCase(), id.split('').toReversed().join(''), 'A'.repeat(43), '%00',
+      '__proto__', 'constructor', `${id}%00`, `${id}%20`, `${id}%0d%0aSet-Cookie:a=b`, "'or'1'='1", '%F0%9F%92%A9',
+    ] // prettier-ignore
+    for (const other of others) {
+      expect([other, (await form.agent.get(`${server.url}/interaction/${other}`)).status < 500]).toEqual([other, true])
+      const answer = await form.agent.get(`${server.url}/interaction/${other}`)
+      expect([other, answer.body.includes('id="login"')]).toEqual([other, false])
+      expect([400, 404]).toContain(answer.status)
+    }
+    expect((await form.agent.get(pageOf(form))).status).toBe(200)
+  }) // prettier-ignore
+})
+
+describe('in order', () => {
+  test('consent before sign-in leads to the sign-in, whatever it says', async () => {
+    const login = await LOGIN.open(server)
+    const before = await stateOf(server)
+    const action = login.action.replace(/login$/, 'consent')
+    const page = await login.agent.post(action, { ...login.fields, decision: 'allow' })
+    expect(findForm(page, 'login')).toBeDefined()
+    expect(await stateOf(server)).toEqual(before)
+  })
+
+  test('a step that is none leads to the one that is next', async () => {
+    const consent = await CONSENT.open(server)
+    const before = await stateOf(server)
+    for (const step of ['login', 'nothing', '__proto__', 'constructor', 'toString', 'Consent', 'consent%20']) {
+      const page = await consent.agent.post(consent.action.replace(/consent$/, step), consent.fields)
+      expect([step, findForm(page, 'consent') !== undefined]).toEqual([step, true])
+    }
+    expect(await stateOf(server)).toEqual(before)
+  }) // prettier-ignore
+
+  test('a fresh sign-in that was asked for cannot be skipped by the session there is', async () => {
+    const { agent } = await CONSENT.open(server)
+    for (const asked of [{ prompt: 'login' }, { max_age: '0' }, { prompt: 'select_account' }]) {
+      const form = formOn(await agent.get(authorizationUrl(server, asked)), agent, { decision: 'allow' })
+      const before = await stateOf(server)
+      await agent.post(form.action.replace(/login$/, 'consent'), form.fields)
+      expect(await stateOf(server)).toEqual(before)
+      expect(findForm(await agent.get(pageOf(form)), 'login')).toBeDefined()
+    }
+  })
+
+  test('an empty form signs nobody in and allows nothing', async () => {
+    const [login, consent] = [await LOGIN.open(server), await CONSENT.open(server)]
+    const before = await stateOf(server)
+    for (const fields of [{}, { username: ALICE.username }, { password: ALICE.password }]) {
+      const { csrf_token } = login.fields
+      const page = await login.agent.post(login.action, { csrf_token: csrf_token!, ...fields })
+      expect([page.status, page.body.includes('id="login-error"')]).toEqual([403, true])
+    }
+    const { csrf_token } = consent.fields
+    const page = await consent.agent.post(consent.action, { csrf_token: csrf_token! })
+    expect(page.headers.get('location') ?? '').not.toContain('code=')
+    expect(await stateOf(server)).toEqual(before)
+  })
+
+  test.each(['', 'ALLOW', 'Allow', 'allow ', 'true', '1', 'yes', 'allow,deny', '["allow"]', 'deny\nallow', '__proto__'])(
+    'a decision that is neither allow nor deny gives nothing: %j',
+    async (decision) => {
+      const consent = await CONSENT.open(server)
+      const before = await stateOf(server)
+      const page = await submit(consent, { decision })
+      expect(page.headers.get('location') ?? '').not.toContain('code=')
+      expect(await stateOf(server)).toEqual(before)
+    },
+  ) // prettier-ignore
+
+  test('both decisions at once are none', async () => {
+    const { agent, action, fields } = await CONSENT.open(server)
+    const before = await stateOf(server)
+    const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+    const pairs: [string, string][] = [...Object.entries(fields), ['decision', 'deny']]
+    const answer = server.post(action, pairs, { cookie, origin: server.url })
+    expect(await shownError(answer)).toEqual([400, 'invalid_request'])
+    expect(await stateOf(server)).toEqual(before)
+  })
+
+  test('fields that the form does not have change nothing of what is granted', async () => {
+    const consent = await CONSENT.open(server)
+    const page = await submit(consent, {
+      scope: 'openid read_books profile email', scopes: 'profile', client_id: 'other', sub: 'bob', user: 'bob',
+      redirect_uri: 'https://evil.example/', state: 'evil', prompt: 'none', notes: '{"login":{}}', '__proto__[sid]': 'x',
+    }) // prettier-ignore
+    const answer = answerOf(page)
+    expect(page.headers.get('location')).toMatch(/^https:\/\/app\.example\/callback\?/)
+    expect(answer.get('state')).toBe('a state')
+    const tokens = (await (await exchange(server, answer.get('code')!)).json()) as { scope: string }
+    expect(tokens.scope).toBe('openid read_books')
+  })
+})
+
+describe('once', () => {
+  test('a form that ended one gets no second answer, allowed or denied', async () => {
+    for (const decision of ['allow', 'deny']) {
+      const consent = await CONSENT.open(server)
+      expect((await submit(consent, { decision })).status).toBe(303)
+      const before = await stateOf(server)
+      for (const again of ['allow', 'deny'])
+        expect(await shownError(submit(consent, { decision: again }))).toEqual([400, 'invalid_request'])
+      expect(await shownError(consent.agent.get(pageOf(consent)))).toEqual([400, 'invalid_request'])
+      expect(await stateOf(server)).toEqual(before)
+    }
+  })
+
+  test('twenty at once give one code', async () => {
+    const consent = await CONSENT.open(server)
+    const before = (await stateOf(server)) as { codes: number }
+    const pages = await Promise.all(
+      Array.from({ length: 20 }, async () => submit({ ...consent, agent: consent.agent.clone() })),
+    )
+    const codes = pages.filter((page) => page.headers.get('location')?.includes('code=') === true)
+    expect(codes).toHaveLength(1)
+    expect(new Set(pages.map((page) => page.status))).toEqual(new Set([303, 400]))
+    expect(await stateOf(server)).toMatchObject({ codes: before.codes + 1 })
+  })
+
+  test('an hour later it is over', async () => {
+    const consent = await CONSENT.open(server)
+    await server.database.query(
+      `update artifacts set expires_at = now() - interval '1 second' where kind = 'interaction'`,
+    )
+    expect(await shownError(consent.agent.get(pageOf(consent)))).toEqual([400, 'invalid_request'])
+    expect(await shownError(submit(consent))).toEqual([400, 'invalid_request'])
+  })
+})
+
+test('nothing that is stored of an interaction opens it, or tells whose browser it is', async () => {
+  const { agent, action } = await CONSENT.open(server)
+  const rows = JSON.stringify(await server.database.query('select * from artifacts'))
+  for (const secret of [...agent.cookies.values(), action.split('/').at(-2)!])
+    expect(rows).not.toContain(secret)
+})
+
+test('consent for one user is not consent of the next in the same browser', async () => {
+  const agent = createUserAgent(server.url)
+  expect((await authorize(server, {}, agent)).has('code')).toBe(true)
+  const login = await LOGIN.open(server, agent)
+  const page = await submit(login)
+  expect(findForm(page, 'consent')).toBeDefined()
+})
