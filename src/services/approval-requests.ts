@@ -17,6 +17,7 @@ export type ParseApproval = (client: Client, wire: Wire) => Promise<ApprovalRequ
 
 type RawParameters = (wire: Wire) => Record<string, Wire[string]>
 
+/** @internal */
 export function createApprovalParser(
   doors: DoorRegistry,
   directory: Directory,

@@ -27,7 +27,10 @@ export interface AuthorizationCodes {
   find(code: string): Promise<FoundCode | null>
 }
 
-/** `lifetime` in seconds. */
+/**
+ * `lifetime` in seconds.
+ * @internal
+ */
 export function createAuthorizationCodes(database: Database, lifetime: number): AuthorizationCodes {
   return {
     async create({ subject, scopes, ...granted }, { client, redirectUri, parameters }) {

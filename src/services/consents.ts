@@ -14,6 +14,7 @@ export interface Consents {
   remember(userId: string, request: ApprovalRequest): Promise<void>
 }
 
+/** @internal */
 export function createConsents(database: Database): Consents {
   return {
     async find(userId, clientId) {

@@ -56,6 +56,7 @@ const MAX_ENTRIES = 20_000
 /** The right to introspect other clients' tokens: named in a scope list, never granted. */
 export const TOKEN_INTROSPECTION = 'token_introspection'
 
+/** @internal */
 export function createDirectory(database: Database, feed: ChangeFeed): Directory {
   const clients = createCache(async (clientId) => {
     const row = await findClientRow(database, clientId)

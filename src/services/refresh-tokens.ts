@@ -24,12 +24,16 @@ export interface RefreshTokens {
   find(token: string): Promise<FoundRefreshToken | null>
   /** Seconds that the first refresh token of an Authorization lives, or the next one after `createdAt`. */
   lifetime(createdAt?: number): number
-  /** Puts `successor` in the place of `token`; false when that is not current any more. */
+  /**
+   * Puts `successor` in the place of `token`; false when that is not current any more.
+   * @internal
+   */
   rotate(query: Query, token: string, successor: string, lifetime: number): Promise<boolean>
   /** What a token is good for that could not be replaced. */
   useOf(token: string): Promise<Use>
 }
 
+/** @internal */
 export interface RefreshTokensOptions {
   database: Database
   /** Seconds: how long a retry is answered, how long one lives unused, and how long all of a family. */
@@ -41,6 +45,7 @@ export interface RefreshTokensOptions {
 /** They begin like this, so that scanners find a leaked one. */
 export const REFRESH_PREFIX = 'lkr_'
 
+/** @internal */
 export function createRefreshTokens(options: RefreshTokensOptions): RefreshTokens {
   const { database, reuseInterval, idle, expire } = options
 

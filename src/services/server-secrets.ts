@@ -11,6 +11,7 @@ import type { SecretBox } from './secret-box.ts'
 /** 256 bits by a name. Throws `ConfigError` when they cannot be decrypted. */
 export type FindServerSecret = (name: string) => Promise<KeyObject>
 
+/** @internal */
 export function createServerSecrets(database: Database, box: SecretBox): FindServerSecret {
   async function findSealed(name: string): Promise<string> {
     const [found] = await database.query(statements.find, [name])

@@ -36,7 +36,10 @@ export interface Sessions {
 const TOUCH_EVERY = 60_000
 const MAX_USER_AGENT = 512
 
-/** `idle` and `expire` in seconds. */
+/**
+ * `idle` and `expire` in seconds.
+ * @internal
+ */
 export function createSessions(database: Database, idle: number, expire: number): Sessions {
   const touchEvery = Math.min(TOUCH_EVERY, (idle * 1000) / 4)
 
