@@ -65,7 +65,9 @@ describe.skipIf(noBrowser)('a single-page app', () => {
     })
     context = await newBrowserContext()
     page = await context.newPage()
-    await page.goto(`${origin}/?${new URLSearchParams({ issuer: server.url, client_id: clientId })}`)
+    await page.goto(
+      `${origin}/?${new URLSearchParams({ issuer: server.url, client_id: clientId }).toString()}`,
+    )
     first = await signIn()
   })
 
