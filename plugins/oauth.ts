@@ -25,6 +25,7 @@ import type { ClientRegistry } from '../src/services/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import type { Consents } from '../src/services/consents.ts'
 import type { Contribute, RegisteredGrant } from '../src/services/door-registry.ts'
+import type { FirstAdministrator } from '../src/services/first-administrator.ts'
 import type { SignJwt } from '../src/services/jwt-signer.ts'
 import type { Throttles } from '../src/services/throttle.ts'
 import type { KeyRing } from '../src/services/key-ring.ts'
@@ -77,6 +78,8 @@ export interface OAuth {
   readonly refreshTokens: RefreshTokens
   readonly sessions: Sessions
   readonly consents: Consents
+  /** The one-time link of the first administrator. */
+  readonly firstAdministrator: FirstAdministrator
   /** Keyed hashes and sealed values under SECRET_KEY. */
   readonly box: SecretBox
   /** A JWT of ours over `claims`. */
@@ -159,6 +162,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     refreshTokens: kernel.refreshTokens,
     sessions: kernel.sessions,
     consents: kernel.consents,
+    firstAdministrator: kernel.firstAdministrator,
     box: kernel.box,
     signJwt: kernel.signJwt,
     ownJwts: kernel.ownJwts,

@@ -16,6 +16,7 @@ import discovery from '../plugins/discovery.ts'
 import endSession from '../plugins/end-session.ts'
 import { sendError } from '../plugins/errors.ts'
 import health from '../plugins/health.ts'
+import home from '../plugins/home.ts'
 import interaction from '../plugins/interaction/index.ts'
 import introspection from '../plugins/introspection.ts'
 import jwks from '../plugins/jwks.ts'
@@ -30,6 +31,7 @@ import authorizationCode from '../plugins/token/grants/authorization-code.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
 import signingAlgorithms from '../plugins/signing-algorithms.ts'
+import setup from '../plugins/setup.ts'
 import subjectTypes from '../plugins/subject-types.ts'
 import token from '../plugins/token/index.ts'
 import userinfo from '../plugins/userinfo.ts'
@@ -73,6 +75,8 @@ const PLUGINS = [
   openid,
   userinfo,
   endSession,
+  home,
+  setup,
   introspection,
   revocation,
   jwks,

@@ -16,6 +16,11 @@ import { createClientSecrets } from './client-secrets.ts'
 import { createConsents, type Consents } from './consents.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { createDoorRegistry, type DoorRegistry } from './door-registry.ts'
+import {
+  createFirstAdministrator,
+  INVITATION_LIFETIME,
+  type FirstAdministrator,
+} from './first-administrator.ts'
 import { createHashingQueue } from './hashing-queue.ts'
 import { createIssuanceStore } from './issuance.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
@@ -61,6 +66,7 @@ export interface Kernel {
   readonly issuer: TokenIssuer
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
+  readonly firstAdministrator: FirstAdministrator
   readonly box: SecretBox
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** Loads what is kept in memory. Throws when the database does not answer. */
@@ -117,6 +123,7 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
     throttles, subjectOf, targets,
     parseApproval: createApprovalParser(doors, directory, targets),
     secret: createServerSecrets(database, box),
+    firstAdministrator: createFirstAdministrator(users, createArtifacts(database, box, 'setup', INVITATION_LIFETIME)),
     artifacts: <Value extends object = Bag>(kind: string, seconds: number) =>
       createArtifacts<Value>(database, box, kind, seconds),
     async start() {
