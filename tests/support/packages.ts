@@ -3,6 +3,7 @@
  * checkout. Dependencies come in the versions of our lockfile, so that a run tells of our code and not of a release.
  */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -30,7 +31,10 @@ export async function pack(name: PackageName): Promise<Packed> {
   return { tarball: join(destination, packed.filename), files: packed.files.map(({ path }) => path) }
 }
 
-/** A folder with the files of `tests/strangers/<stranger>`, our package, and what else of npm the stranger uses. */
+/**
+ * A folder with the files of `tests/strangers/<stranger>`, or of another folder by its path; our package, and what else
+ * of npm the stranger uses.
+ */
 export async function installStranger(
   stranger: string,
   name: PackageName,
@@ -39,15 +43,15 @@ export async function installStranger(
 ): Promise<string> {
   const folder = await temporaryDirectory()
   const strangers = join(checkout, 'tests/strangers')
-  await cp(join(strangers, stranger), folder, { recursive: true })
+  await cp(resolve(strangers, stranger), folder, { recursive: true })
   await cp(join(strangers, 'tsconfig.json'), join(folder, 'tsconfig.json'))
   await cp(tarball, join(folder, basename(tarball)))
   await cp(join(checkout, 'package-lock.json'), join(folder, 'package-lock.json'))
-  const dependencies = { [name]: `file:${basename(tarball)}`, ...(await lockedVersions(others)) }
-  await writeFile(
-    join(folder, 'package.json'),
-    JSON.stringify({ private: true, type: 'module', dependencies }),
-  )
+  const manifest = join(folder, 'package.json')
+  const own = existsSync(manifest) ? (JSON.parse(await readFile(manifest, 'utf8')) as Manifest) : {}
+  const ours = { [name]: `file:${basename(tarball)}`, ...(await lockedVersions(others)) }
+  const dependencies = { ...own.dependencies, ...ours }
+  await writeFile(manifest, JSON.stringify({ private: true, type: 'module', ...own, dependencies }))
   await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], folder)
   return folder
 }
@@ -67,6 +71,10 @@ export async function run(command: string, args: readonly string[], cwd: string)
     const { message, stdout, stderr } = error as Error & { stdout: string; stderr: string }
     throw new Error(`${message}\n${stdout}\n${stderr}`, { cause: error })
   }
+}
+
+interface Manifest {
+  dependencies?: Record<string, string>
 }
 
 async function lockedVersions(names: readonly string[]): Promise<Record<string, string>> {
