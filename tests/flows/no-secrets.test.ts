@@ -6,13 +6,16 @@ import { expect, test } from 'vitest'
 import { createSecretBox } from '../../src/services/secret-box.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { type TestClient, requestToken } from '../support/clients.ts'
+import { exchangeAs, refreshAs } from '../support/code-flow.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { basic, bearer } from '../support/requests.ts'
 import { GUARDED, GUARDED_SCOPE, getAccessToken, revoke, toClient } from '../support/service.ts'
+import { answerOf, authorizationUrl, createPkce, goThrough, type Tokens, WEB } from '../support/sign-in.ts'
 import { dump, findSecrets } from '../support/traces.ts'
+import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
 
 /** Everything that must be found nowhere, by what it is. */
 const secrets = new Map<string, string>()
@@ -44,9 +47,18 @@ const url = new URL(proxy.url)
 url.password = password
 const SECRET_KEY = secret('SECRET_KEY', randomBytes(24).toString('base64url'))
 const seeded = { client_id: 'seeded', client_secret: secret('seeded secret'), scope: [GUARDED_SCOPE] }
+const web = { ...WEB, client_secret: secret('secret of a web app'), access_token_format: 'opaque' }
+const person = { username: 'person', password: secret('password of a person') }
 const seed = {
-  clients: [{ ...seeded, client_secrt: secret('misspelt member') }],
-  users: [{ username: 'seeded', password: secret('seeded password'), passwrod: secret('misspelt password') }],
+  clients: [
+    web,
+    { ...web, client_id: 'signs', access_token_format: 'jwt' },
+    { ...seeded, client_secrt: secret('misspelt member') },
+  ],
+  users: [
+    person,
+    { username: 'seeded', password: secret('seeded password'), passwrod: secret('misspelt password') },
+  ],
   tokens: [secret('unknown section')],
 }
 const settings = { PLUGINS: GUARDED, DATABASE_URL: url.href, SECRET_KEY, LOG_LEVEL: 'trace' }
@@ -136,12 +148,96 @@ test('requests: tokens used, given back and refused', async () => {
   written.push((await sendRaw(server.url, garbled)).text)
 }, 40_000)
 
+/** What a browser holds and sends. */
+function secretsOfBrowser(name: string, { cookies }: UserAgent, page: Page): void {
+  for (const [cookie, value] of cookies) secret(`${cookie} ${name}`, value)
+  const id = /\/interaction\/([\w-]+)/.exec(page.url)?.[1]
+  if (id !== undefined) secret(`interaction ${name}`, id)
+  const csrf = /name="csrf_token" value="([^"]+)"/.exec(page.body)?.[1]
+  if (csrf !== undefined) secret(`CSRF token ${name}`, csrf)
+}
+
+function secretsOfTokens(name: string, tokens: Tokens): Tokens {
+  for (const kind of ['access_token', 'refresh_token', 'id_token'] as const) {
+    secret(`${kind} ${name}`, tokens[kind])
+    secret(`end of ${kind} ${name}`, tokens[kind].slice(-40))
+  }
+  return tokens
+}
+
+test.each([web.client_id, 'signs'])(
+  'people: signing in, codes and tokens of the client %s',
+  async (client_id) => {
+    const client = toClient({ ...web, client_id })
+    const agent = createUserAgent(server.url)
+    const { verifier: code_verifier, challenge } = createPkce()
+    const pkce = { code_challenge: challenge, code_challenge_method: 'S256' }
+    secret(`verifier of ${client_id}`, code_verifier)
+    let page = await agent.get(authorizationUrl(server, { client_id, ...pkce }))
+    secretsOfBrowser(`before sign-in, ${client_id}`, agent, page)
+    const typed = secret(`password typed as a user name, ${client_id}`)
+    page = await agent.submit(page, 'login', { username: typed, password: 'x' })
+    page = await agent.submit(page, 'login', { ...person, password: secret(`wrong password, ${client_id}`) })
+    page = await agent.post(page.url, { csrf_token: 'forged', password: person.password })
+    page = await agent.get(authorizationUrl(server, { client_id, ...pkce }))
+    page = await agent.submit(page, 'login', person)
+    secretsOfBrowser(`after sign-in, ${client_id}`, agent, page)
+    const code = secret(`code of ${client_id}`, answerOf(await goThrough(agent, page, person)).get('code')!)
+
+    await refused(server.get(`/token?code=${code}&code_verifier=${code_verifier}`))
+    await exchangeAs(server, client, code)
+    await exchangeAs(server, toClient(seeded), code, { code_verifier })
+    proxy.cutAt('authorization-code-find', 'before')
+    await exchangeAs(server, client, code, { code_verifier })
+    const first = secretsOfTokens(
+      `at first, ${client_id}`,
+      (await exchangeAs(server, client, code, { code_verifier })).tokens,
+    )
+    await refreshAs(server, client, first.refresh_token, { scope: 'unheard-of' })
+    const { tokens } = await refreshAs(server, client, first.refresh_token)
+    secretsOfTokens(`refreshed, ${client_id}`, tokens)
+    await server.get(`/userinfo?access_token=${tokens.access_token}`)
+    await refused(server.get(`/userinfo?access_token=${tokens.access_token}&access_token=x`))
+    await server.get(`/end-session?id_token_hint=${tokens.id_token}`)
+    const last = await refreshAs(server, client, tokens.refresh_token)
+    secretsOfTokens(`at last, ${client_id}`, last.tokens)
+    expect(await refreshAs(server, client, first.refresh_token)).toMatchObject({ error: 'invalid_grant' })
+    expect(await exchangeAs(server, client, code, { code_verifier })).toMatchObject({
+      error: 'invalid_grant',
+    })
+    await refused(server.get(`/userinfo?access_token=${tokens.access_token}`))
+  },
+  40_000,
+)
+
 test('database errors', async () => {
   const opaque = toClient({ client_id: 'opaque', client_secret: secrets.get('opaque client') })
   const token = secret('token before the failure', await getAccessToken(server, opaque))
-  for (const table of ['access_tokens', 'client_secrets', 'artifacts'])
+  const agent = createUserAgent(server.url)
+  const getCode = async () =>
+    answerOf(await goThrough(agent, await agent.get(authorizationUrl(server)), person)).get('code')!
+  const code = secret('code before the failure', await getCode())
+  const { tokens } = await exchangeAs(server, toClient(web), await getCode())
+  secretsOfTokens('before the failure', tokens)
+  const tables = [
+    'access_tokens',
+    'client_secrets',
+    'artifacts',
+    'refresh_tokens',
+    'authorization_codes',
+    'sessions',
+  ]
+  for (const table of tables)
     await database.query(`alter table ${table} add constraint never check (false) not valid`)
   await refused(requestToken(server, opaque))
+  const failures = [
+    await exchangeAs(server, toClient(web), code),
+    await refreshAs(server, toClient(web), tokens.refresh_token),
+    await agent.get(authorizationUrl(server)),
+    await createUserAgent(server.url).get(authorizationUrl(server)),
+  ]
+  expect(failures.map(({ status }) => status)).toEqual([500, 500, 500, 500])
+  written.push(JSON.stringify(failures))
   await refused(server.request('/tickets', { method: 'POST', headers: bearer(token) }))
   const chosen = secret('secret that could not be stored')
   await run(['client', 'create', '--client-secret', chosen, '--scope', 'a'], server.settings)
@@ -178,6 +274,16 @@ test('no secret of the run is in the database, in a log, or in an answer to some
   expect(logged).toContain('a fault of the plugin')
   expect(logged).toContain('PostgreSQL refused: 23514')
   expect(secrets.size).toBeGreaterThan(20)
+  const names = [...secrets.keys()].join('\n')
+  for (const kind of [
+    'CSRF token',
+    'interaction',
+    'latchkey-session',
+    'code of',
+    'refresh_token',
+    'id_token',
+  ])
+    expect(names).toContain(kind)
 
   expect(findSecrets(stored, secrets)).toEqual([])
   expect(findSecrets(logged, secrets)).toEqual([])
