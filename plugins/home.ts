@@ -8,28 +8,26 @@ import { sendErrorPage } from './pages/error-page.ts'
 async function home(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
   const { basePath, production } = oauth.config
-  const urls = basePath === '' ? ['/'] : ['', '/']
 
   fastify.setErrorHandler(sendErrorPage)
-  for (const url of urls) {
-    fastify.get(url, async (request, reply) => {
-      const session = await browser.session(request)
-      const user = session === null ? null : await oauth.findUser(session.userId)
-      return reply.page('home', {
-        serviceName: 'Latchkey',
-        issuer: oauth.issuer,
-        discoveryUri: `${oauth.issuer}/.well-known/openid-configuration`,
-        user: user && { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
-        signOut: session && {
-          action: `${basePath}/end-session`,
-          csrfToken: browser.csrfToken({ request, reply }, signOutPurpose(session)),
-        },
-        development: !production,
-        links: [],
-      })
+  // Below a base path, Fastify serves it without the slash at the end, too.
+  fastify.get('/', async (request, reply) => {
+    const session = await browser.session(request)
+    const user = session === null ? null : await oauth.findUser(session.userId)
+    return reply.page('home', {
+      serviceName: 'Latchkey',
+      issuer: oauth.issuer,
+      discoveryUri: `${oauth.issuer}/.well-known/openid-configuration`,
+      user: user && { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
+      signOut: session && {
+        action: `${basePath}/end-session`,
+        csrfToken: browser.csrfToken({ request, reply }, signOutPurpose(session)),
+      },
+      development: !production,
+      links: [],
     })
-    refuseOtherMethods(fastify, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
-  }
+  })
+  refuseOtherMethods(fastify, '/', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
 }
 
 export default fp(home, {

@@ -78,7 +78,7 @@ test('opaque access tokens: good at userinfo and introspection, and renewed', as
   await client.fetchUserInfo(config, renewed.access_token, sub)
 })
 
-test('an issuer with a path: sign-in, userinfo, sign-out', async () => {
+test('an issuer with a path: sign-in, userinfo, sign-out, and its home page with and without a slash', async () => {
   const port = await freePort()
   const below = await startServer(
     { PORT: port, OIDC_ISSUER: `http://127.0.0.1:${port}/auth` },
@@ -93,6 +93,7 @@ test('an issuer with a path: sign-in, userinfo, sign-out', async () => {
   const parameters = { id_token_hint: tokens.id_token!, post_logout_redirect_uri: home }
   const page = await agent.get(client.buildEndSessionUrl(config, parameters))
   expect(page.headers.get('location')).toBe(home)
+  for (const path of ['', '/']) expect((await below.get(path)).status).toBe(200)
 })
 
 test('behind a proxy that ends TLS: everything names the https issuer, and cookies are bound to it', async () => {
