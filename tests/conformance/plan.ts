@@ -18,6 +18,6 @@ export function runPlan<Name extends PlanName>(
     test('every module has its check, and every check its module', () => {
       expect(Object.keys(checks).toSorted()).toEqual(modules.toSorted())
     })
-    test.for(modules)('%s', async (module) => checks[module](suite))
+    test.for(modules)('%s', { timeout: 60_000 }, async (module) => checks[module](suite))
   })
 }
