@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { resolve } from 'node:path'
 import type { Requests } from './requests.ts'
-import { BOB, goThrough, SEED } from './sign-in.ts'
+import { goThrough, SEED, type BOB } from './sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from './user-agent.ts'
 
 export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
