@@ -19,8 +19,8 @@ export interface Browser {
    * query, it comes with them. Not for what is too long to be one.
    */
   needsAnotherTry(request: FastifyRequest, text: string): boolean
-  /** Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled meanwhile. */
-  signIn(call: BrowserCall, signIn: Pick<SignIn, 'userId' | 'amr' | 'acr'>): Promise<Session | null>
+  /** Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled or changed meanwhile. */
+  signIn(call: BrowserCall, signIn: Pick<SignIn, 'user' | 'amr' | 'acr'>): Promise<Session | null>
   /**
    * Takes the session cookie away that came; a page of another site, whose forms bring none, could else sign people
    * out. Ending the session is for `users` and `sessions` to do.

@@ -92,8 +92,7 @@ async function login({ oauth, browser }: FastifyInstance): Promise<void> {
     async submit(interaction, wire, call) {
       const { username = '', password = '' } = parse(wire)
       const user = await authenticate(username, password, call.request.ip)
-      const session =
-        user && (await browser.signIn(call, { userId: user.id, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
+      const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
       if (session === null) {
         call.request.log.info('sign-in refused')
         return page(interaction, { username, text: REFUSED })

@@ -88,7 +88,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
         const { token = '', username, name, email, password } = fields
         const user = await firstAdministrator.create(token, { username, name, email, password })
         attempt.succeeded()
-        await browser.signIn(call, { userId: user.id, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
+        await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
         return reply.page('setup-done', { username: user.username, continueUri: `${basePath}/` })
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status >= 500) throw error

@@ -4,9 +4,11 @@ import type { Session } from '../doors.ts'
 import type { Database } from '../store/database.ts'
 import { endEverything } from '../store/endings.ts'
 import { statements } from '../store/sessions.ts'
+import type { User } from './user.ts'
 
 export interface SignIn {
-  userId: string
+  /** As they were when they proved who they are. */
+  user: Pick<User, 'id' | 'updatedAt'>
   /** RFC 8176. */
   amr: readonly string[]
   acr?: string
@@ -25,7 +27,7 @@ export interface Sessions {
   isOpen(sid: string): Promise<boolean>
   /**
    * Signs in: by a new token always, so that nobody who knew `former` is signed in too. That one's session goes on
-   * when it was the same user's, and ends otherwise. Null for a user who was disabled meanwhile.
+   * when it was the same user's, and ends otherwise. Null for a user who was disabled or changed meanwhile.
    */
   start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session } | null>
   /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). */
@@ -54,18 +56,20 @@ export function createSessions(database: Database, idle: number, expire: number)
         await database.query(statements.touch, [hashed, idle])
       return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime() }
     },
-    async start({ userId, amr, acr, userAgent, address }, former) {
+    async start({ user, amr, acr, userAgent, address }, former) {
       const token = randomBytes(32).toString('base64url')
       const authenticatedAt = Date.now()
       const values = [
-        hashSession(token), former === undefined ? null : hashSession(former), userId,
+        hashSession(token), former === undefined ? null : hashSession(former), user.id,
         new Date(authenticatedAt), [...amr], acr ?? null,
         userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null, idle, expire,
       ] // prettier-ignore
       const [renewed] = former === undefined ? [] : await database.query(statements.renew, values)
-      const [row] = renewed ? [renewed] : await database.query(statements.start, [...values, randomUUID()])
+      const start = async () =>
+        database.query(statements.start, [...values, randomUUID(), new Date(user.updatedAt)])
+      const [row] = renewed ? [renewed] : await start()
       if (row === undefined) return null
-      return { token, session: { sid: row.sid, userId, amr, acr: acr ?? null, authenticatedAt } }
+      return { token, session: { sid: row.sid, userId: user.id, amr, acr: acr ?? null, authenticatedAt } }
     },
     end: ({ userId, sid }) =>
       database.transaction(async (query) => endEverything(query, userId, 'signed out', sid)),

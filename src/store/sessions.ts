@@ -19,7 +19,10 @@ export const statements = {
       where ${hash} = $2 and ${session.column('user')} = $3 and ${session.column('endsAt')} > now()
       returning ${session.column('sid')} as "sid"`
   }),
-  /** A new session of a user who may sign in; the one that the browser had before ends. */
+  /**
+   * A new session of a user who may sign in and is still as at $12, when the password was found right: a new one may
+   * have been set meanwhile. The session that the browser had before ends.
+   */
   start: statement<{ sid: string }>('session-start', (table) => {
     const session = table(Session)
     const user = table(User)
@@ -30,7 +33,8 @@ export const statements = {
       insert into ${session.name} (${columns.join(', ')})
       select $1, $3::uuid, $4::timestamptz, $5::text[], $6, $7, $8, $11::uuid,
         now() + make_interval(secs => least($9::float8, $10::float8)), now() + make_interval(secs => $10)
-      from ${user.name} where ${user.column('id')} = $3 and ${user.column('disabledAt')} is null for share
+      from ${user.name} where ${user.column('id')} = $3 and ${user.column('disabledAt')} is null
+        and date_trunc('milliseconds', ${user.column('updatedAt')}) = $12::timestamptz for share
       returning ${session.column('sid')} as "sid"`
   }),
   find: statement<SessionRow>('session-find', (table) => {
