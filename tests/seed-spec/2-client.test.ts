@@ -1,5 +1,6 @@
 /** seed-spec.md §2: the client's fields, and the token response of client_credentials. */
 import { describe, expect, test } from 'vitest'
+import { runCommandHere } from '../support/command-here.ts'
 import { createClient, getToken, requestToken } from '../support/clients.ts'
 import { client, exchangeOf, requestTokens, seedAnswer, startSeedServer, tokenRequest } from './server.ts'
 
@@ -44,6 +45,14 @@ describe('§2 Client', () => {
     created.scope = ['lend_books']
     await clients.save(created)
     expect((await clients.find('from-code'))?.scope).toEqual(['lend_books'])
+  })
+
+  test('scope is set in the administration interface, here the command line: the next token has it', async () => {
+    const service = await createClient(server, { scope: ['read_books'] })
+    const command = ['client', 'update', service.clientId, '--scope', 'lend_books read_books']
+    expect(await runCommandHere(command, server.settings)).toMatchObject({ status: 0 })
+    const scopeOfToken = async () => (await getToken(server, service)).scope
+    await expect.poll(scopeOfToken, { timeout: 5000 }).toBe('lend_books read_books')
   })
 
   test('a client whose scope list is emptied gets no token any more', async () => {

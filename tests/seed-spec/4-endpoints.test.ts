@@ -1,9 +1,21 @@
 /** seed-spec.md §4.2, §4.4 and §4.5 as far as they concern client_credentials. */
 import { describe, expect, test } from 'vitest'
 import { basic, bearer } from '../support/requests.ts'
-import { client, seedToken, startSeedServer, tokenRequest } from './server.ts'
+import { freePort } from '../support/settings.ts'
+import { client, seedToken, startSeedServer, tokenRequest, userTokens } from './server.ts'
 
 const server = await startSeedServer()
+
+describe('§4 Endpoints', () => {
+  test('paths are relative to {base_url}', async () => {
+    const port = await freePort()
+    const base = `http://127.0.0.1:${port}/some/base`
+    const below = await startSeedServer({ PORT: port, OIDC_ISSUER: base })
+    const { access_token } = await userTokens(below)
+    expect((await fetch(`${base}/userinfo/?access_token=${access_token}`)).status).toBe(200)
+    expect((await fetch(`http://127.0.0.1:${port}/userinfo/`)).status).toBe(404)
+  })
+})
 
 describe('§4.2 POST /token/', () => {
   test.each(['/token/', '/token'])('the token endpoint is addressed as %s', async (path) => {
