@@ -12,7 +12,7 @@ const program = join(folder, 'node_modules/.bin/latchkey')
 
 test('it compiles under strict settings, the declarations of libraries included', async () => {
   await compile(folder)
-}, 60_000)
+}, 120_000)
 
 test('the installed command serves it, below an issuer with a path', async () => {
   const PORT = await freePort()
