@@ -20,7 +20,7 @@ export interface SampleApp {
 /** Of a checkout; an installed package comes without it. */
 const PROGRAM = join(import.meta.dirname, '../../examples/sample-web-app/main.ts')
 /** Milliseconds. */
-const PATIENCE = 5000
+const PATIENCE = 10_000
 
 /** On the port after the server's, or the next free one. */
 export async function startSampleApp(
@@ -39,10 +39,12 @@ export async function startSampleApp(
   child.once('exit', (status) => stopping || log.warn({ status }, 'the sample web app has ended'))
 
   return {
-    origin: originOf(child).then(async (origin) => {
-      if (origin !== undefined) await registerSample(oauth, origin)
-      return origin
-    }),
+    origin: announced(child)
+      .then(async (origin) => {
+        await registerSample(oauth, origin)
+        return origin
+      })
+      .catch(() => undefined),
     async stop() {
       stopping = true
       if (child.exitCode === null && child.signalCode === null && child.kill()) await once(child, 'exit')
@@ -50,15 +52,11 @@ export async function startSampleApp(
   }
 }
 
-/** What it says when it listens. */
-async function originOf(child: ChildProcess): Promise<string | undefined> {
-  try {
-    const ended = new AbortController()
-    child.once('exit', () => ended.abort()).once('error', () => ended.abort())
-    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(PATIENCE)])
-    const [{ origin }] = (await once(child, 'message', { signal })) as [{ origin: string }]
-    return origin
-  } catch {
-    return undefined
-  }
+/** What it says when it listens. Throws when it ends before, or takes too long. */
+async function announced(child: ChildProcess): Promise<string> {
+  const ended = new AbortController()
+  child.once('exit', () => ended.abort()).once('error', () => ended.abort())
+  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(PATIENCE)])
+  const [{ origin }] = (await once(child, 'message', { signal })) as [{ origin: string }]
+  return origin
 }
