@@ -71,17 +71,20 @@ export function refuseOtherMethods(
   methods: HTTPMethods[],
   allow: string,
 ): void {
+  const refuse = async (): Promise<never> => {
+    throw new OAuthError('invalid_request', `only ${allow} is served here`, {
+      status: 405,
+      headers: { allow },
+    })
+  }
   scope.route({
     method: methods,
     url,
     config: { [refusing]: true },
     exposeHeadRoute: methods.includes('GET'),
-    handler: async () => {
-      throw new OAuthError('invalid_request', `only ${allow} is served here`, {
-        status: 405,
-        headers: { allow },
-      })
-    },
+    // Before anything is read of the body, or asked of the caller.
+    onRequest: refuse,
+    handler: refuse,
   })
 }
 
