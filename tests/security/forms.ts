@@ -44,6 +44,16 @@ export const SIGN_OUT: FormKind = {
   },
 }
 
+export const SETUP: FormKind = {
+  route: '/setup',
+  async open(server, agent = createUserAgent(server.url)) {
+    const token = await server.server.oauth.firstAdministrator.invite()
+    const page = await agent.get(`${server.url}/setup?token=${token}`)
+    const filled = { token: token!, username: 'administrator', password: 'a password of an administrator' }
+    return formOn(page, agent, filled)
+  },
+}
+
 /** The one form of a page. */
 export function formOn(page: Page, agent: UserAgent, filled: Record<string, string>): OpenForm {
   const action = /<form[^>]* action="([^"]+)"/.exec(page.body)?.[1]
@@ -58,6 +68,7 @@ export async function stateOf({ database }: TestServer): Promise<unknown> {
     (select json_agg(s order by hash) from (select hash, sid, user_id, authenticated_at from sessions) s) as sessions,
     (select json_agg(c order by c::text) from consents c) as consents,
     (select count(*)::int from authorization_codes) as codes,
+    (select count(*)::int from users) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
   return state
 }

@@ -20,6 +20,8 @@ const NAMES = [
   'code_challenge', 'code_challenge_method', 'request', 'request_uri', 'registration', 'nothing', '__proto__',
 ] // prettier-ignore
 
+const query = (...pairs: [string, string][]): string => new URLSearchParams(pairs).toString()
+
 /** No payload of ours stands in a page as it was sent, nor in any header but as the value of `state`. */
 function assertInert(html: string, headers: Headers): void {
   for (const markup of ['<script>alert', '<img src=x', 'cAnArY"', "cAnArY'", '<script>cAnArY'])
@@ -38,7 +40,7 @@ describe.each([['markup', CANARY], ['a header', SPLIT]])('%s', (_what, payload) 
     for (const more of [{}, { response_mode: 'form_post' }, { prompt: 'none' }, { response_type: 'wrong' }]) {
       const response = await server.get(authorizationUrl(server, { ...more, [name]: payload }))
       assertInert(await response.text(), response.headers)
-      const repeated = await server.get(`${authorizationUrl(server, more)}&${new URLSearchParams([[name, payload], [name, payload]])}`)
+      const repeated = await server.get(`${authorizationUrl(server, more)}&${query([name, payload], [name, payload])}`)
       assertInert(await repeated.text(), repeated.headers)
       const agent = createUserAgent(server.url)
       const page = await agent.get(authorizationUrl(server, { ...more, [name]: payload }))
@@ -47,7 +49,7 @@ describe.each([['markup', CANARY], ['a header', SPLIT]])('%s', (_what, payload) 
   })
 
   test('as a name of a parameter', async () => {
-    const response = await server.get(`${authorizationUrl(server)}&${new URLSearchParams([[payload, 'a'], [payload, 'b']])}`)
+    const response = await server.get(`${authorizationUrl(server)}&${query([payload, 'a'], [payload, 'b'])}`)
     assertInert(await response.text(), response.headers)
   })
 
@@ -81,7 +83,7 @@ describe.each([['markup', CANARY], ['a header', SPLIT]])('%s', (_what, payload) 
     const { agent } = await CONSENT.open(server)
     for (const by of [agent, createUserAgent(server.url)])
       for (const name of ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'logout_hint', 'ui_locales', 'csrf_token']) {
-        const got = await by.get(`${server.url}/end-session?${new URLSearchParams({ [name]: payload })}`)
+        const got = await by.get(`${server.url}/end-session?${query([name, payload])}`)
         assertInert(got.body, got.headers)
         const posted = await by.clone().post(`${server.url}/end-session`, { [name]: payload })
         assertInert(posted.body, posted.headers)
@@ -121,18 +123,12 @@ describe('what the client is told', () => {
     const name = fc.constantFrom(...NAMES.filter((one) => one !== 'client_id' && one !== 'redirect_uri'))
     await fc.assert(
       fc.asyncProperty(name, fc.string({ unit: 'binary', maxLength: 40 }), async (name, text) => {
-        const value = `Zq7Xv9${text.toWellFormed()}`
+        const value = `Zq7Xv9${text.toWellFormed().replaceAll('\0', '')}`
         const response = await server.get(authorizationUrl(server, { prompt: 'none', [name]: value }))
-        const location = response.headers.get('location')
-        if (location === null) {
-          expect(value.includes('\0')).toBe(true)
-          expect(await shownError(response)).toEqual([400, 'invalid_request'])
-          return
-        }
-        if (location.startsWith('/')) return
-        const { error, error_description: description, state, iss, ...rest } = Object.fromEntries(
-          new URL(location).searchParams,
-        )
+        const { searchParams } = new URL(response.headers.get('location')!, server.url)
+        const { error, error_description: description, state, iss, ...rest } = Object.fromEntries(searchParams)
+        // On its way to a page it carries nothing.
+        fc.pre(error !== undefined || searchParams.size > 0)
         expect([error, description]).toEqual([expect.stringMatching(LEGAL), expect.stringMatching(LEGAL)])
         expect([iss, rest]).toEqual([server.url, {}])
         expect(`${error} ${description}`).not.toContain('Zq7Xv9')
