@@ -68,7 +68,8 @@ test.each([
 test('the first start says where everything is; its commands work as printed, and those of ours beside it', async () => {
   const DATA_DIR = join(await temporaryDirectory(), `it's "our" data`)
   const server = await spawnServer({ DATABASE_URL: undefined, DATA_DIR }, { seed: 'demo' })
-  await expect.poll(server.output).toContain('/books')
+  // The sample web app comes up first.
+  await expect.poll(server.output, { timeout: 10_000 }).toContain('/books')
   const printed = server.output()
   expect(printed).toContain(`Issuer       ${server.url}\n`)
   expect(printed).toContain(`Discovery    ${server.url}/.well-known/openid-configuration\n`)
