@@ -2,14 +2,18 @@
 // can tell a right answer from a wrong one in. A general client would cost more than the servers it measures.
 
 import { connect, type Socket } from 'node:net'
+import { judge } from './answer.ts'
 import type { Expectation } from './load-protocol.ts'
+import type { Feed } from './supply.ts'
 
 export interface Traffic {
   port: number
-  next: () => Buffer
+  feed: Feed
   expectation: Expectation
-  /** Called for each response; an `error` is what was wrong with it. */
-  onResponse: (error?: string) => void
+  /** Called for each response with the time that it took; an `error` is what was wrong with it. */
+  onResponse: (milliseconds: number, error?: string) => void
+  /** Called when there was nothing left to send. */
+  onExhausted: () => void
 }
 
 export interface Connection {
@@ -23,13 +27,21 @@ export function openConnection(traffic: Traffic): Connection {
   const socket: Socket = connect({ port: traffic.port, host: '127.0.0.1', noDelay: true })
   let received: Buffer = Buffer.alloc(0)
   let closing = false
+  let sentAt = performance.now()
 
   const send = () => {
-    if (closing) socket.end()
-    else socket.write(traffic.next())
+    const bytes = closing ? undefined : traffic.feed.next()
+    if (bytes) {
+      sentAt = performance.now()
+      socket.write(bytes)
+      return
+    }
+    if (!closing) traffic.onExhausted()
+    closing = true
+    socket.end()
   }
   const fail = (error: string) => {
-    if (!closing) traffic.onResponse(error)
+    if (!closing) traffic.onResponse(performance.now() - sentAt, error)
     socket.destroy()
   }
 
@@ -46,7 +58,10 @@ export function openConnection(traffic: Traffic): Connection {
     const bodyEnd = bodyStart + Number(length)
     if (received.length < bodyEnd) return
     if (received.length > bodyEnd) return fail('more bytes than one response')
-    traffic.onResponse(problemWith(head, received.toString('utf8', bodyStart, bodyEnd), traffic.expectation))
+    const time = performance.now() - sentAt
+    const { answer, error } = judge(head, received.toString('utf8', bodyStart, bodyEnd), traffic.expectation)
+    if (answer) traffic.feed.answered(answer)
+    traffic.onResponse(time, error)
     received = Buffer.alloc(0)
     send()
   })
@@ -59,20 +74,5 @@ export function openConnection(traffic: Traffic): Connection {
         else socket.once('close', () => resolve())
       })
     },
-  }
-}
-
-function problemWith(head: string, body: string, expectation: Expectation): string | undefined {
-  if (!head.startsWith('HTTP/1.1 200 ')) return `${head.slice(9, 12)} ${body.slice(0, 300)}`
-  return isGood(body, expectation) ? undefined : `200 without ${expectation}: ${body.slice(0, 300)}`
-}
-
-function isGood(body: string, expectation: Expectation): boolean {
-  try {
-    const answer = JSON.parse(body) as Record<string, unknown>
-    if (expectation === 'active') return answer['active'] === true
-    return typeof answer['access_token'] === 'string' && answer['access_token'].length >= 20
-  } catch {
-    return false
   }
 }

@@ -4,24 +4,39 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose'
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from 'jose'
 import { launchNode, serverCore } from './pinning.ts'
-import type { Expectation } from './load-protocol.ts'
+import type { Expectation, Order, Request } from './load-protocol.ts'
 
-/** The endpoints that are compared; the value is the heading of their table. */
-export type Endpoint = 'client_credentials' | 'introspection'
+/** What is compared: each has a table, with a heading in `report.ts`. */
+export type Endpoint =
+  | 'client_credentials'
+  | 'authorization_code'
+  | 'refresh_token'
+  | 'introspection'
+  | 'userinfo'
 
 /** What the access tokens are: like is compared with like where the peer has it. */
 export type Format = 'jwt' | 'opaque'
+
+/** What signs the ID tokens: like is compared with like here, too. */
+export type Algorithm = 'ES256' | 'RS256'
 
 export interface Row {
   endpoint: Endpoint
   label: string
   format: Format
+  /** Absent where no ID token is issued. */
+  algorithm?: Algorithm
   /** Which baseline this row is, if it is one; see `result.ts`. */
   baseline?: 'ceiling' | 'peer'
   path: string
-  bodies: string[]
+  order: Order
+  /**
+   * Makes the requests, outside the measurement. `once`: so many, before every window. `chained`: so many, one for
+   * each connection, before the first one. `repeated`: as many as the row goes round.
+   */
+  requests: (count: number) => Promise<Request[]>
   expectation: Expectation
 }
 
@@ -40,7 +55,7 @@ export interface Ground {
   /** Arguments for the server's Node, before its script. */
   nodeArgs: string[]
   createDatabase: (name: string) => Promise<string>
-  /** How many tokens the ordinary introspection row goes round. */
+  /** How many tokens the ordinary rows of introspection and userinfo go round. */
   repeatedTokens: number
   /** How many it goes round so that no cache of a server holds them all. */
   freshTokens: number
@@ -51,7 +66,11 @@ export interface Entry {
   enter: (ground: Ground) => Promise<Contestant>
 }
 
+/** Of machine clients. */
 export const scope = 'read_books write_books list_users'
+
+export const toBody = (body: string): Request => ({ body })
+export const toBearer = (bearer: string): Request => ({ bearer })
 
 export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
@@ -76,6 +95,9 @@ export async function startServer({ args, port, env, readyPath }: ServerOptions)
   const keep = (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4000))
   child.stdout?.on('data', keep)
   child.stderr?.on('data', keep)
+  child.once('exit', (code, signal) => {
+    if (code !== 0) console.error(`${args.join(' ')} ended with ${code ?? signal}:\n${output}`)
+  })
 
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(100)) {
     if (child.exitCode !== null || child.pid === undefined) break
@@ -106,27 +128,49 @@ export async function post(port: number, path: string, body: string) {
   return { status: response.status, answer: JSON.parse(text) as Record<string, unknown> }
 }
 
-/** Gets that many different access tokens. */
-export async function mint(port: number, path: string, body: string, count: number): Promise<string[]> {
-  const tokens: string[] = []
+/** Like `post`, for what must succeed. */
+export async function postWell(port: number, path: string, body: string): Promise<Record<string, unknown>> {
+  const { status, answer } = await post(port, path, body)
+  if (status !== 200) throw new Error(`${path} answered ${status}: ${JSON.stringify(answer)}`)
+  return answer
+}
+
+/** Makes that many different texts, 32 at a time. */
+export async function makeMany(count: number, make: () => Promise<string>): Promise<string[]> {
+  const made: string[] = []
+  let begun = 0
   const worker = async () => {
-    while (tokens.length < count) {
-      const { status, answer } = await post(port, path, body)
-      if (status !== 200) throw new Error(`${path} answered ${status}: ${JSON.stringify(answer)}`)
-      tokens.push(String(answer['access_token']))
+    while (begun < count) {
+      begun++
+      made.push(await make())
     }
   }
   await Promise.all(Array.from({ length: Math.min(count, 32) }, worker))
-  if (new Set(tokens).size < count) throw new Error(`${path} gave the same token twice`)
-  return tokens.slice(0, count)
+  if (new Set(made).size < count) throw new Error('the same code or token came twice')
+  return made
+}
+
+/** Gets that many different access tokens. */
+export async function mint(port: number, path: string, body: string, count: number): Promise<string[]> {
+  return makeMany(count, async () => String((await postWell(port, path, body))['access_token']))
 }
 
 /** The token is an RFC 9068 JWT for our scopes, signed with a key of the published set. */
 export async function assertJwt(port: number, jwksPath: string, token: string): Promise<void> {
+  const payload = await verify(port, jwksPath, token, { typ: 'at+jwt', algorithms: ['ES256'] })
+  if (payload['scope'] !== scope) throw new Error(`the token carries the scope ${String(payload['scope'])}`)
+}
+
+/** Verifies with a key of the published set. */
+export async function verify(
+  port: number,
+  jwksPath: string,
+  token: string,
+  options: { typ?: string; algorithms: string[] },
+): Promise<JWTPayload> {
   const response = await fetch(`http://127.0.0.1:${port}${jwksPath}`)
   const keys = createLocalJWKSet((await response.json()) as JSONWebKeySet)
-  const { payload } = await jwtVerify(token, keys, { typ: 'at+jwt', algorithms: ['ES256'] })
-  if (payload['scope'] !== scope) throw new Error(`the token carries the scope ${String(payload['scope'])}`)
+  return (await jwtVerify(token, keys, options)).payload
 }
 
 /** Introspection says no to a token that was never issued. */

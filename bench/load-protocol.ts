@@ -1,19 +1,35 @@
 // Owns the words between bench/main.ts and the load generator (bench/load.ts): what to send, what came back.
 
-/** What a good response carries: a token response, or an introspection response that says active. */
-export type Expectation = 'access_token' | 'active'
+/** A form that is posted, or a GET with an access token in its header. */
+export type Request = { body: string } | { bearer: string }
 
-/** Requests to keep at hand under a name; each body becomes one complete HTTP request, built once. */
+/**
+ * How requests are taken. `repeated`: round and round, a window goes on where the last one ended. `once`: each a
+ * single time; a window ends early when none is left. `chained`: each is the first of a row of requests, and the
+ * next carries the refresh token of the last answer; a window goes on with the tokens of the last one.
+ */
+export type Order = 'repeated' | 'once' | 'chained'
+
+/** What an answer with status 200 must be to count as right. */
+export interface Expectation {
+  /** Members that must be texts of 20 characters or more. */
+  tokens?: string[]
+  /** Members that must be exactly this. */
+  values?: Record<string, unknown>
+}
+
+/** Requests to keep at hand under a name, in the place of those that it had. */
 export interface Prepare {
   type: 'prepare'
   name: string
   port: number
   path: string
-  bodies: string[]
+  requests: Request[]
+  order: Order
   expectation: Expectation
 }
 
-/** One window of load with the requests of that name, round and round. */
+/** One window of load with the requests of that name. */
 export interface Run {
   type: 'run'
   name: string
@@ -32,16 +48,22 @@ export interface Prepared {
 }
 
 /** CPU figures in microseconds over the window. */
-export interface Measured {
-  type: 'measured'
+export interface Usage {
   elapsed: number
-  requests: number
-  errors: number
-  firstError: string | undefined
   serverCpu: number
   postgresCpu: number | undefined
   loadCpu: number
   /** CPU that processes outside the benchmark used on the two cores together. */
   strangersCpu: number | undefined
+}
+
+export interface Measured extends Usage {
+  type: 'measured'
+  requests: number
+  errors: number
+  firstError: string | undefined
+  /** Milliseconds that half of the requests took at most, and that 99 of 100 did. */
+  p50: number
+  p99: number
   serverMemory: number
 }

@@ -9,7 +9,7 @@ export interface Options {
   /** Seconds of load before each window, not counted. */
   warmUp: number
   connections: number
-  /** How many different tokens the "every token new" introspection goes round. */
+  /** How many different tokens the "every token new" introspection and userinfo go round. */
   freshTokens: number
   /** Only contestants whose name contains this. */
   only: string | undefined
@@ -26,7 +26,7 @@ export const usage = `npm run bench -- [options]
   --seconds N       length of a window (2)
   --warm-up N       load before each window, not counted (0.5)
   --connections N   keep-alive connections (32)
-  --fresh-tokens N  distinct tokens for introspection without cache hits (20000)
+  --fresh-tokens N  distinct tokens for introspection and userinfo without cache hits (20000)
   --only TEXT       contestants whose name contains TEXT
   --rows TEXT       rows whose "endpoint, label" contains TEXT
   --quick           2 rounds of 1 s, 12000 fresh tokens: a smoke test, not a result

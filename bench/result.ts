@@ -67,10 +67,12 @@ export function summarize(all: Series[]): Result[] {
   })
 }
 
-/** The baseline of the row's endpoint: the one with the same kind of token, else whichever there is. */
+/** The baseline of the row's endpoint: the one with the most alike tokens, ID token before access token. */
 function baselineFor(row: Row, kind: Row['baseline'], all: Series[]): Series | undefined {
   const candidates = all.filter((one) => one.row.baseline === kind && one.row.endpoint === row.endpoint)
-  return candidates.find((one) => one.row.format === row.format) ?? candidates[0]
+  const likeness = (one: Row) =>
+    (one.algorithm === row.algorithm ? 2 : 0) + (one.format === row.format ? 1 : 0)
+  return candidates.toSorted((a, b) => likeness(b.row) - likeness(a.row))[0]
 }
 
 /** Share of a core, of the two that are used, that processes outside the benchmark took during the window. */
@@ -98,7 +100,7 @@ function compare(series: Series, baseline: Series | undefined): Ratio {
   }
 }
 
-function median(values: number[]): number {
+export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = Math.floor(sorted.length / 2)
   const upper = sorted[middle] ?? Number.NaN

@@ -2,7 +2,9 @@
 
 import { fileURLToPath } from 'node:url'
 import { assertJwt, assertRefusesStranger, form, freePort, mint, scope, startServer } from '../contestant.ts'
-import type { Contestant, Entry } from '../contestant.ts'
+import { toBearer, toBody, type Contestant, type Entry, type Row } from '../contestant.ts'
+import { userClaims, type UserClient } from '../user-client.ts'
+import { userRows } from '../user-rows.ts'
 
 const script = fileURLToPath(new URL('../servers/ceiling.ts', import.meta.url))
 
@@ -10,15 +12,19 @@ const ask = (token: string) => form({ client_id: 'bench', client_secret: 'x', to
 
 export const ceiling: Entry = {
   name: 'ceiling',
-  enter: async ({ nodeArgs, repeatedTokens }): Promise<Contestant> => {
+  enter: async ({ nodeArgs, createDatabase, repeatedTokens }): Promise<Contestant> => {
     const port = await freePort()
-    const env = { NODE_ENV: 'production' }
+    const env = {
+      NODE_ENV: 'production',
+      DATABASE_URL: await createDatabase('ceiling'),
+      CLAIMS: JSON.stringify(userClaims),
+    }
     const server = await startServer({ args: [...nodeArgs, script], port, env, readyPath: '/jwks' })
 
     const grant = form({ grant_type: 'client_credentials', client_id: 'bench', client_secret: 'x', scope })
-    const tokens = await mint(port, '/token', grant, repeatedTokens)
+    const [byJose = ''] = await mint(port, '/token', grant, 1)
     const [byCrypto = ''] = await mint(port, '/token-by-crypto', grant, 1)
-    await assertJwt(port, '/jwks', tokens[0] ?? '')
+    await assertJwt(port, '/jwks', byJose)
     await assertJwt(port, '/jwks', byCrypto)
     await assertRefusesStranger(port, '/introspect', ask('forged'))
 
@@ -31,16 +37,18 @@ export const ceiling: Entry = {
           format: 'jwt',
           baseline: 'ceiling',
           path: '/token',
-          bodies: [grant],
-          expectation: 'access_token',
+          order: 'repeated',
+          requests: async () => [toBody(grant)],
+          expectation: { tokens: ['access_token'] },
         },
         {
           endpoint: 'client_credentials',
           label: 'bare Fastify: the same, signed by node:crypto',
           format: 'jwt',
           path: '/token-by-crypto',
-          bodies: [grant],
-          expectation: 'access_token',
+          order: 'repeated',
+          requests: async () => [toBody(grant)],
+          expectation: { tokens: ['access_token'] },
         },
         {
           endpoint: 'introspection',
@@ -48,10 +56,60 @@ export const ceiling: Entry = {
           format: 'jwt',
           baseline: 'ceiling',
           path: '/introspect',
-          bodies: tokens.map(ask),
-          expectation: 'active',
+          order: 'repeated',
+          requests: async () =>
+            (await mint(port, '/token', grant, repeatedTokens)).map((token) => toBody(ask(token))),
+          expectation: { values: { active: true } },
         },
+        ...(await rowsOfUsers(port, repeatedTokens)),
       ],
     }
   },
+}
+
+async function rowsOfUsers(port: number, repeatedTokens: number): Promise<Row[]> {
+  const common = {
+    format: 'jwt',
+    baseline: 'ceiling',
+    jwksPath: '/jwks',
+    userinfoPath: '/userinfo',
+  } as const
+  const rows = await userRows({
+    ...common,
+    label: 'bare Fastify: form POST, one statement, two signatures by jose',
+    userinfoLabel: 'bare Fastify: one ES256 verification by jose, one statement',
+    algorithm: 'ES256',
+    client: clientAt(port, 'ES256'),
+    userinfoTokens: [repeatedTokens],
+  })
+  const byRsa = await userRows({
+    ...common,
+    label: 'bare Fastify: the same',
+    algorithm: 'RS256',
+    client: clientAt(port, 'RS256'),
+    userinfoTokens: [],
+  })
+  const opaque: Row = {
+    endpoint: 'userinfo',
+    label: 'bare Fastify: one SHA-256, one statement',
+    format: 'opaque',
+    baseline: 'ceiling',
+    path: '/userinfo/opaque',
+    order: 'repeated',
+    requests: async () => (await mint(port, '/opaque', '', repeatedTokens)).map(toBearer),
+    expectation: { values: { sub: 'bench', email: userClaims.email } },
+  }
+  return [...rows, ...byRsa, opaque]
+}
+
+function clientAt(port: number, algorithm: string): UserClient {
+  return {
+    port,
+    clientId: 'bench',
+    clientSecret: 'x',
+    authorizePath: '/authorize',
+    codePath: `/code/${algorithm}`,
+    refreshPath: `/refresh/${algorithm}`,
+    user: { username: 'bench', password: 'x' },
+  }
 }

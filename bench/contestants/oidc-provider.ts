@@ -1,11 +1,13 @@
-// Owns the peer's place in the comparison: servers/oidc-provider.ts, started, and what is asked of it. It does
-// not introspect its JWT access tokens, so introspection is measured with its opaque ones.
+// Owns the peer's place in the comparison: servers/oidc-provider.ts, started, and what is asked of it. It neither
+// introspects its JWT access tokens nor takes them at userinfo, so these are measured with its opaque ones.
 
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, freePort, mint } from '../contestant.ts'
 import { scope, startServer } from '../contestant.ts'
-import type { Contestant, Entry } from '../contestant.ts'
+import { toBody, type Algorithm, type Contestant, type Entry, type Format, type Row } from '../contestant.ts'
+import { redirectUri, userClaims, userScope, type UserClient } from '../user-client.ts'
+import { userRows } from '../user-rows.ts'
 
 const script = fileURLToPath(new URL('../servers/oidc-provider.ts', import.meta.url))
 const introspection = '/token/introspection'
@@ -20,6 +22,9 @@ export const oidcProvider: Entry = {
       DATABASE_URL: await createDatabase('oidc_provider'),
       CLIENT_SECRET: secret,
       SCOPE: scope,
+      USER_SCOPE: userScope,
+      REDIRECT_URI: redirectUri,
+      CLAIMS: JSON.stringify(userClaims),
     }
     const server = await startServer({ args: [...nodeArgs, script], port, env, readyPath: '/jwks' })
 
@@ -28,10 +33,10 @@ export const oidcProvider: Entry = {
     const ask = (token: string, client_secret = secret) =>
       form({ client_id: 'opaque', client_secret, token, token_type_hint: 'access_token' })
     const [jwt = ''] = await mint(port, '/token', grant('jwt'), 1)
-    const opaque = await mint(port, '/token', grant('opaque'), repeatedTokens)
+    const [opaque = ''] = await mint(port, '/token', grant('opaque'), 1)
     await assertJwt(port, '/jwks', jwt)
     await assertChecksSecret(port, '/token', grant('jwt', 'wrong'))
-    await assertChecksSecret(port, introspection, ask(opaque[0] ?? '', 'wrong'))
+    await assertChecksSecret(port, introspection, ask(opaque, 'wrong'))
     await assertRefusesStranger(port, introspection, ask('forged'))
 
     return {
@@ -43,8 +48,9 @@ export const oidcProvider: Entry = {
           format: 'jwt',
           baseline: 'peer',
           path: '/token',
-          bodies: [grant('jwt')],
-          expectation: 'access_token',
+          order: 'repeated',
+          requests: async () => [toBody(grant('jwt'))],
+          expectation: { tokens: ['access_token'] },
         },
         {
           endpoint: 'client_credentials',
@@ -52,8 +58,9 @@ export const oidcProvider: Entry = {
           format: 'opaque',
           baseline: 'peer',
           path: '/token',
-          bodies: [grant('opaque')],
-          expectation: 'access_token',
+          order: 'repeated',
+          requests: async () => [toBody(grant('opaque'))],
+          expectation: { tokens: ['access_token'] },
         },
         {
           endpoint: 'introspection',
@@ -61,10 +68,44 @@ export const oidcProvider: Entry = {
           format: 'opaque',
           baseline: 'peer',
           path: introspection,
-          bodies: opaque.map((token) => ask(token)),
-          expectation: 'active',
+          order: 'repeated',
+          requests: async () =>
+            (await mint(port, '/token', grant('opaque'), repeatedTokens)).map((token) => toBody(ask(token))),
+          expectation: { values: { active: true } },
         },
+        ...(await rowsOfUser(port, secret, 'web-jwt', 'jwt', 'ES256', [])),
+        ...(await rowsOfUser(port, secret, 'web-jwt-RS256', 'jwt', 'RS256', [])),
+        ...(await rowsOfUser(port, secret, 'web-opaque', 'opaque', 'ES256', [repeatedTokens])),
       ],
     }
   },
+}
+
+async function rowsOfUser(
+  port: number,
+  clientSecret: string,
+  clientId: string,
+  format: Format,
+  algorithm: Algorithm,
+  userinfoTokens: number[],
+): Promise<Row[]> {
+  const client: UserClient = {
+    port,
+    clientId,
+    clientSecret,
+    authorizePath: '/auth',
+    codePath: '/token',
+    refreshPath: '/token',
+    user: { username: 'bench', password: 'any' },
+  }
+  return userRows({
+    label: `oidc-provider, ${format === 'jwt' ? 'JWT' : 'opaque'}`,
+    format,
+    algorithm,
+    baseline: 'peer',
+    client,
+    jwksPath: '/jwks',
+    userinfoPath: '/me',
+    userinfoTokens,
+  })
 }

@@ -1,15 +1,23 @@
 // Owns the bare ceiling: the least that a Fastify server can do to hand out or check an ES256 token. No client
-// authentication, no database, no log: what a real server costs beyond it is that server's own doing.
+// authentication, no database, no log: what a real server costs beyond it is that server's own doing. A user's tokens
+// cannot do without a database; they are in ceiling-user.ts.
 
 import { KeyObject, sign } from 'node:crypto'
 import formbody from '@fastify/formbody'
 import fastify from 'fastify'
 import { SignJWT, exportJWK, generateKeyPair, jwtVerify } from 'jose'
+import { serveUsers, type SigningKey } from './ceiling-user.ts'
 
 const issuer = `http://127.0.0.1:${process.env['PORT']}`
-const { privateKey, publicKey } = await generateKeyPair('ES256')
+const newKey = async (algorithm: string): Promise<SigningKey> => ({
+  algorithm,
+  kid: `ceiling-${algorithm}`,
+  ...(await generateKeyPair(algorithm)),
+})
+const keys = [await newKey('ES256'), await newKey('RS256')] as const
+const [{ privateKey, publicKey, kid }] = keys
 const cryptoKey = KeyObject.from(privateKey)
-const header = { alg: 'ES256', typ: 'at+jwt', kid: 'ceiling' }
+const header = { alg: 'ES256', typ: 'at+jwt', kid }
 const encodedHeader = Buffer.from(JSON.stringify(header)).toString('base64url')
 const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
 const server = fastify()
@@ -53,9 +61,14 @@ server.post<{ Body: { token: string } }>('/introspect', async (request, reply) =
   }
 })
 
-server.get('/jwks', async () => ({
-  keys: [{ ...(await exportJWK(publicKey)), kid: 'ceiling', alg: 'ES256', use: 'sig' }],
-}))
+const publish = async (key: SigningKey) => ({
+  ...(await exportJWK(key.publicKey)),
+  kid: key.kid,
+  alg: key.algorithm,
+  use: 'sig',
+})
+server.get('/jwks', async () => ({ keys: await Promise.all(keys.map(publish)) }))
 
+await serveUsers(server, issuer, [...keys])
 await server.listen({ port: Number(process.env['PORT']), host: '127.0.0.1' })
 process.on('SIGTERM', () => process.exit())

@@ -1,0 +1,89 @@
+// Owns Latchkey as a process of the benchmark: the real server as `npm start` runs it, and the clients and users that
+// its own command line registers, with generated secrets.
+
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { freePort, scope, startServer } from '../contestant.ts'
+import type { Algorithm, Format, Ground, Server } from '../contestant.ts'
+import { redirectUri, userClaims, type User, type UserClient } from '../user-client.ts'
+
+const run = promisify(execFile)
+const script = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+export interface Client {
+  client_id: string
+  client_secret: string
+}
+
+export interface Started extends Server {
+  createClient: (format: Format) => Promise<Client>
+  /** With a redirect URI, for users to sign in to. */
+  createWebClient: (format: Format, algorithm: Algorithm) => Promise<Client>
+  createUser: (username: string) => Promise<User>
+}
+
+export async function startLatchkey(
+  ground: Pick<Ground, 'nodeArgs' | 'createDatabase'>,
+  database: string,
+  settings: Record<string, string>,
+): Promise<Started> {
+  const port = await freePort()
+  const env = {
+    HOST: '127.0.0.1',
+    OIDC_ISSUER: `http://127.0.0.1:${port}`,
+    DATABASE_URL: await ground.createDatabase(database),
+    SECRET_KEY: randomBytes(32).toString('base64url'),
+    OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: 'false',
+    ...settings,
+  }
+  const args = [...ground.nodeArgs, script]
+  const server = await startServer({ args, port, env, readyPath: '/.well-known/openid-configuration' })
+  return {
+    ...server,
+    createClient: (format) =>
+      command<Client>(env, ['client', 'create', '--scope', scope, '--access-token-format', format]),
+    createWebClient: (format, algorithm) =>
+      command<Client>(env, ['client', 'create', '--metadata', webClient(format, algorithm)]),
+    createUser: (username) => createUser(env, username),
+  }
+}
+
+async function createUser(env: Record<string, string>, username: string): Promise<User> {
+  const password = randomBytes(16).toString('base64url')
+  const { name, email, email_verified } = userClaims
+  const claims = ['--name', name, '--email', email, '--email-verified', String(email_verified)]
+  await command(env, ['user', 'create', username, '--password', password, ...claims])
+  return { username, password }
+}
+
+function webClient(access_token_format: Format, id_token_signed_response_alg: Algorithm): string {
+  return JSON.stringify({
+    redirect_uris: [redirectUri],
+    scope: 'read_books',
+    token_endpoint_auth_method: 'client_secret_post',
+    access_token_format,
+    // RS256 is what a client gets that registers nothing.
+    ...(id_token_signed_response_alg === 'ES256' ? { id_token_signed_response_alg } : {}),
+  })
+}
+
+async function command<T>(env: Record<string, string>, args: string[]): Promise<T> {
+  const environment = { PATH: process.env['PATH'], ...env }
+  const { stdout } = await run(process.execPath, [script, ...args, '--json'], { env: environment })
+  return JSON.parse(stdout) as T
+}
+
+/** The client as somebody who signs in to it sees it. */
+export function userClient({ port }: Server, client: Client, user: User): UserClient {
+  return {
+    port,
+    clientId: client.client_id,
+    clientSecret: client.client_secret,
+    authorizePath: '/authorize',
+    codePath: '/token',
+    refreshPath: '/token',
+    user,
+  }
+}
