@@ -18,6 +18,9 @@ export function runPlan<Name extends PlanName>(
     test('every module has its check, and every check its module', () => {
       expect(Object.keys(checks).toSorted()).toEqual(modules.toSorted())
     })
-    test.for(modules)('%s', { timeout: 60_000 }, async (module) => checks[module](suite))
+    test.for(modules)('%s', { timeout: 60_000 }, async (module) => {
+      expect.hasAssertions()
+      await checks[module](suite)
+    })
   })
 }
