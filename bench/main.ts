@@ -9,9 +9,10 @@ import { latchkey, latchkeyByJose } from './contestants/latchkey.ts'
 import { oidcProvider } from './contestants/oidc-provider.ts'
 import { Generator } from './generator.ts'
 import { enter, runCalmWindow, runWindow, type Lane, type Stage } from './lane.ts'
+import { measureSignIns } from './sign-ins.ts'
 import { readOptions, usage, type Options } from './options.ts'
 import { endAll } from './pinning.ts'
-import { machine, page, remarks, tables } from './report.ts'
+import { machine, page, remarks, signInTable, tables } from './report.ts'
 import { summarize, type Result } from './result.ts'
 
 const entries = [ceiling, latchkey, latchkeyByJose, oidcProvider]
@@ -29,11 +30,13 @@ async function main(options: Options): Promise<void> {
   }
   try {
     const stage = { options, cluster, generator: new Generator() }
-    const results = await compare(stage)
+    const results = options.logins ? [] : await compare(stage)
+    const whole = options.only === undefined && options.rows === ''
+    const signIns = options.logins || whole ? await measureSignIns(stage) : undefined
 
-    const sections = [machine(cluster, options), tables(results)(signIns), remarks(results)]
+    const sections = [machine(cluster, options), tables(results), signInTable(signIns), remarks(results)]
     console.log(`\n${sections.filter((section) => section !== '').join('\n\n')}`)
-    if (options.write && !options.profile) write(page(results, cluster, options))
+    if (options.write && !options.profile && !options.logins) write(page(results, signIns, cluster, options))
   } finally {
     await shutDown()
   }

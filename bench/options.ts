@@ -15,6 +15,8 @@ export interface Options {
   only: string | undefined
   /** Only rows whose endpoint and label, in lower case, contain this. */
   rows: string
+  /** Measure nothing but token requests beside people who sign in. */
+  logins: boolean
   /** Write docs/benchmarks.md. */
   write: boolean
   /** A directory for V8 CPU profiles of the servers; profiled numbers are not written. */
@@ -29,6 +31,7 @@ export const usage = `npm run bench -- [options]
   --fresh-tokens N  distinct tokens for introspection and userinfo without cache hits (20000)
   --only TEXT       contestants whose name contains TEXT
   --rows TEXT       rows whose "endpoint, label" contains TEXT
+  --logins          only token requests while 20 people sign in, against without them
   --quick           2 rounds of 1 s, 12000 fresh tokens: a smoke test, not a result
   --profile DIR     write V8 CPU profiles of the servers to DIR
   --write           write docs/benchmarks.md
@@ -47,6 +50,7 @@ export function readOptions(argv: string[]): Options | undefined {
       rows: { type: 'string', default: '' },
       profile: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      logins: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -60,6 +64,7 @@ export function readOptions(argv: string[]): Options | undefined {
     freshTokens: positive('fresh-tokens', values['fresh-tokens'], values.quick ? 12_000 : 20_000),
     only: values.only,
     rows: values.rows.toLowerCase(),
+    logins: values.logins,
     write: values.write,
     profile: values.profile,
   }

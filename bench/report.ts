@@ -8,6 +8,7 @@ import type { Endpoint } from './contestant.ts'
 import type { Options } from './options.ts'
 import { canPin } from './pinning.ts'
 import type { Result } from './result.ts'
+import type { SignInFigures } from './sign-ins.ts'
 
 const headings: Record<Endpoint, string> = {
   client_credentials: 'Token endpoint, client_credentials',
@@ -67,6 +68,29 @@ function factor(value: number | undefined): string {
   return value === undefined ? '' : value.toFixed(2)
 }
 
+/** Token requests without and with people who sign in. */
+export function signInTable(figures: SignInFigures | undefined): string {
+  if (!figures) return ''
+  const { atOnce, without, beside, ratio } = figures
+  const line = (...all: string[]) => `| ${all.join(' | ')} |`
+  const times = (value: number) => `${value.toFixed(1)} ms`
+  return [
+    `## Token requests while ${atOnce} people sign in`,
+    '',
+    line('Latchkey, client_credentials, JWT', 'requests/s', 'median time', '99th percentile', 'sign-ins/s'),
+    line('---', '--:', '--:', '--:', '--:'),
+    line('nobody signs in', whole(without.rate), times(without.p50), times(without.p99), ''),
+    line(
+      `${atOnce} sign in at once, again and again`,
+      whole(beside.rate),
+      times(beside.p50),
+      times(beside.p99),
+      beside.signInsPerSecond.toFixed(1),
+    ),
+    line('ratio', factor(ratio.rate), factor(ratio.p50), factor(ratio.p99), ''),
+  ].join('\n')
+}
+
 /** What to know before believing a table: errors, and whether the generator or an idle server was the limit. */
 export function remarks(results: Result[]): string {
   if (results.length === 0) return ''
@@ -119,7 +143,12 @@ export function machine(cluster: Cluster, options: Options): string {
     .join('\n')
 }
 
-export function page(results: Result[], cluster: Cluster, options: Options): string {
+export function page(
+  results: Result[],
+  signIns: SignInFigures | undefined,
+  cluster: Cluster,
+  options: Options,
+): string {
   return `# Benchmarks
 
 Written by \`npm run bench -- --write\`; run it to get your machine's numbers.
@@ -127,6 +156,8 @@ Written by \`npm run bench -- --write\`; run it to get your machine's numbers.
 ${machine(cluster, options)}
 
 ${tables(results)}
+
+${signInTable(signIns)}
 
 ## How to read it
 
@@ -159,6 +190,9 @@ ${tables(results)}
   statements, one upsert for each token, clients and the user from memory, tokens not bound to a session (that would
   cost it another statement). Like is compared with like: JWT with JWT, opaque with opaque. Only its introspection and
   its userinfo are opaque in both cases, because they take no JWTs.
+- "Sign in at once": so many browsers go from /authorize through the login page to a code, again and again, with the
+  right passwords, while the same core answers token requests. Hashing passwords is meant to be slow; what
+  counts is what it leaves to the others. Ratios are from windows in turn.
 - Both servers use \`client_secret_post\` with secrets of 256 bits, no request log, and the same PostgreSQL
   with fsync and synchronous_commit on; each has a pool of 10 connections.
 
