@@ -1,7 +1,7 @@
-import { createHmac, createPublicKey } from 'node:crypto'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { SignJWT } from 'jose'
 import { beforeAll, expect, test } from 'vitest'
 import { type TestClient, createClient, getToken, introspect, statusWith } from '../support/clients.ts'
+import { decode, encode, forgeriesOf } from '../support/forged-jwts.ts'
 import { refusal } from '../support/refusals.ts'
 import { bearer } from '../support/requests.ts'
 import { type TestServer, startServer } from '../support/server.ts'
@@ -23,11 +23,7 @@ beforeAll(async () => {
   opaque = (await getToken(server, other)).access_token
 })
 
-const encode = (value: unknown): string =>
-  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 const parts = (token: string): [string, string, string] => token.split('.') as [string, string, string]
-const decode = (part: string): Record<string, unknown> =>
-  JSON.parse(Buffer.from(part, 'base64url').toString())
 
 /** What the server's own key would sign, with other members: the strongest forger there is. */
 function signed(header: Record<string, unknown>, claims: Record<string, unknown> = {}): Promise<string> {
@@ -40,57 +36,21 @@ function signed(header: Record<string, unknown>, claims: Record<string, unknown>
 
 async function forgeries(): Promise<Record<string, string>> {
   const [head, body, signature] = parts(good)
-  const { kid } = decode(head) as { kid: string }
-  const { publicJwk } = server.server.oauth.keys.signer('ES256')
-  const pem = createPublicKey({ key: publicJwk, format: 'jwk' }).export({
-    type: 'spki',
-    format: 'pem',
-  })
-  const withHeader = (members: object, sign = signature): string =>
-    [encode({ ...decode(head), ...members }), body, sign].join('.')
-  const hmac = (secret: string | Buffer): string => {
-    const input = `${encode({ ...decode(head), alg: 'HS256' })}.${body}`
-    return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
-  }
-  const mine = await generateKeyPair('ES256', { extractable: true })
-  const jwk = await exportJWK(mine.publicKey)
-  const byMine = (header: object, claims: object = {}): Promise<string> =>
-    new SignJWT({ ...decode(body), ...claims })
-      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid, ...header })
-      .sign(mine.privateKey)
+  const withHeader = (members: object): string =>
+    [encode({ ...decode(head), ...members }), body, signature].join('.')
+  const key = server.server.oauth.keys.signer('ES256')
   return {
-    'alg none': withHeader({ alg: 'none' }, ''),
-    'alg none with a signature': withHeader({ alg: 'none' }),
-    'alg NONE': withHeader({ alg: 'NONE' }, ''),
+    ...(await forgeriesOf(good, key, ['client_id', 'jti', 'exp', 'iat', 'sub', 'iss'])),
     'no alg': withHeader({ alg: undefined }),
-    'HS256 keyed by the public key as PEM': hmac(pem),
-    'HS256 keyed by the public key as JWK': hmac(JSON.stringify(publicJwk)),
-    'HS256 keyed by nothing': hmac(''),
     'another algorithm under our kid': withHeader({ alg: 'ES384' }),
-    'signed by somebody else under our kid': await byMine({}),
-    'an embedded jwk': await byMine({ jwk }),
-    'an embedded jwk without kid': await byMine({ jwk, kid: undefined }),
-    'a jku': await byMine({ jku: 'https://evil.example/jwks' }),
-    'a token of another issuer': await byMine({ kid: 'theirs' }, { iss: 'https://other.example' }),
-    'an unknown kid': await signed({ kid: 'unknown' }),
-    'no kid': await signed({ kid: undefined }),
     'kid __proto__': withHeader({ kid: '__proto__' }),
     'kid a number': withHeader({ kid: 1 }),
     'kid a path': withHeader({ kid: '../../etc/passwd' }),
     'typ JWT': await signed({ typ: 'JWT' }),
     'typ absent': await signed({ typ: undefined }),
-    'typ logout+jwt': await signed({ typ: 'logout+jwt' }),
-    crit: await signed({ crit: ['urn:example:must'], 'urn:example:must': 1 }),
     'crit empty': withHeader({ crit: [] }),
     'crit of a registered name': withHeader({ crit: ['exp'], exp: 1 }),
-    'b64 false': withHeader({ b64: false, crit: ['b64'] }),
-    'our key, another iss': await signed({}, { iss: 'https://other.example' }),
-    'our key, iss with a slash': await signed({}, { iss: `${server.url}/` }),
     'our key, an unknown client': await signed({}, { client_id: 'nobody' }),
-    'our key, no client_id': await signed({}, { client_id: undefined }),
-    'our key, no jti': await signed({}, { jti: undefined }),
-    'our key, no exp': await signed({}, { exp: undefined }),
-    'our key, exp a text': await signed({}, { exp: '9999999999' }),
     'our key, exp past': await signed({}, { exp: 1 }),
     'our key, exp beyond safe integers': await signed({}, { exp: 1e300 }),
     'our key, an Authorization that is not there': await signed(
@@ -99,16 +59,9 @@ async function forgeries(): Promise<Record<string, string>> {
     ),
     'the payload changed': [head, encode({ ...decode(body), scope: 'read admin' }), signature].join('.'),
     'the header of another': [encode({ alg: 'ES256' }), body, signature].join('.'),
-    'no signature': `${head}.${body}.`,
-    'two parts': `${head}.${body}`,
     'four parts': `${good}.${signature}`,
-    'five parts': `${good}.${body}.${signature}`,
-    'cut by one': good.slice(0, -1),
     'cut in half': good.slice(0, good.length / 2),
-    'zeros for a signature': `${head}.${body}.${encode('\0'.repeat(64))}`,
     'DER for a signature': `${head}.${body}.${encode(Buffer.from(signature, 'base64url').toString('latin1'))}`,
-    'a payload that is no JSON': `${head}.${encode('hello')}.${signature}`,
-    'a header that is null': `${encode('null')}.${body}.${signature}`,
     'a header of brackets': `${encode('['.repeat(3000))}.${body}.${signature}`,
     'a refresh of dots': '.'.repeat(5000),
     'an opaque token that is none': `lka_${'A'.repeat(43)}`,
