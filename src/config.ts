@@ -73,7 +73,11 @@ const Settings = Type.Object({
     default: true,
     description: 'ID tokens carry the claims of the granted scopes; false leaves them to userinfo',
   }),
-  OIDC_REFRESH_TOKEN_EXPIRE: Seconds(90 * 86_400, 1, 'age at which refresh tokens end, however often renewed'),
+  OIDC_REFRESH_TOKEN_EXPIRE: Seconds(
+    90 * 86_400,
+    1,
+    'age at which refresh tokens end, however often renewed',
+  ),
   OIDC_REFRESH_TOKEN_IDLE: Seconds(30 * 86_400, 1, 'lifetime of a refresh token that is not used'),
   OIDC_REFRESH_REUSE_INTERVAL: Seconds(
     10,

@@ -13,7 +13,8 @@ export default async function counter(fastify: FastifyInstance): Promise<void> {
   fastify.setErrorHandler(fastify.pages.sendError)
   fastify.get<{ Params: { customer: string } }>('/counter/:customer', async ({ params }, reply) => {
     const { customer } = params
-    if (customer === 'nobody') throw new OAuthError('no_customer', 'there must be a customer', { status: 403 })
+    if (customer === 'nobody')
+      throw new OAuthError('no_customer', 'there must be a customer', { status: 403 })
     return reply.page('voucher-counter', { customer, left: 3 })
   })
 }
