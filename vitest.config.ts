@@ -13,8 +13,8 @@ export default defineConfig({
     // Many tests wait for another process: one worker for each core, not one fewer.
     maxWorkers: '100%',
     experimental: { viteModuleRunner: false },
-    testTimeout: 15_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts', 'plugins/**/*.ts'],

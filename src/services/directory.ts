@@ -120,14 +120,15 @@ interface Cache<T> {
 function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Cache<T> {
   const entries = new LRUCache<string, { value: T }>({ max: MAX_ENTRIES })
   const loading = new Map<string, Promise<T>>()
-  /** Grows with each change: what was read before one must not be kept after it. */
+  /** Grows with each change: what was read before one is not good after it. */
   let generation = 0
   let refreshing = Promise.resolve()
 
-  async function loadOnce(key: string): Promise<T> {
+  /** Reads again when something changed meanwhile; what keeps changing is given out and not kept. */
+  async function loadOnce(key: string, tries = 3): Promise<T> {
     const begun = generation
     const value = await load(key)
-    if (begun !== generation) return value
+    if (begun !== generation) return tries > 1 ? loadOnce(key, tries - 1) : value
     // What is not there is asked for again: made-up ids must not crowd out real ones.
     if (value === null) entries.delete(key)
     else entries.set(key, { value })

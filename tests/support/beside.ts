@@ -13,6 +13,6 @@ export async function spawnBeside(settings: Settings, database: TestDatabase): P
   const assertReady = async () => {
     if (!(await requests.get('/readyz')).ok) throw new Error('The second process is not ready.')
   }
-  await vi.waitFor(assertReady, { timeout: 10_000, interval: 20 })
+  await vi.waitFor(assertReady, { timeout: 40_000, interval: 20 })
   return { ...server, ...requests }
 }

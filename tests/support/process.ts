@@ -9,7 +9,7 @@ import { type Requests, requestsTo } from './requests.ts'
 import { type ServerOptions, type Settings, prepare, withFreePort } from './settings.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.ts')
-const startTimeout = 15_000
+const startTimeout = 40_000
 const running = new Set<ChildProcess>()
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 
