@@ -8,13 +8,10 @@ import { Type } from 'typebox'
 import type { ApprovalRequest, Client, Interaction, StepPage } from '../src/doors.ts'
 import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
-import { compileParameters } from '../src/protocol/parameters.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
 import { standardScopes } from './pages/words.ts'
 
 async function consent({ oauth }: FastifyInstance): Promise<void> {
-  const parse = compileParameters(Type.Object({ decision: Type.Enum(['allow', 'deny']) }))
-
   oauth.extendClientMetadata(Type.Partial(Type.Object({ require_consent: Type.Boolean() })), (metadata) => {
     const redirectUris = (metadata['redirect_uris'] ?? []) as readonly string[]
     if (metadata['require_consent'] === false && redirectUris.some(isOnThisDevice))
@@ -74,9 +71,10 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
       const allowedHere = (notes['consent'] as { sid?: string } | undefined)?.sid === session?.sid
       return allowedHere || (await isRemembered(interaction)) ? 'done' : page(interaction)
     },
-    async submit({ request, session }, wire) {
-      if (parse(wire).decision === 'deny')
-        throw new OAuthError('access_denied', 'the user denied the request')
+    async submit(interaction, { decision }) {
+      if (decision === 'deny') throw new OAuthError('access_denied', 'the user denied the request')
+      if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
+      const { request, session } = interaction
       await oauth.consents.remember(session!.userId, request)
       return { note: { sid: session!.sid } }
     },

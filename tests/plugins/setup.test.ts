@@ -51,9 +51,10 @@ test('a form that was open meanwhile makes nobody', async () => {
   expect(await server.server.oauth.users.find('second')).toBeNull()
 })
 
-test('of many at once, one is made', async () => {
+test('of many at once, by two links, one is made', async () => {
+  const other = setupAddress(server.url, (await server.server.oauth.firstAdministrator.invite())!)
   const agents = Array.from({ length: 8 }, () => createUserAgent(server.url))
-  const pages = await Promise.all(agents.map(async (one) => one.get(link)))
+  const pages = await Promise.all(agents.map(async (one, at) => one.get(at % 2 === 0 ? link : other)))
   const answers = await Promise.all(
     agents.map(async (one, at) => one.submit(pages[at]!, 'setup', { ...fields, username: `root${at}` })),
   )
@@ -75,6 +76,10 @@ test('a made-up link is refused, and so is a form without its token', async () =
   expect((await agent.get(setupAddress(server.url, 'x'.repeat(43)))).status).toBe(403)
   const page = await agent.get(link)
   expect((await agent.submit(page, 'setup', { ...fields, csrf_token: 'x' })).status).toBe(403)
-  expect((await agent.submit(page, 'setup', { ...fields, token: 'x'.repeat(43) })).status).toBe(400)
+  // The second is what the server keeps beside the links.
+  for (const token of ['x'.repeat(43), 'turn', 'turn'])
+    expect((await agent.submit(page, 'setup', { ...fields, token })).status).toBe(400)
+  await agent.submit(page, 'setup', { ...fields, password: 'short' })
+  expect((await agent.submit(page, 'setup', { ...fields, token: 'turn' })).status).toBe(400)
   expect(await server.server.oauth.users.list()).toEqual([])
 })
