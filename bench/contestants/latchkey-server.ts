@@ -11,6 +11,8 @@ import { redirectUri, userClaims, type User, type UserClient } from '../user-cli
 
 const run = promisify(execFile)
 const script = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+/** Empty: without one there would be the demo, and the sample web app beside it. */
+const seedFile = fileURLToPath(new URL('../seed.json', import.meta.url))
 
 export interface Client {
   client_id: string
@@ -35,6 +37,7 @@ export async function startLatchkey(
     OIDC_ISSUER: `http://127.0.0.1:${port}`,
     DATABASE_URL: await ground.createDatabase(database),
     SECRET_KEY: randomBytes(32).toString('base64url'),
+    SEED_FILE: seedFile,
     OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: 'false',
     ...settings,
   }
