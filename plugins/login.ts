@@ -4,27 +4,14 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { ApprovalRequest, Interaction, Session, StepPage } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
-import { compileParameters } from '../src/protocol/parameters.ts'
-import { usernameKey } from '../src/protocol/username.ts'
-import type { User } from '../src/services/user.ts'
+import { createPasswordSignIn } from './password-sign-in.ts'
 
-/** RFC 8176 §2. */
-export const PASSWORD_AMR = ['pwd'] as const
-/** ISO/IEC 29115 level 1: a password, and tries are limited. */
-export const PASSWORD_ACR = '1'
-
-const REFUSED = 'That user name and password do not match.'
-
-async function login({ oauth, browser }: FastifyInstance): Promise<void> {
-  const parse = compileParameters(
-    Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
-  )
-
-  const throttle = oauth.throttle('user')
+async function login(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const signIn = createPasswordSignIn(fastify)
 
   /** Whether the user is one whom the request is for: `id_token_hint`, or a `sub` asked for by `claims`. */
   function isExpected({ client, parameters }: ApprovalRequest, { userId }: Session): boolean {
@@ -44,18 +31,6 @@ async function login({ oauth, browser }: FastifyInstance): Promise<void> {
         'unmet_authentication_requirements',
         'no sign-in here reaches the acr that is essential',
       )
-  }
-
-  async function authenticate(username: string, password: string, address: string): Promise<User | null> {
-    const attempt = await throttle.attempt(usernameKey(username), address)
-    try {
-      const user = await oauth.users.authenticate(username, password)
-      if (user === null) await attempt.failed()
-      else attempt.succeeded()
-      return user
-    } finally {
-      attempt.abandoned()
-    }
   }
 
   async function page(
@@ -90,14 +65,8 @@ async function login({ oauth, browser }: FastifyInstance): Promise<void> {
       return page(interaction)
     },
     async submit(interaction, wire, call) {
-      const { username = '', password = '' } = parse(wire)
-      const user = await authenticate(username, password, call.request.ip)
-      const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
-      if (session === null) {
-        call.request.log.info('sign-in refused')
-        return page(interaction, { username, text: REFUSED })
-      }
-      return { note: { sid: session.sid }, session }
+      const result = await signIn(wire, call)
+      return 'sid' in result ? { note: { sid: result.sid }, session: result } : page(interaction, result)
     },
   })
 }

@@ -12,8 +12,8 @@ import { parseForm } from '../src/protocol/wire.ts'
 import { MIN_PASSWORD_LENGTH } from '../src/services/passwords.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
-import { PASSWORD_ACR, PASSWORD_AMR } from './login.ts'
 import { sendErrorPage } from './pages/error-page.ts'
+import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
 
 const Fields = Type.Partial(
   Type.Object({

@@ -30,6 +30,7 @@ import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
+import signIn from '../plugins/sign-in.ts'
 import signingAlgorithms from '../plugins/signing-algorithms.ts'
 import setup from '../plugins/setup.ts'
 import subjectTypes from '../plugins/subject-types.ts'
@@ -64,6 +65,7 @@ const PLUGINS = [
   browser,
   interaction,
   login,
+  signIn,
   consent,
   authorize,
   code,

@@ -19,6 +19,7 @@ const PATHS = [
   '/userinfo',
   '/userinfo/',
   '/setup',
+  '/sign-in',
   '/',
   '/interaction/x',
 ]

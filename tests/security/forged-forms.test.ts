@@ -5,11 +5,11 @@ import { routesOf } from '../support/routes.ts'
 import { startServer } from '../support/server.ts'
 import { authorizationUrl, BOB, goThrough, SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
-import { CONSENT, LOGIN, type OpenForm, SETUP, SIGN_OUT, stateOf } from './forms.ts'
+import { CONSENT, LOGIN, type OpenForm, SETUP, SIGN_IN, SIGN_OUT, stateOf } from './forms.ts'
 
 const server = await startServer({}, { seed: SEED })
 const FORM = 'application/x-www-form-urlencoded'
-const KINDS = { setup: SETUP, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT }
+const KINDS = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT }
 
 interface Sent {
   url?: string
@@ -132,7 +132,7 @@ describe.each(Object.entries(KINDS))('the %s form', (name, kind) => {
       await shownError(send(form, { body: `${new URLSearchParams(form.fields).toString()}&csrf_token=x` })),
     ).toEqual([400, 'invalid_request'])
     const got = await server.get(`${form.action}?${new URLSearchParams(form.fields).toString()}`)
-    expect(got.status).toBe(['sign-out', 'setup'].includes(name) ? 200 : 405)
+    expect(got.status).toBe(['sign-out', 'setup', 'sign-in'].includes(name) ? 200 : 405)
     expect(await stateOf(server)).toEqual(before)
   })
 })

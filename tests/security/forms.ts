@@ -36,6 +36,14 @@ export const LOGIN: FormKind = {
   },
 }
 
+export const SIGN_IN: FormKind = {
+  route: '/sign-in',
+  async open(server, agent = createUserAgent(server.url)) {
+    const page = await agent.get(`${server.url}/sign-in?return_to=/`)
+    return formOn(page, agent, { username: BOB.username, password: BOB.password })
+  },
+}
+
 export const SIGN_OUT: FormKind = {
   route: '/end-session',
   async open(server, agent = createUserAgent(server.url)) {

@@ -1,0 +1,50 @@
+/** Signing a browser in by user name and password, throttled: the same for every page that asks for them. */
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import type { BrowserCall, Session } from '../src/doors.ts'
+import { compileParameters } from '../src/protocol/parameters.ts'
+import { usernameKey } from '../src/protocol/username.ts'
+import type { Wire } from '../src/protocol/wire.ts'
+import type { User } from '../src/services/user.ts'
+
+/** RFC 8176 §2. */
+export const PASSWORD_AMR = ['pwd'] as const
+/** ISO/IEC 29115 level 1: a password, and tries are limited. */
+export const PASSWORD_ACR = '1'
+
+/** One text for an unknown user, a wrong password and a disabled user. */
+const REFUSED = 'That user name and password do not match.'
+
+export type PasswordSignIn = (
+  wire: Wire,
+  call: BrowserCall,
+) => Promise<Session | { username: string; text: string }>
+
+/** What it makes reads `form#login`, and gives the new session, or what the page is to say instead. Throws 429. */
+export function createPasswordSignIn({ oauth, browser }: FastifyInstance): PasswordSignIn {
+  const parse = compileParameters(
+    Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
+  )
+  const throttle = oauth.throttle('user')
+
+  async function authenticate(username: string, password: string, address: string): Promise<User | null> {
+    const attempt = await throttle.attempt(usernameKey(username), address)
+    try {
+      const user = await oauth.users.authenticate(username, password)
+      if (user === null) await attempt.failed()
+      else attempt.succeeded()
+      return user
+    } finally {
+      attempt.abandoned()
+    }
+  }
+
+  return async (wire, call) => {
+    const { username = '', password = '' } = parse(wire)
+    const user = await authenticate(username, password, call.request.ip)
+    const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
+    if (session !== null) return session
+    call.request.log.info('sign-in refused')
+    return { username, text: REFUSED }
+  }
+}

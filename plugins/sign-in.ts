@@ -1,0 +1,83 @@
+/**
+ * `/sign-in`: for pages of ours that need to know who is there, where no client asks. They send people here with the
+ * path to come back to; the page is that of the interaction's login, and so are its rules.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import fp from 'fastify-plugin'
+import { Type } from 'typebox'
+import type { Session } from '../src/doors.ts'
+import { compileParameters } from '../src/protocol/parameters.ts'
+import { parseForm } from '../src/protocol/wire.ts'
+import { queryText } from './forms.ts'
+import { createPasswordSignIn } from './password-sign-in.ts'
+import type { PageCall } from './pages/index.ts'
+
+const Query = Type.Object({ return_to: Type.Optional(Type.String()) })
+/** What the page calls us, in the place of a client. */
+const OURSELVES = {
+  name: 'Latchkey',
+  host: null,
+  logoUri: null,
+  policyUri: null,
+  tosUri: null,
+  homeUri: null,
+}
+
+/** The address that asks for sign-in and then leads to `path`, a path of ours. */
+export function signInAddress(basePath: string, path: string): string {
+  return `${basePath}/sign-in?${new URLSearchParams({ return_to: path }).toString()}`
+}
+
+async function signIn(fastify: FastifyInstance): Promise<void> {
+  const { oauth, browser, pages } = fastify
+  const signInByPassword = createPasswordSignIn(fastify)
+  const parseQuery = compileParameters(Query)
+
+  /** Only ever a path below the issuer's; normalized, so that what looks like one is one. */
+  function pathOf({ request }: PageCall): string {
+    const { return_to: given = '' } = parseQuery(parseForm(queryText(request)))
+    const home = `${oauth.config.basePath}/`
+    if (!URL.canParse(given, oauth.issuer)) return home
+    const { origin, pathname, search } = new URL(given, oauth.issuer)
+    const ours = origin === new URL(oauth.issuer).origin && pathname.startsWith(home)
+    return ours && !pathname.startsWith('//') ? pathname + search : home
+  }
+
+  function show(call: PageCall, session: Session | null, refused?: { username: string; text: string }) {
+    const model = {
+      action: signInAddress(oauth.config.basePath, pathOf(call)),
+      csrfToken: browser.csrfToken(call, purposeOf(session)),
+      client: OURSELVES,
+      username: refused?.username ?? '',
+      error: refused?.text ?? null,
+      reauthenticate: false,
+      knownUser: null,
+    }
+    return call.reply.page('login', model, { status: refused === undefined ? 200 : 403 })
+  }
+
+  pages.serve({
+    path: '/sign-in',
+    query: Query,
+    form: Type.Object({}),
+    async show(_query, call): Promise<FastifyReply> {
+      const session = await browser.session(call.request)
+      return session === null ? show(call, session) : call.reply.redirect(pathOf(call), 303)
+    },
+    async submit(_form, call): Promise<FastifyReply> {
+      const session = await browser.session(call.request)
+      browser.assertGenuine(call, call.wire, purposeOf(session))
+      const result = await signInByPassword(call.wire, call)
+      return 'sid' in result ? call.reply.redirect(pathOf(call), 303) : show(call, session, result)
+    },
+  })
+}
+
+function purposeOf(session: Session | null): string {
+  return `sign-in ${session?.sid ?? ''}`
+}
+
+export default fp(signIn, {
+  name: 'latchkey-sign-in',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+})
