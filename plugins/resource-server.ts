@@ -24,10 +24,10 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
   })
 }
 
-/** Verifies with our own keys and database; `onVerified` sees what a token stands for. */
+/** Verifies with our own keys and database; `onVerified` sees what a token stands for, and may refuse it too. */
 export function createOwnVerifier(
   oauth: FastifyInstance['oauth'],
-  onVerified: (verified: Verified) => void = () => {},
+  onVerified?: (verified: Verified, token: AccessToken) => Promise<void>,
 ): Verifier {
   return {
     async verify(token) {
@@ -37,8 +37,9 @@ export function createOwnVerifier(
       })
       if (verified === null)
         throw new BearerError('invalid_token', 'The access token is expired, revoked or not ours')
-      onVerified(verified)
-      return toAccessToken(verified.claims)
+      const accessToken = toAccessToken(verified.claims)
+      await onVerified?.(verified, accessToken)
+      return accessToken
     },
   }
 }

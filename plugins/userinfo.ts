@@ -2,57 +2,58 @@
  * The UserInfo endpoint (OpenID Connect Core §5.3): claims about the user whom an access token stands for. The token
  * may come in the header, in a form, or in the query, which is our user's own way (seed specification §4.3).
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Bag, Verified } from '../src/doors.ts'
+import type { Authorization, Bag } from '../src/doors.ts'
 import { requestedClaims, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { claimsForScopes } from '../src/protocol/claims.ts'
 import { parseForm } from '../src/protocol/wire.ts'
-import { userClaims } from '../src/services/user.ts'
+import { userClaims, type User } from '../src/services/user.ts'
 import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods, sendJson } from './endpoint.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
+import type { AccessToken } from './require-scope/access-token.ts'
 import { BearerError } from './require-scope/bearer-error.ts'
-import { createGuard } from './require-scope/guard.ts'
+import { createGuard, verifiedToken } from './require-scope/guard.ts'
 import { createOwnVerifier } from './resource-server.ts'
 
 async function userinfo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { issuer } = oauth
-  const found = new WeakMap<FastifyRequest, Verified>()
+  /** What a token stands for, between the guard that finds it out and the handler. */
+  const found = new WeakMap<AccessToken, { authorization: Authorization; user: User }>()
 
-  /** The guard judges what this finds; the handler then needs what the token stands for. */
-  const guardOf = (request: FastifyRequest) =>
-    createGuard(
-      {
-        verifier: createOwnVerifier(oauth, (verified) => found.set(request, verified)),
-        audienceOf: () => [issuer],
-        realm: issuer,
-        queryParameter: true,
-        resourceMetadata: undefined,
-        now: Date.now,
-      },
-      ['openid'],
-    )
+  const verifier = createOwnVerifier(oauth, async ({ authorization }, token) => {
+    const user = authorization?.subject === undefined ? null : await oauth.findUser(authorization.subject)
+    if (authorization === undefined || user === null || user.disabled)
+      throw new BearerError('invalid_token', 'The access token stands for nobody')
+    found.set(token, { authorization, user })
+  })
+  const policy = {
+    verifier,
+    audienceOf: () => [issuer],
+    realm: issuer,
+    queryParameter: true,
+    resourceMetadata: undefined,
+    now: Date.now,
+  }
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { authorization, claims: token } = found.get(request)!
-    const client = await oauth.findClient(token['client_id'] as string)
-    const user = authorization?.subject === undefined ? null : await oauth.findUser(authorization.subject)
-    if (client === null || user === null || user.disabled)
-      throw new BearerError('invalid_token', 'The access token stands for nobody')
+    const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken]!
+    const { authorization, user } = found.get(token)!
     const claims = userClaims(user)
-    const requested = authorization?.parameters?.['claims'] as ClaimsRequest | undefined
-    const body = await oauth.extended('userinfo', authorization!, {
-      sub: token['sub'],
-      ...claimsForScopes(claims, (token['scope'] as string).split(' ')),
+    const requested = authorization.parameters?.['claims'] as ClaimsRequest | undefined
+    const body = await oauth.extended('userinfo', authorization, {
+      sub: token.subject,
+      ...claimsForScopes(claims, token.scopes),
       ...(requested === undefined ? {} : requestedClaims(requested, 'userinfo', claims)),
     })
-    const algorithm = client.metadata['userinfo_signed_response_alg'] as string | undefined
+    const client = await oauth.findClient(token.clientId)
+    const algorithm = client?.metadata['userinfo_signed_response_alg'] as string | undefined
     return algorithm === undefined
       ? sendJson(reply, body)
-      : sendSigned(reply, { ...body, aud: client.clientId }, algorithm)
+      : sendSigned(reply, { ...body, aud: token.clientId }, algorithm)
   }
 
   /** §5.3.2: a signed response says who made it, and for whom. */
@@ -70,7 +71,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     request.body = parseForm(formText(request))
     request.query = parseForm(queryText(request))
   })
-  fastify.addHook('preHandler', async (request, reply) => guardOf(request)(request as never, reply as never))
+  fastify.addHook('preHandler', createGuard(policy, ['openid']) as preHandlerAsyncHookHandler)
   for (const url of ['/userinfo', '/userinfo/']) {
     fastify.get(url, handle)
     fastify.post(url, handle)
