@@ -21,8 +21,10 @@ import {
   INVITATION_LIFETIME,
   type FirstAdministrator,
 } from './first-administrator.ts'
+import { djangoPasswords } from './django-passwords.ts'
 import { createHashingQueue } from './hashing-queue.ts'
 import { createIssuanceStore } from './issuance.ts'
+import { createJanitor } from './janitor.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
@@ -74,7 +76,13 @@ export interface Kernel {
   stop(): Promise<void>
 }
 
-export function createKernel(config: Config, database: Database, log: FastifyBaseLogger): Kernel {
+/** `janitor`: whether what has expired is removed by this process too. */
+export function createKernel(
+  config: Config,
+  database: Database,
+  log: FastifyBaseLogger,
+  janitor: boolean,
+): Kernel {
   const { issuer: iss, OIDC_TOKEN_EXPIRE: lifetime } = config
   if (config.SECRET_KEY === undefined) throw new Error('the kernel needs SECRET_KEY')
   const box = createSecretBox(config.SECRET_KEY)
@@ -82,7 +90,7 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const feed = createChangeFeed(database, log)
   const hashing = createHashingQueue()
   const secrets = createClientSecrets(box, hashing)
-  const passwords = createPasswords(hashing.beside())
+  const passwords = createPasswords(hashing.beside(), djangoPasswords)
   const policies = createClientPolicies(doors, config.production, log)
   const registry = createClientRegistry({ database, feed, secrets, policies, log })
   const resources = createResourceRegistry(database, feed)
@@ -115,6 +123,11 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
   const store = createIssuanceStore(database, box, refreshTokens)
   const issuer = createTokenIssuer({ issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store })
   const verifier = createTokenVerifier({ database, directory, keyRing, ownJwts, revocations })
+  const cleaner = createJanitor({
+    database, log,
+    interval: janitor ? config.OIDC_JANITOR_INTERVAL : 0,
+    longestLifetime: lifetime + config.OIDC_REFRESH_REUSE_INTERVAL,
+  }) // prettier-ignore
   const revoker = createTokenRevoker(database, verifier, revocations)
 
   return {
@@ -131,8 +144,10 @@ export function createKernel(config: Config, database: Database, log: FastifyBas
       await keyRing.start()
       await revocations.start()
       await throttles.start()
+      cleaner.start()
     },
     async stop() {
+      await cleaner.stop()
       await keyRing.stop()
       await feed.stop()
       await throttles.stop()

@@ -15,6 +15,8 @@ export interface Passwords {
   hash(password: string): Promise<string>
   /** Takes the same time for null, which nothing matches. */
   verify(password: string, hash: string | null): Promise<boolean>
+  /** Whether a hash was made elsewhere, in a form that can be compared with here. */
+  isImported(hash: string): boolean
   /** Whether a hash that was just found right should be replaced by one of today's form. */
   isOutdated(hash: string): boolean
 }
@@ -66,6 +68,7 @@ export function createPasswords(queue: HashingQueue, imported: readonly Password
         scheme === undefined ? current.verify(absent, password) : scheme.verify(stored, password),
       )
     },
+    isImported: (hash) => imported.some((one) => one.recognizes(hash)),
     isOutdated: (hash) => !current.recognizes(hash) || argon2id.isOutdated(hash),
   }
 }

@@ -15,12 +15,20 @@ import type { ChangeFeed } from './change-feed.ts'
 import type { Passwords } from './passwords.ts'
 import { toUser, type User } from './user.ts'
 
+/** What is known of a user who comes from elsewhere, beside their members. */
+export interface ImportedUser {
+  /** Their password's hash, in a form that is read here; it is replaced by one of ours when they first sign in. */
+  passwordHash?: string | undefined
+  /** They may not sign in. False leaves it as it is. */
+  disabled?: boolean
+}
+
 export interface UserRegistry {
   /**
    * Registers a user: `username`, and where they are known `password`, `roles` and the standard claims by their wire
    * names. Who has no password cannot sign in by one. Throws `OAuthError` (`invalid_request`) that names the member.
    */
-  create(members: unknown): Promise<User>
+  create(members: unknown, imported?: ImportedUser): Promise<User>
   /** Also a disabled one; null when there is none. Upper and lower case are the same. */
   find(username: string): Promise<User | null>
   /** By the id, which tokens name as `sub`. Throws when it is not there. */
@@ -29,8 +37,13 @@ export interface UserRegistry {
   list(options?: { after?: string; limit?: number; search?: string }): Promise<User[]>
   /** Whether anybody who may sign in has this role. */
   hasRole(role: string): Promise<boolean>
-  /** Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`. */
-  update(username: string, members: unknown): Promise<User>
+  /**
+   * Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`.
+   * An imported one is taken where `takesPassword` says so.
+   */
+  update(username: string, members: unknown, imported?: ImportedUser): Promise<User>
+  /** Whether an imported hash would be the user's: they have no password, or another imported one, never used here. */
+  takesPassword(username: string, passwordHash: string): Promise<boolean>
   /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
   setPassword(username: string, password: string): Promise<User>
   /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`. */
@@ -100,12 +113,22 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     return passwords.hash(password)
   }
 
-  async function create(input: unknown): Promise<User> {
+  function assertReadable(passwordHash: string | undefined): void {
+    if (passwordHash !== undefined && !passwords.isImported(passwordHash))
+      throw userError('password', 'has a hash of a form that is not read here')
+  }
+
+  const takes = ({ passwordHash: stored }: UserRow, imported: string): boolean =>
+    stored === null || stored === undefined || (stored !== imported && passwords.isImported(stored))
+
+  async function create(input: unknown, imported: ImportedUser = {}): Promise<User> {
     const { username, password, roles = [], claims } = parse(input)
     if (username === undefined) throw userError('username', 'is missing')
-    const passwordHash = await hash(password, username)
+    assertReadable(imported.passwordHash)
+    const passwordHash = (await hash(password, username)) ?? imported.passwordHash ?? null
+    const disabledAt = imported.disabled ? new Date() : null
     const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
-    const values = [randomUUID(), username, usernameKey(username), passwordHash, roles, known]
+    const values = [randomUUID(), username, usernameKey(username), passwordHash, roles, known, disabledAt]
     try {
       return await change(async (query) => (await query(statements.insert, values))[0])
     } catch (error) {
@@ -114,16 +137,32 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     }
   }
 
-  async function update(username: string, input: unknown): Promise<User> {
+  async function update(username: string, input: unknown, imported: ImportedUser = {}): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     const key = usernameKey(username)
     if (wanted !== undefined && usernameKey(wanted) !== key) throw userError('username', 'cannot be changed')
+    assertReadable(imported.passwordHash)
     const passwordHash = await hash(password, username)
     return change(async (query) => {
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
       if (row !== undefined && passwordHash !== null) await endEverything(query, row.id, 'password changed')
-      return row
+      return row === undefined ? undefined : lay(query, row, imported)
     })
+  }
+
+  /** Of a row that this transaction has locked. */
+  async function lay(query: Query, row: UserRow, imported: ImportedUser): Promise<UserRow | undefined> {
+    if (imported.passwordHash !== undefined && takes(row, imported.passwordHash)) {
+      await query(statements.rehash, [row.id, row.passwordHash, imported.passwordHash])
+      await endEverything(query, row.id, 'password changed')
+    }
+    return imported.disabled && !row.disabledAt ? disable(query, row.username) : row
+  }
+
+  async function disable(query: Query, username: string): Promise<UserRow | undefined> {
+    const [row] = await query(statements.disable, [usernameKey(username)])
+    if (row !== undefined) await endEverything(query, row.id, 'user disabled')
+    return row
   }
 
   /** Behind the request: losing it costs nothing, the next sign-in does it again. */
@@ -154,12 +193,11 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
       return (await database.query(statements.list, values)).map(toUser)
     },
     hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
-    disable: async (username) =>
-      change(async (query) => {
-        const [row] = await query(statements.disable, [usernameKey(username)])
-        if (row !== undefined) await endEverything(query, row.id, 'user disabled')
-        return row
-      }),
+    disable: async (username) => change(async (query) => disable(query, username)),
+    async takesPassword(username, passwordHash) {
+      const row = await findRow(username)
+      return row !== undefined && takes(row, passwordHash)
+    },
     enable: async (username) =>
       change(async (query) => (await query(statements.enable, [usernameKey(username)]))[0]),
     async authenticate(username, password) {

@@ -39,10 +39,10 @@ export const statements = {
   }),
   insert: statement<UserRow>('user-insert', (table) => {
     const user = table(User)
-    const columns = (['id', 'username', 'usernameKey', 'passwordHash', 'roles', 'claims'] as const).map(
-      (one) => user.column(one),
-    )
-    return `insert into ${user.name} (${columns.join(', ')}) values ($1, $2, $3, $4, $5, $6)
+    const columns = (
+      ['id', 'username', 'usernameKey', 'passwordHash', 'roles', 'claims', 'disabledAt'] as const
+    ).map((one) => user.column(one))
+    return `insert into ${user.name} (${columns.join(', ')}) values ($1, $2, $3, $4, $5, $6, $7)
       returning ${user.columns(...COLUMNS)}`
   }),
   /** Lays the claims ($2, null takes one away) over those that are there; roles ($3) and password unless null. */
@@ -58,10 +58,11 @@ export const statements = {
     return `${disabledAt} = coalesce(${disabledAt}, now())`
   }),
   enable: update('user-enable', (user) => `${user.column('disabledAt')} = null`),
+  /** Another hash ($3) for the one that was read ($2, null for none). */
   rehash: statement('user-rehash', (table) => {
     const user = table(User)
     return `update ${user.name} set ${user.column('passwordHash')} = $3
-      where ${user.column('id')} = $1 and ${user.column('passwordHash')} = $2`
+      where ${user.column('id')} = $1 and ${user.column('passwordHash')} is not distinct from $2`
   }),
 }
 

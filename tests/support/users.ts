@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
 import { createDirectory, type Directory } from '../../src/services/directory.ts'
-import { createHashingQueue } from '../../src/services/hashing-queue.ts'
+import { djangoPasswords } from '../../src/services/django-passwords.ts'
+import { createHashingQueue, type HashingQueue } from '../../src/services/hashing-queue.ts'
 import { createPasswords } from '../../src/services/passwords.ts'
 import { createUserRegistry, type UserRegistry } from '../../src/services/user-registry.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
@@ -32,13 +33,14 @@ export async function openUsers(production = false, rows?: TestDatabase): Promis
   })
   const queue = createHashingQueue()
   let hashed = 0
-  const passwords = createPasswords({
+  const counted: HashingQueue = {
     ...queue,
     run: async (work) => {
       hashed++
       return queue.run(work)
     },
-  })
+  }
+  const passwords = createPasswords(counted, djangoPasswords)
   const users = createUserRegistry({ database, feed, passwords, production, log })
   const directory = createDirectory(database, feed)
   return { users, directory, database, rows: ownRows, hashed: () => hashed, output }
