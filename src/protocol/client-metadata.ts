@@ -192,3 +192,22 @@ export function applyMetadata(client: StoredClient, members: ClientInformation):
   if (scope !== undefined) client.scope = scope
   client.metadata = { ...client.metadata, ...others }
 }
+
+/** The members of an update that take away what is stored: those that are null (as in RFC 7396). */
+export function nullMembers(input: unknown): string[] {
+  const entries = typeof input === 'object' && input !== null ? Object.entries(input) : []
+  return entries.filter(([, value]) => value === null).map(([name]) => name)
+}
+
+/** Takes members away from what is stored, so that their defaults hold again. */
+export function removeMembers(client: StoredClient, names: readonly string[]): void {
+  const gone = new Set(names)
+  if (gone.has('client_name')) client.clientName = null
+  if (gone.has('redirect_uris')) client.redirectUris = []
+  if (gone.has('response_types')) client.responseTypes = null
+  if (gone.has('grant_types')) client.grantTypes = null
+  if (gone.has('token_endpoint_auth_method')) client.tokenEndpointAuthMethod = null
+  if (gone.has('scope')) client.scope = []
+  const kept = Object.entries(client.metadata).filter(([name]) => !gone.has(name))
+  client.metadata = Object.fromEntries(kept)
+}

@@ -11,7 +11,9 @@ import { Client, ClientSecret } from '../entities/client.ts'
 import {
   applyMetadata,
   metadataError,
+  nullMembers,
   parseMetadata,
+  removeMembers,
   toMetadata,
   type ClientInformation,
 } from '../protocol/client-metadata.ts'
@@ -33,7 +35,7 @@ export interface ClientRegistry {
   find(clientId: string): Promise<ClientInformation | null>
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
   save(client: ClientInformation): Promise<ClientInformation>
-  /** Lays members over those of a client. Throws when it is not there. */
+  /** Lays members over those of a client; one that is null is taken away. Throws when it is not there. */
   update(clientId: string, members: unknown): Promise<ClientInformation>
   /** A new secret, returned once; those before it go on working for `overlap` seconds. */
   rotateSecret(clientId: string, overlap?: number): Promise<ClientInformation>
@@ -144,6 +146,7 @@ export function createClientRegistry({
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
     return change(clientId, async (em) => {
       const client = await get(em, clientId)
+      removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
       assertSecretUsed(members, client.tokenEndpointAuthMethod ?? undefined)
       if (hash !== undefined) {

@@ -135,6 +135,17 @@ test('a scope list that is assigned and saved is stored; nothing assigned writes
   expect(await clients.find(client.client_id!)).toMatchObject({ scope: ['b', 'a'] })
 })
 
+test('a member that is null is taken away by an update, and its default holds again', async () => {
+  const given = { client_name: 'A', redirect_uri: URI, scope: 'a', logo_uri: URI, tos_uri: URI, grant_types: ['authorization_code'], token_endpoint_auth_method: 'client_secret_post' }
+  const { client_id } = await clients.create(given)
+  const members = { client_name: null, logo_uri: null, grant_types: null, token_endpoint_auth_method: null, unknown: null }
+  const expected = { client_id, redirect_uris: [URI], response_types: ['code'], grant_types: ['authorization_code', 'refresh_token', 'client_credentials'], scope: ['a'], tos_uri: URI }
+  expect(await clients.update(client_id!, members)).toEqual(expected)
+  expect(await clients.find(client_id!)).toEqual(expected)
+  const less = await clients.update(client_id!, { redirect_uris: null, response_types: null, scope: null })
+  expect(less).toMatchObject({ redirect_uris: [], response_types: [], grant_types: [], scope: [] })
+}) // prettier-ignore
+
 test('an update that is refused changes nothing', async () => {
   const { client_id } = await clients.create({ scope: ['a'], client_name: 'A' })
   await expect(clients.update(client_id!, { client_name: 'B', redirect_uri: '/cb' })).rejects.toThrow(
