@@ -130,11 +130,13 @@ export interface OAuthOptions {
   config: Config
   /** @internal */
   database: Database
+  /** Whether this process removes what has expired, as often as OIDC_JANITOR_INTERVAL says. Default true. */
+  janitor?: boolean
 }
 
 async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
-  const { config, database } = options
-  const kernel = createKernel(config, database, fastify.log)
+  const { config, database, janitor = true } = options
+  const kernel = createKernel(config, database, fastify.log, janitor)
   const { doors, feed, verifier } = kernel
   const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)
 

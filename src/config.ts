@@ -98,6 +98,11 @@ const Settings = Type.Object({
   }),
   OIDC_KEY_ROTATE: Seconds(90 * 86_400, 0, 'age at which a signing key is replaced; 0 for never'),
   OIDC_KEY_PUBLISH: Seconds(35, 3, 'how long a new signing key is published before it signs'),
+  OIDC_JANITOR_INTERVAL: Seconds(
+    60,
+    0,
+    'how often what has expired is removed from the database; 0 for never, where another process does it',
+  ),
 })
 
 /** Settings as the server uses them: parsed, with defaults, and with what follows from them. */

@@ -147,7 +147,7 @@ async function registerPlugins(
   { start = true, without = [] }: BuildOptions,
 ): Promise<void> {
   await server.register(notFound)
-  await server.register(oauth, { config, database })
+  await server.register(oauth, { config, database, janitor: start })
   const unknown = without.find((name) => !PLUGINS.some((plugin) => pluginName(plugin) === name))
   if (unknown !== undefined) throw new ConfigError(`There is no plugin ${unknown} to leave out.`)
   for (const plugin of PLUGINS) {

@@ -16,9 +16,13 @@ const AuthorizationCodeSchema = defineEntity({
     /** What was approved: scopes, resources, parameters, authentication. */
     granted: p.json<Record<string, unknown>>(),
     createdAt: p.datetime().defaultRaw('now()'),
-    expiresAt: p.datetime().index(),
+    expiresAt: p.datetime(),
+    /** Of a code that was spent there is an Authorization, and the code is kept as long as that, to know it again. */
     spentAt: p.datetime().nullable(),
   },
+  indexes: [
+    { name: 'authorization_codes_unspent_index', properties: ['expiresAt'], where: '"spent_at" is null' },
+  ],
 })
 
 export class AuthorizationCode extends AuthorizationCodeSchema.class {}

@@ -19,6 +19,8 @@ const AuthorizationSchema = defineEntity({
     revokedAt: p.datetime().nullable(),
     /** Why it was revoked, for people who ask later. */
     revocationCause: p.text().nullable(),
+    /** Not dead before: then it is looked at, and kept longer or removed with its code and refresh tokens. */
+    keptUntil: p.datetime().defaultRaw("(now() + '1 day'::interval)").index(),
   },
 })
 

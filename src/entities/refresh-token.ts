@@ -9,7 +9,7 @@ const RefreshTokenSchema = defineEntity({
     /** SHA-256 of the token, base64url. */
     hash: p.text().primary(),
     createdAt: p.datetime().defaultRaw('now()'),
-    expiresAt: p.datetime().index(),
+    expiresAt: p.datetime(),
     consumedAt: p.datetime().nullable(),
     successorHash: p.text().nullable(),
     /** The successor, encrypted under a key that only its predecessor yields: for a retry whose answer was lost. */

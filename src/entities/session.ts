@@ -21,8 +21,9 @@ const SessionSchema = defineEntity({
     createdAt: p.datetime().defaultRaw('now()'),
     lastSeenAt: p.datetime().defaultRaw('now()'),
     /** When it ends if it is not used before; never after `endsAt`. */
-    expiresAt: p.datetime().index(),
-    endsAt: p.datetime(),
+    expiresAt: p.datetime(),
+    /** Until then its user can go on from it by signing in again. */
+    endsAt: p.datetime().index(),
   },
 })
 

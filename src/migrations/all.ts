@@ -4,6 +4,7 @@ import { Migration20261121000001_people } from './Migration20261121000001_people
 import { Migration20261121000002_throttles } from './Migration20261121000002_throttles.ts'
 import { Migration20261121000003_server_secrets } from './Migration20261121000003_server_secrets.ts'
 import { Migration20261121000004_code_created_at } from './Migration20261121000004_code_created_at.ts'
+import { Migration20261121000005_janitor } from './Migration20261121000005_janitor.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -11,4 +12,5 @@ export const migrations = [
   Migration20261121000002_throttles,
   Migration20261121000003_server_secrets,
   Migration20261121000004_code_created_at,
+  Migration20261121000005_janitor,
 ]

@@ -4,7 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { OAuthError } from '../protocol/errors.ts'
-import { changesSince, pruneChanges, type ChangeKind, type ChangeRow } from '../store/changes.ts'
+import { changesSince, type ChangeKind, type ChangeRow } from '../store/changes.ts'
 import type { Database } from '../store/database.ts'
 
 export interface ChangeFeed {
@@ -25,8 +25,8 @@ const INTERVAL = 500
 const STALE_AFTER = 60_000
 /** Rows are read again this long after their time, for transactions that began early and committed late. */
 const OVERLAP = 15_000
-const KEPT_FOR = 3_600_000
-const PRUNE_EVERY = 600_000
+/** Far below the hour for which the janitor keeps what was written here. */
+const GAP = 1_800_000
 
 export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
   type Apply = (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>
@@ -36,7 +36,6 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   let seen = new Map<string, number>()
   let databaseTime: Date | undefined
   let freshAt = 0
-  let prunedAt = 0
   let failing = false
   let timer: NodeJS.Timeout | undefined
   let polling = Promise.resolve()
@@ -50,17 +49,13 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     const started = Date.now()
     const since = new Date((databaseTime?.getTime() ?? started) - OVERLAP)
     const { now, changes } = await changesSince(database, since)
-    if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > KEPT_FOR / 2) {
+    if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP) {
       for (const reload of reloads) await reload()
     }
     for (const change of changes) if (!seen.has(change.id)) await apply(change.kind, change)
     seen = new Map(changes.map((change) => [change.id, started]))
     databaseTime = now
     freshAt = started
-    if (started - prunedAt > PRUNE_EVERY) {
-      prunedAt = started
-      await pruneChanges(database, new Date(now.getTime() - KEPT_FOR))
-    }
   }
 
   async function pollAndReport(): Promise<void> {

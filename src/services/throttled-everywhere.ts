@@ -20,14 +20,11 @@ export interface ThrottledEverywhere {
 }
 
 const INTERVAL = 1000
-const PRUNE_EVERY = 600_000
-const PRUNE_BATCH = 500
 
 export function createThrottledEverywhere(database: Database, log: FastifyBaseLogger): ThrottledEverywhere {
   /** Who was at a limit, and until when, at `readAt`. */
   let blocked: ReadonlyMap<string, number> = new Map()
   let readAt = -Infinity
-  let pruneAt = 0
   let timer: NodeJS.Timeout | undefined
   let polling = Promise.resolve()
   let stopped = false
@@ -38,9 +35,6 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
     const now = performance.now()
     blocked = new Map(rows.map(({ source, account, freeIn }) => [`${source} ${account}`, now + freeIn]))
     readAt = began
-    if (now < pruneAt) return
-    const removed = await database.query(statements.prune, [PRUNE_BATCH])
-    pruneAt = removed.length < PRUNE_BATCH ? now + PRUNE_EVERY : now
   }
 
   /** An absent database is not our news: the change feed tells of it. */

@@ -28,11 +28,6 @@ export const statements = {
     const columns = (['id', 'kind', 'key', 'expiresAt'] as const).map((one) => change.column(one)).join(', ')
     return `insert into ${change.name} (${columns}) values ($1, $2, $3, $4)`
   }),
-  prune: statement('changes-prune', (table) => {
-    const change = table(Change)
-    return `delete from ${change.name} where ${change.column('id')} = any(array(
-      select ${change.column('id')} from ${change.name} where ${change.column('changedAt')} < $1 limit 500))`
-  }),
 }
 
 /** What changed after `since`, and the database's clock at that moment. */
@@ -57,9 +52,4 @@ export async function recordChange(
 /** The same within an entity manager's transaction. */
 export function persistChange(em: EntityManager, kind: ChangeKind, key: string): void {
   em.create(Change, { id: randomUUID(), kind, key }, { persist: true })
-}
-
-/** Removes what every process has read long ago, in a bounded batch. */
-export async function pruneChanges(database: Database, before: Date): Promise<void> {
-  await database.query(statements.prune, [before])
 }

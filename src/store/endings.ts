@@ -15,9 +15,10 @@ export const statements = {
     return `delete from ${session.name} where ${session.column('user')} = $1
       and ($2::text is null or ${session.column('sid')}::text = $2)`
   }),
-  spendCodes: statement('authorization-codes-end', (table) => {
+  /** Those that are not spent: of a spent one there is always an Authorization, which it goes with. */
+  deleteCodes: statement('authorization-codes-end', (table) => {
     const code = table(AuthorizationCode)
-    return `update ${code.name} set ${code.column('spentAt')} = now()
+    return `delete from ${code.name}
       where ${code.column('subject')} = $1 and ${code.column('spentAt')} is null
         and ($2::text is null or ${code.column('granted')}->'authentication'->>'sid' = $2)`
   }),
@@ -35,7 +36,7 @@ export const statements = {
 /**
  * Ends everything of the user, or of one session, in the transaction of `query`. `cause` is for people who ask later.
  * Codes come before Authorizations: an exchange under way has then either stored its Authorization, which is seen
- * here, or finds its code spent. For the same reason a user's own row must have changed before.
+ * here, or finds its code gone. For the same reason a user's own row must have changed before.
  */
 export async function endEverything(
   query: Query,
@@ -44,6 +45,6 @@ export async function endEverything(
   sid: string | null = null,
 ): Promise<void> {
   await query(statements.deleteSessions, [userId, sid])
-  await query(statements.spendCodes, [userId, sid])
+  await query(statements.deleteCodes, [userId, sid])
   await query(statements.revokeAuthorizations, [userId, sid, cause])
 }

@@ -46,14 +46,4 @@ export const statements = {
         (extract(epoch from ${freeAt} - now()) * 1000)::float8 as "freeIn"
       from ${throttle.name} where ${freeAt} > now() limit 10000`
   }),
-  /** Removes a bounded batch of those that have had all their failures back for long. */
-  prune: statement<{ removed: true }>('throttles-prune', (table) => {
-    const throttle = table(Throttle)
-    const [source, account, freeAt] = (['source', 'account', 'freeAt'] as const).map((one) =>
-      throttle.column(one),
-    )
-    return `delete from ${throttle.name} where ${freeAt} < now() - interval '1 day' and (${source}, ${account}) in (
-        select ${source}, ${account} from ${throttle.name} where ${freeAt} < now() - interval '1 day' limit $1)
-      returning true as "removed"`
-  }),
 }

@@ -1,13 +1,7 @@
 import { Client as Connection } from 'pg'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
-import {
-  changesSince,
-  persistChange,
-  pruneChanges,
-  recordChange,
-  statements,
-} from '../../src/store/changes.ts'
+import { persistChange, recordChange, statements } from '../../src/store/changes.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -130,14 +124,4 @@ test('a feed whose first read fails does not start', async () => {
   const nowhere: Database = { ...database, query: () => Promise.reject(new Error('gone')) }
   await expect(createChangeFeed(nowhere, log).start()).rejects.toThrow('gone')
   expect(() => createChangeFeed(database, log).assertFresh()).toThrow('has not answered')
-})
-
-test('what every process has read is pruned, and the newer stays', async () => {
-  await testDatabase.query(
-    `insert into changes (id, kind, key, changed_at) values (gen_random_uuid(), 'client', 'old', now() - interval '2 hours')`,
-  )
-  await pruneChanges(database, new Date(Date.now() - 3_600_000))
-  const { changes } = await changesSince(database, new Date(0))
-  expect(changes.some(({ key }) => key === 'old')).toBe(false)
-  expect(changes.length).toBeGreaterThan(0)
 })

@@ -1,0 +1,128 @@
+/**
+ * Removes what has expired, now and then, in every process that serves: many at once do no harm. It only saves space;
+ * what is good is decided by who reads it, and what shows that something is used twice stays as long as that matters.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import { statements as resources } from '../store/clients.ts'
+import type { Database } from '../store/database.ts'
+import { statements as authorizations } from '../store/dead-authorizations.ts'
+import { BATCH, statements as expired } from '../store/expired.ts'
+import type { Statement } from '../store/statement.ts'
+
+export interface Janitor {
+  /** Removes all there is, unless its time is up before; returns how many rows, by what they are. */
+  round(): Promise<Readonly<Record<string, number>>>
+  start(): void
+  /** Waits for the statement under way. */
+  stop(): Promise<void>
+}
+
+export interface JanitorOptions {
+  database: Database
+  log: FastifyBaseLogger
+  /** Seconds between two rounds, more or less; 0 for never. */
+  interval: number
+  /** Seconds: how long an access token may live that was got by the last refresh token, apart from what resources set. */
+  longestLifetime: number
+}
+
+/** Milliseconds that one round may take: the next one goes on. */
+const BUDGET = 10_000
+/** Seconds: for clocks that differ, and for tokens from before somebody made their lifetime shorter. */
+const SLACK = 86_400
+/** Milliseconds: a timer of Node with a longer one goes off at once. */
+const LONGEST_DELAY = 2 ** 31 - 1
+
+type Removed = { removed: true }
+
+interface Round {
+  readonly counts: Record<string, number>
+  isOver(): boolean
+}
+
+/** Removes one batch; false when there was no more than that. */
+type Sweep = (round: Round) => Promise<boolean>
+
+export function createJanitor({ database, log, interval, longestLifetime }: JanitorOptions): Janitor {
+  let timer: NodeJS.Timeout | undefined
+  let underWay: Promise<unknown> = Promise.resolve()
+  let stopped = false
+  let failing = false
+
+  const sweepOf =
+    (name: string, statement: Statement<Removed>, values?: readonly unknown[]): Sweep =>
+    async ({ counts }) => {
+      // Two janitors may lock the same rows in another order: a transaction is tried again.
+      const removed = await database.transaction(async (query) => query(statement, values))
+      counts[name] = (counts[name] ?? 0) + removed.length
+      return removed.length === BATCH
+    }
+
+  /** Authorizations last: without theirs, nobody would find the rest again. */
+  async function removeFamilies(ids: readonly string[], round: Round): Promise<void> {
+    const sweeps = [
+      sweepOf('refreshTokens', authorizations.removeRefreshTokens, [ids]),
+      sweepOf('codes', authorizations.removeCodes, [ids]),
+      sweepOf('authorizations', authorizations.remove, [ids]),
+    ]
+    for (const sweep of sweeps) while (await sweep(round)) if (round.isOver()) return
+  }
+
+  const sweepAuthorizations: Sweep = async (round) => {
+    const [longest] = await database.query(resources.longestLifetime)
+    const lifetime = Math.max(longestLifetime, longest?.seconds ?? 0) + SLACK
+    const due = await database.query(authorizations.due, [lifetime])
+    const [dead = [], alive = []] = [true, false].map((state) => due.filter((one) => one.dead === state))
+    const idsOf = (some: typeof due): string[] => some.map(({ id }) => id)
+    if (alive.length > 0)
+      await database.query(authorizations.keep, [idsOf(alive), alive.map(({ endsAt }) => endsAt)])
+    if (dead.length > 0) await removeFamilies(idsOf(dead), round)
+    return due.length === BATCH
+  }
+
+  async function round(): Promise<Record<string, number>> {
+    const until = performance.now() + BUDGET
+    const running: Round = { counts: {}, isOver: () => stopped || performance.now() > until }
+    const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
+    let sweeps: Sweep[] = [...tables, sweepAuthorizations]
+    // One batch of each in turn, so that much of one thing does not keep the others.
+    while (sweeps.length > 0) {
+      const unfinished: Sweep[] = []
+      for (const sweep of sweeps) if (!running.isOver() && (await sweep(running))) unfinished.push(sweep)
+      sweeps = unfinished
+    }
+    return running.counts
+  }
+
+  async function roundAndReport(): Promise<void> {
+    try {
+      log.debug({ removed: await round() }, 'expired rows were removed')
+      failing = false
+    } catch (error) {
+      if (!failing) log.warn({ err: error }, 'expired rows could not be removed; this is tried again')
+      failing = true
+    }
+  }
+
+  function schedule(): void {
+    // Processes that were started together do not go on together.
+    const delay = Math.min(interval * 1000 * (0.5 + Math.random()), LONGEST_DELAY)
+    timer = setTimeout(() => {
+      underWay = roundAndReport().then(() => {
+        if (!stopped) schedule()
+      })
+    }, delay).unref()
+  }
+
+  return {
+    round,
+    start() {
+      if (interval > 0) schedule()
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await underWay
+    },
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Removes Authorizations that nothing alive can name, with their codes and refresh tokens. Each is looked at when
+ * `keptUntil` comes, so that those which live on are not read again and again.
+ */
+import { Authorization } from '../entities/authorization.ts'
+import { AuthorizationCode } from '../entities/authorization-code.ts'
+import { RefreshToken } from '../entities/refresh-token.ts'
+import { BATCH } from './expired.ts'
+import { statement, type Statement } from './statement.ts'
+
+export interface DueAuthorization {
+  id: string
+  /** When nothing can name it any more. */
+  endsAt: Date
+  dead: boolean
+}
+
+export const statements = {
+  /**
+   * Those whose time has come to be looked at. One ends when its last refresh token has, and after it an access token
+   * that was got by that: $1 seconds; what was revoked, 30 days after, for people who ask why.
+   */
+  due: statement<DueAuthorization>('authorizations-due', (table) => {
+    const authorization = table(Authorization)
+    const refresh = table(RefreshToken)
+    const [id, keptUntil] = [authorization.column('id'), authorization.column('keptUntil')]
+    return `select *, "endsAt" <= now() as "dead" from (
+        select ${id} as "id", least(${authorization.column('revokedAt')} + interval '30 days',
+          greatest(${authorization.column('createdAt')}, (
+            select max(${refresh.column('expiresAt')}) from ${refresh.name}
+            where ${refresh.column('authorizationId')} = ${authorization.name}.${id}
+          )) + make_interval(secs => $1)) as "endsAt"
+        from ${authorization.name} where ${keptUntil} < now() order by ${keptUntil} limit ${BATCH}) due`
+  }),
+  /** Looks at each of $1 again at its time of $2. */
+  keep: statement('authorizations-keep', (table) => {
+    const authorization = table(Authorization)
+    return `update ${authorization.name} set ${authorization.column('keptUntil')} = until
+      from unnest($1::uuid[], $2::timestamptz[]) as kept (kept_id, until)
+      where ${authorization.column('id')} = kept_id`
+  }),
+  /** Of the Authorizations $1, and no more than 500: a family may have any number. */
+  removeRefreshTokens: removal('refresh-tokens-remove', RefreshToken),
+  removeCodes: removal('authorization-codes-remove', AuthorizationCode),
+  /** Those of $1. */
+  remove: statement<{ removed: true }>('authorizations-remove', (table) => {
+    const authorization = table(Authorization)
+    return `delete from ${authorization.name} where ${authorization.column('id')} = any($1)
+      returning true as "removed"`
+  }),
+}
+
+function removal(
+  name: string,
+  entity: typeof RefreshToken | typeof AuthorizationCode,
+): Statement<{ removed: true }> {
+  return statement(name, (table) => {
+    const rows = table<RefreshToken | AuthorizationCode>(entity)
+    const [id, hash] = [rows.column('authorizationId'), rows.column('hash')]
+    return `delete from ${rows.name} where (${id}, ${hash}) in (
+        select ${id}, ${hash} from ${rows.name} where ${id} = any($1) limit ${BATCH})
+      returning true as "removed"`
+  })
+}

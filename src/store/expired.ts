@@ -1,0 +1,57 @@
+/**
+ * Removes rows that nobody can use any more: 500 at most by each statement, the oldest first. None of these decides
+ * what is good: who reads a row looks at its time.
+ */
+import type { EntityClass } from '@mikro-orm/core'
+import { AccessToken, RevokedToken } from '../entities/access-token.ts'
+import { Artifact } from '../entities/artifact.ts'
+import { AuthorizationCode } from '../entities/authorization-code.ts'
+import { Change } from '../entities/change.ts'
+import { Session } from '../entities/session.ts'
+import { Throttle } from '../entities/throttle.ts'
+import { statement, type Statement, type Table } from './statement.ts'
+
+/** Rows that one statement removes at most. */
+export const BATCH = 500
+
+export const statements = {
+  artifacts: removal('artifacts-expired', Artifact, ['kind', 'hash'], 'expiresAt'),
+  accessTokens: removal('access-tokens-expired', AccessToken, ['hash'], 'expiresAt', { kept: '1 hour' }),
+  revokedTokens: removal('revoked-tokens-expired', RevokedToken, ['jti'], 'expiresAt', { kept: '1 hour' }),
+  sessions: removal('sessions-expired', Session, ['hash'], 'endsAt'),
+  /** Spent ones go with their Authorizations. */
+  codes: removal('authorization-codes-expired', AuthorizationCode, ['authorizationId', 'hash'], 'expiresAt', {
+    where: (code) => `${code.column('spentAt')} is null`,
+  }),
+  /** The change feed asks for no older ones, and loads everything anew after a gap of half as long. */
+  changes: removal('changes-expired', Change, ['id'], 'changedAt', { kept: '1 hour' }),
+  /** Such an instant in the past says that no failure is remembered. */
+  throttles: removal('throttles-expired', Throttle, ['source', 'account'], 'freeAt', { kept: '1 day' }),
+}
+
+interface RemovalOptions<E> {
+  /** How long it stays, where clocks other than the database's have a say. */
+  kept?: string
+  where?: (table: Table<E>) => string
+}
+
+/** Removes those whose time `at` is over. */
+function removal<E>(
+  name: string,
+  entity: EntityClass<E>,
+  key: readonly (keyof E & string)[],
+  at: keyof E & string,
+  { kept = '0', where }: RemovalOptions<E> = {},
+): Statement<{ removed: true }> {
+  return statement(name, (table) => {
+    const rows = table(entity)
+    const keys = key.map((one) => rows.column(one)).join(', ')
+    const dead = [`${rows.column(at)} < now() - interval '${kept}'`, ...(where ? [where(rows)] : [])].join(
+      ' and ',
+    )
+    // Asked again of the row itself: what was replaced since it was selected stays.
+    return `delete from ${rows.name} where ${dead} and (${keys}) in (
+        select ${keys} from ${rows.name} where ${dead} order by ${rows.column(at)} limit ${BATCH})
+      returning true as "removed"`
+  })
+}
