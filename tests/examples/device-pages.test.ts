@@ -30,7 +30,7 @@ test('no id of theirs is one of the pages of the server', async () => {
   }
 })
 
-test.skipIf(noBrowser)('accessible and within their policy', { timeout: 60_000 }, async () => {
+test.skipIf(noBrowser)('accessible and within their policy', { timeout: 180_000 }, async () => {
   const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
   const page = await (await newBrowserContext()).newPage()
   const said: string[] = []

@@ -100,7 +100,7 @@ test('killed four times under load: what was handed out is good, and a code whos
   expect(wrong).toEqual({})
   expect(kept!.length).toBeGreaterThan(60)
   expect(again.length + stored.length).toBeGreaterThan(0)
-}, 120_000)
+}, 180_000)
 
 /** Holds a table, so that what writes to it waits there. */
 async function hold({ url, query }: TestDatabase, table: string) {
@@ -111,12 +111,12 @@ async function hold({ url, query }: TestDatabase, table: string) {
   await client.query(`lock table ${table} in share row exclusive mode`)
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const blocked = async () => {
-    await expect.poll(async () => (await query(waiting)).length, { timeout: 5_000 }).toBe(1)
+    await expect.poll(async () => (await query(waiting)).length, { timeout: 30_000 }).toBe(1)
   }
   const others = async () => {
     const left = `select from pg_stat_activity where datname = current_database() and state <> 'idle'
       and query like '%${table}%' and pid <> pg_backend_pid()`
-    await expect.poll(async () => (await query(left)).length, { timeout: 5_000 }).toBe(0)
+    await expect.poll(async () => (await query(left)).length, { timeout: 30_000 }).toBe(0)
   }
   return { blocked, release: async () => release().then(others) }
 }
@@ -137,7 +137,7 @@ test('killed when the code is spent and its opaque token not yet stored: the cod
   const again = await restart(server)
   const { tokens } = await exchangeAs(again, client!, code)
   expect(await lifeOf(again, client!, tokens)).toEqual(ALIVE)
-}, 30_000)
+}, 180_000)
 
 test('killed when the refresh token is replaced and the opaque token not yet stored: it is as it was', async () => {
   const server = await spawnServer({ OIDC_REFRESH_REUSE_INTERVAL: 0 }, { seed })
@@ -151,4 +151,4 @@ test('killed when the refresh token is replaced and the opaque token not yet sto
   await held.release()
   await assertWhole(server.database)
   expect(await lifeOf(await restart(server), client!, tokens)).toEqual(ALIVE)
-}, 30_000)
+}, 180_000)

@@ -17,7 +17,7 @@ const credentials = ({ username, password }: typeof BOB) => ({ username, passwor
 
 test(
   'openid-client: a device asks, a person allows, the device gets its tokens and refreshes them',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const config = await device.discovery(new URL(server.url), 'tv', undefined, device.None(), {
       execute: [device.allowInsecureRequests],

@@ -26,7 +26,7 @@ const one = await startServer({}, { seed: { ...SEED, clients: [WEB, opaque] } })
 const two = await spawnBeside(one.settings, one.database)
 const { users } = one.server.oauth
 const clients = [toClient(WEB), toClient(opaque)]
-const within = { timeout: 2_000, interval: 50 }
+const within = { timeout: 30_000, interval: 50 }
 
 /** What one sign-in has: of each client a code on its way, and tokens; some of it with `offline_access`. */
 interface Possessions {

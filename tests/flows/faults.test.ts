@@ -105,7 +105,7 @@ test('connections cut in flight, several times: nothing but 503 for what was und
     await proxy.cut()
     await load.more(50)
     await proxy.restore()
-    await expect.poll(() => statusOf(requestToken(server, stores)), { timeout: 5_000 }).toBe(200)
+    await expect.poll(() => statusOf(requestToken(server, stores)), { timeout: 30_000 }).toBe(200)
   }
   await load.more(20)
   const results = await load.stop()
@@ -129,11 +129,11 @@ test('PostgreSQL stopped and started under load: nothing is lost, and no restart
   expect(await statusOf(server.get('/readyz'))).toBe(503)
   postgres = await startEmbeddedPostgres({ dataDir })
   await proxy.restore(postgres.url)
-  await expect.poll(() => statusOf(server.get('/readyz')), { timeout: 5_000 }).toBe(200)
+  await expect.poll(() => statusOf(server.get('/readyz')), { timeout: 30_000 }).toBe(200)
   await load.more(50)
   assertNothingWrong(await load.stop())
   expect(await statusOfRoute(server, token)).toBe(200)
-}, 40_000)
+}, 180_000)
 
 test('a database that hangs is given up in time, and comes back; without it the server still ends in order', async () => {
   const { server, proxy } = await startBehindProxy()
@@ -144,11 +144,11 @@ test('a database that hangs is given up in time, and comes back; without it the 
   expect([introspected, ready]).toEqual([away, away])
   expect(await statusOf(requestToken(server, signs))).toBe(200)
   await proxy.restore()
-  await expect.poll(() => statusOf(introspect()), { timeout: 5_000 }).toBe(200)
+  await expect.poll(() => statusOf(introspect()), { timeout: 30_000 }).toBe(200)
   await proxy.cut()
   expect(await answer(introspect())).toEqual(away)
   expect(await server.stop()).toBe(0)
-}, 30_000)
+}, 180_000)
 
 test('more parallel requests than connections are all served', async () => {
   const server = await spawnServer({ ...settings, DATABASE_POOL_SIZE: 2 }, options)

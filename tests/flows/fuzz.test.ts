@@ -83,7 +83,7 @@ function assertClean({ status, headers, body }: Answer): void {
   else if (status === 200) JSON.parse(body)
 }
 
-test('any form at any endpoint gets a clean answer', { timeout: 60_000 }, async () => {
+test('any form at any endpoint gets a clean answer', { timeout: 180_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...PATHS), form, async (path, body) => {
       // A form that names other credentials would cost a slow hash each.
@@ -94,7 +94,7 @@ test('any form at any endpoint gets a clean answer', { timeout: 60_000 }, async 
   )
 })
 
-test('any query, header and method gets a clean answer', { timeout: 60_000 }, async () => {
+test('any query, header and method gets a clean answer', { timeout: 180_000 }, async () => {
   const names = [
     'accept',
     'origin',
@@ -123,7 +123,7 @@ test('any query, header and method gets a clean answer', { timeout: 60_000 }, as
   )
 })
 
-test('any token is inactive, and opens nothing', { timeout: 60_000 }, async () => {
+test('any token is inactive, and opens nothing', { timeout: 180_000 }, async () => {
   const segment = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes).toString('base64url'))
   const json = fc.json({ maxDepth: 3 }).map((one) => Buffer.from(one).toString('base64url'))
   const jwt = fc.array(fc.oneof(segment, json), { minLength: 1, maxLength: 6 }).map((all) => all.join('.'))
@@ -140,7 +140,7 @@ test('any token is inactive, and opens nothing', { timeout: 60_000 }, async () =
   )
 })
 
-test('any Authorization header is refused', { timeout: 60_000 }, async () => {
+test('any Authorization header is refused', { timeout: 180_000 }, async () => {
   const base64 = fc
     .string({ unit: 'binary', maxLength: 40 })
     .map((one) => Buffer.from(one + MARK).toString('base64'))
@@ -165,7 +165,7 @@ test('any Authorization header is refused', { timeout: 60_000 }, async () => {
 
 test(
   'any bytes on the line get a clean answer or none, and the server lives on',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const request = Buffer.from(
       'GET /healthz?a=b HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nConnection: close\r\n\r\n',

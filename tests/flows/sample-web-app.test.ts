@@ -105,7 +105,7 @@ test('a sample whose port is taken moves to the next; it ends with its server', 
 
   await beside.server.stop('SIGKILL')
   await expect.poll(() => isServed(beside.sample)).toBe(false)
-}, 40_000)
+}, 180_000)
 
 test('several workers have one sample, which ends with them', async () => {
   const { sample, server } = await startDemo({ WORKERS: 2 })
@@ -113,4 +113,4 @@ test('several workers have one sample, which ends with them', async () => {
   expect(await isServed(sample)).toBe(true)
   expect(await server.stop()).toBe(0)
   expect(await isServed(sample)).toBe(false)
-}, 40_000)
+}, 180_000)

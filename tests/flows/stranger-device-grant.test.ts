@@ -12,7 +12,7 @@ const program = join(folder, 'node_modules/.bin/latchkey')
 
 test('it compiles under strict settings, the declarations of libraries included', async () => {
   await compile(folder)
-}, 120_000)
+}, 180_000)
 
 test('the installed command serves it, below an issuer with a path', async () => {
   const PORT = await freePort()
@@ -28,4 +28,4 @@ test('the installed command serves it, below an issuer with a path', async () =>
   expect((await allow(server, asked)).url).toBe(`${server.url}/device/allowed`)
   expect(await poll(server, asked)).toMatchObject({ status: 200, scope: 'openid read_books' })
   expect(await poll(server, asked)).toMatchObject({ status: 400, error: 'invalid_grant' })
-}, 60_000)
+}, 180_000)

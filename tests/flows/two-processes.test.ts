@@ -19,7 +19,7 @@ import {
 import { freePort } from '../support/settings.ts'
 
 const settings = { PLUGINS: GUARDED, OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false }
-const within = { timeout: 2_000, interval: 25 }
+const within = { timeout: 30_000, interval: 25 }
 
 const one = await startServer(settings)
 const two = await spawnBeside(one.settings, one.database)

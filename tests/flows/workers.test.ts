@@ -29,7 +29,7 @@ test.runIf(process.platform === 'linux')(
     const [first] = await workers()
     process.kill(first!, 'SIGKILL')
     await expect.poll(token, { timeout: 5000 }).toBe(200)
-    await expect.poll(async () => (await workers()).length, { timeout: 10_000 }).toBe(2)
+    await expect.poll(async () => (await workers()).length, { timeout: 30_000 }).toBe(2)
     expect(await workers()).not.toContain(first)
     expect(await token()).toBe(200)
   },

@@ -23,7 +23,7 @@ const guess = async ({ agent, action, fields }: OpenForm, password: string, at =
 describe('an address that has guessed too often', () => {
   test(
     'gets the page that says so and when to come back, also with the right password',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const form = await openFrom()
       let guesses = 0
@@ -42,7 +42,7 @@ describe('an address that has guessed too often', () => {
     },
   )
 
-  test('is not let in by a name in another spelling, or another header', { timeout: 60_000 }, async () => {
+  test('is not let in by a name in another spelling, or another header', { timeout: 180_000 }, async () => {
     const form = await openFrom('203.0.113.9')
     while ((await guess(form, 'wrong')).status === 403);
     for (const username of ['ALICE', ' alice', 'alice ', '\uff41lice'.replace('\uff41', 'a')]) {
@@ -62,7 +62,7 @@ describe('an address that has guessed too often', () => {
 
 test(
   'a hundred wrong passwords at once at two processes are as many guesses as one by one',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const form = await openFrom()
     const sent = Array.from({ length: 100 }, async (_, at) =>
@@ -77,7 +77,7 @@ test(
   },
 )
 
-test('one password tried on many names ends, too', { timeout: 60_000 }, async () => {
+test('one password tried on many names ends, too', { timeout: 180_000 }, async () => {
   const form = await openFrom()
   let tried = 0
   for (let status = 403; status === 403 && tried < 100; tried++)

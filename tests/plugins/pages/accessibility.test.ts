@@ -47,7 +47,7 @@ function luminance(color: string): number {
 }
 
 describe.skipIf(noBrowser)('accessible and within its policy:', () => {
-  test.for(samples)('$name, $state', { timeout: 60_000 }, async (sample) => {
+  test.for(samples)('$name, $state', { timeout: 180_000 }, async (sample) => {
     const { page, said } = await openStillPage()
     await page.goto(server.address(sample))
     await page.evaluate(axe)
