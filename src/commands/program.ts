@@ -33,6 +33,8 @@ export async function run(argv: readonly string[]): Promise<void> {
     program
       .command('client')
       .description('registered clients: create, list, show, update, rotate-secret, delete')
+  if (argv.includes('import')) program.addCommand((await import('./import.ts')).importCommand())
+  else program.command('import').description('clients and users from Django with django-oidc-provider')
   if (argv.includes('key')) program.addCommand((await import('./key.ts')).keyCommand())
   else program.command('key').description('signing keys: list, rotate')
   if (argv.includes('user')) program.addCommand((await import('./user.ts')).userCommand())

@@ -36,8 +36,19 @@ export interface ClientPolicies {
   needsSecret(method: string | undefined): boolean
   /** Throws in a production start when addresses without https were sent. */
   assertInsecureAllowed(members: readonly string[]): void
-  /** Throws `invalid_client_metadata` for what no standard and no plugin knows, or what cannot go together. */
+  /**
+   * What a client names that is stored though nothing serves it. Throws `invalid_client_metadata` for what no standard
+   * and no plugin knows, or what cannot go together.
+   */
+  inspect(client: StoredClient, hasSecret: boolean): Unserved[]
+  /** As `inspect`, and names in a warning what nothing serves. */
   check(client: StoredClient, hasSecret: boolean): void
+}
+
+/** A member, and the name in it. */
+export interface Unserved {
+  field: string
+  name: string
 }
 
 export function createClientPolicies(
@@ -48,19 +59,38 @@ export function createClientPolicies(
   const extensions: { schema: TObject; check: ((metadata: Bag) => void) | undefined }[] = []
 
   /** `standard` names are kept though nobody serves them yet; all others need a plugin. */
-  function assertKnown(
-    client: StoredClient,
+  function unserved(
     field: string,
     names: readonly string[],
     standard: ReadonlySet<string>,
     served: ReadonlySet<string>,
-  ): void {
-    for (const name of names) {
-      if (served.has(name)) continue
-      if (!name.split(' ').every((part) => standard.has(part)))
-        throw metadataError(field, 'names what no plugin serves')
-      log.warn({ client: client.clientId, field, name }, 'stored, but nothing serves it: using it is refused')
-    }
+  ): Unserved[] {
+    const missing = names.filter((name) => !served.has(name))
+    if (!missing.every((name) => name.split(' ').every((part) => standard.has(part))))
+      throw metadataError(field, 'names what no plugin serves')
+    return missing.map((name) => ({ field, name }))
+  }
+
+  function inspect(client: StoredClient, hasSecret: boolean): Unserved[] {
+    const { grantTypes, responseTypes, tokenEndpointAuthMethod: method } = client
+    const owners = (kind: 'clientAuthentication' | 'responseType') => new Set(doors.owners(kind).keys())
+    const stored = [
+      ...unserved('grant_types', grantTypes ?? [], GRANT_TYPES, new Set(doors.grants.keys())),
+      ...unserved('response_types', responseTypes ?? [], RESPONSE_TYPES, owners('responseType')),
+      ...unserved(
+        'token_endpoint_auth_method',
+        typeof method === 'string' ? [method] : [],
+        METHODS,
+        owners('clientAuthentication'),
+      ),
+    ]
+    if (method === 'none' && effectiveGrantTypes(client, hasSecret).includes('client_credentials'))
+      throw metadataError('grant_types', 'client_credentials needs a client that can authenticate')
+    if (effectiveResponseTypes(client).length > 0 && client.redirectUris.length === 0)
+      throw metadataError('redirect_uris', 'must name an address when there are response_types')
+    const metadata = toMetadata(client, hasSecret)
+    for (const { check } of extensions) check?.(metadata)
+    return stored
   }
 
   return {
@@ -73,28 +103,13 @@ export function createClientPolicies(
       if (production && members[0] !== undefined)
         throw metadataError(members[0], 'must use https (http only to this machine)')
     },
+    inspect,
     check(client, hasSecret) {
-      const method = client.tokenEndpointAuthMethod ?? undefined
-      const served = new Set(doors.owners('clientAuthentication').keys())
-      if (client.grantTypes)
-        assertKnown(client, 'grant_types', client.grantTypes, GRANT_TYPES, new Set(doors.grants.keys()))
-      if (client.responseTypes)
-        assertKnown(
-          client,
-          'response_types',
-          client.responseTypes,
-          RESPONSE_TYPES,
-          new Set(doors.owners('responseType').keys()),
+      for (const { field, name } of inspect(client, hasSecret))
+        log.warn(
+          { client: client.clientId, field, name },
+          'stored, but nothing serves it: using it is refused',
         )
-      if (method !== undefined) assertKnown(client, 'token_endpoint_auth_method', [method], METHODS, served)
-      if (method === 'none' && effectiveGrantTypes(client, hasSecret).includes('client_credentials')) {
-        throw metadataError('grant_types', 'client_credentials needs a client that can authenticate')
-      }
-      if (effectiveResponseTypes(client).length > 0 && client.redirectUris.length === 0) {
-        throw metadataError('redirect_uris', 'must name an address when there are response_types')
-      }
-      const metadata = toMetadata(client, hasSecret)
-      for (const { check } of extensions) check?.(metadata)
     },
   }
 }

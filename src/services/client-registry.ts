@@ -16,12 +16,13 @@ import {
   removeMembers,
   toMetadata,
   type ClientInformation,
+  type StoredClient,
 } from '../protocol/client-metadata.ts'
 import { persistChange } from '../store/changes.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import type { ClientPolicies } from './client-policies.ts'
+import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
 
 export interface ClientRegistry {
@@ -31,6 +32,8 @@ export interface ClientRegistry {
    * Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`).
    */
   create(metadata: unknown, options?: { generateSecret?: boolean }): Promise<ClientInformation>
+  /** Throws as `create` would, and stores nothing; what nothing serves is returned, not warned of. */
+  check(metadata: unknown): Unserved[]
   /** The client without its secrets, or null. */
   find(clientId: string): Promise<ClientInformation | null>
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
@@ -106,6 +109,15 @@ export function createClientRegistry({
 
   const addSecret = (em: EntityManager, client: Client, hash: string): void => {
     em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
+  }
+
+  function check(input: unknown): Unserved[] {
+    const { members, insecure } = parseMetadata(input, policies.schemas())
+    policies.assertInsecureAllowed(insecure)
+    assertSecretUsed(members, members.token_endpoint_auth_method)
+    const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
+    applyMetadata(client, members)
+    return policies.inspect(client, members.client_secret !== undefined)
   }
 
   async function create(input: unknown, { generateSecret = true } = {}): Promise<ClientInformation> {
@@ -191,6 +203,7 @@ export function createClientRegistry({
 
   return {
     create,
+    check,
     update,
     save,
     rotateSecret,

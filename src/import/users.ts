@@ -1,0 +1,39 @@
+/** Brings one translated user into the registry. */
+import { isDeepStrictEqual } from 'node:util'
+import { parseUserMembers } from '../protocol/user-members.ts'
+import type { User } from '../services/user.ts'
+import type { ImportedUser, UserRegistry } from '../services/user-registry.ts'
+import type { Applied, ImportContext } from './apply.ts'
+import { translateUser } from './django-user.ts'
+import type { DumpRecord } from './dump.ts'
+
+export async function applyUser({ fields }: DumpRecord, { users, options }: ImportContext): Promise<Applied> {
+  const { members, imported, notes } = translateUser(fields, options.admins)
+  const { username = '', roles = [], claims } = parseUserMembers(members)
+  const found = await users.find(username)
+  if (found === null) {
+    if (!options.dryRun) await users.create(members, imported)
+    return { action: 'create', notes }
+  }
+  if (!options.update) return { action: 'keep', notes: ['is here already'] }
+  if (found.disabled && !imported.disabled) notes.push('is disabled here, and stays so')
+  const wanted = { ...claims, roles: [...new Set([...found.roles, ...roles])] }
+  if (!(await differs(found, wanted, imported, users))) return { action: 'keep', notes }
+  if (!options.dryRun) await users.update(username, wanted, imported)
+  return { action: 'update', notes }
+}
+
+/** Whether an update would change anything. */
+async function differs(
+  found: User,
+  { roles, ...claims }: Readonly<Record<string, unknown>>,
+  { passwordHash, disabled = false }: ImportedUser,
+  users: UserRegistry,
+): Promise<boolean> {
+  return (
+    !isDeepStrictEqual(roles, [...found.roles]) ||
+    Object.entries(claims).some(([name, value]) => !isDeepStrictEqual(value, found.claims[name])) ||
+    (disabled && !found.disabled) ||
+    (passwordHash !== undefined && (await users.takesPassword(found.username, passwordHash)))
+  )
+}
