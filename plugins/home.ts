@@ -1,6 +1,7 @@
 /** The home page: never a bare 404 at the issuer's own address. Who is signed in can sign out here. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { ADMIN } from '../src/services/first-administrator.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { signOutPurpose } from './end-session.ts'
 import { sendErrorPage } from './pages/error-page.ts'
@@ -8,6 +9,12 @@ import { sendErrorPage } from './pages/error-page.ts'
 async function home(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
   const { basePath, production } = oauth.config
+
+  const administration = {
+    title: 'Administration',
+    href: `${basePath}/admin`,
+    text: 'The apps that people sign in to, and their secrets.',
+  }
 
   fastify.setErrorHandler(sendErrorPage)
   // Below a base path, Fastify serves it without the slash at the end, too.
@@ -24,7 +31,7 @@ async function home(fastify: FastifyInstance): Promise<void> {
         csrfToken: browser.csrfToken({ request, reply }, signOutPurpose(session)),
       },
       development: !production,
-      links: [],
+      links: user?.roles.includes(ADMIN) && fastify.hasPlugin('latchkey-admin') ? [administration] : [],
     })
   })
   refuseOtherMethods(fastify, '/', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')

@@ -89,7 +89,8 @@ async function setup(fastify: FastifyInstance): Promise<void> {
         const user = await firstAdministrator.create(token, { username, name, email, password })
         attempt.succeeded()
         await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
-        return reply.page('setup-done', { username: user.username, continueUri: `${basePath}/` })
+        const continueUri = fastify.hasPlugin('latchkey-admin') ? `${basePath}/admin` : `${basePath}/`
+        return reply.page('setup-done', { username: user.username, continueUri })
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status >= 500) throw error
         if (error.code === 'access_denied') await attempt.failed()

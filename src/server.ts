@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import admin from '../plugins/admin/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
 import responseModes from '../plugins/authorize/response-modes.ts'
@@ -77,6 +78,7 @@ const PLUGINS = [
   openid,
   userinfo,
   endSession,
+  admin,
   home,
   setup,
   introspection,

@@ -18,6 +18,8 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
   ['assertion', 16_384],
   ['token', 16_384],
   ['redirect_uri', 2048],
+  ['redirect_uris', 32_768],
+  ['post_logout_redirect_uris', 32_768],
   ['resource', 2048],
   ['client_id', 256],
   ['client_secret', 1024],

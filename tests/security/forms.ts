@@ -1,7 +1,7 @@
 /** Forms of the server's pages, opened as a user's browser would, and what changes when one of them gets through. */
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
-import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 
 export interface OpenForm {
   agent: UserAgent
@@ -14,6 +14,8 @@ export interface OpenForm {
 export interface FormKind {
   /** The route that takes it. */
   route: string
+  /** What its address answers when it is opened by GET, by a stranger: default 405. */
+  opened?: number
   open(server: TestServer, agent?: UserAgent): Promise<OpenForm>
 }
 
@@ -38,6 +40,7 @@ export const LOGIN: FormKind = {
 
 export const SIGN_IN: FormKind = {
   route: '/sign-in',
+  opened: 200,
   async open(server, agent = createUserAgent(server.url)) {
     const page = await agent.get(`${server.url}/sign-in?return_to=/`)
     return formOn(page, agent, { username: BOB.username, password: BOB.password })
@@ -46,6 +49,7 @@ export const SIGN_IN: FormKind = {
 
 export const SIGN_OUT: FormKind = {
   route: '/end-session',
+  opened: 200,
   async open(server, agent = createUserAgent(server.url)) {
     await goThrough(agent, await agent.get(authorizationUrl(server)))
     return formOn(await agent.get(`${server.url}/end-session`), agent, {})
@@ -54,6 +58,7 @@ export const SIGN_OUT: FormKind = {
 
 export const SETUP: FormKind = {
   route: '/setup',
+  opened: 200,
   async open(server, agent = createUserAgent(server.url)) {
     const token = await server.server.oauth.firstAdministrator.invite()
     const page = await agent.get(`${server.url}/setup?token=${token}`)
@@ -61,6 +66,35 @@ export const SETUP: FormKind = {
     return formOn(page, agent, filled)
   },
 }
+
+const OPERATOR = { username: 'operator', password: 'a password of an operator', roles: ['admin'] }
+
+/** A form of the administration, on the page of a client of its own. */
+function ofAdministration(id: string, route: string, fill: (clientId: string) => Record<string, string>): FormKind {
+  return {
+    route,
+    opened: 303,
+    async open(server, agent = createUserAgent(server.url)) {
+      const { clients, users } = server.server.oauth
+      if ((await users.find(OPERATOR.username)) === null) await users.create(OPERATOR)
+      const { client_id: clientId = '' } = await clients.create({ client_name: 'A service', scope: ['a'] })
+      const path = id === 'new' ? '/clients/new' : `/client?client_id=${clientId}`
+      let page = await agent.get(`${server.url}/admin${path}`)
+      if (page.body.includes('id="login"'))
+        page = await agent.submit(page, 'login', { username: OPERATOR.username, password: OPERATOR.password })
+      const form = findForm(page, id === 'new' ? 'client' : id)
+      if (form === undefined) throw new Error(`no form: ${page.status} ${page.body}`)
+      return { agent, action: form.action, fields: { ...form.fields, ...fill(clientId) } }
+    },
+  }
+} // prettier-ignore
+
+export const ADMINISTRATION = {
+  'new client': ofAdministration('new', '/admin/clients/new', () => ({ redirect_uris: 'https://a.example/' })),
+  client: ofAdministration('client', '/admin/client', () => ({ client_name: 'Another name' })),
+  'new secret': ofAdministration('rotate-secret', '/admin/client/rotate-secret', () => ({})),
+  'client deletion': ofAdministration('delete-client', '/admin/client/delete', (id) => ({ confirm_client_id: id })),
+} // prettier-ignore
 
 /** The one form of a page. */
 export function formOn(page: Page, agent: UserAgent, filled: Record<string, string>): OpenForm {
@@ -75,6 +109,8 @@ export async function stateOf({ database }: TestServer): Promise<unknown> {
   const [state] = await database.query(`select
     (select json_agg(s order by hash) from (select hash, sid, user_id, authenticated_at from sessions) s) as sessions,
     (select json_agg(c order by c::text) from consents c) as consents,
+    (select json_agg(c order by client_id) from clients c) as clients,
+    (select json_agg(s order by id) from client_secrets s) as client_secrets,
     (select count(*)::int from authorization_codes) as codes,
     (select count(*)::int from users) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)

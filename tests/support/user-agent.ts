@@ -99,17 +99,32 @@ export function findForm({ body, url }: Pick<Page, 'body' | 'url'>, id: string):
   if (attributes === '') return undefined
   const inputs = [...inner.matchAll(/<input([^>]*)>/g)].map(([, one]) => one!)
   const named = inputs.filter((one) => attribute(one, 'name') !== undefined)
+  const areas = [...inner.matchAll(/<textarea([^>]*)>\n?([^<]*)<\/textarea>/g)]
+  const choices = [...inner.matchAll(/<select([^>]*)>([\s\S]*?)<\/select>/g)]
   return {
     action: new URL(attribute(attributes, 'action') ?? url, url).href,
     method: attribute(attributes, 'method') ?? 'get',
-    fields: Object.fromEntries(named.map((one) => [attribute(one, 'name')!, attribute(one, 'value') ?? ''])),
+    fields: Object.fromEntries([
+      ...named.map((one) => [attribute(one, 'name')!, attribute(one, 'value') ?? ''] as const),
+      ...areas.map(([, tag, text]) => [attribute(tag!, 'name')!, unescaped(text!)] as const),
+      ...choices.map(([, tag, options]) => [attribute(tag!, 'name')!, chosen(options!)] as const),
+    ]),
   }
+}
+
+/** The value of the option that is selected. */
+function chosen(options: string): string {
+  return attribute(/<option([^>]*\sselected[^>]*)>/.exec(options)?.[1] ?? '', 'value') ?? ''
 }
 
 function attribute(tag: string, name: string): string | undefined {
   const value = new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1]
-  return value
-    ?.replaceAll('&quot;', '"')
+  return value === undefined ? undefined : unescaped(value)
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll('&quot;', '"')
     .replaceAll('&#39;', "'")
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -1,0 +1,36 @@
+/** `/admin/clients`: the registered clients, a page at a time, in the order of their ids. */
+import { Type } from 'typebox'
+import type { ClientInformation } from '../../src/protocol/client-metadata.ts'
+import type { Desk } from './desk.ts'
+
+const PAGE = 50
+
+export function addClientList({ oauth, serve, uri }: Desk): void {
+  const toRow = ({ client_id: clientId = '', client_name: name, grant_types: grants = [] }: ClientInformation) => ({
+    clientId,
+    name: name ?? clientId,
+    href: uri('/client', { client_id: clientId }),
+    grants: grants.join(' '),
+  }) // prettier-ignore
+
+  serve({
+    path: '/admin',
+    query: Type.Object({}),
+    show: async (_query, { reply }) => reply.redirect(uri('/clients'), 303),
+  })
+  serve({
+    path: '/admin/clients',
+    query: Type.Object({ after: Type.Optional(Type.String()) }),
+    async show({ after }, { reply }) {
+      const found = await oauth.clients.list(after, PAGE + 1)
+      const clients = found.slice(0, PAGE)
+      const last = clients.at(-1)?.client_id ?? ''
+      return reply.page('admin-clients', {
+        clients: clients.map(toRow),
+        newUri: uri('/clients/new'),
+        nextUri: found.length > PAGE ? uri('/clients', { after: last }) : null,
+        firstUri: after === undefined ? null : uri('/clients'),
+      })
+    },
+  })
+}

@@ -1,0 +1,47 @@
+/** What the pages of the administration share: their guarded addresses, their forms, and the record of who did what. */
+import type { FastifyInstance } from 'fastify'
+import type { OAuth } from '../oauth.ts'
+import type { FormTarget } from '../pages/models.ts'
+import type { PageCall, ServePage } from '../pages/index.ts'
+import type { Administrator, Guard } from './guard.ts'
+
+export interface Desk {
+  readonly oauth: OAuth
+  readonly serve: ServePage
+  readonly administratorOf: Guard['administratorOf']
+  /** The address of a page, `path` being below `/admin`. */
+  uri(path: string, query?: Readonly<Record<string, string>>): string
+  /** A form that is sent to `path`, and is about `subject` alone, in this administrator's session. */
+  target(call: PageCall, path: string, subject: string): FormTarget
+  /** Begins every submit: throws unless the form is one that `target` made for the same. */
+  assertGenuine(call: PageCall, path: string, subject: string): Administrator
+  /** Notes a change that was made. */
+  record(call: PageCall, what: string, subject: string): void
+}
+
+export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServePage): Desk {
+  const { oauth, browser } = fastify
+  const uri: Desk['uri'] = (path, query) =>
+    `${oauth.config.basePath}/admin${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
+  const purposeOf = (path: string, subject: string, { session }: Administrator): string =>
+    `admin ${session.sid} ${path} ${subject}`
+
+  return {
+    oauth,
+    serve,
+    administratorOf: guard.administratorOf,
+    uri,
+    target(call, path, subject) {
+      const purpose = purposeOf(path, subject, guard.administratorOf(call.request))
+      return { action: uri(path), csrfToken: browser.csrfToken(call, purpose) }
+    },
+    assertGenuine(call, path, subject) {
+      const administrator = guard.administratorOf(call.request)
+      browser.assertGenuine(call, call.wire, purposeOf(path, subject, administrator))
+      return administrator
+    },
+    record({ request }, what, subject) {
+      request.log.info({ administrator: guard.administratorOf(request).user.id, subject }, what)
+    },
+  }
+}

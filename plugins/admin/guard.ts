@@ -1,0 +1,45 @@
+/** Who may be on these pages: a hook that stands before every route of their scope, whatever the route is. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Session } from '../../src/doors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { ADMIN } from '../../src/services/first-administrator.ts'
+import type { User } from '../../src/services/user.ts'
+import { signInAddress } from '../sign-in.ts'
+
+export interface Administrator {
+  readonly user: User
+  readonly session: Session
+}
+
+export interface Guard {
+  /** For `onRequest`. Sends strangers to sign in, and refuses everybody who is no administrator. */
+  admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
+  /** Whom the hook let in; throws for a request that it has not seen. */
+  administratorOf(request: FastifyRequest): Administrator
+}
+
+export function createGuard({ oauth, browser }: FastifyInstance): Guard {
+  const admitted = new WeakMap<FastifyRequest, Administrator>()
+
+  return {
+    async admit(request, reply) {
+      const session = await browser.session(request)
+      if (session === null) {
+        if (request.method === 'GET' || request.method === 'HEAD')
+          return reply.redirect(signInAddress(oauth.config.basePath, request.url), 303)
+        throw new OAuthError('access_denied', 'nobody is signed in any more; sign in and try again')
+      }
+      const user = await oauth.findUser(session.userId)
+      if (user === null || user.disabled || !user.roles.includes(ADMIN))
+        throw new OAuthError('access_denied', 'these pages are for administrators')
+      admitted.set(request, { user, session })
+      return undefined
+    },
+    administratorOf(request) {
+      const administrator = admitted.get(request)
+      if (administrator === undefined)
+        throw new Error('a page of administrators stands outside of their guard')
+      return administrator
+    },
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The administration, at `/admin`: pages for those who have the role `admin`. They use the services that the command
+ * line uses; what each page does is in the file named after it, who may come here is for `guard.ts` to say.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { createServePage } from '../pages/serve.ts'
+import { addClientEnd } from './client-end.ts'
+import { addClientList } from './client-list.ts'
+import { addNewClient } from './client-new.ts'
+import { addClientPage } from './client-page.ts'
+import { addClientSecret } from './client-secret.ts'
+import { createDesk } from './desk.ts'
+import { createGuard } from './guard.ts'
+import { createShownOnce } from './shown-once.ts'
+
+const TEMPLATES = ['admin-clients', 'admin-client', 'admin-client-new', 'admin-client-secret'] as const
+
+async function admin(fastify: FastifyInstance): Promise<void> {
+  for (const name of TEMPLATES)
+    await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
+
+  await fastify.register(async (scope) => {
+    const guard = createGuard(scope)
+    scope.addHook('onRequest', guard.admit)
+    const desk = createDesk(scope, guard, await createServePage(scope))
+    const shownOnce = createShownOnce(scope.oauth)
+    addClientList(desk)
+    addNewClient(desk, shownOnce)
+    addClientPage(desk)
+    addClientSecret(desk, shownOnce)
+    addClientEnd(desk)
+  })
+}
+
+export default fp(admin, {
+  name: 'latchkey-admin',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages', 'latchkey-sign-in'],
+})

@@ -1,0 +1,76 @@
+/** What each page of the administration is given. */
+import type { FormTarget } from '../pages/models.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    'admin-clients': ClientsPage
+    'admin-client': ClientPage
+    'admin-client-new': NewClientPage
+    'admin-client-secret': ClientSecretPage
+  }
+}
+
+export interface ClientsPage {
+  clients: readonly { clientId: string; name: string; href: string; grants: string }[]
+  newUri: string
+  /** The next page; null at the end. */
+  nextUri: string | null
+  /** Null on the first page. */
+  firstUri: string | null
+}
+
+/** A form for client metadata, as it was filled in. */
+export interface ClientForm extends FormTarget {
+  groups: readonly { title: string; fields: readonly FieldView[] }[]
+  /** What is wrong and belongs to no field; null when nothing is. */
+  error: string | null
+}
+
+/** A member of client metadata as people edit it; its name is that of RFC 7591. */
+export interface FieldView {
+  name: string
+  label: string
+  /** `''` for none. */
+  hint: string
+  kind: 'text' | 'url' | 'lines' | 'words' | 'choice'
+  value: string
+  error: string | null
+  /** Of a choice. */
+  options: readonly { value: string; text: string }[]
+}
+
+export interface NewClientPage {
+  form: ClientForm
+  /** Which of `types` the form was filled in for. */
+  type: string
+  types: readonly { title: string; text: string; href: string; current: boolean }[]
+  listUri: string
+}
+
+export interface ClientPage {
+  clientId: string
+  name: string
+  saved: boolean
+  form: ClientForm
+  /** Null for a client that has no secret. */
+  rotation: FormTarget | null
+  deletion: FormTarget & { error: string | null; typed: string }
+  settings: AppSettings
+  /** Members that the form has no field for. */
+  others: readonly { name: string; value: string }[]
+  listUri: string
+}
+
+/** What the app is configured with, to be copied. */
+export interface AppSettings {
+  env: string
+  snippet: string
+}
+
+export interface ClientSecretPage {
+  clientId: string
+  name: string
+  secret: string
+  settings: AppSettings
+  clientUri: string
+}

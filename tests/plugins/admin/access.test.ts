@@ -1,0 +1,122 @@
+/** Who gets to the administration: nobody but administrators, at any route that there is. */
+import { describe, expect, test } from 'vitest'
+import { routesOf } from '../../support/routes.ts'
+import { startServer } from '../../support/server.ts'
+import { freePort } from '../../support/settings.ts'
+import { ALICE, SEED } from '../../support/sign-in.ts'
+import { createUserAgent } from '../../support/user-agent.ts'
+import { ROOT, signedIn } from './administrator.ts'
+
+const CLIENT = { client_id: 'books', client_name: 'Book shelf', scope: ['read_books'] }
+const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT], clients: [CLIENT] } })
+const routes = routesOf(server.server).filter(({ url }) => /^\/admin(?:\/|$)/.test(url))
+const calls = routes.flatMap(({ url, methods }) => methods.map((method) => ({ url, method })))
+
+/** As this browser would send it, to a client that there is. */
+async function send(cookies: Map<string, string>, { url, method }: { url: string; method: string }) {
+  const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
+  const headers = { accept: 'text/html', origin: server.url, cookie }
+  const response = await server.request(`${url}?client_id=books`, { method, headers })
+  return { status: response.status, headers: response.headers, body: await response.text() }
+}
+
+test('there are routes to be asked about', () => {
+  expect(new Set(routes.map(({ url }) => url.replace(/\/$/, '')))).toEqual(
+    new Set([
+      '/admin',
+      '/admin/clients',
+      '/admin/clients/new',
+      '/admin/client',
+      '/admin/client/rotate-secret',
+      '/admin/client/secret',
+      '/admin/client/delete',
+    ]),
+  )
+  expect(calls.length).toBeGreaterThan(70)
+})
+
+describe('at every route', () => {
+  test('a stranger is asked to sign in, and a form of theirs is refused', async () => {
+    for (const call of calls) {
+      const { status, headers, body } = await send(new Map(), call)
+      const opens = ['GET', 'HEAD'].includes(call.method)
+      const back = new URLSearchParams({ return_to: `${call.url}?client_id=books` }).toString()
+      expect([call, status, headers.get('location')]).toEqual([
+        call,
+        opens ? 303 : 403,
+        opens ? `/sign-in?${back}` : null,
+      ])
+      expect(body).not.toContain('Book shelf')
+    }
+  })
+
+  test('a user without the role is refused', async () => {
+    const { cookies } = await signedIn(server, ALICE)
+    for (const call of calls) {
+      const { status, body } = await send(cookies, call)
+      expect([call, status]).toEqual([call, 403])
+      expect(body).not.toContain('Book shelf')
+    }
+  })
+
+  test('an administrator is not', async () => {
+    const { cookies } = await signedIn(server)
+    const statuses = new Map<string, number>()
+    for (const call of calls) statuses.set(`${call.method} ${call.url}`, (await send(cookies, call)).status)
+    expect(statuses.get('GET /admin/clients')).toBe(200)
+    expect(statuses.get('PUT /admin/clients')).toBe(405)
+    // Without a token of its page, no form is taken, whoever sends it.
+    const posts = [...statuses].filter(([call]) => call.startsWith('POST'))
+    expect(new Set(posts.map(([, status]) => status))).toEqual(new Set([403, 405, 400]))
+    expect(await server.server.oauth.clients.find('books')).toMatchObject(CLIENT)
+  })
+
+  test('who loses the role, or is disabled, is out', async () => {
+    const { users } = server.server.oauth
+    await users.create({ username: 'former', password: 'a password of some length', roles: ['admin'] })
+    const { cookies } = await signedIn(server, { username: 'former', password: 'a password of some length' })
+    const page = { url: '/admin/clients', method: 'GET' }
+    expect((await send(cookies, page)).status).toBe(200)
+    await users.update('former', { roles: ['support'] })
+    expect((await send(cookies, page)).status).toBe(403)
+    await users.update('former', { roles: ['admin'] })
+    expect((await send(cookies, page)).status).toBe(200)
+    await users.disable('former')
+    expect((await send(cookies, page)).status).toBe(303)
+  })
+})
+
+test('sign-in leads to the page that was asked for', async () => {
+  const agent = createUserAgent(server.url)
+  const asked = await agent.get(`${server.url}/admin/client?client_id=books`)
+  const { username, password } = ROOT
+  const page = await agent.submit(asked, 'login', { username, password })
+  expect([page.url, page.body]).toEqual([
+    `${server.url}/admin/client?client_id=books`,
+    expect.stringContaining('<bdi>Book shelf</bdi>'),
+  ])
+})
+
+test('the home page leads there, for administrators alone', async () => {
+  const link = 'href="/admin"'
+  expect((await (await signedIn(server)).get(`${server.url}/`)).body).toContain(link)
+  expect((await (await signedIn(server, ALICE)).get(`${server.url}/`)).body).not.toContain(link)
+})
+
+test('it can be left out, and nothing leads to it then', async () => {
+  const less = await startServer({}, { seed: { users: [ROOT] }, build: { without: ['latchkey-admin'] } })
+  const agent = await signedIn(less)
+  expect((await agent.get(`${less.url}/admin`)).status).toBe(404)
+  expect((await agent.get(`${less.url}/`)).body).not.toContain('Administration')
+})
+
+test('below the path of an issuer, all of it stays there', async () => {
+  const port = await freePort()
+  const settings = { PORT: port, OIDC_ISSUER: `http://127.0.0.1:${port}/auth` }
+  const below = await startServer(settings, { seed: { users: [ROOT] } })
+  const agent = createUserAgent(below.url)
+  const { username, password } = ROOT
+  const page = await agent.submit(await agent.get(`${below.url}/admin`), 'login', { username, password })
+  expect([page.url, page.status]).toEqual([`${below.url}/admin/clients`, 200])
+  expect(page.body).toContain('href="/auth/admin/clients/new"')
+})

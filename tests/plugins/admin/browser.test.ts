@@ -1,0 +1,112 @@
+/** The administration in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
+import type { Page } from 'playwright-core'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { describe, expect, test } from 'vitest'
+import { newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { startServer } from '../../support/server.ts'
+import { ROOT } from './administrator.ts'
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const URI = 'https://prints.example/a/long/address/of/the/callback'
+const PICTURES = process.env['PICTURES']
+const server = await startServer({}, { seed: { users: [ROOT] } })
+const { clients } = server.server.oauth
+await clients.create({
+  client_id: 'photo-prints',
+  client_name: 'Photo Prints',
+  redirect_uris: [URI],
+  contacts: ['a@b.example'],
+})
+await clients.create({ client_id: 'w'.repeat(200), client_name: 'W'.repeat(120), scope: ['read_books'] }) // prettier-ignore
+
+/** A page of an administrator who has signed in. */
+async function open(javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
+  const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
+  const said: string[] = []
+  page.on('console', (message) => said.push(message.text()))
+  await page.goto(`${server.url}/admin`)
+  await page.fill('#username', ROOT.username)
+  await page.fill('#password', ROOT.password)
+  await page.click('#sign-in')
+  await page.waitForURL(`${server.url}/admin/clients`)
+  return { page, said }
+}
+
+async function assertAccessible(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe)
+  await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: 720 })
+      const found = await page.evaluate(
+        `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
+      )
+      expect([name, colorScheme, width, found]).toEqual([name, colorScheme, width, []])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+      if (PICTURES !== undefined)
+        await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true })
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 720 })
+}
+
+describe.skipIf(noBrowser)('in a browser', () => {
+  test('every page and state is accessible and within its policy', { timeout: 120_000 }, async () => {
+    const { page, said } = await open()
+    await assertAccessible(page, 'clients')
+    await page.goto(`${server.url}/admin/clients/new?type=app`)
+    await assertAccessible(page, 'new')
+    await page.fill('#redirect_uris', `${URI}\n/callback`)
+    await page.fill('#client_name', 'Typed')
+    await page.click('#save')
+    expect(await page.inputValue('#redirect_uris')).toBe(`${URI}\n/callback`)
+    await assertAccessible(page, 'new-refused')
+    // Chromium says so of every status from 400 on.
+    expect(said.splice(0)).toEqual([expect.stringContaining('400 (Bad Request)')])
+    await page.goto(`${server.url}/admin/client?client_id=photo-prints&saved=yes`)
+    await assertAccessible(page, 'client')
+    await page.goto(`${server.url}/admin/client?client_id=${'w'.repeat(200)}`)
+    await assertAccessible(page, 'client-long')
+    await page.selectOption('#overlap', '3600')
+    await page.click('#rotate')
+    expect(await page.textContent('#client-secret')).toMatch(/^lks_/)
+    await assertAccessible(page, 'secret')
+    expect(said).toEqual([])
+    await page.context().close()
+  })
+
+  test('without scripts and by keyboard alone a client is registered', { timeout: 60_000 }, async () => {
+    const { page } = await open(false)
+    const reach = async (selector: string): Promise<void> => {
+      for (let tabs = 0; tabs < 60; tabs++) {
+        await page.keyboard.press('Tab')
+        if ((await page.locator(`${selector}:focus`).count()) === 1) return
+      }
+      throw new Error(`${selector} is not reached by keyboard`)
+    }
+    await reach('#new-client')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin/clients/new')
+    await reach('.tiles a[href$="service"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin/clients/new?type=service')
+    await reach('#client_name')
+    await page.keyboard.type('By keyboard')
+    await reach('#scope')
+    await page.keyboard.type('read_books')
+    await reach('#save')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin/client/secret?*')
+    const [clientId, secret] = [
+      await page.textContent('#client-id'),
+      await page.textContent('#client-secret'),
+    ]
+    expect(await clients.hasSecret(clientId!, secret!)).toBe(true)
+    await page.reload()
+    expect(await page.content()).not.toContain(secret!)
+    await page.context().close()
+  })
+})

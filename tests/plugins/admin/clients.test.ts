@@ -1,0 +1,155 @@
+/** Clients on the pages of the administration: what is typed is kept, what is secret is shown once. */
+import { beforeAll, expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { findForm, type UserAgent } from '../../support/user-agent.ts'
+import { openClient, register, ROOT, signedIn, textOf } from './administrator.ts'
+
+const URI = 'https://app.example/callback'
+const server = await startServer({}, { seed: { users: [ROOT] } })
+const { clients } = server.server.oauth
+let agent: UserAgent
+
+beforeAll(async () => {
+  agent = await signedIn(server)
+})
+
+test.each([
+  ['web', { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'client_secret_basic' }],
+  ['app', { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' }],
+])('a client of type %s is registered with what it needs', async (type, expected) => {
+  const client_id = `of-type-${type}`
+  const page = await register(server, agent, type, { client_id, client_name: 'App', redirect_uris: `${URI}\r\n${URI}/2\r\n`, scope: 'a b' })
+  expect(page.status).toBe(200)
+  expect(textOf(page, 'client-id')).toBe(client_id)
+  const client = { ...expected, client_name: 'App', redirect_uris: [URI, `${URI}/2`], scope: ['a', 'b'] }
+  expect(await clients.find(client_id)).toMatchObject(client)
+}) // prettier-ignore
+
+test('a service is registered with client_credentials alone, and an id that is made', async () => {
+  const page = await register(server, agent, 'service', { scope: 'a' })
+  expect(await clients.find(textOf(page, 'client-id')!)).toMatchObject({
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+  })
+})
+
+test('a secret is shown once, to whom it was made for, and lies nowhere in the clear', async () => {
+  const former = server.output().length
+  const page = await register(server, agent, 'service', { scope: 'a' })
+  const [secret, clientId] = [textOf(page, 'client-secret')!, textOf(page, 'client-id')!]
+  expect(await clients.hasSecret(clientId, secret)).toBe(true)
+  expect(textOf(page, 'env')).toContain(`OIDC_CLIENT_SECRET=${secret}`)
+  const again = await agent.get(page.url)
+  expect([again.status, again.body.includes(secret)]).toEqual([410, false])
+  for (const path of ['/clients', `/client?client_id=${clientId}`, `/client?client_id=${clientId}&saved=yes`])
+    expect((await agent.get(`${server.url}/admin${path}`)).body).not.toContain('lks_')
+  const stored = await server.database.query('select * from artifacts')
+  expect(JSON.stringify(stored)).not.toContain(secret)
+  expect(server.output().slice(former)).not.toContain(secret)
+})
+
+test('a secret that waits to be shown is for one session, and sealed', async () => {
+  const { action, fields } = findForm(
+    await agent.get(`${server.url}/admin/clients/new?type=service`),
+    'client',
+  )!
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const made = await server.post(action, { ...fields, client_id: 'waiting' }, { cookie, origin: server.url })
+  const address = `${server.url}${made.headers.get('location')}`
+  expect(made.status).toBe(303)
+  const stored = JSON.stringify(await server.database.query('select * from artifacts'))
+  expect(stored).toContain('waiting')
+  expect(stored).not.toContain('lks_')
+  expect((await (await signedIn(server)).get(address)).status).toBe(410)
+  const shown = await Promise.all([agent.get(address), agent.get(address)])
+  expect(shown.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410])
+})
+
+test.each([
+  ['redirect_uris', `${URI}\n/callback`, 'Line 2 must be an absolute URI.'],
+  ['redirect_uris', `${URI}#a`, 'Must not have a fragment.'],
+  ['post_logout_redirect_uris', `${URI}\n\n${URI}\njavascript:alert(1)`, 'Line 3 must not use the scheme javascript:.'],
+  ['client_name', 'x'.repeat(201), 'Must not have more than 200 characters.'],
+  ['scope', 'a "b"', 'Must hold scope names of RFC 6749 section 3.3.'],
+  ['grant_types', 'authorization_code made_up', 'Names what no plugin serves.'],
+  ['token_endpoint_auth_method', 'made_up', 'Names what no plugin serves.'],
+  ['logo_uri', 'javascript:alert(1)', 'Must be an absolute http or https URL without a fragment.'],
+  ['client_id', 'taken', 'Is already registered.'],
+  ['client_id', 'ü', 'Must match'],
+])('what is wrong with %s is said at its field, and all that was typed is kept: %j', async (name, text, message) => {
+  if (text === 'taken') await clients.create({ client_id: 'taken' })
+  const before = await clients.list()
+  const typed = { client_name: 'Typed <&"', redirect_uris: URI, tos_uri: 'https://app.example/tos', [name]: text }
+  const page = await register(server, agent, 'web', typed)
+  expect([page.status, textOf(page, `${name}-error`)]).toEqual([400, expect.stringContaining(message)])
+  expect(page.body).toMatch(/<title>Error: /)
+  expect(findForm(page, 'client')!.fields).toMatchObject(typed)
+  expect(await clients.list()).toEqual(before)
+}) // prettier-ignore
+
+test('an edit changes what was changed, and leaves defaults and what has no field as they are', async () => {
+  const given = { client_id: 'edited', redirect_uris: [URI], logo_uri: URI, contacts: ['a@b.example'], default_max_age: 60 }
+  await clients.create({ ...given, scope: ['a'] })
+  const page = await openClient(server, agent, 'edited')
+  const saved = await agent.submit(page, 'client', { scope: ' b  a ', logo_uri: '', client_name: 'Edited' })
+  expect([saved.status, saved.body]).toEqual([200, expect.stringContaining('role="status"')])
+  const expected = { contacts: ['a@b.example'], default_max_age: 60, scope: ['b', 'a'], client_name: 'Edited' }
+  const client = (await clients.find('edited'))!
+  expect(client).toMatchObject(expected)
+  expect('logo_uri' in client).toBe(false)
+  const [row] = await server.database.query(`select grant_types, token_endpoint_auth_method from clients where client_id = 'edited'`)
+  expect(row).toEqual({ grant_types: null, token_endpoint_auth_method: null })
+}) // prettier-ignore
+
+test('an edit that is refused changes nothing, and says where', async () => {
+  await clients.create({ client_id: 'refused', redirect_uris: [URI] })
+  const page = await openClient(server, agent, 'refused')
+  const fields = { client_name: 'Other', redirect_uris: 'nowhere' }
+  const refused = await agent.submit(page, 'client', fields)
+  expect([refused.status, textOf(refused, 'redirect_uris-error')]).toEqual([400, 'Must be an absolute URI.'])
+  expect(findForm(refused, 'client')!.fields).toMatchObject(fields)
+  expect(await clients.find('refused')).not.toHaveProperty('client_name')
+  expect((await agent.submit(refused, 'client', { redirect_uris: URI })).status).toBe(200)
+})
+
+test('a client is deleted once its id was typed', async () => {
+  await clients.create({ client_id: 'ends here' })
+  const page = await openClient(server, agent, 'ends here')
+  const refused = await agent.submit(page, 'delete-client', { confirm_client_id: 'ends' })
+  expect([refused.status, textOf(refused, 'confirm_client_id-error')]).toEqual([400, expect.any(String)])
+  expect(await clients.find('ends here')).not.toBeNull()
+  const list = await agent.submit(refused, 'delete-client', { confirm_client_id: 'ends here' })
+  expect([list.url, await clients.find('ends here')]).toEqual([`${server.url}/admin/clients`, null])
+  expect((await openClient(server, agent, 'ends here')).status).toBe(404)
+})
+
+test('any client_id has a page, whatever characters it is made of', async () => {
+  for (const client_id of ['..', '../x', 'a/b?c=d&e#f', '%2e%2e', '"><script>', `it's`, ' ~ ']) {
+    await clients.create({ client_id, client_name: `<b>${client_id}`, scope: ['a'] })
+    const list = await agent.get(`${server.url}/admin/clients`)
+    expect(list.body).toContain(`client_id=${encodeURIComponent(client_id).replaceAll('%20', '+').replaceAll("'", '%27').replaceAll('~', '%7E')}"`)
+    const page = await openClient(server, agent, client_id)
+    expect([client_id, page.status]).toEqual([client_id, 200])
+    expect(page.body).not.toContain('<b>')
+    const saved = await agent.submit(page, 'client', { client_name: 'Saved' })
+    expect([client_id, saved.status, (await clients.find(client_id))?.client_name]).toEqual([client_id, 200, 'Saved'])
+    await clients.delete(client_id)
+  }
+}) // prettier-ignore
+
+test('the list goes on from page to page, and shows every client once', async () => {
+  for (let at = 0; at < 120; at++) await clients.create({ client_id: `many-${String(at).padStart(3, '0')}` })
+  const seen: string[] = []
+  let page = await agent.get(`${server.url}/admin/clients`)
+  for (let next: string | undefined = page.url; next !== undefined;) {
+    page = await agent.get(next)
+    const ids = [...page.body.matchAll(/<td><code>([^<]*)<\/code><\/td>/g)].map(([, id]) => id!)
+    expect(ids.length).toBeLessThanOrEqual(50)
+    seen.push(...ids)
+    const path = /rel="next" href="([^"]*)"/.exec(page.body)?.[1]
+    next = path && new URL(path, page.url).href
+  }
+  expect(seen).toEqual((await clients.list('', 1000)).map(({ client_id: id }) => id))
+  expect(seen.length).toBeGreaterThan(120)
+})
