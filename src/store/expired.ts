@@ -45,13 +45,17 @@ function removal<E>(
 ): Statement<{ removed: true }> {
   return statement(name, (table) => {
     const rows = table(entity)
-    const keys = key.map((one) => rows.column(one)).join(', ')
-    const dead = [`${rows.column(at)} < now() - interval '${kept}'`, ...(where ? [where(rows)] : [])].join(
-      ' and ',
-    )
-    // Asked again of the row itself: what was replaced since it was selected stays.
-    return `delete from ${rows.name} where ${dead} and (${keys}) in (
-        select ${keys} from ${rows.name} where ${dead} order by ${rows.column(at)} limit ${BATCH})
+    const keys = key.map((one) => rows.column(one))
+    const each = (text: (column: string, at: number) => string, by = ', '): string => keys.map(text).join(by)
+    const time = rows.column(at)
+    const dead = [`${time} < now() - interval '${kept}'`, ...(where ? [where(rows)] : [])].join(' and ')
+    // By arrays, so that the primary key serves in tables of any size. And asked again of the row itself: what was
+    // replaced since it was selected stays.
+    return `delete from ${rows.name} using (
+        select ${each((column, n) => `array_agg(${column}) as keys${n}`)}
+        from (select ${keys.join(', ')} from ${rows.name} where ${dead} order by ${time} limit ${BATCH}) oldest
+      ) doomed, unnest(${each((_, n) => `keys${n}`)}) as one (${each((_, n) => `key${n}`)})
+      where ${each((column, n) => `${column} = key${n}`, ' and ')} and ${dead}
       returning true as "removed"`
   })
 }

@@ -1,0 +1,130 @@
+/** How the janitor works: in bounded batches, beside others, stopped in between, and while the database is away. */
+import { beforeEach, expect, test } from 'vitest'
+import type { Database } from '../../src/store/database.ts'
+import {
+  ALIVE, countOf, createDatabaseForRows, DAY, DEAD, deadFamily, empty, fill, fillFamilies, janitorOf, openAs, repeat,
+  TABLES,
+} from '../support/expired-rows.ts' // prettier-ignore
+import { recordingLog } from '../support/log.ts'
+import { startServer } from '../support/server.ts'
+
+const rows = await createDatabaseForRows()
+const { query } = rows
+const database = await openAs(rows)
+const janitor = janitorOf(database)
+const count = async (table: string): Promise<number> => countOf(rows, table)
+
+beforeEach(() => empty(rows))
+
+/** Counts the rows that each statement in a transaction returned. */
+function counting(of: Database, sizes: number[], after?: () => unknown): Database {
+  return {
+    ...of,
+    transaction: async (work) =>
+      of.transaction(async (inner) =>
+        work(async (statement, values) => {
+          const rows = await inner(statement, values)
+          sizes.push(rows.length)
+          after?.()
+          return rows
+        }),
+      ),
+  }
+}
+
+test('one round removes all there is, and no statement more than 500 rows', async () => {
+  for (const table of TABLES) await fill(rows, table, [...repeat(1234, DEAD), ...repeat(3, ALIVE)])
+  await fillFamilies(rows, [deadFamily(1600), ...Array.from({ length: 700 }, () => deadFamily(1))])
+  const sizes: number[] = []
+  const counts = await janitorOf(counting(database, sizes)).round()
+  expect(Math.max(...sizes)).toBe(500)
+  for (const { table } of TABLES) expect([table, await count(table)]).toEqual([table, 3])
+  expect(await count('authorizations')).toBe(0)
+  expect(await count('refresh_tokens')).toBe(0)
+  expect(counts).toEqual({
+    artifacts: 1234, accessTokens: 1234, revokedTokens: 1234, sessions: 1234, changes: 1234, throttles: 1234,
+    codes: 1234 + 701, refreshTokens: 1600 + 700, authorizations: 701,
+  }) // prettier-ignore
+})
+
+test('three at once remove each row once and disturb nobody', async () => {
+  const living = { ...deadFamily(3), refresh: [-DAY, DAY, 2 * DAY] }
+  for (const table of TABLES) await fill(rows, table, [...repeat(2000, DEAD), ...repeat(7, ALIVE)])
+  await fillFamilies(rows, [living, ...Array.from({ length: 1500 }, () => deadFamily(3))])
+  const janitors = [janitor, janitorOf(await openAs(rows)), janitorOf(await openAs(rows))]
+  const counts = await Promise.all(janitors.map(async (one) => one.round()))
+  const sum = (name: string): number => counts.reduce((all, one) => all + (one[name] ?? 0), 0)
+  for (const { table } of TABLES) {
+    const more = table === 'authorization_codes' ? 1 : 0
+    expect([table, await count(table)]).toEqual([table, 7 + more])
+  }
+  expect(await query('select id from authorizations')).toEqual([{ id: living.id }])
+  expect(await count('refresh_tokens')).toBe(3)
+  expect(['artifacts', 'codes', 'refreshTokens', 'authorizations'].map(sum)).toEqual([2000, 3500, 4500, 1500])
+})
+
+const leftOfFamilies = async (): Promise<number[]> =>
+  Promise.all(['authorizations', 'refresh_tokens', 'authorization_codes'].map(count))
+
+test('stopped in the middle of a family, it leaves what the next one needs to find the rest', async () => {
+  const large = deadFamily(1200)
+  await fillFamilies(rows, [large])
+  const sizes: number[] = []
+  const stopped = janitorOf(
+    counting(database, sizes, () => {
+      if (sizes.at(-1) === 500) void stopped.stop()
+    }),
+  )
+  await stopped.round()
+  expect(await leftOfFamilies()).toEqual([1, 700, 1])
+  await janitor.round()
+  expect(await leftOfFamilies()).toEqual([0, 0, 0])
+})
+
+test('an artifact that is put again under its handle while it is removed stays', async () => {
+  const [artifacts] = TABLES
+  await fill(rows, artifacts!, [DEAD])
+  const holder = await openAs(rows)
+  let round: Promise<unknown> | undefined
+  await holder.transactional(async (em) => {
+    await em.execute(`update artifacts set expires_at = now() + interval '1 hour'`)
+    round = janitor.round()
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await expect.poll(async () => (await query(waiting)).length, { timeout: 5000 }).toBe(1)
+  })
+  await round
+  expect(await count('artifacts')).toBe(1)
+})
+
+test('while the database is away it says so once, and goes on when it is back', async () => {
+  let away = true
+  let tries = 0
+  const broken: Database = {
+    ...database,
+    transaction: async (work) => {
+      tries++
+      if (away) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+      return database.transaction(work)
+    },
+  }
+  const [artifacts] = TABLES
+  await fill(rows, artifacts!, [DEAD])
+  const { log, output } = recordingLog()
+  const started = janitorOf(broken, { interval: 0.01, log })
+  started.start()
+  await expect.poll(() => tries, { timeout: 5000 }).toBeGreaterThan(3)
+  away = false
+  await expect.poll(async () => count('artifacts'), { timeout: 5000 }).toBe(0)
+  await started.stop()
+  expect(output().match(/could not be removed/g)).toHaveLength(1)
+  expect(output()).toContain('"removed":{"artifacts":1')
+})
+
+test('a server looks after its database by itself', async () => {
+  const server = await startServer({ OIDC_JANITOR_INTERVAL: 1 })
+  const insert = `insert into artifacts (kind, hash, value, expires_at) values ('voucher', $1, '{}', now() + $2::interval)`
+  await server.database.query(insert, ['dead', '-1 second'])
+  await server.database.query(insert, ['alive', '1 day'])
+  const left = async () => server.database.query('select hash from artifacts')
+  await expect.poll(left, { timeout: 30_000 }).toEqual([{ hash: 'alive' }])
+})
