@@ -12,6 +12,7 @@ interface Options {
   yes?: boolean
   overlap?: string
   after?: string
+  search?: string
   limit?: string
 }
 
@@ -30,10 +31,14 @@ export function clientCommand(): Command {
   )
   json(command.command('list').description('clients by client_id'))
     .option('--after <client_id>', 'begin behind this one')
+    .option('--search <text>', 'only those whose id or name begins with it')
     .option('--limit <number>', 'at most so many', '1000')
-    .action(async ({ json, after, limit }: Options) =>
+    .action(async ({ json, after, search, limit }: Options) =>
       withServer(async ({ clients }) => {
-        const listed = await clients.list(after, wholeNumber('--limit', limit))
+        const most = wholeNumber('--limit', limit)
+        if (search !== undefined && after !== undefined)
+          throw new ConfigError('--search and --after do not go together.')
+        const listed = await (search === undefined ? clients.list(after, most) : clients.search(search, most))
         print(listed.map(toWire), listed.map(toLine), json)
       }),
     )

@@ -25,6 +25,18 @@ const ClientSchema = defineEntity({
       .onUpdate(() => new Date()),
     secrets: () => p.oneToMany(ClientSecret).mappedBy('client').orphanRemoval(),
   },
+  /** For what begins with a text, whatever the language of the database: by bytes. */
+  indexes: [
+    {
+      name: 'clients_id_search_index',
+      expression: 'create index "clients_id_search_index" on "clients" (("client_id" collate "C"))',
+    },
+    {
+      name: 'clients_name_search_index',
+      expression:
+        'create index "clients_name_search_index" on "clients" ((lower("client_name") collate "C"))',
+    },
+  ],
 })
 
 /** `client_id`, `redirect_uris`, `scope` and the rest of a client's registration (RFC 7591 §2). */

@@ -5,6 +5,7 @@ import { Migration20261121000002_throttles } from './Migration20261121000002_thr
 import { Migration20261121000003_server_secrets } from './Migration20261121000003_server_secrets.ts'
 import { Migration20261121000004_code_created_at } from './Migration20261121000004_code_created_at.ts'
 import { Migration20261121000005_janitor } from './Migration20261121000005_janitor.ts'
+import { Migration20261121000006_client_search } from './Migration20261121000006_client_search.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -13,4 +14,5 @@ export const migrations = [
   Migration20261121000003_server_secrets,
   Migration20261121000004_code_created_at,
   Migration20261121000005_janitor,
+  Migration20261121000006_client_search,
 ]

@@ -19,6 +19,7 @@ import {
   type StoredClient,
 } from '../protocol/client-metadata.ts'
 import { persistChange } from '../store/changes.ts'
+import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { ChangeFeed } from './change-feed.ts'
@@ -46,6 +47,8 @@ export interface ClientRegistry {
   delete(clientId: string): Promise<boolean>
   /** By client_id, from the one after `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<ClientInformation[]>
+  /** Those whose client_id, or name in any case, begins with `text`: by client_id, at most `limit`. */
+  search(text: string, limit?: number): Promise<ClientInformation[]>
   /** The members of client metadata that plugins added. */
   extensions(): readonly TObject[]
   /** Whether `secret` is the client's now. */
@@ -219,6 +222,12 @@ export function createClientRegistry({
     async list(after = '', limit = 100) {
       const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
       const clients = await database.fork().find(Client, { clientId: { $gt: after } }, options)
+      return clients.map((client) => toMetadata(client, client.secrets.length > 0))
+    },
+    async search(text, limit = 100) {
+      const ids = (await database.query(statements.search, [text, limit])).map(({ clientId }) => clientId)
+      const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' } } as const
+      const clients = await database.fork().find(Client, { clientId: { $in: ids } }, options)
       return clients.map((client) => toMetadata(client, client.secrets.length > 0))
     },
     extensions: policies.schemas,

@@ -45,6 +45,16 @@ export const statements = {
         where o.${client.column('clientId')} = any(c.${client.column('scope')})) as "scopeClients"
       from ${client.name} c where ${client.column('clientId')} = $1`
   }),
+  /** Ids of at most $2 clients whose id, or name in any case, begins with $1: each of the two by its own index. */
+  search: statement<Pick<Client, 'clientId'>>('clients-search', (table) => {
+    const client = table(Client)
+    const [id, name] = [client.column('clientId'), client.column('clientName')]
+    const within = (value: string, text: string) => `select ${id} from ${client.name}
+      where ${value} collate "C" >= ${text} and ${value} collate "C" < ${text} || U&'\\+10FFFF'
+      order by ${value} collate "C" limit $2`
+    return `select ${id} as "clientId" from (
+      (${within(id, '$1::text')}) union (${within(`lower(${name})`, 'lower($1::text)')})) found order by ${id} limit $2`
+  }),
   scopes: statement<Pick<Scope, 'name' | 'description'> & { resource: string | null }>(
     'scopes-find',
     (table) => {

@@ -100,6 +100,16 @@ test('show and list give clients without their secrets, to programs and to peopl
   )
 })
 
+test('list --search names those whose id or name begins with it', async () => {
+  await clients.create({ client_id: 'found-by-id', scope: ['a'] })
+  await clients.create({ client_id: 'by-name', client_name: 'Found by name', scope: ['a'] })
+  const found = (await runJson('list', '--search', 'found')) as unknown as { client_id: string }[]
+  expect(found.map(({ client_id: id }) => id)).toEqual(['by-name', 'found-by-id'])
+  expect(await refusal('list', '--search', 'found', '--after', 'a')).toBe(
+    '--search and --after do not go together.\n',
+  )
+})
+
 test('rotate-secret shows the new secret once; the old one ends at once, or after the overlap', async () => {
   const first = toClient(await clients.create({ client_id: 'rotating', scope: 'a' }))
   const second = toClient(await runJson('rotate-secret', 'rotating', '--overlap', '600'))

@@ -213,3 +213,16 @@ test('a secret for a client whose method has none is refused at an update too', 
   const refused = clients.update('public', { client_secret: 'never used' })
   await expect(refused).rejects.toThrow('client_secret is not used with token_endpoint_auth_method none')
 })
+
+test('a search finds what an id or a name begins with, in any case of the name, and no more than asked for', async () => {
+  const found = async (text: string, limit?: number) => (await clients.search(text, limit)).map(({ client_id: id }) => id)
+  for (const [client_id, client_name] of [['srch-b', 'Überblick'], ['srch-a', 'Zebra'], ['other', 'SRCH by name'], ['srch-c', undefined], ['Srch', 'x']])
+    await clients.create({ client_id, client_name, scope: ['a'] })
+  expect(await found('srch')).toEqual(['other', 'srch-a', 'srch-b', 'srch-c'])
+  expect(await found('srch', 2)).toHaveLength(2)
+  expect(await found('ZEB')).toEqual(['srch-a'])
+  expect(await found('übe')).toEqual(['srch-b'])
+  expect(await found('rch')).toEqual([])
+  for (const text of ['srch%', 'srch_', 's%b', String.raw`srch\x`, "srch'"]) expect(await found(text)).toEqual([])
+  expect(await clients.search('srch-c')).toEqual([await clients.find('srch-c')])
+}) // prettier-ignore
