@@ -13,6 +13,11 @@ declare module '../pages/models.ts' {
 export interface ClientsPage {
   clients: readonly { clientId: string; name: string; href: string; grants: string }[]
   newUri: string
+  searchUri: string
+  /** What was searched for; `''` for nothing. */
+  search: string
+  /** More were found than are shown. */
+  more: boolean
   /** The next page; null at the end. */
   nextUri: string | null
   /** Null on the first page. */

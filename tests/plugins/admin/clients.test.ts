@@ -153,3 +153,19 @@ test('the list goes on from page to page, and shows every client once', async ()
   expect(seen).toEqual((await clients.list('', 1000)).map(({ client_id: id }) => id))
   expect(seen.length).toBeGreaterThan(120)
 })
+
+test('a search is in the address, and shows what it found, or that it found nothing', async () => {
+  await clients.create({ client_id: 'invoices', client_name: 'Billing & more' })
+  const list = await agent.get(`${server.url}/admin/clients`)
+  expect(list.body).toContain('role="search"')
+  const find = async (search: string) =>
+    agent.get(`${server.url}/admin/clients?${new URLSearchParams({ search }).toString()}`)
+  for (const text of ['inv', ' billing & ', 'BILL']) {
+    const { body } = await find(text)
+    expect([...body.matchAll(/<td><code>([^<]*)<\/code><\/td>/g)].map(([, id]) => id)).toEqual(['invoices'])
+  }
+  const nothing = await find('"><b>')
+  expect([nothing.status, nothing.body]).toEqual([200, expect.stringContaining('None was found.')])
+  expect(nothing.body).toContain('value="&quot;&gt;&lt;b&gt;"')
+  expect((await find('many-')).body).toContain('There are more')
+})
