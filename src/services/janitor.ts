@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { statements as resources } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { statements as authorizations } from '../store/dead-authorizations.ts'
-import { BATCH, statements as expired } from '../store/expired.ts'
+import { statements as expired } from '../store/expired.ts'
 import type { Statement } from '../store/statement.ts'
 
 export interface Janitor {
@@ -40,7 +40,7 @@ interface Round {
   isOver(): boolean
 }
 
-/** Removes one batch; false when there was no more than that. */
+/** Removes one batch; false when there was nothing. A short one may be what another janitor left of it. */
 type Sweep = (round: Round) => Promise<boolean>
 
 export function createJanitor({ database, log, interval, longestLifetime }: JanitorOptions): Janitor {
@@ -55,7 +55,7 @@ export function createJanitor({ database, log, interval, longestLifetime }: Jani
       // Two janitors may lock the same rows in another order: a transaction is tried again.
       const removed = await database.transaction(async (query) => query(statement, values))
       counts[name] = (counts[name] ?? 0) + removed.length
-      return removed.length === BATCH
+      return removed.length > 0
     }
 
   /** Authorizations last: without theirs, nobody would find the rest again. */
@@ -77,7 +77,7 @@ export function createJanitor({ database, log, interval, longestLifetime }: Jani
     if (alive.length > 0)
       await database.query(authorizations.keep, [idsOf(alive), alive.map(({ endsAt }) => endsAt)])
     if (dead.length > 0) await removeFamilies(idsOf(dead), round)
-    return due.length === BATCH
+    return due.length > 0
   }
 
   async function round(): Promise<Record<string, number>> {

@@ -42,10 +42,15 @@ export const statements = {
   /** Of the Authorizations $1, and no more than 500: a family may have any number. */
   removeRefreshTokens: removal('refresh-tokens-remove', RefreshToken),
   removeCodes: removal('authorization-codes-remove', AuthorizationCode),
-  /** Those of $1. */
+  /** Those of $1 that have nothing any more, in case another janitor is not done with the rest. */
   remove: statement<{ removed: true }>('authorizations-remove', (table) => {
     const authorization = table(Authorization)
-    return `delete from ${authorization.name} where ${authorization.column('id')} = any($1)
+    const without = [RefreshToken, AuthorizationCode].map((entity) => {
+      const rows = table<RefreshToken | AuthorizationCode>(entity)
+      return `not exists (select from ${rows.name} where ${rows.column('authorizationId')} = ${authorization.column('id')})`
+    })
+    return `delete from ${authorization.name}
+      where ${authorization.column('id')} = any($1) and ${without.join(' and ')}
       returning true as "removed"`
   }),
 }

@@ -1,6 +1,7 @@
 /** How the janitor works: in bounded batches, beside others, stopped in between, and while the database is away. */
 import { beforeEach, expect, test } from 'vitest'
 import type { Database } from '../../src/store/database.ts'
+import { statements as authorizations } from '../../src/store/dead-authorizations.ts'
 import {
   ALIVE, countOf, createDatabaseForRows, DAY, DEAD, deadFamily, empty, fill, fillFamilies, janitorOf, openAs, repeat,
   TABLES,
@@ -79,6 +80,16 @@ test('stopped in the middle of a family, it leaves what the next one needs to fi
   expect(await leftOfFamilies()).toEqual([1, 700, 1])
   await janitor.round()
   expect(await leftOfFamilies()).toEqual([0, 0, 0])
+})
+
+test('an Authorization is not removed before all that goes with it, whoever is at work on that', async () => {
+  const family = deadFamily(1)
+  await fillFamilies(rows, [family])
+  for (const left of ['refresh_tokens', 'authorization_codes', 'nothing']) {
+    const removed = await database.query(authorizations.remove, [[family.id]])
+    expect([left, removed.length]).toEqual([left, left === 'nothing' ? 1 : 0])
+    if (left !== 'nothing') await query(`delete from ${left}`)
+  }
 })
 
 test('an artifact that is put again under its handle while it is removed stays', async () => {
