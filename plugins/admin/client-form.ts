@@ -5,8 +5,8 @@ import { groupsOf, isField, sentence, wrongLines, type Errors, type Values } fro
 import type { Desk } from './desk.ts'
 import type { ClientForm } from './models.ts'
 
-/** What belongs to no field. */
-const FORM = ''
+/** The key of an error that belongs to no field. */
+export const FORM = ''
 
 export function clientForm(
   desk: Desk,

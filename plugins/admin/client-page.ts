@@ -1,5 +1,6 @@
 /** `/admin/client`: one client, to look at and to change. Its secret and its end are in `client-secret.ts` and `client-end.ts`. */
 import type { FastifyReply } from 'fastify'
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { Type } from 'typebox'
 import type { ClientInformation } from '../../src/protocol/client-metadata.ts'
@@ -7,10 +8,12 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import type { PageCall } from '../pages/index.ts'
 import { appSettings } from './app-settings.ts'
 import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
-import { attempt, clientForm } from './client-form.ts'
+import { attempt, clientForm, FORM } from './client-form.ts'
 import type { Desk } from './desk.ts'
 
 const PATH = '/client'
+const CHANGED_MEANWHILE =
+  'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
 
 /** What the page says besides what is registered. */
 export interface Shown {
@@ -39,6 +42,7 @@ export function showClient(
     name,
     saved,
     form: clientForm(desk, call, { path: PATH, subject: clientId, values, errors }),
+    version: versionOf(client),
     rotation: hasSecret(client) ? desk.target(call, '/client/rotate-secret', clientId) : null,
     deletion: {
       ...desk.target(call, '/client/delete', clientId),
@@ -59,20 +63,27 @@ export function addClientPage(desk: Desk): void {
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({ client_id: Type.Optional(Type.String()), saved: Type.Optional(Type.String()) }),
-    form: Type.Object({ client_id: Type.Optional(Type.String()) }),
+    form: Type.Object({ client_id: Type.Optional(Type.String()), version: Type.Optional(Type.String()) }),
     async show({ client_id: clientId, saved }, call) {
       return showClient(desk, call, await getClient(desk, clientId), { saved: saved !== undefined })
     },
-    async submit({ client_id: clientId = '' }, call) {
+    async submit({ client_id: clientId = '', version }, call) {
       desk.assertGenuine(call, PATH, clientId)
       const client = await getClient(desk, clientId)
       const values = typedIn(call.wire)
+      if (version !== versionOf(client))
+        return showClient(desk, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const result = await attempt(values, async () => oauth.clients.update(clientId, changesOf(client, values)))
       if ('errors' in result) return showClient(desk, call, client, { values, errors: result.errors as Errors })
       desk.record(call, 'client changed', clientId)
       return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
     },
   }) // prettier-ignore
+}
+
+/** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
+function versionOf(client: ClientInformation): string {
+  return hash('sha256', JSON.stringify(valuesOf(client)), 'base64url')
 }
 
 /** Only what is different: what the form shows of defaults stays a default. */

@@ -57,6 +57,8 @@ export interface ClientPage {
   name: string
   saved: boolean
   form: ClientForm
+  /** What the form was filled in from. */
+  version: string
   /** Null for a client that has no secret. */
   rotation: FormTarget | null
   deletion: FormTarget & { error: string | null; typed: string }

@@ -113,6 +113,18 @@ test('an edit that is refused changes nothing, and says where', async () => {
   expect((await agent.submit(refused, 'client', { redirect_uris: URI })).status).toBe(200)
 })
 
+test('a form that was opened before somebody else saved undoes nothing unseen', async () => {
+  await clients.create({ client_id: 'shared', scope: ['a'] })
+  const page = await openClient(server, agent, 'shared')
+  await clients.update('shared', { scope: ['a', 'b'] })
+  const asked = await agent.submit(page, 'client', { client_name: 'Mine' })
+  expect([asked.status, asked.body]).toEqual([400, expect.stringContaining('changed meanwhile')])
+  expect(await clients.find('shared')).toMatchObject({ scope: ['a', 'b'] })
+  expect(findForm(asked, 'client')!.fields).toMatchObject({ client_name: 'Mine', scope: 'a' })
+  expect((await agent.submit(asked, 'client', { scope: 'a b c' })).status).toBe(200)
+  expect(await clients.find('shared')).toMatchObject({ client_name: 'Mine', scope: ['a', 'b', 'c'] })
+})
+
 test('a client is deleted once its id was typed', async () => {
   await clients.create({ client_id: 'ends here' })
   const page = await openClient(server, agent, 'ends here')
