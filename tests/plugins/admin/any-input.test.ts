@@ -1,0 +1,53 @@
+/** Whatever an administrator types, or a program sends in their name: an answer of ours, and nothing that others fall over. */
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { findForm } from '../../support/user-agent.ts'
+import { openClient, ROOT, signedIn } from './administrator.ts'
+
+const server = await startServer({ LOG_LEVEL: 'error' }, { seed: { users: [ROOT] } })
+const { clients } = server.server.oauth
+await clients.create({ client_id: 'one', scope: ['a'] })
+const agent = await signedIn(server)
+const FIELDS = ['client_id', 'client_name', 'redirect_uris', 'post_logout_redirect_uris', 'scope', 'token_endpoint_auth_method', 'grant_types', 'response_types', 'access_token_format', 'logo_uri', 'type', 'version', '__proto__', 'constructor'] // prettier-ignore
+
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 60 }).map((one) => one.toWellFormed()),
+  fc.webUrl({ withFragments: true, withQueryParameters: true }),
+  fc.array(fc.webUrl(), { maxLength: 5 }).map((lines) => lines.join('\r\n')),
+  fc.constantFrom('code', 'none', 'client_credentials', 'openid', 'jwt', '..', '\r\n', '<b>"', 'a'.repeat(4000), 'one'),
+) // prettier-ignore
+const typed = fc.dictionary(fc.constantFrom(...FIELDS), text, { maxKeys: 6 })
+
+test.each(['new', 'one'])('at the form of %s: never a fault, and every client has a page still', { timeout: 120_000 }, async (which) => {
+  const open = async () =>
+    which === 'new' ? agent.get(`${server.url}/admin/clients/new?type=service`) : openClient(server, agent, which)
+  await fc.assert(
+    fc.asyncProperty(typed, async (fields) => {
+      const page = await open()
+      const sent = { ...fields, ...(which === 'new' ? {} : { client_id: which }) }
+      const answer = await agent.submit(page, 'client', sent)
+      // Refused by the form, with all that was typed, or by the server's own page of errors.
+      const refused = findForm(answer, 'client') !== undefined || answer.body.includes('id="error-code"')
+      expect([sent, answer.status, answer.status === 400 ? refused : true]).toEqual([sent, expect.toBeOneOf([200, 400]), true])
+    }),
+    { numRuns: 150 },
+  )
+  for (const { client_id: id = '' } of await clients.list('', 1000))
+    expect([id, (await openClient(server, agent, id)).status]).toEqual([id, 200])
+  expect(server.output()).toBe('')
+}) // prettier-ignore
+
+test('at the query of every page: never a fault', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('/clients', '/clients/new', '/client', '/client/secret', '/client/delete'),
+      fc.dictionary(fc.constantFrom('after', 'search', 'type', 'client_id', 'handle', 'saved', 'x'), text),
+      async (path, query) => {
+        const { status } = await agent.get(`${server.url}/admin${path}?${new URLSearchParams(query).toString()}`)
+        expect([200, 400, 404, 410]).toContain(status)
+      },
+    ),
+    { numRuns: 200 },
+  )
+}) // prettier-ignore
