@@ -10,7 +10,6 @@ import { ROOT } from './administrator.ts'
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const URI = 'https://prints.example/a/long/address/of/the/callback'
-const PICTURES = process.env['PICTURES']
 const server = await startServer({}, { seed: { users: [ROOT] } })
 const { clients } = server.server.oauth
 await clients.create({
@@ -46,8 +45,6 @@ async function assertAccessible(page: Page, name: string): Promise<void> {
       )
       expect([name, colorScheme, width, found]).toEqual([name, colorScheme, width, []])
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-      if (PICTURES !== undefined)
-        await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true })
     }
   }
   await page.setViewportSize({ width: 1280, height: 720 })
