@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
-import { newBrowserContext, noBrowser } from '../support/browser.ts'
+import { complaintsOf, newBrowserContext, noBrowser } from '../support/browser.ts'
 import { ask, DEVICE_SEED, DEVICE_SETTINGS, newPerson } from '../support/device.ts'
 import { startServer } from '../support/server.ts'
 
@@ -33,8 +33,7 @@ test('no id of theirs is one of the pages of the server', async () => {
 test.skipIf(noBrowser)('accessible and within their policy', { timeout: 180_000 }, async () => {
   const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
   const page = await (await newBrowserContext()).newPage()
-  const said: string[] = []
-  page.on('console', (message) => said.push(message.text()))
+  const said = complaintsOf(page)
   const violations = async () => {
     await page.evaluate(axe)
     const found = await page.evaluate<{ id: string }[]>(

@@ -1,7 +1,7 @@
 /** The first five minutes: a development start, and its sample web app in a real browser. */
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
-import { newBrowserContext, noBrowser } from '../support/browser.ts'
+import { complaintsOf, newBrowserContext, noBrowser } from '../support/browser.ts'
 import { spawnServer, type SpawnedServer, type SpawnOptions } from '../support/process.ts'
 import { freePort, type Settings } from '../support/settings.ts'
 
@@ -43,9 +43,7 @@ test.skipIf(noBrowser).each([true, false])(
     // That of the run before is remembered.
     await demo.server.database.query('delete from consents')
     const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
-    const said: string[] = []
-    page.on('console', (message) => said.push(message.text()))
-    page.on('pageerror', (error) => said.push(error.message))
+    const said = complaintsOf(page)
 
     await page.goto(demo.sample)
     expect(await heading(page)).toBe('Sign in to see your books')

@@ -3,7 +3,13 @@
  * there is none, tests that need one are skipped (`noBrowser`), and the run says so.
  */
 import { existsSync } from 'node:fs'
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions } from 'playwright-core'
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core'
 import { atEndOfFile } from './cleanup.ts'
 
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
@@ -25,6 +31,17 @@ let launching: Promise<Browser> | undefined
 export async function newBrowserContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   launching ??= launch()
   return (await launching).newContext(options)
+}
+
+/** What the page complains of from now on: errors, and reports of what its policy blocked. */
+export function complaintsOf(page: Page): string[] {
+  const said: string[] = []
+  page.on('console', (message) => {
+    // Whoever types before the page is complete keeps the focus: as it should be.
+    if (!message.text().startsWith('Autofocus processing was blocked')) said.push(message.text())
+  })
+  page.on('pageerror', (error) => said.push(error.message))
+  return said
 }
 
 async function launch(): Promise<Browser> {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
-import { newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
 import { startServer } from '../../support/server.ts'
 import { ROOT } from './administrator.ts'
 
@@ -23,8 +23,7 @@ await clients.create({ client_id: 'w'.repeat(200), client_name: 'W'.repeat(120),
 /** A page of an administrator who has signed in. */
 async function open(javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
   const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
-  const said: string[] = []
-  page.on('console', (message) => said.push(message.text()))
+  const said = complaintsOf(page)
   await page.goto(`${server.url}/admin`)
   await page.fill('#username', ROOT.username)
   await page.fill('#password', ROOT.password)

@@ -1,6 +1,6 @@
 /** Pages opened in a browser, with what their console says: it reports whatever a policy forbids. */
 import type { Page } from 'playwright-core'
-import { newBrowserContext } from '../../support/browser.ts'
+import { complaintsOf, newBrowserContext } from '../../support/browser.ts'
 
 export interface Opened {
   page: Page
@@ -17,9 +17,7 @@ export async function openPage(options: { javaScriptEnabled?: boolean } = {}): P
     route.fulfill({ contentType: 'image/svg+xml', body: LOGO }),
   )
   const page = await context.newPage()
-  const said: string[] = []
-  page.on('console', (message) => said.push(message.text()))
-  page.on('pageerror', (error) => said.push(error.message))
+  const said = complaintsOf(page)
   return { page, said }
 }
 
