@@ -1,7 +1,4 @@
-/**
- * For whoever runs the server: is the process up, and can it serve (database, keys). While it stops, Fastify itself
- * answers 503.
- */
+/** For whoever runs the server: is the process up, and can it serve (database, keys; not while it stops). */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
@@ -9,6 +6,7 @@ async function health(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
 
   async function problems(): Promise<string[]> {
+    if (fastify.drain.begun) return ['stopping']
     const found: string[] = []
     await oauth.database.ping().catch(() => found.push('database'))
     if (oauth.keys.keys().length === 0) found.push('keys')
@@ -29,4 +27,8 @@ async function health(fastify: FastifyInstance): Promise<void> {
   }
 }
 
-export default fp(health, { name: 'latchkey-health', dependencies: ['latchkey-oauth'], encapsulate: true })
+export default fp(health, {
+  name: 'latchkey-health',
+  dependencies: ['latchkey-oauth', 'latchkey-drain'],
+  encapsulate: true,
+})

@@ -58,6 +58,14 @@ const Settings = Type.Object({
     description: 'modules to register: paths or package names',
   }),
   WORKERS: Type.Integer({ default: 1, minimum: 1, maximum: 64, description: 'processes on this machine' }),
+  SHUTDOWN_DELAY: Type.Integer({
+    default: 0,
+    minimum: 0,
+    maximum: 300,
+    unit: 'seconds',
+    description:
+      'how long requests are still taken after SIGTERM, for balancers to learn from /readyz that it stops',
+  }),
   TRUSTED_PROXIES: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description: 'addresses and networks of proxies: their X-Forwarded-For says where a request comes from',

@@ -14,6 +14,7 @@ import { refuseConnection } from '../plugins/connection-errors.ts'
 import consent from '../plugins/consent.ts'
 import demo from '../plugins/demo.ts'
 import discovery from '../plugins/discovery.ts'
+import drain from '../plugins/drain.ts'
 import endSession from '../plugins/end-session.ts'
 import { sendError } from '../plugins/errors.ts'
 import health from '../plugins/health.ts'
@@ -59,6 +60,7 @@ export interface BuildOptions {
 
 /** Ours, by the names under which they may be left out. Those that follow the issuer's path say so. */
 const PLUGINS = [
+  drain,
   clientAuthentication,
   subjectTypes,
   signingAlgorithms,
@@ -116,6 +118,8 @@ export async function buildServer(
     clientErrorHandler: refuseConnection,
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
     forceCloseConnections: 'idle',
+    // A request that still arrives, on a connection that is open, is answered as any other.
+    return503OnClosing: false,
     // Only for `request.ip`: what a proxy says of the host or the scheme is read nowhere.
     trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
     routerOptions: { maxParamLength: 512 },

@@ -3,13 +3,15 @@ import cluster from 'node:cluster'
 import type { FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type SettingValues } from '../config.ts'
 import { startOwnPostgres } from '../services/own-postgres.ts'
 import type { SampleApp } from './sample-app.ts'
+import { onStopSignal } from './signals.ts'
 import { isFirstProcess, superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
-/** Milliseconds that requests may take to finish after SIGTERM. */
+/** Milliseconds that requests may take to finish once no more are taken. */
 const PATIENCE = 25_000
 
 export async function serve(settings: SettingValues): Promise<void> {
@@ -23,7 +25,7 @@ export async function serve(settings: SettingValues): Promise<void> {
   const [{ buildServer }, { welcome }] = await Promise.all([import('../server.ts'), import('./welcome.ts')])
   const server = await buildServer({ ...settings, PORT: port }, { postgres })
   let sample: SampleApp | undefined
-  stopOnSignal(server, async () => sample?.stop())
+  stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
   try {
     await server.listen({ host: config.HOST, port })
   } catch (error) {
@@ -64,15 +66,19 @@ async function probe(host: string, port: number): Promise<number | undefined> {
   }
 }
 
-function stopOnSignal(server: FastifyInstance, stopBeside: () => Promise<unknown>): void {
-  let stopping = false
-  const stop = async (signal: NodeJS.Signals): Promise<void> => {
-    if (stopping) return
-    stopping = true
-    server.log.info({ signal }, 'stopping')
-    setTimeout(() => process.exit(1), PATIENCE).unref()
-    await Promise.all([server.close(), stopBeside()])
-    process.exit(0)
-  }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+/** Stops in order: no longer ready, no longer listening, nothing under way. Asked again, it ends with status 1. */
+function stopInOrder(server: FastifyInstance, delay: number, stopBeside: () => Promise<unknown>): void {
+  onStopSignal(
+    async (signal) => {
+      server.log.info({ signal }, 'stopping')
+      setTimeout(() => process.exit(1), delay * 1000 + PATIENCE).unref()
+      server.drain.begin()
+      if (delay > 0) await sleep(delay * 1000)
+      // Whoever has connected is let in first: the system would cut them off with the listener.
+      await setImmediate()
+      await Promise.all([server.close(), stopBeside()])
+      process.exit(0)
+    },
+    () => process.exit(1),
+  )
 }

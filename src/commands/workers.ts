@@ -3,6 +3,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EmbeddedPostgres } from '../services/embedded-postgres.ts'
+import { onStopSignal } from './signals.ts'
 
 /** Milliseconds before a worker that died is replaced. */
 const PAUSE = 1000
@@ -32,9 +33,9 @@ export async function superviseWorkers(
   const stop = async (status: number): Promise<void> => {
     if (stopping) return
     stopping = true
-    await Promise.all(Object.values(cluster.workers ?? {}).map(async (worker) => worker && end(worker)))
+    const ended = await Promise.all(living().map(end))
     await postgres?.stop()
-    process.exit(status)
+    process.exit(ended.every(Boolean) ? status : 1)
   }
 
   cluster.on('listening', () => {
@@ -46,12 +47,25 @@ export async function superviseWorkers(
     if (!hasServed && status !== 0 && status !== null) void stop(1)
     else void delay(PAUSE).then(() => stopping || fork(worker === first))
   })
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0))
+  onStopSignal(
+    async () => stop(0),
+    () => {
+      for (const worker of living()) worker.process.kill('SIGKILL')
+      process.exit(1)
+    },
+  )
   for (let started = 0; started < count; started++) fork(started === 0)
   await once(cluster, 'listening')
 }
 
-async function end(worker: Worker): Promise<void> {
+function living(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+}
+
+/** Whether it ended in order; one that did not listen yet has nothing to put in order. */
+async function end(worker: Worker): Promise<boolean> {
   worker.process.kill('SIGTERM')
   if (!worker.isDead()) await once(worker, 'exit')
+  const { exitCode, signalCode } = worker.process
+  return exitCode === 0 || signalCode === 'SIGTERM'
 }

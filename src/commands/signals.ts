@@ -1,0 +1,19 @@
+/** SIGTERM and SIGINT: the first asks a process to stop in order, a later one ends it at once. */
+
+/** Milliseconds within which a signal is the same one: npm hands Ctrl-C on to who has had it from the terminal. */
+const ECHO = 1000
+
+/** `stop` runs once; `force` when somebody asks again. */
+export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>, force: () => void): void {
+  let asked: number | undefined
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (asked !== undefined) {
+        if (performance.now() - asked > ECHO) force()
+        return
+      }
+      asked = performance.now()
+      void stop(signal)
+    })
+  }
+}
