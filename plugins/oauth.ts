@@ -39,6 +39,7 @@ import type { SecretBox } from '../src/services/secret-box.ts'
 import type { FindServerSecret } from '../src/services/server-secrets.ts'
 import type { SubjectOf } from '../src/services/subjects.ts'
 import type { Sessions } from '../src/services/sessions.ts'
+import type { Vitals } from '../src/services/vitals.ts'
 import type { Database } from '../src/store/database.ts'
 import { createEndpoints } from './endpoint.ts'
 
@@ -48,6 +49,8 @@ export interface OAuth {
   readonly issuer: string
   /** Where the database is, in words for people, and whether it answers: else `ping` throws. */
   readonly database: { readonly where: string; ping(): Promise<void> }
+  /** How busy this process is now. */
+  vitals(): Vitals
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
   readonly users: UserRegistry
@@ -144,6 +147,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     config,
     issuer: config.issuer,
     database,
+    vitals: kernel.vitals,
     clients: kernel.registry,
     resources: kernel.resources,
     users: kernel.users,

@@ -16,6 +16,8 @@ export interface ChangeFeed {
   onGap(reload: () => Promise<void>): void
   /** Throws `temporarily_unavailable` (503) when the last successful poll is 60 s past. */
   assertFresh(): void
+  /** Seconds since the last poll that succeeded; no number before the first. */
+  age(): number | undefined
   /** Reads once, and from then on every half second. Throws when the first read fails. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -98,6 +100,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
         })
       }
     },
+    age: () => (freshAt === 0 ? undefined : Math.max(0, Date.now() - freshAt) / 1000),
     async start() {
       await poll()
       schedule()

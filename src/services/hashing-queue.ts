@@ -10,6 +10,8 @@ export interface HashingQueue {
   run<T>(work: () => Promise<T>): Promise<T>
   /** Another line to the same places. Lines take turns: a rush in one costs the others a single turn. */
   beside(): HashingQueue
+  /** How many hash, and how many wait, in all lines. */
+  load(): { readonly running: number; readonly waiting: number }
 }
 
 export function createHashingQueue(
@@ -47,10 +49,14 @@ export function createHashingQueue(
     }
   }
 
+  function load(): ReturnType<HashingQueue['load']> {
+    return { running, waiting: lines.reduce((sum, line) => sum + line.length, 0) }
+  }
+
   function openLine(): HashingQueue {
     const waiting: (() => void)[] = []
     lines.push(waiting)
-    return { run: async (work) => run(waiting, work), beside: openLine }
+    return { run: async (work) => run(waiting, work), beside: openLine, load }
   }
   return openLine()
 }

@@ -42,6 +42,7 @@ import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
 import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
 import { createUserRegistry, type UserRegistry } from './user-registry.ts'
+import { createVitals, type Vitals } from './vitals.ts'
 
 export interface Kernel {
   readonly doors: DoorRegistry
@@ -70,6 +71,7 @@ export interface Kernel {
   readonly revoker: TokenRevoker
   readonly firstAdministrator: FirstAdministrator
   readonly box: SecretBox
+  readonly vitals: () => Vitals
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
@@ -134,6 +136,7 @@ export function createKernel(
     doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
     authorizationCodes, refreshTokens, sessions, consents, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
+    vitals: createVitals(database, hashing, feed),
     parseApproval: createApprovalParser(doors, directory, targets),
     secret: createServerSecrets(database, box),
     firstAdministrator: createFirstAdministrator(users, createArtifacts(database, box, 'setup', INVITATION_LIFETIME)),

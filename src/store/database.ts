@@ -23,6 +23,8 @@ export interface Database {
   transactional<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** A fresh entity manager for reading. */
   fork(): EntityManager
+  /** The pool's, and those who wait for one. */
+  connections(): { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Throws while it does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -90,6 +92,7 @@ export async function openDatabase({
     transaction: (work) => retried(() => transaction(work)),
     transactional: (work) => retried(async () => (orm.em.fork() as EntityManager).transactional(work)),
     fork: () => orm.em.fork() as EntityManager,
+    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     ping: async () => {
       await pool.query('select 1')
     },
