@@ -55,12 +55,11 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   const [SESSION, BROWSER] = [`${prefix}latchkey-session`, `${prefix}latchkey-browser`]
   const path = secure ? '/' : config.basePath || '/'
   const attributes = { path, httpOnly: true, secure, sameSite: 'lax' } as const
-  const jar = await cookieFunctions(fastify)
   /** What was set in answer to a request, for those who ask again before it is sent. */
   const given = new WeakMap<FastifyRequest, string>()
 
   function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
-    return headers.cookie === undefined ? undefined : jar.parse(headers.cookie)[name]
+    return headers.cookie === undefined ? undefined : cookie.parse(headers.cookie)[name]
   }
 
   function read(request: FastifyRequest, name: string): string | undefined {
@@ -73,7 +72,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     if (known !== undefined) return known
     const value = randomBytes(32).toString('base64url')
     given.set(request, value)
-    void reply.header('set-cookie', jar.serialize(BROWSER, value, attributes))
+    void reply.header('set-cookie', cookie.serialize(BROWSER, value, attributes))
     return value
   }
 
@@ -90,7 +89,9 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   fastify.decorate('browser', {
     async session(request) {
       const token = read(request, SESSION)
-      return token === undefined ? null : oauth.sessions.find(token)
+      const session = token === undefined ? null : await oauth.sessions.find(token)
+      if (session !== null) request.actor = { kind: 'user', id: session.userId }
+      return session
     },
     needsAnotherTry(request, text) {
       const site = request.headers['sec-fetch-site']
@@ -99,15 +100,16 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     },
     async signIn({ request, reply }, signIn) {
       const { ip, headers } = request
+      request.actor = { kind: 'user', id: signIn.user.id }
       const from = { ...signIn, userAgent: headers['user-agent'], address: ip }
       const started = await oauth.sessions.start(from, read(request, SESSION))
       if (started === null) return null
-      void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
+      void reply.header('set-cookie', cookie.serialize(SESSION, started.token, attributes))
       return started.session
     },
     forget({ request, reply }) {
       if (cookieOf(request, SESSION) === undefined) return
-      void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
+      void reply.header('set-cookie', cookie.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
     },
     id,
     csrfToken: (call, purpose) => box.hash(csrfOf(purpose, id(call))),
@@ -129,18 +131,6 @@ function forged(): OAuthError {
     'access_denied',
     'the form did not come from a page of ours in this browser; go back and try again',
   )
-}
-
-/** Only the functions of the cookie plugin: its hooks would run on every route that is nobody's page. */
-async function cookieFunctions(
-  fastify: FastifyInstance,
-): Promise<{ parse: FastifyInstance['parseCookie']; serialize: FastifyInstance['serializeCookie'] }> {
-  let functions: { parse: FastifyInstance['parseCookie']; serialize: FastifyInstance['serializeCookie'] }
-  await fastify.register(async (scope) => {
-    await scope.register(cookie, { hook: false })
-    functions = { parse: scope.parseCookie.bind(scope), serialize: scope.serializeCookie.bind(scope) }
-  })
-  return functions!
 }
 
 export default fp(browser, { name: 'latchkey-browser', dependencies: ['latchkey-oauth'] })

@@ -72,9 +72,13 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
       return allowedHere || (await isRemembered(interaction)) ? 'done' : page(interaction)
     },
     async submit(interaction, { decision }) {
-      if (decision === 'deny') throw new OAuthError('access_denied', 'the user denied the request')
-      if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
       const { request, session } = interaction
+      if (decision === 'deny') {
+        const { clientId } = request.client
+        oauth.audit.observe({ type: 'consent.denied', user: session!.userId, client: clientId, details: {} })
+        throw new OAuthError('access_denied', 'the user denied the request')
+      }
+      if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
       await oauth.consents.remember(session!.userId, request)
       return { note: { sid: session!.sid } }
     },

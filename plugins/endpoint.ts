@@ -12,6 +12,7 @@ import { parseForm, type Wire } from '../src/protocol/wire.ts'
 import { allowBrowsers } from './cors.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
+import { keepHouseRules, scopeOptions } from './house-rules.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
 export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>
@@ -47,6 +48,7 @@ export async function createEndpoints(
     const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const wire = parseBody(request)
       const client = await authenticate(request, wire, endpoint.publicClients ?? false)
+      request.actor = { kind: 'client', id: client.clientId }
       const body = await endpoint.handle(parse(wire), { request, reply, client, wire })
       return sendJson(reply, body)
     }
@@ -55,13 +57,19 @@ export async function createEndpoints(
     }
     registered.push({ path: endpoint.path, metadata: endpoint.metadata })
     const scope = endpoint.cors ? open : closed
-    for (const url of [endpoint.path, `${endpoint.path}/`]) {
+    for (const url of withSlash(scope, endpoint.path)) {
       scope.post(url, handler)
       refuseOtherMethods(scope, url, NOT_POST, 'POST')
     }
   }
 
   return { register, all: () => registered }
+}
+
+/** An address as it is and with a slash at its end, except where the router of the app takes the two for one. */
+export function withSlash(scope: FastifyInstance, path: string): string[] {
+  const { routerOptions, ignoreTrailingSlash = routerOptions?.ignoreTrailingSlash } = scope.initialConfig
+  return ignoreTrailingSlash ? [path] : [path, `${path}/`]
 }
 
 /** Answers the given methods at `url` with 405 and `Allow` (RFC 9110 §15.5.6). */
@@ -102,12 +110,13 @@ async function encapsulated(
   let child: FastifyInstance | undefined
   await fastify.register(
     async (scope) => {
+      await keepHouseRules(scope)
       if (cors) allowBrowsers(scope)
       await acceptForms(scope)
       scope.setErrorHandler(sendError)
       child = scope
     },
-    { prefix },
+    scopeOptions(fastify, prefix),
   )
   return { scope: child! }
 }

@@ -23,13 +23,16 @@ import type { ParseApproval } from '../src/services/approval-requests.ts'
 import type { AuthorizationCodes } from '../src/services/authorization-codes.ts'
 import type { ClientRegistry } from '../src/services/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
+import type { Audit } from '../src/services/audit.ts'
 import type { Consents } from '../src/services/consents.ts'
 import type { Contribute, RegisteredGrant } from '../src/services/door-registry.ts'
 import type { FirstAdministrator } from '../src/services/first-administrator.ts'
 import type { SignJwt } from '../src/services/jwt-signer.ts'
 import type { Throttles } from '../src/services/throttle.ts'
+import { runAs } from '../src/services/origin.ts'
 import type { KeyRing } from '../src/services/key-ring.ts'
 import { createKernel } from '../src/services/kernel.ts'
+import { discreet } from '../src/services/log.ts'
 import type { OwnJwtVerifier } from '../src/services/own-jwt-verifier.ts'
 import type { RefreshTokens } from '../src/services/refresh-tokens.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
@@ -81,6 +84,8 @@ export interface OAuth {
   readonly refreshTokens: RefreshTokens
   readonly sessions: Sessions
   readonly consents: Consents
+  /** What has happened: to be noted, listened to and asked for. */
+  readonly audit: Audit
   /** The one-time link of the first administrator. */
   readonly firstAdministrator: FirstAdministrator
   /** Keyed hashes and sealed values under SECRET_KEY. */
@@ -139,7 +144,7 @@ export interface OAuthOptions {
 
 async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
   const { config, database, janitor = true } = options
-  const kernel = createKernel(config, database, fastify.log, janitor)
+  const kernel = createKernel(config, database, discreet(fastify.log), janitor)
   const { doors, feed, verifier } = kernel
   const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)
 
@@ -168,6 +173,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     refreshTokens: kernel.refreshTokens,
     sessions: kernel.sessions,
     consents: kernel.consents,
+    audit: kernel.audit,
     firstAdministrator: kernel.firstAdministrator,
     box: kernel.box,
     signJwt: kernel.signJwt,
@@ -188,6 +194,8 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     revoke: kernel.revoker.revokeAuthorization,
     assertFresh: feed.assertFresh,
   })
+  fastify.decorateRequest('actor', null)
+  fastify.addHook('preHandler', (request, _reply, done) => runAs(request, done))
   fastify.addHook('onReady', async () => {
     doors.close()
     await kernel.start()

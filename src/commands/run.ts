@@ -2,8 +2,10 @@
  * Runs a command against the database of the server, under its settings and plugins: with no listener, no seeding,
  * and every log line on stderr, so that stdout holds the answer alone.
  */
+import { userInfo } from 'node:os'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { buildServer } from '../server.ts'
+import { runAs } from '../services/origin.ts'
 
 /** `work` gets the doors and services; what it throws ends the command with status 1. */
 export async function withServer(work: (oauth: OAuth) => Promise<void>): Promise<void> {
@@ -11,7 +13,7 @@ export async function withServer(work: (oauth: OAuth) => Promise<void>): Promise
   const server = await buildServer(settings, { start: false, logStream: process.stderr })
   try {
     await server.ready()
-    await work(server.oauth)
+    await runAs({ kind: 'command', id: userInfo().username }, async () => work(server.oauth))
   } finally {
     await server.close()
   }

@@ -1,6 +1,7 @@
 /** The list of entities that make up the schema, for MikroORM and its migrations. */
 import { AccessToken, RevokedToken } from './access-token.ts'
 import { Artifact } from './artifact.ts'
+import { Activity, AuditEvent } from './audit-event.ts'
 import { AuthorizationCode } from './authorization-code.ts'
 import { Authorization } from './authorization.ts'
 import { Change } from './change.ts'
@@ -18,5 +19,5 @@ export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
   User, Session, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
-  Throttle,
+  Throttle, AuditEvent, Activity,
 ] // prettier-ignore

@@ -6,6 +6,7 @@ import { Migration20261121000003_server_secrets } from './Migration2026112100000
 import { Migration20261121000004_code_created_at } from './Migration20261121000004_code_created_at.ts'
 import { Migration20261121000005_janitor } from './Migration20261121000005_janitor.ts'
 import { Migration20261121000006_client_search } from './Migration20261121000006_client_search.ts'
+import { Migration20261121000007_audit } from './Migration20261121000007_audit.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -15,4 +16,5 @@ export const migrations = [
   Migration20261121000004_code_created_at,
   Migration20261121000005_janitor,
   Migration20261121000006_client_search,
+  Migration20261121000007_audit,
 ]

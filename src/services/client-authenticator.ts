@@ -9,8 +9,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client, ClientAuthentication } from '../doors.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import type { Wire } from '../protocol/wire.ts'
+import type { Audit } from './audit.ts'
 import { secretsOf, type Directory } from './directory.ts'
 import type { DoorRegistry } from './door-registry.ts'
+import type { SecretBox } from './secret-box.ts'
 import type { Attempt, Throttle } from './throttle.ts'
 
 export interface ClientAuthenticator {
@@ -41,12 +43,17 @@ async function untilGrain(began: number): Promise<void> {
   await delay(GRAIN - ((performance.now() - began) % GRAIN))
 }
 
-export function createClientAuthenticator(
-  doors: DoorRegistry,
-  directory: Directory,
-  throttle: Throttle,
-  issuer: string,
-): ClientAuthenticator {
+export interface ClientAuthenticatorOptions {
+  doors: DoorRegistry
+  directory: Directory
+  throttle: Throttle
+  audit: Audit
+  box: SecretBox
+  issuer: string
+}
+
+export function createClientAuthenticator(options: ClientAuthenticatorOptions): ClientAuthenticator {
+  const { doors, directory, throttle, audit, box, issuer } = options
   const refuse = (): OAuthError =>
     new OAuthError('invalid_client', 'client authentication failed', {
       headers: { 'www-authenticate': `Basic realm="${issuer}", charset="UTF-8"` },
@@ -108,6 +115,13 @@ export function createClientAuthenticator(
     }
   }
 
+  /** An unknown client by a keyed hash: its name may be a secret that was put in the wrong place. */
+  function observeFailure(claimed: string): void {
+    const known = directory.cachedClient(claimed) !== undefined
+    const details = known ? {} : { account: box.hash(`audited client\0${claimed}`) }
+    audit.observe({ type: 'client.authentication_failed', client: known ? claimed : undefined, details })
+  }
+
   return {
     async authenticate(request, wire, publicClients) {
       const presented = findMethod(request, wire)
@@ -120,6 +134,7 @@ export function createClientAuthenticator(
           attempt.succeeded()
           return proven
         }
+        observeFailure(account)
         try {
           await attempt.failed()
         } finally {

@@ -18,10 +18,12 @@ import {
   type ClientInformation,
   type StoredClient,
 } from '../protocol/client-metadata.ts'
+import { changesBetween } from '../protocol/changes.ts'
 import { persistChange } from '../store/changes.ts'
 import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
+import type { Audit, Note } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
@@ -58,6 +60,7 @@ export interface ClientRegistry {
 /** @internal */
 export interface ClientRegistryOptions {
   database: Database
+  audit: Audit
   feed: ChangeFeed
   secrets: ClientSecrets
   policies: ClientPolicies
@@ -69,15 +72,19 @@ const WITH_SECRETS = { populate: ['secrets'] } as const
 /** @internal */
 export function createClientRegistry({
   database,
+  audit,
   feed,
   secrets,
   policies,
   log,
 }: ClientRegistryOptions): ClientRegistry {
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
-  async function change<T>(clientId: string, work: (em: EntityManager) => Promise<T>): Promise<T> {
-    const result = await database.transactional(async (em) => {
-      const done = await work(em)
+  async function change<T>(
+    clientId: string,
+    work: (em: EntityManager, note: Note) => Promise<T>,
+  ): Promise<T> {
+    const result = await audit.transactional(async (em, note) => {
+      const done = await work(em, note)
       persistChange(em, 'client', clientId)
       return done
     })
@@ -133,7 +140,7 @@ export function createClientRegistry({
     const secret = members.client_secret ?? generated
     const hash = secret === undefined ? undefined : await secrets.hash(secret)
     try {
-      return await change(clientId, async (em) => {
+      return await change(clientId, async (em, note) => {
         const client = em.create(
           Client,
           { clientId, redirectUris: [], scope: [], metadata: {} },
@@ -143,8 +150,11 @@ export function createClientRegistry({
         policies.check(client, hash !== undefined)
         if (hash !== undefined) addSecret(em, client, hash)
         await em.flush()
+        const registered = toMetadata(client, hash !== undefined)
+        const changes = changesBetween({}, registered)
+        note({ type: 'client.registered', client: clientId, details: { changes } })
         return {
-          ...toMetadata(client, hash !== undefined),
+          ...registered,
           ...(generated === undefined ? {} : { client_secret: generated }),
         }
       })
@@ -159,8 +169,9 @@ export function createClientRegistry({
     if (members.client_id !== undefined && members.client_id !== clientId)
       throw metadataError('client_id', 'cannot be changed')
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
-    return change(clientId, async (em) => {
+    return change(clientId, async (em, note) => {
       const client = await get(em, clientId)
+      const before = structuredClone(toMetadata(client, client.secrets.length > 0))
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
       assertSecretUsed(members, client.tokenEndpointAuthMethod ?? undefined)
@@ -170,7 +181,13 @@ export function createClientRegistry({
       }
       const hasSecret = hash !== undefined || client.secrets.length > 0
       policies.check(client, hasSecret)
-      return toMetadata(client, hasSecret)
+      const after = toMetadata(client, hasSecret)
+      const changes = changesBetween(before, after)
+      if (Object.keys(changes).length > 0)
+        note({ type: 'client.changed', client: clientId, details: { changes } })
+      if (hash !== undefined)
+        note({ type: 'client.secret_rotated', client: clientId, details: { overlap: 0 } })
+      return after
     })
   }
 
@@ -188,7 +205,7 @@ export function createClientRegistry({
   async function rotateSecret(clientId: string, overlap = 0): Promise<ClientInformation> {
     const secret = secrets.generate()
     const hash = await secrets.hash(secret)
-    return change(clientId, async (em) => {
+    return change(clientId, async (em, note) => {
       const client = await get(em, clientId)
       if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
         throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
@@ -200,6 +217,7 @@ export function createClientRegistry({
         client.secrets.remove(one)
       if (overlap > 0 && newest !== undefined) newest.expiresAt = new Date(Date.now() + overlap * 1000)
       addSecret(em, client, hash)
+      note({ type: 'client.secret_rotated', client: clientId, details: { overlap } })
       return { ...toMetadata(client, true), client_secret: secret }
     })
   }
@@ -217,7 +235,11 @@ export function createClientRegistry({
     },
     async delete(clientId) {
       if (clientId === '') return false
-      return change(clientId, async (em) => (await em.nativeDelete(Client, { clientId })) > 0)
+      return change(clientId, async (em, note) => {
+        const deleted = (await em.nativeDelete(Client, { clientId })) > 0
+        if (deleted) note({ type: 'client.deleted', client: clientId, details: {} })
+        return deleted
+      })
     },
     async list(after = '', limit = 100) {
       const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const

@@ -12,6 +12,7 @@ import { statements as authorizations } from '../store/authorizations.ts'
 import type { Database, Query } from '../store/database.ts'
 import { statements as refreshTokens } from '../store/refresh-tokens.ts'
 import { statements as tokens } from '../store/tokens.ts'
+import type { Audit } from './audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import { REFRESH_PREFIX, type RefreshTokens } from './refresh-tokens.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -50,6 +51,7 @@ class Overtaken extends Error {}
 
 export function createIssuanceStore(
   database: Database,
+  audit: Audit,
   box: SecretBox,
   refreshes: RefreshTokens,
 ): StoreIssuance {
@@ -124,11 +126,19 @@ export function createIssuanceStore(
       })
   }
 
+  async function endReplayed({ id, clientId, subject }: Authorization): Promise<void> {
+    await audit.transaction(async (query, note) => {
+      await query(authorizations.revoke, [id, REPLAYED])
+      const details = { authorization: id! }
+      note({ type: 'authorization.replayed', client: clientId, user: subject, details })
+    })
+  }
+
   /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
   async function findSuccessor({ authorization, continues }: Issuance): Promise<string> {
     const use = continues === undefined ? 'replayed' : await refreshes.useOf(continues.refreshToken)
     if (typeof use === 'object') return use.successor
-    if (use === 'replayed') await database.query(authorizations.revoke, [authorization.id, REPLAYED])
+    if (use === 'replayed') await endReplayed(authorization)
     throw alreadySpent()
   }
 

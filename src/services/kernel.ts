@@ -7,6 +7,7 @@ import { createAccessTokenSigner } from './access-token-signer.ts'
 import { createApprovalParser, type ParseApproval } from './approval-requests.ts'
 import { createArtifacts } from './artifact-store.ts'
 import { createTargets, type Targets } from './audience.ts'
+import { createAudit, type Audit } from './audit.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
 import { createClientAuthenticator, type ClientAuthenticator } from './client-authenticator.ts'
@@ -46,6 +47,7 @@ import { createVitals, type Vitals } from './vitals.ts'
 
 export interface Kernel {
   readonly doors: DoorRegistry
+  readonly audit: Audit
   readonly policies: ClientPolicies
   readonly registry: ClientRegistry
   readonly resources: ResourceRegistry
@@ -90,19 +92,22 @@ export function createKernel(
   const box = createSecretBox(config.SECRET_KEY)
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
+  const audit = createAudit(database, log)
   const hashing = createHashingQueue()
   const secrets = createClientSecrets(box, hashing)
   const passwords = createPasswords(hashing.beside(), djangoPasswords)
   const policies = createClientPolicies(doors, config.production, log)
-  const registry = createClientRegistry({ database, feed, secrets, policies, log })
-  const resources = createResourceRegistry(database, feed)
-  const users = createUserRegistry({ database, feed, passwords, production: config.production, log })
+  const registry = createClientRegistry({ database, audit, feed, secrets, policies, log })
+  const resources = createResourceRegistry(audit, feed)
+  const { production } = config
+  const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
   const directory = createDirectory(database, feed)
   const throttles = createThrottles(database, box, log)
-  const authenticator = createClientAuthenticator(doors, directory, throttles.throttle('client'), iss)
+  const throttle = throttles.throttle('client')
+  const authenticator = createClientAuthenticator({ doors, directory, throttle, audit, box, issuer: iss })
   const checkSecret = createSecretCheck({ database, feed, secrets, log })
   const keyRing = createKeyRing({
-    database, box, feed, log,
+    database, audit, box, feed, log,
     publishFor: config.OIDC_KEY_PUBLISH,
     rotateAfter: config.OIDC_KEY_ROTATE,
     longestLifetime: Math.max(lifetime, config.OIDC_IDTOKEN_EXPIRE),
@@ -120,20 +125,22 @@ export function createKernel(
     expire: config.OIDC_REFRESH_TOKEN_EXPIRE,
   })
   const subjectOf = createSubjects(doors)
-  const sessions = createSessions(database, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE)
-  const consents = createConsents(database)
-  const store = createIssuanceStore(database, box, refreshTokens)
-  const issuer = createTokenIssuer({ issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store })
+  const sessions = createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE)
+  const consents = createConsents(database, audit)
+  const store = createIssuanceStore(database, audit, box, refreshTokens)
+  const issuer = createTokenIssuer({
+    issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store, audit,
+  }) // prettier-ignore
   const verifier = createTokenVerifier({ database, directory, keyRing, ownJwts, revocations })
   const cleaner = createJanitor({
     database, log,
     interval: janitor ? config.OIDC_JANITOR_INTERVAL : 0,
     longestLifetime: lifetime + config.OIDC_REFRESH_REUSE_INTERVAL,
   }) // prettier-ignore
-  const revoker = createTokenRevoker(database, verifier, revocations)
+  const revoker = createTokenRevoker(audit, verifier, revocations)
 
   return {
-    doors, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
+    doors, audit, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
     authorizationCodes, refreshTokens, sessions, consents, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
     vitals: createVitals(database, hashing, feed),
@@ -147,6 +154,7 @@ export function createKernel(
       await keyRing.start()
       await revocations.start()
       await throttles.start()
+      audit.start()
       cleaner.start()
     },
     async stop() {
@@ -154,6 +162,7 @@ export function createKernel(
       await keyRing.stop()
       await feed.stop()
       await throttles.stop()
+      await audit.stop()
     },
   } // prettier-ignore
 }

@@ -10,6 +10,8 @@ import { ConfigError } from '../config.ts'
 import { statements as clientStatements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { insertSigningKey, statements, type SigningKeyRow } from '../store/signing-keys.ts'
+import { isDuplicate } from '../store/failures.ts'
+import type { Audit } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -58,6 +60,7 @@ export interface KeyRing {
 /** @internal */
 export interface KeyRingOptions {
   database: Database
+  audit: Audit
   box: SecretBox
   feed: ChangeFeed
   log: FastifyBaseLogger
@@ -74,7 +77,7 @@ const SLACK = 60
 
 /** @internal */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
-  const { database, box, feed, log } = options
+  const { database, audit, box, feed, log } = options
   let ring: readonly RingKey[] = []
   let published: { keys: readonly RingKey[]; body: Buffer } | undefined
   let timer: NodeJS.Timeout | undefined
@@ -136,8 +139,15 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       privateJwk: box.seal(JSON.stringify(jwk), kid),
       signsFrom: new Date(signsFrom),
     }
-    if (await insertSigningKey(database, key, retiresAt)) {
-      log.info({ kid, algorithm, signsFrom: key.signsFrom }, 'signing key created')
+    const details = { kid, algorithm, signsFrom: key.signsFrom.toISOString() }
+    try {
+      await audit.transaction(async (query, note) => {
+        await insertSigningKey(query, key, retiresAt)
+        note({ type: 'key.created', details })
+      })
+    } catch (error) {
+      // Another process was first.
+      if (!isDuplicate(error)) throw error
     }
     await load()
   }

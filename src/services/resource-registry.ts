@@ -2,8 +2,9 @@
 import { Resource, Scope } from '../entities/resource.ts'
 import { isStorable, metadataError } from '../protocol/client-metadata.ts'
 import { isScopeToken } from '../protocol/scope.ts'
+import { changesBetween } from '../protocol/changes.ts'
 import { persistChange } from '../store/changes.ts'
-import type { Database } from '../store/database.ts'
+import type { Audit } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 export interface ResourceInformation {
@@ -32,21 +33,24 @@ export interface ResourceRegistry {
 const LONGEST = 10 * 365 * 86_400
 
 /** @internal */
-export function createResourceRegistry(database: Database, feed: ChangeFeed): ResourceRegistry {
+export function createResourceRegistry(audit: Audit, feed: ChangeFeed): ResourceRegistry {
   return {
     async saveResource(wanted) {
       assertResource(wanted)
       const { resource, name, access_token_format, access_token_lifetime } = wanted
-      const changed = await database.transactional(async (em) => {
-        const entity =
-          (await em.findOne(Resource, { resource })) ?? em.create(Resource, { resource }, { persist: true })
+      const changed = await audit.transactional(async (em, note) => {
+        const known = await em.findOne(Resource, { resource })
+        const before = known === null ? {} : resourceMembers(known)
+        const entity = known ?? em.create(Resource, { resource }, { persist: true })
         if (name !== undefined) entity.name = name
         if (access_token_format !== undefined) entity.accessTokenFormat = access_token_format
         if (access_token_lifetime !== undefined) entity.accessTokenLifetime = access_token_lifetime
-        em.getUnitOfWork().computeChangeSets()
-        const dirty = em.getUnitOfWork().getChangeSets().length > 0
-        if (dirty) persistChange(em, 'resource', resource)
-        return dirty
+        const changes = changesBetween(before, resourceMembers(entity))
+        if (Object.keys(changes).length === 0) return false
+        persistChange(em, 'resource', resource)
+        const type = known === null ? 'resource.registered' : 'resource.changed'
+        note({ type, details: { resource, changes } })
+        return true
       })
       if (changed) await feed.announce('resource', resource)
     },
@@ -55,22 +59,39 @@ export function createResourceRegistry(database: Database, feed: ChangeFeed): Re
         throw metadataError('name', 'must be a scope name of RFC 6749 section 3.3')
       assertText('description', description)
       assertText('resource', resource)
-      const changed = await database.transactional(async (em) => {
-        const entity = (await em.findOne(Scope, { name })) ?? em.create(Scope, { name }, { persist: true })
+      const changed = await audit.transactional(async (em, note) => {
+        const known = await em.findOne(Scope, { name })
+        const before = known === null ? {} : scopeMembers(known)
+        const entity = known ?? em.create(Scope, { name }, { persist: true })
         if (description !== undefined) entity.description = description
         if (resource !== undefined) {
           const owner = await em.findOne(Resource, { resource })
           if (owner === null) throw metadataError('resource', 'is not registered')
           entity.resource = owner
         }
-        em.getUnitOfWork().computeChangeSets()
-        const dirty = em.getUnitOfWork().getChangeSets().length > 0
-        if (dirty) persistChange(em, 'scope', name)
-        return dirty
+        const changes = changesBetween(before, scopeMembers(entity))
+        if (Object.keys(changes).length === 0) return false
+        persistChange(em, 'scope', name)
+        const type = known === null ? 'scope.registered' : 'scope.changed'
+        note({ type, details: { scope: name, changes } })
+        return true
       })
       if (changed) await feed.announce('scope', name)
     },
   }
+}
+
+function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: Resource) {
+  return {
+    resource,
+    name,
+    access_token_format: accessTokenFormat,
+    access_token_lifetime: accessTokenLifetime,
+  }
+}
+
+function scopeMembers({ name, description, resource }: Scope) {
+  return { name, description, resource: resource?.resource }
 }
 
 /** Whatever the file or the caller gave: PostgreSQL holds texts without NUL and broken Unicode only. */

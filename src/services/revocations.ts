@@ -3,13 +3,13 @@
  * stays in it no longer than its token would have lived, and arrives with the change feed.
  */
 import type { Database } from '../store/database.ts'
-import { statements, storeRevocation } from '../store/tokens.ts'
+import { statements } from '../store/tokens.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 export interface Revocations {
   isRevoked(jti: string): boolean
-  /** Durable when it resolves; every process refuses the token within two seconds. */
-  revoke(jti: string, expiresAt: Date): Promise<void>
+  /** One that this process has stored; every other refuses the token within two seconds. */
+  announce(jti: string, expiresAt: Date): Promise<void>
   start(): Promise<void>
 }
 
@@ -41,10 +41,7 @@ export function createRevocations(database: Database, feed: ChangeFeed): Revocat
       feed.assertFresh()
       return revoked.has(jti)
     },
-    async revoke(jti, expiresAt) {
-      await storeRevocation(database, jti, expiresAt)
-      await feed.announce('revoked_token', jti, expiresAt)
-    },
+    announce: async (jti, expiresAt) => feed.announce('revoked_token', jti, expiresAt),
     start: load,
   }
 }

@@ -8,6 +8,7 @@ import { OAuthError } from '../protocol/errors.ts'
 import { parseUserMembers, userError } from '../protocol/user-members.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { ClientRegistry } from './client-registry.ts'
+import { runAs } from './origin.ts'
 import type { ResourceInformation, ResourceRegistry, ScopeInformation } from './resource-registry.ts'
 import type { UserRegistry } from './user-registry.ts'
 
@@ -25,6 +26,10 @@ const SCOPE_MEMBERS = ['name', 'description', 'resource']
 
 /** Applies the file. Throws `ConfigError` with one sentence that names the entry, the field and the reason. */
 export async function applySeedFile(path: string, targets: SeedTargets): Promise<void> {
+  await runAs({ kind: 'seed', id: null }, async () => apply(path, targets))
+}
+
+async function apply(path: string, targets: SeedTargets): Promise<void> {
   const sections = await readSections(path)
   const { log } = targets
   for (const name of Object.keys(sections)) {

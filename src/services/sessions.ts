@@ -4,6 +4,7 @@ import type { Session } from '../doors.ts'
 import type { Database } from '../store/database.ts'
 import { endEverything } from '../store/endings.ts'
 import { statements } from '../store/sessions.ts'
+import type { Audit } from './audit.ts'
 import type { User } from './user.ts'
 
 export interface SignIn {
@@ -42,7 +43,7 @@ const MAX_USER_AGENT = 512
  * `idle` and `expire` in seconds.
  * @internal
  */
-export function createSessions(database: Database, idle: number, expire: number): Sessions {
+export function createSessions(database: Database, audit: Audit, idle: number, expire: number): Sessions {
   const touchEvery = Math.min(TOUCH_EVERY, (idle * 1000) / 4)
 
   return {
@@ -64,15 +65,22 @@ export function createSessions(database: Database, idle: number, expire: number)
         new Date(authenticatedAt), [...amr], acr ?? null,
         userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null, idle, expire,
       ] // prettier-ignore
-      const [renewed] = former === undefined ? [] : await database.query(statements.renew, values)
-      const start = async () =>
-        database.query(statements.start, [...values, randomUUID(), new Date(user.updatedAt)])
-      const [row] = renewed ? [renewed] : await start()
+      const row = await audit.transaction(async (query, note) => {
+        const [renewed] = former === undefined ? [] : await query(statements.renew, values)
+        const started = [...values, randomUUID(), new Date(user.updatedAt)]
+        const [opened] = renewed ? [renewed] : await query(statements.start, started)
+        if (opened !== undefined)
+          note({ type: 'user.signed_in', user: user.id, details: { sid: opened.sid, amr: [...amr] } })
+        return opened
+      })
       if (row === undefined) return null
       return { token, session: { sid: row.sid, userId: user.id, amr, acr: acr ?? null, authenticatedAt } }
     },
     end: ({ userId, sid }) =>
-      database.transaction(async (query) => endEverything(query, userId, 'signed out', sid)),
+      audit.transaction(async (query, note) => {
+        await endEverything(query, userId, 'signed out', sid)
+        note({ type: 'user.signed_out', user: userId, details: { sid } })
+      }),
   }
 }
 

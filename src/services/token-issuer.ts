@@ -5,12 +5,14 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Authorization, Bag, Call, Client, Granted } from '../doors.ts'
+import type { NewEvent } from '../events.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { readHandle } from '../protocol/handle.ts'
 import { createJti } from '../protocol/jti.ts'
 import { formatScope, OPENID_SCOPES } from '../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
 import type { Targets } from './audience.ts'
+import type { Audit } from './audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import type { DoorRegistry } from './door-registry.ts'
 import type { StoreIssuance } from './issuance.ts'
@@ -30,6 +32,7 @@ export interface TokenIssuerOptions {
   sign: SignAccessToken
   refreshTokens: RefreshTokens
   store: StoreIssuance
+  audit: Audit
 }
 
 /** Opaque access tokens begin like this, so that scanners find a leaked one. */
@@ -38,7 +41,7 @@ export const OPAQUE_PREFIX = 'lka_'
 export const AUTHORIZATION_ID = 'authorization_id'
 
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const { issuer, doors, targets, subjectOf, sign, refreshTokens, store } = options
+  const { issuer, doors, targets, subjectOf, sign, refreshTokens, store, audit } = options
 
   const mayRefresh = ({ refreshable, subject }: Granted, client: Client): boolean =>
     refreshable === true &&
@@ -94,9 +97,16 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         refreshToken,
         opaque: opaque === undefined ? undefined : { token: opaque, claims },
       })
+      audit.observe(issued(authorization, call))
       return handedOut === refreshToken ? response : { ...response, refresh_token: handedOut }
     },
   }
+}
+
+function issued({ id, clientId, subject }: Authorization, { wire }: Call): NewEvent {
+  const grantType = { grant_type: String(wire['grant_type'] ?? '') }
+  const details = id === undefined ? grantType : { ...grantType, authorization: id }
+  return { type: 'token.issued', client: clientId, user: subject, details }
 }
 
 /** The one that is continued, as far as it is granted again; the one that a code was made for; else a new one. */

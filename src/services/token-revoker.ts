@@ -1,8 +1,8 @@
 /** Ends tokens before their time: one token, or an Authorization with all that name it. */
-import type { Database } from '../store/database.ts'
 import { statements as authorizations } from '../store/authorizations.ts'
-import { statements } from '../store/tokens.ts'
+import { statements, storeRevocation } from '../store/tokens.ts'
 import { hashOpaque } from './issuance.ts'
+import type { Audit } from './audit.ts'
 import type { Revocations } from './revocations.ts'
 import { OPAQUE_PREFIX } from './token-issuer.ts'
 import type { TokenVerifier } from './token-verifier.ts'
@@ -15,7 +15,7 @@ export interface TokenRevoker {
 }
 
 export function createTokenRevoker(
-  database: Database,
+  audit: Audit,
   verifier: TokenVerifier,
   revocations: Revocations,
 ): TokenRevoker {
@@ -25,13 +25,23 @@ export function createTokenRevoker(
       if (claims === null) return
       // The instant of issue may lie up to a second after `iat`, and the end with it.
       const end = new Date((claims.exp + 1) * 1000)
-      if (token.startsWith(OPAQUE_PREFIX))
-        await database.query(statements.revokeAccessToken, [hashOpaque(token)])
-      else if (end.getTime() > Date.now()) await revocations.revoke(claims.jti, end)
+      const opaque = token.startsWith(OPAQUE_PREFIX)
+      if (!opaque && end.getTime() <= Date.now()) return
+      await audit.transaction(async (query, note) => {
+        if (opaque) await query(statements.revokeAccessToken, [hashOpaque(token)])
+        else await storeRevocation(query, claims.jti, end)
+        note({ type: 'token.revoked', client: claims.client_id, details: { jti: claims.jti } })
+      })
+      if (!opaque) await revocations.announce(claims.jti, end)
     },
     async revokeAuthorization(authorizationId, cause) {
       if (authorizationId === '') throw new Error('revoking an Authorization needs its id')
-      await database.query(authorizations.revoke, [authorizationId, cause])
+      await audit.transaction(async (query, note) => {
+        const [row] = await query(authorizations.revoke, [authorizationId, cause])
+        if (row === undefined) return
+        const details = { authorization: authorizationId, cause }
+        note({ type: 'authorization.revoked', client: row.clientId, user: row.subject, details })
+      })
     },
   }
 }

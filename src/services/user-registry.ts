@@ -4,6 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
+import { changesBetween } from '../protocol/changes.ts'
 import { parseUserMembers, userError, type UserMembers } from '../protocol/user-members.ts'
 import { usernameKey } from '../protocol/username.ts'
 import { recordChange } from '../store/changes.ts'
@@ -11,8 +12,10 @@ import type { Database, Query } from '../store/database.ts'
 import { endEverything } from '../store/endings.ts'
 import { isDuplicate } from '../store/failures.ts'
 import { findUserRow, statements, type UserRow } from '../store/users.ts'
+import type { Audit, Note } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { Passwords } from './passwords.ts'
+import type { SecretBox } from './secret-box.ts'
 import { toUser, type User } from './user.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
@@ -62,6 +65,8 @@ export interface UserRegistry {
 /** @internal */
 export interface UserRegistryOptions {
   database: Database
+  audit: Audit
+  box: SecretBox
   feed: ChangeFeed
   passwords: Passwords
   /** A production start refuses short passwords; a development start warns of them. */
@@ -71,12 +76,12 @@ export interface UserRegistryOptions {
 
 /** @internal */
 export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
-  const { database, feed, passwords, production, log } = options
+  const { database, audit, box, feed, passwords, production, log } = options
 
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
-  async function change(work: (query: Query) => Promise<UserRow | undefined>): Promise<User> {
-    const row = await database.transaction(async (query) => {
-      const changed = await work(query)
+  async function change(work: (query: Query, note: Note) => Promise<UserRow | undefined>): Promise<User> {
+    const row = await audit.transaction(async (query, note) => {
+      const changed = await work(query, note)
       if (changed === undefined) throw userError('username', 'is not registered')
       await recordChange(query, 'user', changed.id)
       return changed
@@ -130,7 +135,12 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
     const values = [randomUUID(), username, usernameKey(username), passwordHash, roles, known, disabledAt]
     try {
-      return await change(async (query) => (await query(statements.insert, values))[0])
+      return await change(async (query, note) => {
+        const [row] = await query(statements.insert, values)
+        const changes = changesBetween({}, membersOf(row!))
+        note({ type: 'user.registered', user: row!.id, details: { changes } })
+        return row
+      })
     } catch (error) {
       if (isDuplicate(error)) throw userError('username', 'is already taken')
       throw error
@@ -143,26 +153,60 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     if (wanted !== undefined && usernameKey(wanted) !== key) throw userError('username', 'cannot be changed')
     assertReadable(imported.passwordHash)
     const passwordHash = await hash(password, username)
-    return change(async (query) => {
+    return change(async (query, note) => {
+      const [before] = await query(statements.lock, [key])
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
-      if (row !== undefined && passwordHash !== null) await endEverything(query, row.id, 'password changed')
-      return row === undefined ? undefined : lay(query, row, imported)
+      if (before === undefined || row === undefined) return undefined
+      const changes = changesBetween(membersOf(before), membersOf(row))
+      if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
+      if (passwordHash !== null) await endWithPassword(query, note, row.id)
+      return lay(query, note, row, imported)
     })
   }
 
-  /** Of a row that this transaction has locked. */
-  async function lay(query: Query, row: UserRow, imported: ImportedUser): Promise<UserRow | undefined> {
-    if (imported.passwordHash !== undefined && takes(row, imported.passwordHash)) {
-      await query(statements.rehash, [row.id, row.passwordHash, imported.passwordHash])
-      await endEverything(query, row.id, 'password changed')
-    }
-    return imported.disabled && !row.disabledAt ? disable(query, row.username) : row
+  async function endWithPassword(query: Query, note: Note, id: string): Promise<void> {
+    await endEverything(query, id, 'password changed')
+    note({ type: 'user.password_changed', user: id, details: {} })
   }
 
-  async function disable(query: Query, username: string): Promise<UserRow | undefined> {
+  /** Of a row that this transaction has locked. */
+  async function lay(
+    query: Query,
+    note: Note,
+    row: UserRow,
+    imported: ImportedUser,
+  ): Promise<UserRow | undefined> {
+    if (imported.passwordHash !== undefined && takes(row, imported.passwordHash)) {
+      await query(statements.rehash, [row.id, row.passwordHash, imported.passwordHash])
+      await endWithPassword(query, note, row.id)
+    }
+    return imported.disabled && !row.disabledAt ? disable(query, note, row.username) : row
+  }
+
+  async function disable(query: Query, note: Note, username: string): Promise<UserRow | undefined> {
+    const [before] = await query(statements.lock, [usernameKey(username)])
     const [row] = await query(statements.disable, [usernameKey(username)])
-    if (row !== undefined) await endEverything(query, row.id, 'user disabled')
+    if (row === undefined) return undefined
+    await endEverything(query, row.id, 'user disabled')
+    if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: {} })
     return row
+  }
+
+  async function enable(query: Query, note: Note, username: string): Promise<UserRow | undefined> {
+    const [before] = await query(statements.lock, [usernameKey(username)])
+    const [row] = await query(statements.enable, [usernameKey(username)])
+    if (row !== undefined && before?.disabledAt) note({ type: 'user.enabled', user: row.id, details: {} })
+    return row
+  }
+
+  /** Of an unknown one by a keyed hash, which is made for each so that each takes the same time. */
+  function observeFailure(username: string, row: UserRow | undefined): void {
+    const account = box.hash(`audited user\0${usernameKey(username) ?? ''}`)
+    audit.observe({
+      type: 'user.sign_in_failed',
+      user: row?.id,
+      details: row === undefined ? { account } : {},
+    })
   }
 
   /** Behind the request: losing it costs nothing, the next sign-in does it again. */
@@ -193,17 +237,19 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
       return (await database.query(statements.list, values)).map(toUser)
     },
     hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
-    disable: async (username) => change(async (query) => disable(query, username)),
+    disable: async (username) => change(async (query, note) => disable(query, note, username)),
     async takesPassword(username, passwordHash) {
       const row = await findRow(username)
       return row !== undefined && takes(row, passwordHash)
     },
-    enable: async (username) =>
-      change(async (query) => (await query(statements.enable, [usernameKey(username)]))[0]),
+    enable: async (username) => change(async (query, note) => enable(query, note, username)),
     async authenticate(username, password) {
       const row = await findRow(username)
       const proven = await passwords.verify(password, row?.passwordHash ?? null)
-      if (!proven || row === undefined || row.disabledAt) return null
+      if (!proven || row === undefined || row.disabledAt) {
+        observeFailure(username, row)
+        return null
+      }
       void rehash(row, password)
       return toUser(row)
     },
@@ -211,4 +257,9 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
       return passwords.verify(password, (await findRow(username))?.passwordHash ?? null)
     },
   }
+}
+
+/** What of a user an audit event may tell. */
+function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
+  return { username, roles, ...claims, ...(disabledAt ? { disabled: true } : {}) }
 }

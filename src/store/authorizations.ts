@@ -26,10 +26,11 @@ export const statements = {
     return `select ${authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')}
       from ${authorization.name} where ${authorization.column('id')} = $1`
   }),
-  revoke: statement('authorization-revoke', (table) => {
+  revoke: statement<Pick<Authorization, 'clientId' | 'subject'>>('authorization-revoke', (table) => {
     const authorization = table(Authorization)
     return `update ${authorization.name}
       set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $2
-      where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null`
+      where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null
+      returning ${authorization.columns('clientId', 'subject')}`
   }),
 }

@@ -1,8 +1,7 @@
 /** Signing keys at rest. That a key has one successor is the database's unique constraint, not our care. */
 import { SigningKey } from '../entities/signing-key.ts'
-import type { Database } from './database.ts'
+import type { Query } from './database.ts'
 import { recordChange } from './changes.ts'
-import { isDuplicate } from './failures.ts'
 import { statement } from './statement.ts'
 
 export type SigningKeyRow = Pick<
@@ -56,23 +55,14 @@ export interface NewSigningKey {
   signsFrom: Date
 }
 
-/** Stores a key and, with it, the end of the one it replaces. False when another process was first. */
+/** Stores a key and, with it, the end of the one it replaces; a duplicate where another process was first. */
 export async function insertSigningKey(
-  database: Database,
+  query: Query,
   key: NewSigningKey,
   predecessorRetiresAt?: Date,
-): Promise<boolean> {
-  try {
-    await database.transaction(async (query) => {
-      const { kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom } = key
-      await query(statements.insert, [kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom])
-      if (predecessorRetiresAt !== undefined)
-        await query(statements.succeed, [predecessor, predecessorRetiresAt])
-      await recordChange(query, 'signing_key', kid)
-    })
-    return true
-  } catch (error) {
-    if (isDuplicate(error)) return false
-    throw error
-  }
+): Promise<void> {
+  const { kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom } = key
+  await query(statements.insert, [kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom])
+  if (predecessorRetiresAt !== undefined) await query(statements.succeed, [predecessor, predecessorRetiresAt])
+  await recordChange(query, 'signing_key', kid)
 }

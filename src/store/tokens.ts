@@ -1,7 +1,7 @@
 /** What is stored of access tokens: opaque ones, and signed ones that were revoked. */
 import { AccessToken, RevokedToken } from '../entities/access-token.ts'
 import { recordChange } from './changes.ts'
-import type { Database } from './database.ts'
+import type { Query } from './database.ts'
 import { statement } from './statement.ts'
 
 export const statements = {
@@ -31,9 +31,7 @@ export const statements = {
 }
 
 /** Stores a revoked `jti` until the token's own end, and tells every process. */
-export async function storeRevocation(database: Database, jti: string, expiresAt: Date): Promise<void> {
-  await database.transaction(async (query) => {
-    await query(statements.insertRevoked, [jti, expiresAt])
-    await recordChange(query, 'revoked_token', jti, expiresAt)
-  })
+export async function storeRevocation(query: Query, jti: string, expiresAt: Date): Promise<void> {
+  await query(statements.insertRevoked, [jti, expiresAt])
+  await recordChange(query, 'revoked_token', jti, expiresAt)
 }

@@ -24,6 +24,11 @@ export const statements = {
     const user = table(User)
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1`
   }),
+  /** For a change of what is read. */
+  lock: statement<UserRow>('user-lock', (table) => {
+    const user = table(User)
+    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1 for update`
+  }),
   /** In the order of lookup forms, behind $1, at most $2, whose lookup form holds $3. */
   list: statement<UserRow>('users-list', (table) => {
     const user = table(User)

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { createSessions } from '../../src/services/sessions.ts'
 import { openUsers } from '../support/users.ts'
 
-const { users, database, rows } = await openUsers()
-const sessions = createSessions(database, 3600, 7200)
+const { users, database, rows, audit } = await openUsers()
+const sessions = createSessions(database, audit, 3600, 7200)
 const PASSWORD = 'a long enough password'
 
 test('a sign-in under way when the password changes begins nothing', async () => {

@@ -1,10 +1,12 @@
 /** A user registry on a database of its own, without a server around it; and what a user may have that can end. */
 import { randomUUID } from 'node:crypto'
+import { createAudit, type Audit } from '../../src/services/audit.ts'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
 import { createDirectory, type Directory } from '../../src/services/directory.ts'
 import { djangoPasswords } from '../../src/services/django-passwords.ts'
 import { createHashingQueue, type HashingQueue } from '../../src/services/hashing-queue.ts'
 import { createPasswords } from '../../src/services/passwords.ts'
+import { createSecretBox } from '../../src/services/secret-box.ts'
 import { createUserRegistry, type UserRegistry } from '../../src/services/user-registry.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from './cleanup.ts'
@@ -13,6 +15,7 @@ import { recordingLog } from './log.ts'
 
 export interface TestUsers {
   users: UserRegistry
+  audit: Audit
   directory: Directory
   database: Database
   rows: TestDatabase
@@ -41,9 +44,11 @@ export async function openUsers(production = false, rows?: TestDatabase): Promis
     },
   }
   const passwords = createPasswords(counted, djangoPasswords)
-  const users = createUserRegistry({ database, feed, passwords, production, log })
+  const audit = createAudit(database, log)
+  const box = createSecretBox(['the secret key of a test, long enough'])
+  const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
   const directory = createDirectory(database, feed)
-  return { users, directory, database, rows: ownRows, hashed: () => hashed, output }
+  return { users, audit, directory, database, rows: ownRows, hashed: () => hashed, output }
 }
 
 /** Gives the user a session, and of it a code on its way, an Authorization, and one with `offline_access`. */

@@ -1,0 +1,82 @@
+/**
+ * What happens here that matters to people who ask later: the types of events and what each tells. Plugins listen by
+ * `oauth.audit.on`, and add types of their own by merging into `EventDetails`. Nothing in an event is a secret.
+ */
+import type { Bag } from './doors.ts'
+import type { Changes } from './protocol/changes.ts'
+
+/** By the type of the event. Whom it is about stands in the event itself. */
+export interface EventDetails {
+  'user.registered': { readonly changes: Changes }
+  'user.changed': { readonly changes: Changes }
+  /** Every session and token of theirs ended with the old one. */
+  'user.password_changed': Bag
+  'user.disabled': Bag
+  'user.enabled': Bag
+  /** `sid` names the session; `amr` is RFC 8176. */
+  'user.signed_in': { readonly sid: string; readonly amr: readonly string[] }
+  /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
+  'user.sign_in_failed': { readonly account?: string }
+  'user.signed_out': { readonly sid: string }
+  /** Somebody other than its browser ended it; without `sid`, all of the user's. */
+  'session.ended': { readonly sid?: string }
+  'consent.given': { readonly scopes: readonly string[]; readonly resources: readonly string[] }
+  'consent.denied': Bag
+  'consent.withdrawn': Bag
+  'client.registered': { readonly changes: Changes }
+  'client.changed': { readonly changes: Changes }
+  /** `overlap`: seconds that the former secret goes on working. */
+  'client.secret_rotated': { readonly overlap: number }
+  'client.deleted': Bag
+  'client.authentication_failed': { readonly account?: string }
+  'resource.registered': { readonly resource: string; readonly changes: Changes }
+  'resource.changed': { readonly resource: string; readonly changes: Changes }
+  'resource.deleted': { readonly resource: string }
+  'scope.registered': { readonly scope: string; readonly changes: Changes }
+  'scope.changed': { readonly scope: string; readonly changes: Changes }
+  'scope.deleted': { readonly scope: string }
+  'key.created': { readonly kid: string; readonly algorithm: string; readonly signsFrom: string }
+  /** Also for each refresh, whose grant type is `refresh_token`. */
+  'token.issued': { readonly grant_type: string; readonly authorization?: string }
+  /** One access token alone. */
+  'token.revoked': { readonly jti?: string }
+  /** With all tokens that name it. */
+  'authorization.revoked': { readonly authorization: string; readonly cause: string }
+  /** A code or refresh token came once more, which ended its Authorization (RFC 9700 §2.1.1, §4.14.2). */
+  'authorization.replayed': { readonly authorization: string }
+}
+
+export type EventType = keyof EventDetails
+
+/** What a service notes of what it did. */
+export type NewEvent = {
+  [Type in EventType]: {
+    readonly type: Type
+    /** The id of the user it is about. */
+    readonly user?: string | undefined
+    /** The client_id of the client it is about. */
+    readonly client?: string | undefined
+    readonly details: EventDetails[Type]
+  }
+}[EventType]
+
+/** Who did it: a user in a browser, a client by its credentials, the command line, SEED_FILE, or the server by itself. */
+export interface Actor {
+  readonly kind: 'user' | 'client' | 'command' | 'seed' | 'server'
+  /** A user's id, a client_id, the account that ran the command; null for nobody in particular. */
+  readonly id: string | null
+}
+
+/** An event as it is stored and told. */
+export type AuditEvent<Type extends EventType = EventType> = Extract<NewEvent, { type: Type }> & {
+  /** UUID version 7: events are in the order of their ids. */
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly actor: Actor
+  /** Where the request came from, and the id by which the log and its answer name it; null where there was none. */
+  readonly address: string | null
+  readonly requestId: string | null
+  /** How often it happened, where like events of one second are one row. */
+  readonly count: number
+}
