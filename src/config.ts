@@ -70,6 +70,18 @@ const Settings = Type.Object({
     default: [],
     description: 'addresses and networks of proxies: their X-Forwarded-For says where a request comes from',
   }),
+  METRICS_PORT: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description: 'port of a listener for metrics in the format of Prometheus, at /metrics',
+    }),
+  ),
+  METRICS_HOST: Type.String({
+    default: '127.0.0.1',
+    minLength: 1,
+    description: 'address on which the metrics are, for whoever reaches it',
+  }),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
     default: 'info',
     description: 'a successful request is logged at debug',
@@ -143,6 +155,8 @@ export function parseConfig(values: SettingValues): Config {
   const settings = parsed as Static<typeof Settings>
   assertDatabaseUrl(settings.DATABASE_URL)
   assertTrustedProxies(settings.TRUSTED_PROXIES)
+  if (settings.METRICS_PORT === (settings.PORT ?? 3000))
+    throw new ConfigError('METRICS_PORT must be another port than PORT.')
   const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? 3000}`
   const { basePath, loopback } = inspectIssuer(issuer)
   const production = settings.NODE_ENV === 'production' || !isLoopbackHost(settings.HOST) || !loopback

@@ -23,6 +23,7 @@ import interaction from '../plugins/interaction/index.ts'
 import introspection from '../plugins/introspection.ts'
 import jwks from '../plugins/jwks.ts'
 import login from '../plugins/login.ts'
+import metrics from '../plugins/metrics/index.ts'
 import notFound from '../plugins/not-found.ts'
 import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
@@ -153,6 +154,7 @@ async function registerPlugins(
   { start = true, without = [] }: BuildOptions,
 ): Promise<void> {
   await server.register(notFound)
+  await server.register(metrics, { config })
   await server.register(oauth, { config, database, janitor: start })
   const unknown = without.find((name) => !PLUGINS.some((plugin) => pluginName(plugin) === name))
   if (unknown !== undefined) throw new ConfigError(`There is no plugin ${unknown} to leave out.`)

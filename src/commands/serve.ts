@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type SettingValues } from '../config.ts'
 import { startOwnPostgres } from '../services/own-postgres.ts'
+import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import type { SampleApp } from './sample-app.ts'
 import { onStopSignal } from './signals.ts'
 import { isFirstProcess, superviseWorkers } from './workers.ts'
@@ -20,15 +21,18 @@ export async function serve(settings: SettingValues): Promise<void> {
   // PostgreSQL starts while the modules are being loaded.
   const postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
   postgres?.catch(() => {})
-  if (config.WORKERS > 1 && cluster.isPrimary) return superviseWorkers(config.WORKERS, port, await postgres)
+  if (config.WORKERS > 1 && cluster.isPrimary) return superviseWorkers(config, port, await postgres)
 
   const [{ buildServer }, { welcome }] = await Promise.all([import('../server.ts'), import('./welcome.ts')])
   const server = await buildServer({ ...settings, PORT: port }, { postgres })
   let sample: SampleApp | undefined
   stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
+  let metrics: MetricsListener | undefined
   try {
+    metrics = await offerMetrics(server)
     await server.listen({ host: config.HOST, port })
   } catch (error) {
+    metrics?.close()
     await server.close()
     throw error
   }
@@ -39,6 +43,15 @@ export async function serve(settings: SettingValues): Promise<void> {
     sample = await startSampleApp(server, port)
   }
   console.log(await welcome(server, await sample?.origin))
+}
+
+/** On a listener of this process; or, for a worker, through its supervisor's. */
+async function offerMetrics({ metrics, oauth }: FastifyInstance): Promise<MetricsListener | undefined> {
+  if (metrics === null) return undefined
+  if (!cluster.isWorker) return listenForMetrics(oauth.config, metrics.text)
+  const { reportMetrics } = await import('./worker-metrics.ts')
+  reportMetrics(metrics)
+  return undefined
 }
 
 /**

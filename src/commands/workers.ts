@@ -2,7 +2,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Config } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/embedded-postgres.ts'
+import { listenForMetrics } from './metrics-listener.ts'
 import { onStopSignal } from './signals.ts'
 
 /** Milliseconds before a worker that died is replaced. */
@@ -15,12 +17,16 @@ export function isFirstProcess(): boolean {
   return cluster.isPrimary || process.env[FIRST] === '1'
 }
 
-/** Runs `count` workers on `port` until SIGTERM or SIGINT; `postgres` is kept open for them. */
+/** Runs WORKERS of them on `port` until SIGTERM or SIGINT; `postgres` is kept open for them. */
 export async function superviseWorkers(
-  count: number,
+  config: Config,
   port: number,
   postgres: EmbeddedPostgres | undefined,
 ): Promise<void> {
+  if (config.METRICS_PORT !== undefined) {
+    const { gatherMetrics } = await import('./worker-metrics.ts')
+    await listenForMetrics(config, gatherMetrics())
+  }
   let stopping = false
   let hasServed = false
   let first: Worker | undefined
@@ -54,7 +60,7 @@ export async function superviseWorkers(
       process.exit(1)
     },
   )
-  for (let started = 0; started < count; started++) fork(started === 0)
+  for (let started = 0; started < config.WORKERS; started++) fork(started === 0)
   await once(cluster, 'listening')
 }
 

@@ -1,6 +1,6 @@
 /** WORKERS: several processes on one port serve as one, outlive one another, and end together. */
-import { readFile, readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { childrenOf } from '../support/children.ts'
 import { basic } from '../support/requests.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { freePort } from '../support/settings.ts'
@@ -9,14 +9,7 @@ const client = { client_id: 'service', client_secret: 'a secret that somebody ch
 const server = await spawnServer({ WORKERS: 2 }, { seed: { clients: [client] } })
 const credentials = basic(client.client_id, client.client_secret)
 
-async function workers(): Promise<number[]> {
-  const found: number[] = []
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-    if (Number(/\) \S (\d+)/.exec(stat)?.[1]) === server.pid) found.push(Number(pid))
-  }
-  return found
-}
+const workers = async (): Promise<number[]> => childrenOf(server.pid)
 
 async function token(): Promise<number> {
   return (await server.post('/token', { grant_type: 'client_credentials' }, credentials)).status

@@ -1,0 +1,34 @@
+/** What has happened, by the events of the audit log: counted here from the start of the process. */
+import { Counter, type Registry } from 'prom-client'
+import type { EventType } from '../../src/events.ts'
+import type { Audit } from '../../src/services/audit.ts'
+
+const COUNTED = [
+  ['user.signed_in', 'latchkey_sign_ins_total', 'Sign-ins'],
+  ['user.sign_in_failed', 'latchkey_sign_ins_failed_total', 'Sign-ins that were refused'],
+  [
+    'client.authentication_failed',
+    'latchkey_client_authentications_failed_total',
+    'Requests by which a client did not prove who it is',
+  ],
+  [
+    'authorization.replayed',
+    'latchkey_replays_total',
+    'Codes and refresh tokens that came a second time, which ended their Authorization',
+  ],
+] as const satisfies readonly (readonly [EventType, string, string])[]
+
+export function countEvents(audit: Pick<Audit, 'on'>, registry: Registry): void {
+  const registers = [registry]
+  const tokens = new Counter({
+    name: 'latchkey_tokens_issued_total',
+    help: 'Token responses, by the grant',
+    labelNames: ['grant_type'] as const,
+    registers,
+  })
+  audit.on('token.issued', ({ details: { grant_type } }) => tokens.inc({ grant_type }))
+  for (const [type, name, help] of COUNTED) {
+    const counter = new Counter({ name, help, registers })
+    audit.on(type, () => counter.inc())
+  }
+}

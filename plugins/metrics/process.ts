@@ -1,0 +1,89 @@
+/** What a process is like at the moment somebody asks: its connections, its hashing, its memory of changes, its keys. */
+import type { FastifyInstance } from 'fastify'
+import packageJson from 'latchkey/package.json' with { type: 'json' }
+import { Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
+import type { KeyRing } from '../../src/services/key-ring.ts'
+
+type Define = <Label extends string>(configuration: GaugeConfiguration<Label>) => Gauge<Label>
+
+export function measureProcess(fastify: FastifyInstance, registry: Registry): void {
+  const define: Define = (configuration) => new Gauge({ ...configuration, registers: [registry] })
+  measureVitals(fastify, define)
+  measureKeys(fastify, define)
+  const processes = define({
+    name: 'latchkey_processes',
+    help: 'Server processes that answered, by their version',
+    labelNames: ['version'],
+  })
+  processes.set({ version: packageJson.version }, 1)
+}
+
+function measureVitals(fastify: FastifyInstance, define: Define): void {
+  define({
+    name: 'latchkey_database_connections',
+    help: 'Connections to the database, used or idle',
+    labelNames: ['state'],
+    collect() {
+      const { total, idle } = fastify.oauth.vitals().connections
+      this.set({ state: 'idle' }, idle)
+      this.set({ state: 'used' }, total - idle)
+    },
+  })
+  define({
+    name: 'latchkey_database_waiting',
+    help: 'Statements that wait for a connection to the database',
+    collect() {
+      this.set(fastify.oauth.vitals().connections.waiting)
+    },
+  })
+  define({
+    name: 'latchkey_hashing',
+    help: 'Passwords and chosen secrets that are hashed by argon2id now, running or waiting for their turn',
+    labelNames: ['state'],
+    collect() {
+      const { running, waiting } = fastify.oauth.vitals().hashing
+      this.set({ state: 'running' }, running)
+      this.set({ state: 'waiting' }, waiting)
+    },
+  })
+  define({
+    name: 'latchkey_changes_age_seconds',
+    help: 'Time since changes of other processes were last read; at 60 nothing is decided from memory any more',
+    aggregator: 'max',
+    collect() {
+      const { changesAge } = fastify.oauth.vitals()
+      if (changesAge !== undefined) this.set(changesAge)
+    },
+  })
+}
+
+function measureKeys(fastify: FastifyInstance, define: Define): void {
+  define({
+    name: 'latchkey_signing_key_age_seconds',
+    help: 'For how long the current key of an algorithm has been the one that signs',
+    labelNames: ['alg'],
+    aggregator: 'max',
+    collect() {
+      const { keys } = fastify.oauth
+      for (const alg of algorithms(keys)) this.set({ alg }, (Date.now() - keys.signer(alg).signsFrom) / 1000)
+    },
+  })
+  define({
+    name: 'latchkey_signing_key_rotation_seconds',
+    help: 'Time until the newest key of an algorithm gets a successor; none where OIDC_KEY_ROTATE is 0',
+    labelNames: ['alg'],
+    aggregator: 'min',
+    collect() {
+      const { keys, config } = fastify.oauth
+      if (config.OIDC_KEY_ROTATE === 0) return
+      for (const alg of algorithms(keys)) {
+        const newest = keys.keys().findLast(({ algorithm }) => algorithm === alg)!
+        this.set({ alg }, (newest.signsFrom - Date.now()) / 1000 + config.OIDC_KEY_ROTATE)
+      }
+    },
+  })
+}
+
+function algorithms(keys: KeyRing): Set<string> {
+  return new Set(keys.keys().map(({ algorithm }) => algorithm))
+}
