@@ -24,6 +24,13 @@ const Settings = Type.Object({
   DATABASE_URL: Type.Optional(
     Type.String({ secret: true, description: 'PostgreSQL 15+; without it, an embedded one in DATA_DIR' }),
   ),
+  DATABASE_SCHEMA: Type.Optional(
+    Type.String({
+      pattern: '^(?!pg_)[a-z_][a-z0-9_]{0,62}$',
+      description:
+        'schema of our tables, made where there is none; without it, the one that connections look in',
+    }),
+  ),
   DATABASE_POOL_SIZE: Type.Integer({
     default: 10,
     minimum: 2,
@@ -145,8 +152,16 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Parses settings by their names. Unknown names are ignored. Throws `ConfigError`. */
-export function parseConfig(values: SettingValues): Config {
+const REQUIRED = ['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'] as const
+
+/**
+ * Parses settings by their names. Unknown names are ignored. A production start needs those that are `required`.
+ * Throws `ConfigError`.
+ */
+export function parseConfig(
+  values: SettingValues,
+  required: readonly (typeof REQUIRED)[number][] = REQUIRED,
+): Config {
   const parsed: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(Settings.properties)) {
     const value = parseSetting(name, schema as TSchema as Annotated, values[name])
@@ -160,7 +175,7 @@ export function parseConfig(values: SettingValues): Config {
   const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? 3000}`
   const { basePath, loopback } = inspectIssuer(issuer)
   const production = settings.NODE_ENV === 'production' || !isLoopbackHost(settings.HOST) || !loopback
-  if (production) assertProduction(settings, issuer)
+  if (production) assertProduction(settings, issuer, required)
   return Object.freeze({ ...settings, issuer, basePath, production })
 }
 
@@ -174,6 +189,7 @@ interface Annotated extends TSchema {
   minimum?: number
   maximum?: number
   enum?: string[]
+  pattern?: string
 }
 
 function parseSetting(name: string, schema: Annotated, raw: SettingValues[string]): unknown {
@@ -205,6 +221,7 @@ function expectation(schema: Annotated): string {
     return schema.secret
       ? 'a string of 32 characters or more, or several with commas between'
       : 'a comma-separated list'
+  if (schema.pattern !== undefined) return 'lower-case letters, digits and underscores'
   return schema.enum ? `one of ${schema.enum.join(', ')}` : 'a text'
 }
 
@@ -243,16 +260,18 @@ function assertTrustedProxies(proxies: readonly string[]): void {
   }
 }
 
-function assertProduction(settings: Static<typeof Settings>, issuer: string): void {
+function assertProduction(
+  settings: Static<typeof Settings>,
+  issuer: string,
+  required: readonly (keyof typeof settings)[],
+): void {
   const why =
     settings.NODE_ENV === 'production'
       ? 'because NODE_ENV is production'
       : isLoopbackHost(settings.HOST)
         ? 'because OIDC_ISSUER is not this machine'
         : `because HOST is ${isIP(settings.HOST) ? settings.HOST : 'not this machine'}`
-  const missing = (['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'] as const).filter(
-    (name) => settings[name] === undefined,
-  )
+  const missing = required.filter((name) => settings[name] === undefined)
   if (missing.length > 0)
     throw new ConfigError(`${missing.join(' and ')} must be set, ${why}: this is a production start.`)
   if (!issuer.startsWith('https:'))

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { isRetryable } from './failures.ts'
 import { ormOptions } from './orm.ts'
+import { borrow, type Place } from './place.ts'
 import { tableOf, type Statement } from './statement.ts'
 
 /** Runs one statement and returns its rows. */
@@ -30,8 +31,7 @@ export interface Database {
   close(): Promise<void>
 }
 
-export interface DatabaseOptions {
-  url: string
+export interface DatabaseOptions extends Place {
   /** Where it is, in words for people; by default host and name from the URL. */
   where?: string | undefined
   /** Connections. */
@@ -43,32 +43,32 @@ export interface DatabaseOptions {
 const TRIES = 3
 
 /** Opens the database; it need not answer yet: connections are made when they are needed. */
-export async function openDatabase({
-  url,
-  where = describeUrl(url),
-  poolSize = 10,
-  prepare = true,
-}: DatabaseOptions): Promise<Database> {
-  const orm = await MikroORM.init({ ...ormOptions(url, poolSize), connect: false } as Parameters<
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { poolSize = 10, prepare = true, schema, where = describe(options) } = options
+  const orm = await MikroORM.init({ ...ormOptions(options, poolSize), connect: false } as Parameters<
     typeof MikroORM.init
   >[0])
-  const pool = (await orm.em.getConnection().getNativeClient()) as pg.Pool
-  const table = tableOf(orm.getMetadata())
+  const pool = options.pool ?? ((await orm.em.getConnection().getNativeClient()) as pg.Pool)
+  const table = tableOf(orm.getMetadata(), schema)
+  // On a pool of somebody's, the same statement may be prepared for another schema, or the name be theirs.
+  const prefix = options.pool === undefined ? '' : `latchkey.${schema ?? ''}.`
   const texts = new Map<Statement<unknown>, string>()
+
+  const reading = options.pool === undefined ? { types: pg.types } : { types: pg.types, query_timeout: 5000 }
 
   const queryOn = (client: pg.Pool | pg.PoolClient): Query =>
     async function query<Row>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> {
       let text = texts.get(statement)
       if (text === undefined) texts.set(statement, (text = statement.build(table)))
-      const config = { text, values: values as unknown[], types: pg.types }
+      const config = { text, values: values as unknown[], ...reading }
       const result = await client.query<Row & pg.QueryResultRow>(
-        prepare ? { ...config, name: statement.name } : config,
+        prepare ? { ...config, name: prefix + statement.name } : config,
       )
       return result.rows
     }
 
   const transaction = async <T>(work: (query: Query) => Promise<T>): Promise<T> => {
-    const client = await pool.connect()
+    const client = await borrow(pool)
     let broken = false
     try {
       await client.query('begin')
@@ -111,7 +111,15 @@ async function retried<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
+function describe({ url, pool, schema }: Place): string {
+  return `${url === undefined ? describePool(pool!) : describeUrl(url)}${schema === undefined ? '' : ` (${schema})`}`
+}
+
 function describeUrl(url: string): string {
   const { host, pathname, searchParams } = new URL(url)
   return `${searchParams.get('host') ?? host}${pathname}`
+}
+
+function describePool({ options: { connectionString, host = 'localhost', database = '' } }: pg.Pool): string {
+  return connectionString === undefined ? `${host}/${database}` : describeUrl(connectionString)
 }

@@ -1,9 +1,10 @@
-/** Brings a database to the newest schema, also when several processes start at once. */
+/** Brings a database to the newest schema, also when several processes start at once; or says what it lacks. */
 import { MikroORM } from '@mikro-orm/postgresql'
-import pg from 'pg'
+import type pg from 'pg'
 import { migrations } from '../migrations/all.ts'
 import { sqlState } from './failures.ts'
 import { ormOptions } from './orm.ts'
+import { qualified, withClient, type Place } from './place.ts'
 
 /** Any number that no other program on the database is likely to choose. */
 const LOCK = 7_258_146_093
@@ -11,38 +12,48 @@ const UNDEFINED_TABLE = '42P01'
 
 /**
  * Runs the migrations that are missing; when none is, one query shows it. Throws what PostgreSQL says.
- * `url` may need to belong to a role that may create tables.
+ * The place, or its URL, may need to belong to a role that may create tables.
  */
-export async function migrate(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 })
-  await client.connect()
-  try {
-    if (!(await isNewest(client))) await runMissing(url, client)
-  } finally {
-    await client.end()
-  }
+export async function migrate(at: Place | string): Promise<void> {
+  const place = typeof at === 'string' ? { url: at } : at
+  await withClient(place, async (client) => {
+    if ((await missingIn(client, place)).length > 0) await runMissing(place, client)
+  })
 }
 
-async function isNewest(client: pg.Client): Promise<boolean> {
+/** The names of the migrations that the database lacks. */
+export async function missingMigrations(place: Place): Promise<string[]> {
+  return withClient(place, async (client) => missingIn(client, place))
+}
+
+async function missingIn(client: pg.ClientBase, place: Place): Promise<string[]> {
+  const names = migrations.map(({ name }) => name)
   try {
-    const { rows } = await client.query<{ name: string }>('select name from migrations')
+    const { rows } = await client.query<{ name: string }>(
+      `select name from ${qualified(place, 'migrations')}`,
+    )
     const done = new Set(rows.map(({ name }) => name))
-    return migrations.every(({ name }) => done.has(name))
+    return names.filter((name) => !done.has(name))
   } catch (error) {
-    if (sqlState(error) === UNDEFINED_TABLE) return false
+    if (sqlState(error) === UNDEFINED_TABLE) return names
     throw error
   }
 }
 
 /** The migrator takes no lock; ours belongs to a transaction, which poolers keep on one connection. */
-async function runMissing(url: string, guard: pg.Client): Promise<void> {
-  const options = { ...ormOptions(url, 2, 0), connect: false }
+async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
+  const { rows } = await guard.query<{ name: string }>('select current_database() as name')
+  const options = { ...ormOptions(place, 2, 0), dbName: rows[0]!.name, connect: false }
   const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
   try {
     await guard.query('begin')
     await guard.query('select pg_advisory_xact_lock($1)', [LOCK])
-    await orm.migrator.up()
+    await orm.migrator.up(place.schema === undefined ? {} : { schema: place.schema })
     await guard.query('commit')
+  } catch (error) {
+    // A connection that is lent goes back as it came.
+    await guard.query('rollback').catch(() => {})
+    throw error
   } finally {
     await orm.close(true)
   }

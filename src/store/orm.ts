@@ -1,17 +1,21 @@
 /** MikroORM's options, shared by the server and the `mikro-orm` command line. */
 import { Migrator } from '@mikro-orm/migrations'
 import { defineConfig, type Options } from '@mikro-orm/postgresql'
+import type pg from 'pg'
 import { entities } from '../entities/all.ts'
 import { migrations } from '../migrations/all.ts'
+import { lend, type Place } from './place.ts'
 
 /**
- * Options for the database at `url`, with a pool of `poolSize` connections. A statement that takes longer than
- * `queryTimeout` milliseconds fails; 0 lets it run.
+ * Options for the database at `place` (or at this URL), with a pool of `poolSize` connections. A statement that takes
+ * longer than `queryTimeout` milliseconds fails; 0 lets it run.
  */
-export function ormOptions(url: string, poolSize = 10, queryTimeout = 5000): Options {
+export function ormOptions(place: Place | string, poolSize = 10, queryTimeout = 5000): Options {
+  const { url, pool, schema } = typeof place === 'string' ? { url: place } : place
   return defineConfig({
     // The driver reads the URL by itself: sockets, ports and TLS as `pg` documents them.
-    dbName: decodeURIComponent(new URL(url).pathname.slice(1)),
+    dbName: url === undefined ? 'its own' : decodeURIComponent(new URL(url).pathname.slice(1)),
+    ...(schema === undefined ? {} : { schema }),
     entities,
     extensions: [Migrator],
     discovery: { warnWhenNoEntities: false },
@@ -22,6 +26,9 @@ export function ormOptions(url: string, poolSize = 10, queryTimeout = 5000): Opt
       query_timeout: queryTimeout,
       keepAlive: true,
       application_name: 'latchkey',
+      ...(pool === undefined
+        ? {}
+        : { onPoolCreated: (created: pg.Pool) => lend(pool, created, queryTimeout) }),
     },
     forceUtcTimezone: true,
     ignoreUndefinedInQuery: false,

@@ -3,6 +3,7 @@
  * that the two cannot drift; `tests/store/statements.test.ts` prepares every one against the migrated schema.
  */
 import type { EntityClass, EntityMetadata, MetadataStorage } from '@mikro-orm/core'
+import { qualified } from './place.ts'
 
 /** Values go in as `$1, $2 …`; `Row` is what one row of the result holds. */
 export interface Statement<Row> {
@@ -14,7 +15,7 @@ export interface Statement<Row> {
 
 /** Columns of one entity, quoted. */
 export interface Table<E> {
-  /** The table's name. */
+  /** The table's name, with its schema where that is not the connection's own. */
   readonly name: string
   /** The column of a property. */
   column(property: keyof E & string): string
@@ -29,8 +30,8 @@ export function statement<Row = never>(name: string, build: (table: TableOf) => 
   return { name, build }
 }
 
-/** Resolves entities by the ORM's metadata. Throws on an entity or property that is not there. */
-export function tableOf(storage: MetadataStorage): TableOf {
+/** Resolves entities by the ORM's metadata, to tables in `schema`. Throws on an entity or property that is not there. */
+export function tableOf(storage: MetadataStorage, schema?: string): TableOf {
   return <E>(entity: EntityClass<E>): Table<E> => {
     const metadata = storage.get(entity) as unknown as EntityMetadata
     const column = (property: string): string => {
@@ -39,7 +40,7 @@ export function tableOf(storage: MetadataStorage): TableOf {
       return `"${field}"`
     }
     return {
-      name: `"${metadata.tableName}"`,
+      name: qualified({ schema }, metadata.tableName),
       column,
       columns: (...properties) => properties.map((one) => `${column(one)} as "${one}"`).join(', '),
     }

@@ -1,0 +1,74 @@
+/**
+ * Where our tables are: a database by its URL or by somebody's pool, and in it a schema. How a pool that is not ours
+ * is used without changing it, by us or by MikroORM, is decided here.
+ */
+import pg from 'pg'
+
+export interface Place {
+  /** What `pg` connects to; or else `pool`. */
+  url?: string | undefined
+  /** Somebody else's connections: borrowed one by one, never ended. */
+  pool?: pg.Pool | undefined
+  /** The schema of our tables; by default the first of the connection's `search_path`, as a rule `public`. */
+  schema?: string | undefined
+}
+
+/** `name`, in the place's schema where it has one. */
+export function qualified({ schema }: Place, name: string): string {
+  return schema === undefined ? `"${name}"` : `"${schema}"."${name}"`
+}
+
+/** A connection on its own, for `work`. */
+export async function withClient<T>(place: Place, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  if (place.pool !== undefined) {
+    const client = await borrow(place.pool)
+    try {
+      return await work(client)
+    } finally {
+      client.release()
+    }
+  }
+  const client = new pg.Client({ connectionString: place.url, connectionTimeoutMillis: 5000 })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * A connection of `pool`, until it is released. One that breaks meanwhile fails the query under way, and not the
+ * process: who holds a connection has to listen.
+ */
+export async function borrow(pool: pg.Pool): Promise<pg.PoolClient> {
+  const client = await pool.connect()
+  const { release } = client
+  client.on('error', ignore)
+  client.release = (broken) => {
+    client.off('error', ignore)
+    client.release = release
+    release.call(client, broken)
+  }
+  return client
+}
+
+/**
+ * Makes the pool that MikroORM created for itself, and has not connected, borrow from `pool`. Values are read as
+ * MikroORM reads them, whatever `pool` was told; a statement has `queryTimeout` milliseconds.
+ */
+export function lend(pool: pg.Pool, created: pg.Pool, queryTimeout: number): void {
+  const { types } = created.options
+  const limits = { types, ...(queryTimeout > 0 ? { query_timeout: queryTimeout } : {}) }
+  const connect = async (): Promise<Pick<pg.PoolClient, 'release'> & { query: unknown }> => {
+    const client = await borrow(pool)
+    return {
+      query: async (text: string, values: unknown[]) =>
+        client.query({ text, values, ...limits } as pg.QueryConfig),
+      release: client.release,
+    }
+  }
+  Object.assign(created, { connect, end: async () => {} })
+}
+
+function ignore(): void {}
