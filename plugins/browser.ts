@@ -2,7 +2,7 @@
  * Decorates `fastify.browser`: who is signed in with a browser, and whether a form came from a page of ours. Two
  * cookies: one opens the session, the other tells browsers apart before anybody is signed in.
  */
-import cookie from '@fastify/cookie'
+import { fastifyCookie as cookie } from '@fastify/cookie'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { randomBytes } from 'node:crypto'

@@ -9,7 +9,7 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths } from '../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../src/protocol/wire.ts'
 import type { IdTokenClaims } from '../src/services/own-jwt-verifier.ts'
-import { refuseOtherMethods } from './endpoint.ts'
+import { refuseOtherMethods, withSlash } from './endpoint.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import { clientView } from './interaction/client-view.ts'
 import { sendErrorPage } from './pages/error-page.ts'
@@ -95,7 +95,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
 
   await acceptForms(fastify)
   fastify.setErrorHandler(sendErrorPage)
-  for (const url of ['/end-session', '/end-session/']) {
+  for (const url of withSlash(fastify, '/end-session')) {
     fastify.get(url, async (request, reply) => handle(parseForm(queryText(request)), { request, reply }))
     fastify.post(url, async (request: FastifyRequest, reply) => {
       const text = formText(request)

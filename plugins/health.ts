@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
-async function health(fastify: FastifyInstance): Promise<void> {
+async function health(fastify: FastifyInstance, { standalone }: { standalone: boolean }): Promise<void> {
   const { oauth } = fastify
 
   async function problems(): Promise<string[]> {
@@ -13,8 +13,9 @@ async function health(fastify: FastifyInstance): Promise<void> {
     return found
   }
 
-  // Whoever probes need not know the issuer's path.
-  for (const prefix of new Set(['', oauth.config.basePath])) {
+  // Whoever probes a server of ours need not know the issuer's path; the root of another app is not ours.
+  const { basePath } = oauth.config
+  for (const prefix of new Set(standalone ? ['', basePath] : [basePath])) {
     fastify.get(`${prefix}/healthz`, async (_request, reply) =>
       reply.header('cache-control', 'no-store').send({ status: 'ok' }),
     )

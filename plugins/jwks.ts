@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { allowBrowsers } from './cors.ts'
-import { refuseOtherMethods } from './endpoint.ts'
+import { refuseOtherMethods, withSlash } from './endpoint.ts'
 import { sendError } from './errors.ts'
 
 /** Others may keep the document this long; a new key is published for longer before it signs. Seconds. */
@@ -12,7 +12,7 @@ async function jwks(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   fastify.setErrorHandler(sendError)
   allowBrowsers(fastify)
-  for (const url of ['/jwks', '/jwks/']) {
+  for (const url of withSlash(fastify, '/jwks')) {
     fastify.get(url, async (_request, reply) =>
       reply
         .headers({

@@ -10,7 +10,7 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { MIN_PASSWORD_LENGTH } from '../src/services/passwords.ts'
-import { refuseOtherMethods } from './endpoint.ts'
+import { refuseOtherMethods, withSlash } from './endpoint.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
@@ -63,7 +63,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
 
   await acceptForms(fastify)
   fastify.setErrorHandler(sendErrorPage)
-  for (const url of ['/setup', '/setup/']) {
+  for (const url of withSlash(fastify, '/setup')) {
     fastify.get(url, async (request, reply) => {
       if (await oauth.users.hasRole('admin'))
         throw new OAuthError('access_denied', 'there is an administrator already', { status: 404 })

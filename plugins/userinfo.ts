@@ -10,7 +10,7 @@ import { claimsForScopes } from '../src/protocol/claims.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { userClaims, type User } from '../src/services/user.ts'
 import { allowBrowsers } from './cors.ts'
-import { refuseOtherMethods, sendJson } from './endpoint.ts'
+import { refuseOtherMethods, sendJson, withSlash } from './endpoint.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import type { AccessToken } from './require-scope/access-token.ts'
@@ -72,7 +72,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     request.query = parseForm(queryText(request))
   })
   fastify.addHook('preHandler', createGuard(policy, ['openid']) as preHandlerAsyncHookHandler)
-  for (const url of ['/userinfo', '/userinfo/']) {
+  for (const url of withSlash(fastify, '/userinfo')) {
     fastify.get(url, handle)
     fastify.post(url, handle)
     refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')

@@ -4,7 +4,9 @@
  * `fastify.requireScope` and `request.token`.
  */
 import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
 import type { SettingValues } from './config.ts'
+import type { LatchkeyOptions } from './latchkey-options.ts'
 import type { BuildOptions } from './server.ts'
 
 export { Type, type Static, type TObject } from 'typebox'
@@ -40,6 +42,7 @@ export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'
 export { Repeatable } from './protocol/parameters.ts'
 export { formatScope, isScopeToken, parseScope } from './protocol/scope.ts'
 export type { Wire } from './protocol/wire.ts'
+export type { LatchkeyOptions, OrmLike, PoolLike } from './latchkey-options.ts'
 export type { BuildOptions } from './server.ts'
 export type { ClientRegistry } from './services/client-registry.ts'
 export type { KeyRing } from './services/key-ring.ts'
@@ -73,3 +76,17 @@ export async function buildServer(
   const server = await import('./server.ts')
   return server.buildServer(settings, options)
 }
+
+/**
+ * The whole of it as one plugin, for an app of your own: `app.register(latchkey, { prefix: '/auth', settings })`. The app
+ * gets `app.oauth` and `app.requireScope`; handlers, hooks and everything else of ours stays with our routes. Throws
+ * `ConfigError` for what cannot work.
+ */
+export const latchkey = fp(
+  async (app: FastifyInstance, options: LatchkeyOptions): Promise<void> => {
+    const { default: plugin } = await import('./latchkey.ts')
+    await plugin(app, options)
+  },
+  { name: 'latchkey', fastify: '5.x' },
+)
+export default latchkey

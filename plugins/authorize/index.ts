@@ -10,7 +10,7 @@ import type { AuthorizationRequest, BrowserCall } from '../../src/doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
 import { parseFormLeniently } from '../../src/protocol/wire.ts'
-import { refuseOtherMethods } from '../endpoint.ts'
+import { refuseOtherMethods, withSlash } from '../endpoint.ts'
 import { acceptForms, formText, queryText } from '../forms.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { createAnswers } from './answer.ts'
@@ -54,7 +54,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     async (scope) => {
       await acceptForms(scope)
       scope.setErrorHandler(sendErrorPage)
-      for (const url of ['/authorize', '/authorize/']) {
+      for (const url of withSlash(scope, '/authorize')) {
         scope.get(url, async (request, reply) => respond(queryText(request), { request, reply }))
         scope.post(url, async (request, reply) => {
           const text = formText(request)

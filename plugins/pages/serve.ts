@@ -7,7 +7,7 @@ import type { Static, TObject } from 'typebox'
 import type { BrowserCall } from '../../src/doors.ts'
 import { assertLengths, compileParameters } from '../../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../../src/protocol/wire.ts'
-import { refuseOtherMethods } from '../endpoint.ts'
+import { refuseOtherMethods, withSlash } from '../endpoint.ts'
 import { acceptForms, formText, queryText } from '../forms.ts'
 import { sendErrorPage } from './error-page.ts'
 
@@ -52,7 +52,7 @@ export async function createServePage(fastify: FastifyInstance): Promise<ServePa
   return (page: ShownPage | FormPage) => {
     const hasForm = 'submit' in page
     const show = handlerOf(page.query, queryText, page.show)
-    for (const url of [page.path, `${page.path}/`]) {
+    for (const url of withSlash(scope, page.path)) {
       scope.get(url, show)
       if (hasForm) scope.post(url, handlerOf(page.form, formText, page.submit))
       refuseOtherMethods(

@@ -30,6 +30,8 @@ export function serveMetadata(fastify: FastifyInstance, metadata: ResourceMetada
   }
   const config = { [openRoute]: true }
   for (const url of new Set([new URL(metadataUrl(metadata.resource)).pathname, WELL_KNOWN])) {
+    // An app may hold several resources; at the root, its first one stands for it.
+    if (url === WELL_KNOWN && fastify.hasRoute({ method: 'GET', url })) continue
     fastify.get(url, { config }, async (_request, reply) => {
       reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' })
       return document(metadata)

@@ -2,8 +2,25 @@
  * How the server logs: one JSON line for each thing, without queries, headers or bodies, and without what a
  * database error quotes of its values. Successful requests are lines at debug.
  */
-import { LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyServerOptions,
+} from 'fastify'
 import { randomUUID } from 'node:crypto'
+
+/** What a line holds of an error, a request and a response. */
+export const serializers = {
+  err: (error: unknown) => describeError(error),
+  req: ({ method }: { method: string }) => ({ method }),
+  res: ({ statusCode }: { statusCode: number }) => ({ statusCode }),
+}
+
+/** A log of somebody else's, told of errors no more than ours is. */
+export function discreet(log: FastifyBaseLogger): FastifyBaseLogger {
+  return log.child({}, { serializers: { err: serializers.err } })
+}
 
 /** Fastify's options for logging at `level`, to `stream` (default stdout). */
 export function loggingOptions(level: string, stream?: NodeJS.WritableStream): FastifyServerOptions {
@@ -13,11 +30,7 @@ export function loggingOptions(level: string, stream?: NodeJS.WritableStream): F
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: {
-        err: describeError,
-        req: ({ method }) => ({ method }),
-        res: ({ statusCode }) => ({ statusCode }),
-      },
+      serializers,
       hooks: {
         // Without a text of its own, a line would take the error's message as it is.
         logMethod(given, log) {

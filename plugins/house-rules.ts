@@ -1,0 +1,36 @@
+/**
+ * What holds in every scope of ours, in whosever app it stands: which requests are read at all, and how little the log
+ * is told of them. The standalone server has it at its root; in a foreign app, it ends where our routes end.
+ */
+import type { FastifyInstance, FastifyRegisterOptions } from 'fastify'
+import fp from 'fastify-plugin'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { isRepeated } from '../src/protocol/headers.ts'
+import { serializers } from '../src/services/log.ts'
+
+const NAME = 'latchkey-house-rules'
+const MAX_HEADERS = 100
+
+async function houseRules(fastify: FastifyInstance): Promise<void> {
+  fastify.addHook('onRequest', async ({ raw }) => {
+    if (raw.rawHeaders.length > 2 * MAX_HEADERS)
+      throw new OAuthError('invalid_request', 'there are too many headers', { status: 431 })
+    if (isRepeated(raw.rawHeaders, 'host'))
+      throw new OAuthError('invalid_request', 'the Host header is repeated')
+  })
+}
+
+const plugin = fp(houseRules, { name: NAME })
+export default plugin
+
+/** Options for a scope of ours below `fastify`: where the log is a foreign app's, no line of it shows an address. */
+export function scopeOptions(fastify: FastifyInstance, prefix = ''): FastifyRegisterOptions<object> {
+  if (fastify.hasPlugin(NAME)) return { prefix }
+  // Serializers may give objects; the declared type knows of strings alone.
+  return { prefix, logSerializers: serializers as unknown as Record<string, () => string> }
+}
+
+/** Begins a scope that was registered with `scopeOptions`. */
+export async function keepHouseRules(scope: FastifyInstance): Promise<void> {
+  if (!scope.hasPlugin(NAME)) await scope.register(plugin)
+}

@@ -1,0 +1,176 @@
+/**
+ * The plugin `latchkey`: the registration list, in reading order, for an app of anybody's. `src/server.ts` is its first
+ * user. The app gets `fastify.oauth` and `fastify.requireScope`; all else stays in a scope of ours.
+ */
+import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
+import fp from 'fastify-plugin'
+import admin from '../plugins/admin/index.ts'
+import authorize from '../plugins/authorize/index.ts'
+import code from '../plugins/authorize/code.ts'
+import responseModes from '../plugins/authorize/response-modes.ts'
+import browser from '../plugins/browser.ts'
+import clientAuthentication from '../plugins/client-authentication.ts'
+import consent from '../plugins/consent.ts'
+import demo from '../plugins/demo.ts'
+import discovery from '../plugins/discovery.ts'
+import drain from '../plugins/drain.ts'
+import endSession from '../plugins/end-session.ts'
+import health from '../plugins/health.ts'
+import home from '../plugins/home.ts'
+import interaction from '../plugins/interaction/index.ts'
+import introspection from '../plugins/introspection.ts'
+import jwks from '../plugins/jwks.ts'
+import login from '../plugins/login.ts'
+import oauth from '../plugins/oauth.ts'
+import pages from '../plugins/pages/index.ts'
+import openid from '../plugins/openid.ts'
+import resourceServer from '../plugins/resource-server.ts'
+import revocation from '../plugins/revocation.ts'
+import authorizationCode from '../plugins/token/grants/authorization-code.ts'
+import clientCredentials from '../plugins/token/grants/client-credentials.ts'
+import refreshToken from '../plugins/token/grants/refresh-token.ts'
+import signIn from '../plugins/sign-in.ts'
+import signingAlgorithms from '../plugins/signing-algorithms.ts'
+import setup from '../plugins/setup.ts'
+import subjectTypes from '../plugins/subject-types.ts'
+import token from '../plugins/token/index.ts'
+import userinfo from '../plugins/userinfo.ts'
+import { sendError } from '../plugins/errors.ts'
+import { keepHouseRules, scopeOptions } from '../plugins/house-rules.ts'
+import { ConfigError, parseConfig } from './config.ts'
+import { assertRoom, poolOf, warnOfRisks } from './foreign-app.ts'
+import type { LatchkeyOptions } from './latchkey-options.ts'
+import { importPlugin } from './own-plugins.ts'
+import { openOwnDatabase, type OwnDatabase } from './services/own-database.ts'
+import { applySeedFile } from './services/seed.ts'
+
+/** Ours, by the names under which they may be left out; each comes after those that it depends on. */
+const PLUGINS = [
+  drain,
+  clientAuthentication,
+  subjectTypes,
+  signingAlgorithms,
+  pages,
+  browser,
+  interaction,
+  login,
+  signIn,
+  consent,
+  authorize,
+  code,
+  responseModes,
+  token,
+  authorizationCode,
+  refreshToken,
+  clientCredentials,
+  openid,
+  userinfo,
+  endSession,
+  admin,
+  home,
+  setup,
+  introspection,
+  revocation,
+  jwks,
+  discovery,
+  health,
+]
+/** Their addresses follow from the issuer by themselves. */
+const AT_THE_ROOT = new Set<unknown>([discovery, health])
+/** An app has these at its root itself; below a path of ours they are ours. */
+const OF_A_HOST = new Set<unknown>([home, drain, health])
+/** Without these, nothing shows a page: what depends on them goes with them, and nobody gets a code. */
+const OF_PAGES = [pages, browser, authorizationCode]
+
+/** Throws `ConfigError`. For a Fastify instance itself, which it decorates. */
+async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise<void> {
+  const { settings = {}, migrate } = options
+  const pool = await poolOf(options)
+  const config = parseConfig(settings, pool === undefined ? undefined : ['OIDC_ISSUER', 'SECRET_KEY'])
+  assertRoom(app, config, options.prefix)
+  warnOfRisks(app, config, pool)
+  const own = await openOwnDatabase(config, { pool, migrate })
+  app.addHook('onClose', async () => own.close())
+  await install(app, own, options)
+}
+
+export interface InstallOptions extends Pick<LatchkeyOptions, 'pages' | 'without' | 'plugins' | 'janitor'> {
+  /** Whether the host is ours alone: then nothing has a scope of its own, and `/` is a page of ours. Default false. */
+  standalone?: boolean
+  /** Whether the demo is served and registered. Default false. */
+  demonstrates?: boolean
+  /** Whether SEED_FILE is applied. Default true. */
+  seeds?: boolean
+}
+
+/** Registers everything: what the app uses, what is served, what others add, what a start applies. */
+export async function install(
+  app: FastifyInstance,
+  { config, database }: OwnDatabase,
+  options: InstallOptions,
+): Promise<void> {
+  const { standalone = false, janitor = true, demonstrates = false, seeds = true } = options
+  const left = leftOut(options)
+  const prefix = config.basePath
+
+  await app.register(oauth, { config, database, janitor })
+  if (!left.has(nameOf(resourceServer))) await app.register(resourceServer)
+
+  const served = PLUGINS.filter((plugin) => !left.has(nameOf(plugin)))
+  const house: FastifyPluginAsync = async (scope) => {
+    await keepHouseRules(scope)
+    if (!standalone) scope.setErrorHandler(sendError)
+    for (const plugin of served) {
+      if (!standalone && prefix === '' && OF_A_HOST.has(plugin)) continue
+      await scope.register(plugin, { standalone, ...(AT_THE_ROOT.has(plugin) ? {} : { prefix }) })
+    }
+    for (const plugin of await pluginsOfOthers(config.PLUGINS, options)) {
+      // Within a scope of its own, so that the prefix also holds for a plugin that breaks out of encapsulation.
+      const mount: FastifyPluginAsync = async (own) => {
+        await own.register(plugin as FastifyPluginAsync)
+      }
+      await scope.register(mount, { prefix })
+    }
+    if (demonstrates && !left.has(nameOf(resourceServer))) await scope.register(demo, { prefix })
+  }
+  await app.register(standalone ? fp(house) : house, scopeOptions(app))
+
+  const { SEED_FILE } = config
+  if (seeds && SEED_FILE !== undefined)
+    app.addHook('onReady', async () => {
+      const { clients, resources, users } = app.oauth
+      await applySeedFile(SEED_FILE, { clients, resources, users, log: app.log })
+    })
+}
+
+/** Names of the plugins of ours that are not registered. Throws `ConfigError` for a name of none. */
+function leftOut({ without = [], pages: shown = true }: InstallOptions): ReadonlySet<string> {
+  const all = [...PLUGINS, resourceServer]
+  const unknown = without.find((name) => !all.some((plugin) => nameOf(plugin) === name))
+  if (unknown !== undefined) throw new ConfigError(`There is no plugin ${unknown} to leave out.`)
+  if (shown) return new Set(without)
+  const left = new Set([...without, ...OF_PAGES.map(nameOf)])
+  for (const plugin of all)
+    if (metaOf(plugin).dependencies?.some((one) => left.has(one))) left.add(nameOf(plugin))
+  return left
+}
+
+/** The modules of the setting PLUGINS, then what the app gave. */
+async function pluginsOfOthers(
+  specifiers: readonly string[],
+  { plugins = [] }: InstallOptions,
+): Promise<readonly (FastifyPluginAsync | FastifyPluginCallback)[]> {
+  const modules: FastifyPluginAsync[] = []
+  for (const specifier of specifiers) modules.push(await importPlugin(specifier))
+  return [...modules, ...plugins]
+}
+
+function metaOf(plugin: object): { name?: string; dependencies?: string[] } {
+  return (plugin as Record<symbol, object | undefined>)[Symbol.for('plugin-meta')] ?? {}
+}
+
+function nameOf(plugin: object): string {
+  return metaOf(plugin).name ?? ''
+}
+
+export default latchkey
