@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { isRetryable } from './failures.ts'
 import { ormOptions } from './orm.ts'
-import { borrow, type Place } from './place.ts'
+import { borrow, type Place } from './connections.ts'
 import { tableOf, type Statement } from './statement.ts'
 
 /** Runs one statement and returns its rows. */

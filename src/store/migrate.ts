@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { migrations } from '../migrations/all.ts'
 import { sqlState } from './failures.ts'
 import { ormOptions } from './orm.ts'
-import { qualified, withClient, type Place } from './place.ts'
+import { qualified, withClient, type Place } from './connections.ts'
 
 /** Any number that no other program on the database is likely to choose. */
 const LOCK = 7_258_146_093

@@ -4,7 +4,7 @@ import { defineConfig, type Options } from '@mikro-orm/postgresql'
 import type pg from 'pg'
 import { entities } from '../entities/all.ts'
 import { migrations } from '../migrations/all.ts'
-import { lend, type Place } from './place.ts'
+import { lend, type Place } from './connections.ts'
 
 /**
  * Options for the database at `place` (or at this URL), with a pool of `poolSize` connections. A statement that takes

@@ -3,7 +3,7 @@
  * that the two cannot drift; `tests/store/statements.test.ts` prepares every one against the migrated schema.
  */
 import type { EntityClass, EntityMetadata, MetadataStorage } from '@mikro-orm/core'
-import { qualified } from './place.ts'
+import { qualified } from './connections.ts'
 
 /** Values go in as `$1, $2 …`; `Row` is what one row of the result holds. */
 export interface Statement<Row> {
