@@ -125,6 +125,7 @@ const Settings = Type.Object({
   }),
   OIDC_KEY_ROTATE: Seconds(90 * 86_400, 0, 'age at which a signing key is replaced; 0 for never'),
   OIDC_KEY_PUBLISH: Seconds(35, 3, 'how long a new signing key is published before it signs'),
+  OIDC_AUDIT_EXPIRE: Seconds(365 * 86_400, 0, 'age at which audit events are removed; 0 keeps them'),
   OIDC_JANITOR_INTERVAL: Seconds(
     60,
     0,

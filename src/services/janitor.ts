@@ -3,6 +3,8 @@
  * what is good is decided by who reads it, and what shows that something is used twice stays as long as that matters.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import { firstIdAt } from '../protocol/jti.ts'
+import { statements as auditEvents } from '../store/audit-events.ts'
 import { statements as resources } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { statements as authorizations } from '../store/dead-authorizations.ts'
@@ -24,6 +26,8 @@ export interface JanitorOptions {
   interval: number
   /** Seconds: how long an access token may live that was got by the last refresh token, apart from what resources set. */
   longestLifetime: number
+  /** Seconds that audit events are kept; 0 for ever. */
+  auditExpire: number
 }
 
 /** Milliseconds that one round may take: the next one goes on. */
@@ -43,7 +47,8 @@ interface Round {
 /** Removes one batch; false when there was nothing. A short one may be what another janitor left of it. */
 type Sweep = (round: Round) => Promise<boolean>
 
-export function createJanitor({ database, log, interval, longestLifetime }: JanitorOptions): Janitor {
+export function createJanitor(options: JanitorOptions): Janitor {
+  const { database, log, interval, longestLifetime, auditExpire } = options
   let timer: NodeJS.Timeout | undefined
   let underWay: Promise<unknown> = Promise.resolve()
   let stopped = false
@@ -80,11 +85,16 @@ export function createJanitor({ database, log, interval, longestLifetime }: Jani
     return due.length > 0
   }
 
+  function sweepAuditEvents(): Sweep[] {
+    const oldest = firstIdAt(Math.max(0, Date.now() - auditExpire * 1000))
+    return auditExpire === 0 ? [] : [sweepOf('auditEvents', auditEvents.remove, [oldest])]
+  }
+
   async function round(): Promise<Record<string, number>> {
     const until = performance.now() + BUDGET
     const running: Round = { counts: {}, isOver: () => stopped || performance.now() > until }
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
-    let sweeps: Sweep[] = [...tables, sweepAuthorizations]
+    let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents()]
     // One batch of each in turn, so that much of one thing does not keep the others.
     while (sweeps.length > 0) {
       const unfinished: Sweep[] = []

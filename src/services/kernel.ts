@@ -136,6 +136,7 @@ export function createKernel(
     database, log,
     interval: janitor ? config.OIDC_JANITOR_INTERVAL : 0,
     longestLifetime: lifetime + config.OIDC_REFRESH_REUSE_INTERVAL,
+    auditExpire: config.OIDC_AUDIT_EXPIRE,
   }) // prettier-ignore
   const revoker = createTokenRevoker(audit, verifier, revocations)
 

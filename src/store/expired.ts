@@ -4,6 +4,7 @@
  */
 import type { EntityClass } from '@mikro-orm/core'
 import { AccessToken, RevokedToken } from '../entities/access-token.ts'
+import { Activity } from '../entities/audit-event.ts'
 import { Artifact } from '../entities/artifact.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Change } from '../entities/change.ts'
@@ -26,6 +27,7 @@ export const statements = {
   /** The change feed asks for no older ones, and loads everything anew after a gap of half as long. */
   changes: removal('changes-expired', Change, ['id'], 'changedAt', { kept: '1 hour' }),
   /** Such an instant in the past says that no failure is remembered. */
+  activity: removal('activity-expired', Activity, ['hour', 'type', 'writer'], 'hour', { kept: '35 days' }),
   throttles: removal('throttles-expired', Throttle, ['source', 'account'], 'freeAt', { kept: '1 day' }),
 }
 

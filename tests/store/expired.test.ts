@@ -2,13 +2,15 @@
 import { MikroORM } from '@mikro-orm/postgresql'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
+import { firstIdAt } from '../../src/protocol/jti.ts'
+import { statements as auditEvents } from '../../src/store/audit-events.ts'
 import { statements as authorizations } from '../../src/store/dead-authorizations.ts'
 import { statements as expired } from '../../src/store/expired.ts'
 import { ormOptions } from '../../src/store/orm.ts'
 import { type Statement, tableOf } from '../../src/store/statement.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import {
-  ALIVE, createDatabaseForRows, DAY, DEAD, deadFamily, fill, fillFamilies, HOUR, repeat, TABLES,
+  ALIVE, AUDIT_EXPIRE, createDatabaseForRows, DAY, DEAD, deadFamily, fill, fillFamilies, HOUR, repeat, TABLES,
 } from '../support/expired-rows.ts' // prettier-ignore
 
 const MANY = 4000
@@ -52,13 +54,14 @@ test.each([
     .join(', ')}]`
   const all = await scansOf(client, rows.url, {
     ...Object.fromEntries(Object.entries(expired).map(([name, one]) => [name, [one]])),
+    'audit events': [auditEvents.remove, `('${firstIdAt(Date.now() - AUDIT_EXPIRE * 1000)}')`],
     due: [due, '(90000)'],
     keep: [keep, `(${ids}, array[now()])`],
     ...Object.fromEntries(
       Object.entries(removals).map(([name, one]) => [`family ${name}`, [one, `(${ids})`]]),
     ),
   })
-  expect(Object.keys(all)).toHaveLength(12)
+  expect(Object.keys(all)).toHaveLength(14)
   for (const [name, scans] of Object.entries(all)) {
     expect([name, scans.filter((one) => one.startsWith('Seq'))]).toEqual([name, []])
     expect([name, scans.length]).not.toEqual([name, 0])

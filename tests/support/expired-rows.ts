@@ -10,6 +10,8 @@ export const HOUR = 3600
 export const DAY = 86_400
 /** Of access tokens, at most. */
 export const LIFETIME = HOUR
+/** Of audit events. */
+export const AUDIT_EXPIRE = 30 * DAY
 /** Whose rows they are. */
 const USER = randomUUID()
 
@@ -75,6 +77,20 @@ export const TABLES: Table[] = [
     key: 'source',
     insert: `(source, account, free_at) select key, '*', ${AT}`,
     isDead: ({ at }) => at < -DAY,
+  },
+  {
+    // Its id is its time.
+    table: 'audit_events',
+    key: 'type',
+    insert: `(id, at, type, actor_kind, details) select (lpad(to_hex((extract(epoch from ${AT}) * 1000)::bigint), 12, '0')
+      || '7' || left(md5(key), 3) || '8' || right(md5(key), 15))::uuid, ${AT}, key, 'server', '{}'`,
+    isDead: ({ at }) => at < -AUDIT_EXPIRE,
+  },
+  {
+    table: 'activity',
+    key: 'type',
+    insert: `(hour, type, writer, count) select ${AT}, key, gen_random_uuid(), 1`,
+    isDead: ({ at }) => at < -35 * DAY,
   },
 ]
 
@@ -160,7 +176,13 @@ export async function openAs({ url }: TestDatabase): Promise<Database> {
 }
 
 export function janitorOf(database: Database, { interval = 0, log = recordingLog().log } = {}): Janitor {
-  const janitor = createJanitor({ database, log, interval, longestLifetime: LIFETIME })
+  const janitor = createJanitor({
+    database,
+    log,
+    interval,
+    longestLifetime: LIFETIME,
+    auditExpire: AUDIT_EXPIRE,
+  })
   atEndOfFile(() => janitor.stop())
   return janitor
 }
