@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type SettingValues } from '../config.ts'
+import { cautionsOf } from '../services/cautions.ts'
 import { startOwnPostgres } from '../services/own-postgres.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import type { SampleApp } from './sample-app.ts'
@@ -37,6 +38,7 @@ export async function serve(settings: SettingValues): Promise<void> {
     throw error
   }
   server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
+  if (isFirstProcess()) for (const caution of await cautionsOf(config)) server.log.warn(caution)
   if (config.production || !isFirstProcess()) return
   if (config.SEED_FILE === undefined) {
     const { startSampleApp } = await import('./sample-app.ts')
