@@ -3,7 +3,7 @@
  * cookies: one opens the session, the other tells browsers apart before anybody is signed in.
  */
 import { fastifyCookie as cookie } from '@fastify/cookie'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { fastify as createApp, type FastifyInstance, type FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { randomBytes } from 'node:crypto'
 import type { BrowserCall, Session } from '../src/doors.ts'
@@ -46,6 +46,7 @@ const QUERY = /^[\x21\x24-\x7e]*$/
 const VALUE = /^[A-Za-z0-9_-]{43}$/
 
 async function browser(fastify: FastifyInstance): Promise<void> {
+  await loadCookieFunctions()
   const { oauth } = fastify
   const { issuer, box, config } = oauth
   const { origin: issuerOrigin, protocol } = new URL(issuer)
@@ -55,11 +56,12 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   const [SESSION, BROWSER] = [`${prefix}latchkey-session`, `${prefix}latchkey-browser`]
   const path = secure ? '/' : config.basePath || '/'
   const attributes = { path, httpOnly: true, secure, sameSite: 'lax' } as const
+  const jar = await cookieFunctions()
   /** What was set in answer to a request, for those who ask again before it is sent. */
   const given = new WeakMap<FastifyRequest, string>()
 
   function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
-    return headers.cookie === undefined ? undefined : cookie.parse(headers.cookie)[name]
+    return headers.cookie === undefined ? undefined : jar.parse(headers.cookie)[name]
   }
 
   function read(request: FastifyRequest, name: string): string | undefined {
@@ -72,7 +74,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     if (known !== undefined) return known
     const value = randomBytes(32).toString('base64url')
     given.set(request, value)
-    void reply.header('set-cookie', cookie.serialize(BROWSER, value, attributes))
+    void reply.header('set-cookie', jar.serialize(BROWSER, value, attributes))
     return value
   }
 
@@ -104,12 +106,12 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       const from = { ...signIn, userAgent: headers['user-agent'], address: ip }
       const started = await oauth.sessions.start(from, read(request, SESSION))
       if (started === null) return null
-      void reply.header('set-cookie', cookie.serialize(SESSION, started.token, attributes))
+      void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
       return started.session
     },
     forget({ request, reply }) {
       if (cookieOf(request, SESSION) === undefined) return
-      void reply.header('set-cookie', cookie.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
+      void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
     },
     id,
     csrfToken: (call, purpose) => box.hash(csrfOf(purpose, id(call))),
@@ -122,6 +124,16 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   })
 }
 
+/**
+ * The cookie plugin's functions serve once it has been registered somewhere: with an app of its own, so that its
+ * decorators and hooks are on nobody's, and do not clash with those of an app that registered it before.
+ */
+async function loadCookieFunctions(): Promise<void> {
+  const app = createApp()
+  await app.register(cookie, { hook: false })
+  await app.close()
+}
+
 function csrfOf(purpose: string, browserId: string): string {
   return `csrf\0${purpose}\0${browserId}`
 }
@@ -131,6 +143,19 @@ function forged(): OAuthError {
     'access_denied',
     'the form did not come from a page of ours in this browser; go back and try again',
   )
+}
+
+/**
+ * Only the functions of the cookie plugin, by an app that nobody asks anything: its hooks would run on every route that
+ * is nobody's page, and an app that has it already cannot have it twice.
+ */
+async function cookieFunctions(): Promise<{
+  parse: FastifyInstance['parseCookie']
+  serialize: FastifyInstance['serializeCookie']
+}> {
+  const app = createFastify()
+  await app.register(cookie, { hook: false })
+  return { parse: app.parseCookie.bind(app), serialize: app.serializeCookie.bind(app) }
 }
 
 export default fp(browser, { name: 'latchkey-browser', dependencies: ['latchkey-oauth'] })
