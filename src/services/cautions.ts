@@ -57,8 +57,12 @@ function ofNetwork(config: Config): string[] {
   ])
 }
 
-function ofDatabase({ DATABASE_URL: url, SECRET_KEY: [, ...former] = [] }: Config): string[] {
+function ofDatabase({ DATABASE_URL: url, SECRET_KEY: [current = '', ...former] = [] }: Config): string[] {
   return named([
+    [
+      isTyped(current),
+      'SECRET_KEY looks typed and not random: make one with `openssl rand -base64 32`, and put it before this one.',
+    ],
     [
       url !== undefined && crossesNetworkInTheClear(url),
       'DATABASE_URL crosses a network without TLS that is sure of the server: add sslmode=verify-full to it.',
@@ -103,6 +107,12 @@ async function ofSeedFile({ SEED_FILE: path }: Config): Promise<string[]> {
 
 function named(found: readonly (readonly [boolean, string])[]): string[] {
   return found.filter(([is]) => is).map(([, sentence]) => sentence)
+}
+
+/** By somebody who had to have something there. */
+function isTyped(secretKey: string): boolean {
+  const words = /change.?me|replace.?(?:me|this)|example|your.?(?:secret|key)/i
+  return new Set(secretKey).size < 8 || words.test(secretKey)
 }
 
 function isWide(network: string): boolean {

@@ -38,6 +38,10 @@ test.each<[string, SettingValues]>([
   ['DATABASE_URL', { DATABASE_URL: 'postgresql://db.example/latchkey?sslmode=require&uselibpqcompat=true' }],
   ['SECRET_KEY', { SECRET_KEY: `${PRUDENT.SECRET_KEY},${PRUDENT.SECRET_KEY}-former` }],
   ['LOG_LEVEL', { LOG_LEVEL: 'silent' }],
+  ['SECRET_KEY looks', { SECRET_KEY: 'x'.repeat(40) }],
+  ['SECRET_KEY looks', { SECRET_KEY: '0123'.repeat(12) }],
+  ['SECRET_KEY looks', { SECRET_KEY: `change-me-${PRUDENT.SECRET_KEY}` }],
+  ['SECRET_KEY looks', { SECRET_KEY: `${PRUDENT.SECRET_KEY} example` }],
 ])('%s is named in one sentence: %o', async (name, settings) => {
   const [sentence, ...more] = await others({ ...PRUDENT, ...settings })
   expect(more).toEqual([])
