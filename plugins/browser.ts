@@ -2,7 +2,7 @@
  * Decorates `fastify.browser`: who is signed in with a browser, and whether a form came from a page of ours. Two
  * cookies: one opens the session, the other tells browsers apart before anybody is signed in.
  */
-import { fastifyCookie as cookie } from '@fastify/cookie'
+import cookie from '@fastify/cookie'
 import { fastify as createApp, type FastifyInstance, type FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { randomBytes } from 'node:crypto'
@@ -153,7 +153,7 @@ async function cookieFunctions(): Promise<{
   parse: FastifyInstance['parseCookie']
   serialize: FastifyInstance['serializeCookie']
 }> {
-  const app = createFastify()
+  const app = createApp()
   await app.register(cookie, { hook: false })
   return { parse: app.parseCookie.bind(app), serialize: app.serializeCookie.bind(app) }
 }
