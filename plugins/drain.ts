@@ -1,6 +1,6 @@
 /**
- * The time between being asked to stop and stopping: requests are still answered, `/readyz` says not to send any more,
- * and every connection ends with its next answer, so that a balancer has none left when the listener closes.
+ * The time between being asked to stop and stopping: requests are still answered, and `/readyz` says not to send any
+ * more. Then, when there is no way in any more, every connection ends with its next answer.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -13,16 +13,22 @@ declare module 'fastify' {
       readonly begun: boolean
       /** Begins, and cannot be taken back; closing the server begins it too. */
       begin(): void
+      /**
+       * Connections end with their next answer. Not before the listener is closed: a balancer that is sent away opens
+       * new ones, and those that are on their way when it closes are lost.
+       */
+      endConnections(): void
     }
   }
 }
 
 async function drain(fastify: FastifyInstance): Promise<void> {
   let begun = false
+  let ending = false
 
-  function begin(): void {
-    if (begun) return
-    begun = true
+  function endConnections(): void {
+    if (ending) return
+    ending = true
     // Not a hook: those would be asked at every request of a server's life.
     fastify.server.prependListener('request', (_request: unknown, response: ServerResponse) => {
       response.setHeader('connection', 'close')
@@ -33,9 +39,15 @@ async function drain(fastify: FastifyInstance): Promise<void> {
     get begun() {
       return begun
     },
-    begin,
+    begin() {
+      begun = true
+    },
+    endConnections,
   })
-  fastify.addHook('preClose', async () => begin())
+  fastify.addHook('preClose', async () => {
+    begun = true
+    endConnections()
+  })
 }
 
 export default fp(drain, { name: 'latchkey-drain' })

@@ -3,13 +3,14 @@ import cluster from 'node:cluster'
 import type { FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type SettingValues } from '../config.ts'
 import { cautionsOf } from '../services/cautions.ts'
 import { startOwnPostgres } from '../services/own-postgres.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import type { SampleApp } from './sample-app.ts'
 import { onStopSignal } from './signals.ts'
+import { stopListening } from './stop-listening.ts'
 import { isFirstProcess, superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
@@ -86,11 +87,13 @@ function stopInOrder(server: FastifyInstance, delay: number, stopBeside: () => P
   onStopSignal(
     async (signal) => {
       server.log.info({ signal }, 'stopping')
-      setTimeout(() => process.exit(1), delay * 1000 + PATIENCE).unref()
+      setTimeout(() => process.exit(1), 2 * delay * 1000 + PATIENCE).unref()
       server.drain.begin()
       if (delay > 0) await sleep(delay * 1000)
-      // Whoever has connected is let in first: the system would cut them off with the listener.
-      await setImmediate()
+      await stopListening(server)
+      server.drain.endConnections()
+      // Whoever keeps a connection ends it: if we did, a request that is on its way there would be lost.
+      if (delay > 0) await Promise.race([once(server.server, 'close'), sleep(delay * 1000)])
       await Promise.all([server.close(), stopBeside()])
       process.exit(0)
     },

@@ -64,13 +64,13 @@ test('a request on a connection that is open while the server stops is answered 
   expect(await status).toBe(0)
 })
 
-test('SHUTDOWN_DELAY: not ready, and serving still; each connection ends with its answer', async () => {
+test('SHUTDOWN_DELAY: not ready, and serving still, on connections that are kept', async () => {
   const server = await spawnServer(UNTIL_ASKED_AGAIN, options)
   const end = server.stop()
   await expect.poll(async () => statusOf(server.get('/readyz'))).toBe(503)
   const response = await requestToken(server, client)
   expect(response.status).toBe(200)
-  expect(response.headers.get('connection')).toBe('close')
+  expect(response.headers.get('connection')).toBe('keep-alive')
   expect(await (await server.get('/readyz')).json()).toEqual({ status: 'not ready', problems: ['stopping'] })
   expect(await statusOf(server.get('/healthz'))).toBe(200)
   expect(await insist(server)).toBe(1)
