@@ -1,4 +1,5 @@
 /** compose.yaml, as far as it can be read without an engine: its settings are ours, and nothing in it is unsafe by default. */
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -36,7 +37,7 @@ function environment(service: string, env: Record<string, string>): Record<strin
 
 const ENV = {
   OIDC_ISSUER: 'https://login.example.com',
-  SECRET_KEY: 's'.repeat(32),
+  SECRET_KEY: randomBytes(32).toString('hex'),
   POSTGRES_PASSWORD: 'p'.repeat(32),
 }
 

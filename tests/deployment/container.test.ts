@@ -3,6 +3,7 @@
  * read. No image is built here, since that needs a registry.
  */
 import { execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, cp, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -75,7 +76,7 @@ test('what it builds starts in production, as its user, on files that nobody may
     PORT: String(port),
     OIDC_ISSUER: 'https://login.example.com',
     DATABASE_URL: url,
-    SECRET_KEY: 's'.repeat(32),
+    SECRET_KEY: randomBytes(32).toString('hex'),
   }
   expect(image.env).toEqual({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000' })
   const { node, ...user } = await identity(image)
