@@ -68,8 +68,8 @@ export async function createEndpoints(
 
 /** An address as it is and with a slash at its end, except where the router of the app takes the two for one. */
 export function withSlash(scope: FastifyInstance, path: string): string[] {
-  const { routerOptions, ignoreTrailingSlash = routerOptions?.ignoreTrailingSlash } = scope.initialConfig
-  return ignoreTrailingSlash ? [path] : [path, `${path}/`]
+  const { ignoreTrailingSlash, routerOptions } = scope.initialConfig
+  return ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash ? [path] : [path, `${path}/`]
 }
 
 /** Answers the given methods at `url` with 405 and `Allow` (RFC 9110 §15.5.6). */
