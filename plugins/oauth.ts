@@ -20,6 +20,7 @@ import type {
   Verified,
 } from '../src/doors.ts'
 import type { ParseApproval } from '../src/services/approval-requests.ts'
+import type { Authorizations } from '../src/services/authorizations.ts'
 import type { AuthorizationCodes } from '../src/services/authorization-codes.ts'
 import type { ClientRegistry } from '../src/services/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
@@ -84,6 +85,8 @@ export interface OAuth {
   readonly refreshTokens: RefreshTokens
   readonly sessions: Sessions
   readonly consents: Consents
+  /** What clients hold of users. */
+  readonly authorizations: Authorizations
   /** What has happened: to be noted, listened to and asked for. */
   readonly audit: Audit
   /** The one-time link of the first administrator. */
@@ -122,8 +125,8 @@ export interface OAuth {
   readToken(token: string): Promise<Bag | null>
   /** Ends one access token of ours. */
   revokeToken(token: string): Promise<void>
-  /** Ends every token of an Authorization. */
-  revoke(authorizationId: string, cause: string): Promise<void>
+  /** Ends every token of an Authorization; false where it had been revoked, or there is none. */
+  revoke(authorizationId: string, cause: string): Promise<boolean>
   /** Throws 503 while nothing may be decided from what is in memory. */
   assertFresh(): void
 }
@@ -173,6 +176,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     refreshTokens: kernel.refreshTokens,
     sessions: kernel.sessions,
     consents: kernel.consents,
+    authorizations: kernel.authorizations,
     audit: kernel.audit,
     firstAdministrator: kernel.firstAdministrator,
     box: kernel.box,

@@ -18,8 +18,8 @@ export interface EventDetails {
   /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
   'user.sign_in_failed': { readonly account?: string }
   'user.signed_out': { readonly sid: string }
-  /** Somebody other than its browser ended it; without `sid`, all of the user's. */
-  'session.ended': { readonly sid?: string }
+  /** Somebody other than its browser ended it; without `sid`, all of the user's, or all but `except`. */
+  'session.ended': { readonly sid?: string; readonly except?: string }
   'consent.given': { readonly scopes: readonly string[]; readonly resources: readonly string[] }
   'consent.denied': Bag
   'consent.withdrawn': Bag

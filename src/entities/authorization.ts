@@ -6,8 +6,8 @@ const AuthorizationSchema = defineEntity({
   tableName: 'authorizations',
   properties: {
     id: p.uuid().primary(),
-    clientId: p.text().index(),
-    subject: p.text().index(),
+    clientId: p.text(),
+    subject: p.text(),
     scopes: p.array().columnType('text[]'),
     resources: p.array().columnType('text[]'),
     parameters: p.json<Record<string, unknown>>(),
@@ -22,6 +22,19 @@ const AuthorizationSchema = defineEntity({
     /** Not dead before: then it is looked at, and kept longer or removed with its code and refresh tokens. */
     keptUntil: p.datetime().defaultRaw("(now() + '1 day'::interval)").index(),
   },
+  /** For the lists of those that live. */
+  indexes: [
+    {
+      name: 'authorizations_of_user_index',
+      properties: ['subject', 'clientId', 'createdAt', 'id'],
+      where: '"revoked_at" is null',
+    },
+    {
+      name: 'authorizations_of_client_index',
+      properties: ['clientId', 'createdAt', 'id'],
+      where: '"revoked_at" is null',
+    },
+  ],
 })
 
 export class Authorization extends AuthorizationSchema.class {}

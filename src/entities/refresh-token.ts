@@ -15,6 +15,14 @@ const RefreshTokenSchema = defineEntity({
     /** The successor, encrypted under a key that only its predecessor yields: for a retry whose answer was lost. */
     successor: p.text().nullable(),
   },
+  /** The one of a family that may be used next, however many came before it. */
+  indexes: [
+    {
+      name: 'refresh_tokens_unconsumed_index',
+      properties: ['authorizationId'],
+      where: '"consumed_at" is null',
+    },
+  ],
 })
 
 export class RefreshToken extends RefreshTokenSchema.class {}

@@ -10,7 +10,7 @@ const SessionSchema = defineEntity({
     hash: p.text().primary(),
     /** What ID tokens name it by; it opens nothing. */
     sid: p.uuid().unique(),
-    user: () => p.manyToOne(User).fieldName('user_id').deleteRule('cascade').index(),
+    user: () => p.manyToOne(User).fieldName('user_id').deleteRule('cascade'),
     authenticatedAt: p.datetime(),
     /** RFC 8176. */
     amr: p.array().columnType('text[]'),
@@ -25,6 +25,7 @@ const SessionSchema = defineEntity({
     /** Until then its user can go on from it by signing in again. */
     endsAt: p.datetime().index(),
   },
+  indexes: [{ properties: ['user', 'createdAt'] }],
 })
 
 export class Session extends SessionSchema.class {}

@@ -7,6 +7,7 @@ import { Migration20261121000004_code_created_at } from './Migration202611210000
 import { Migration20261121000005_janitor } from './Migration20261121000005_janitor.ts'
 import { Migration20261121000006_client_search } from './Migration20261121000006_client_search.ts'
 import { Migration20261121000007_audit } from './Migration20261121000007_audit.ts'
+import { Migration20261121000008_lists } from './Migration20261121000008_lists.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -17,4 +18,5 @@ export const migrations = [
   Migration20261121000005_janitor,
   Migration20261121000006_client_search,
   Migration20261121000007_audit,
+  Migration20261121000008_lists,
 ]

@@ -8,6 +8,7 @@ import { createApprovalParser, type ParseApproval } from './approval-requests.ts
 import { createArtifacts } from './artifact-store.ts'
 import { createTargets, type Targets } from './audience.ts'
 import { createAudit, type Audit } from './audit.ts'
+import { createAuthorizations, type Authorizations } from './authorizations.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
 import { createClientAuthenticator, type ClientAuthenticator } from './client-authenticator.ts'
@@ -64,6 +65,7 @@ export interface Kernel {
   readonly refreshTokens: RefreshTokens
   readonly sessions: Sessions
   readonly consents: Consents
+  readonly authorizations: Authorizations
   readonly targets: Targets
   readonly parseApproval: ParseApproval
   readonly subjectOf: SubjectOf
@@ -139,10 +141,11 @@ export function createKernel(
     auditExpire: config.OIDC_AUDIT_EXPIRE,
   }) // prettier-ignore
   const revoker = createTokenRevoker(audit, verifier, revocations)
+  const authorizations = createAuthorizations(database, revoker)
 
   return {
     doors, audit, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
-    authorizationCodes, refreshTokens, sessions, consents, issuer, verifier, revoker, box,
+    authorizationCodes, refreshTokens, sessions, consents, authorizations, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
     vitals: createVitals(database, hashing, feed),
     parseApproval: createApprovalParser(doors, directory, targets),

@@ -2,8 +2,9 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Session } from '../doors.ts'
 import type { Database } from '../store/database.ts'
-import { endEverything } from '../store/endings.ts'
-import { statements } from '../store/sessions.ts'
+import { endSession, endSessions } from '../store/endings.ts'
+import { statements, type ListedSessionRow } from '../store/sessions.ts'
+import { isUuid } from '../store/uuid.ts'
 import type { Audit } from './audit.ts'
 import type { User } from './user.ts'
 
@@ -33,6 +34,27 @@ export interface Sessions {
   start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session } | null>
   /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). */
   end(session: Session): Promise<void>
+  /** Those of a user that last, the last used first. */
+  list(userId: string): Promise<SessionInformation[]>
+  /** Ends one of this user's, as `end` does; false where they have none of this `sid`. */
+  endOne(userId: string, sid: string): Promise<boolean>
+  /** Ends all of this user's, as `end` does, or all but the one of `except`. */
+  endAll(userId: string, options?: { except?: string }): Promise<void>
+}
+
+/** A session, for people to recognise it by; instants are milliseconds since the epoch. */
+export interface SessionInformation {
+  readonly sid: string
+  readonly userAgent: string | null
+  readonly address: string | null
+  readonly createdAt: number
+  /** To the minute. */
+  readonly lastSeenAt: number
+  readonly authenticatedAt: number
+  /** RFC 8176. */
+  readonly amr: readonly string[]
+  /** At the latest. */
+  readonly endsAt: number
 }
 
 /** Milliseconds between two notes of when a session was last used. */
@@ -78,10 +100,39 @@ export function createSessions(database: Database, audit: Audit, idle: number, e
     },
     end: ({ userId, sid }) =>
       audit.transaction(async (query, note) => {
-        await endEverything(query, userId, 'signed out', sid)
+        await endSession(query, userId, 'signed out', sid)
         note({ type: 'user.signed_out', user: userId, details: { sid } })
       }),
+    async list(userId) {
+      if (!isUuid(userId)) return []
+      return (await database.query(statements.listByUser, [userId])).map(toInformation)
+    },
+    async endOne(userId, sid) {
+      if (!isUuid(userId)) return false
+      return audit.transaction(async (query, note) => {
+        const ended = await endSession(query, userId, 'session ended', sid)
+        if (ended) note({ type: 'session.ended', user: userId, details: { sid } })
+        return ended
+      })
+    },
+    async endAll(userId, { except } = {}) {
+      if (!isUuid(userId)) return
+      await audit.transaction(async (query, note) => {
+        await endSessions(query, userId, 'session ended', except ?? null)
+        note({ type: 'session.ended', user: userId, details: except === undefined ? {} : { except } })
+      })
+    },
   }
+}
+
+function toInformation({ userAgent = null, address = null, ...row }: ListedSessionRow): SessionInformation {
+  return {
+    sid: row.sid, userAgent, address, amr: row.amr,
+    createdAt: row.createdAt.getTime(),
+    lastSeenAt: row.lastSeenAt.getTime(),
+    authenticatedAt: row.authenticatedAt.getTime(),
+    endsAt: row.endsAt.getTime(),
+  } // prettier-ignore
 }
 
 function hashSession(token: string): string {

@@ -10,8 +10,11 @@ import type { TokenVerifier } from './token-verifier.ts'
 export interface TokenRevoker {
   /** Ends this access token alone; durable when it resolves. A token that is not ours is left to itself. */
   revokeToken(token: string): Promise<void>
-  /** Ends every token that names the Authorization. `cause` is for people who ask later. */
-  revokeAuthorization(authorizationId: string, cause: string): Promise<void>
+  /**
+   * Ends every token that names the Authorization. `cause` is for people who ask later. False where it had been
+   * revoked, or there is none.
+   */
+  revokeAuthorization(authorizationId: string, cause: string): Promise<boolean>
 }
 
 export function createTokenRevoker(
@@ -36,11 +39,12 @@ export function createTokenRevoker(
     },
     async revokeAuthorization(authorizationId, cause) {
       if (authorizationId === '') throw new Error('revoking an Authorization needs its id')
-      await audit.transaction(async (query, note) => {
+      return audit.transaction(async (query, note) => {
         const [row] = await query(authorizations.revoke, [authorizationId, cause])
-        if (row === undefined) return
+        if (row === undefined) return false
         const details = { authorization: authorizationId, cause }
         note({ type: 'authorization.revoked', client: row.clientId, user: row.subject, details })
+        return true
       })
     },
   }

@@ -1,8 +1,22 @@
 /** Authorizations: what the tokens of one approval have in common. Who revokes one ends them all. */
 import { Authorization } from '../entities/authorization.ts'
-import { statement } from './statement.ts'
+import { RefreshToken } from '../entities/refresh-token.ts'
+import { statement, type TableOf } from './statement.ts'
 
 export type AuthorizationRow = Pick<Authorization, (typeof AUTHORIZATION)[number] | 'createdAt' | 'revokedAt'>
+
+/** One that lives, for people to look at. */
+export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]> & {
+  /** When the refresh token that it has was got; null for none. */
+  usedAt: Date | null
+  /** Whether that one is good now. */
+  refreshable: boolean
+}
+
+const LISTED = ['id', 'clientId', 'subject', 'scopes', 'resources', 'createdAt'] as const
+const NIL = '00000000-0000-0000-0000-000000000000'
+/** Of one user's Authorizations for one client, the youngest, which are looked at. */
+const WINDOW = 100
 
 /** In the order in which statements take them. */
 export const AUTHORIZATION = [
@@ -33,4 +47,60 @@ export const statements = {
       where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null
       returning ${authorization.columns('clientId', 'subject')}`
   }),
+  /** Of the user $1, by client and age, at most $3 behind the one of the id $2; from the first where that is gone. */
+  listByUser: statement<ListedAuthorizationRow>('authorizations-of-user', (table) => {
+    const { subject, clientId, createdAt, id } = columnsOf(table)
+    return listed(table, `select * from ${living(table)} and ${subject} = $1
+      and (${clientId}, ${createdAt}, ${id}) > (${behind(table, `coalesce(p.${clientId}, ''), `)})
+      order by ${clientId}, ${createdAt}, ${id} limit $3`)
+  }),
+  /** Of the client $1, the same. */
+  listByClient: statement<ListedAuthorizationRow>('authorizations-of-client', (table) => {
+    const { clientId, createdAt, id } = columnsOf(table)
+    return listed(table, `select * from ${living(table)} and ${clientId} = $1
+      and (${createdAt}, ${id}) > (${behind(table)}) order by ${createdAt}, ${id} limit $3`)
+  }),
+  /** Of the user $1 for the clients $2. */
+  listByClients: statement<ListedAuthorizationRow>('authorizations-of-clients', (table) => {
+    const { subject, clientId, createdAt } = columnsOf(table)
+    return listed(table, `select young.* from unnest($2::text[]) as wanted (client)
+      cross join lateral (select * from ${living(table)} and ${subject} = $1 and ${clientId} = wanted.client
+        order by ${createdAt} desc limit ${WINDOW}) young`)
+  }),
+} // prettier-ignore
+
+function columnsOf(table: TableOf) {
+  const { column } = table(Authorization)
+  return {
+    id: column('id'),
+    clientId: column('clientId'),
+    subject: column('subject'),
+    createdAt: column('createdAt'),
+  }
+}
+
+function living(table: TableOf): string {
+  const authorization = table(Authorization)
+  return `${authorization.name} where ${authorization.column('revokedAt')} is null`
+}
+
+/** Where the one of the id $2 stands in the order of `first`, age and id; else before the first. */
+function behind(table: TableOf, first = ''): string {
+  const { createdAt, id } = columnsOf(table)
+  return `select ${first}coalesce(p.${createdAt}, '-infinity'), coalesce(p.${id}, '${NIL}')
+    from (select $2::uuid as wanted) w left join ${table(Authorization).name} p on p.${id} = w.wanted`
+}
+
+/** What `found` selects, as it is listed. */
+function listed(table: TableOf, found: string): string {
+  const authorization = table(Authorization)
+  const refresh = table(RefreshToken)
+  const { clientId, createdAt, id } = columnsOf(table)
+  return `select ${authorization.columns(...LISTED).replaceAll(/(^|, )"/g, '$1a."')},
+      r.${refresh.column('createdAt')} as "usedAt",
+      coalesce(r.${refresh.column('expiresAt')} > now(), false) as "refreshable"
+    from (${found}) a
+    left join lateral (select * from ${refresh.name}
+      where ${refresh.column('authorizationId')} = a.${id} and ${refresh.column('consumedAt')} is null limit 1) r on true
+    order by a.${clientId}, a.${createdAt}, a.${id}`
 }

@@ -1,6 +1,14 @@
-/** What users have allowed clients, remembered. */
+/** What users have allowed clients, remembered; and the end of it. */
+import { Authorization } from '../entities/authorization.ts'
+import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Consent } from '../entities/consent.ts'
+import type { Query } from './database.ts'
 import { statement } from './statement.ts'
+
+/** A client that a user allows something, or has an Authorization for. */
+export type ConnectedRow = { clientId: string } & {
+  [Property in 'scopes' | 'resources' | 'grantedAt']: Consent[Property] | null
+}
 
 export const statements = {
   find: statement<Pick<Consent, 'scopes' | 'resources'>>('consent-find', (table) => {
@@ -20,4 +28,57 @@ export const statements = {
       on conflict (${user}, ${client}) do update
         set ${scopes} = ${both(scopes!)}, ${resources} = ${both(resources!)}, ${grantedAt} = now()`
   }),
+  /**
+   * The clients that the user $1 has allowed something, or that hold an Authorization of theirs, in the order of ids,
+   * at most $3 behind $2. Each step of the recursion is one look at an index, however many Authorizations there are.
+   */
+  connected: statement<ConnectedRow>('consents-connected', (table) => {
+    const consent = table(Consent)
+    const authorization = table(Authorization)
+    const [user, client] = [consent.column('user'), consent.column('client')]
+    const clientId = authorization.column('clientId')
+    const next = (after: string) => `select ${clientId} from ${authorization.name}
+      where ${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
+        and ${clientId} > ${after} order by ${clientId} limit 1`
+    return `with recursive authorized (id) as (
+        (${next('$2')}) union all
+        select (${next('authorized.id')}) from authorized where authorized.id is not null
+      ), connected (id) as (
+        (select id from authorized where id is not null limit $3)
+        union
+        (select ${client} from ${consent.name} where ${user} = $1::uuid and ${client} > $2 order by ${client} limit $3)
+      )
+      select id as "clientId", ${consent.columns('scopes', 'resources', 'grantedAt')}
+      from connected left join ${consent.name} on ${user} = $1::uuid and ${client} = id
+      order by id limit $3`
+  }),
+  /** In this and those below, $1 is the user's id, and $2 the client's. */
+  forget: statement<{ forgotten: true }>('consent-forget', (table) => {
+    const consent = table(Consent)
+    return `delete from ${consent.name}
+      where ${consent.column('user')} = $1 and ${consent.column('client')} = $2 returning true as "forgotten"`
+  }),
+  /** Those that are not spent: of a spent one there is an Authorization, which it goes with. */
+  deleteCodes: statement('consent-codes-delete', (table) => {
+    const code = table(AuthorizationCode)
+    return `delete from ${code.name} where ${code.column('subject')} = $1
+      and ${code.column('clientId')} = $2 and ${code.column('spentAt')} is null`
+  }),
+  revokeAuthorizations: statement<{ revoked: true }>('consent-authorizations-revoke', (table) => {
+    const authorization = table(Authorization)
+    return `update ${authorization.name}
+      set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = 'consent withdrawn'
+      where ${authorization.column('subject')} = $1 and ${authorization.column('clientId')} = $2
+        and ${authorization.column('revokedAt')} is null
+      returning true as "revoked"`
+  }),
+}
+
+/** Ends all that the user has allowed the client; returns whether there was anything. Codes first, as in `endings.ts`. */
+export async function withdraw(query: Query, userId: string, clientId: string): Promise<boolean> {
+  const values = [userId, clientId]
+  const forgotten = await query(statements.forget, values)
+  await query(statements.deleteCodes, values)
+  const revoked = await query(statements.revokeAuthorizations, values)
+  return forgotten.length + revoked.length > 0
 }

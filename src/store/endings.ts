@@ -1,50 +1,102 @@
 /**
- * Ends what belongs to a user, or to one session of theirs: the sessions, the codes that are on their way, and the
+ * Ends what belongs to a user, or to sessions of theirs: the sessions, the codes that are on their way, and the
  * Authorizations with all that name them. Nothing here says who may ask for it.
  */
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Session } from '../entities/session.ts'
 import type { Query } from './database.ts'
-import { statement } from './statement.ts'
+import { statement, type Statement } from './statement.ts'
 
-/** In each, $1 is the user's id and $2 the `sid` of the one session, or null for all there is. */
-export const statements = {
-  deleteSessions: statement('sessions-end', (table) => {
-    const session = table(Session)
-    return `delete from ${session.name} where ${session.column('user')} = $1
-      and ($2::text is null or ${session.column('sid')}::text = $2)`
-  }),
-  /** Those that are not spent: of a spent one there is always an Authorization, which it goes with. */
-  deleteCodes: statement('authorization-codes-end', (table) => {
-    const code = table(AuthorizationCode)
-    return `delete from ${code.name}
-      where ${code.column('subject')} = $1 and ${code.column('spentAt')} is null
-        and ($2::text is null or ${code.column('granted')}->'authentication'->>'sid' = $2)`
-  }),
-  /** $3 is the cause. What has `offline_access` outlives its session (OpenID Connect Core §11). */
-  revokeAuthorizations: statement('authorizations-end', (table) => {
-    const authorization = table(Authorization)
-    return `update ${authorization.name}
-      set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $3
-      where ${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
-        and ($2::text is null or (${authorization.column('authentication')}->>'sid' = $2
-          and not 'offline_access' = any(${authorization.column('scopes')})))`
-  }),
+/** In each, $1 is the user's id. */
+interface Ending {
+  readonly deleteSessions: Statement<Pick<Session, 'sid'>>
+  readonly deleteCodes: Statement<never>
+  readonly revokeAuthorizations: Statement<never>
 }
 
 /**
- * Ends everything of the user, or of one session, in the transaction of `query`. `cause` is for people who ask later.
- * Codes come before Authorizations: an exchange under way has then either stored its Authorization, which is seen
- * here, or finds its code gone. For the same reason a user's own row must have changed before.
+ * Of the sessions whose `sid` $2 is (`ofSession`), with `suffix` in the statements' names. What has `offline_access`
+ * outlives its session (OpenID Connect Core §11), unless `all` ends.
  */
-export async function endEverything(
+function ending(suffix: string, ofSession: (sid: string) => string, all = false): Ending {
+  return {
+    deleteSessions: statement(`sessions-end${suffix}`, (table) => {
+      const session = table(Session)
+      return `delete from ${session.name}
+        where ${session.column('user')} = $1 and ${ofSession(`${session.column('sid')}::text`)}
+        returning ${session.columns('sid')}`
+    }),
+    /** Those that are not spent: of a spent one there is always an Authorization, which it goes with. */
+    deleteCodes: statement(`authorization-codes-end${suffix}`, (table) => {
+      const code = table(AuthorizationCode)
+      return `delete from ${code.name}
+        where ${code.column('subject')} = $1 and ${code.column('spentAt')} is null
+          and ${ofSession(`${code.column('granted')}->'authentication'->>'sid'`)}`
+    }),
+    /** $3 is the cause. */
+    revokeAuthorizations: statement(`authorizations-end${suffix}`, (table) => {
+      const authorization = table(Authorization)
+      const outlives = `'offline_access' = any(${authorization.column('scopes')})`
+      return `update ${authorization.name}
+        set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $3
+        where ${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
+          and ${ofSession(`${authorization.column('authentication')}->>'sid'`)}${all ? '' : ` and not ${outlives}`}`
+    }),
+  }
+}
+
+const everything = ending('', () => '$2::text is null', true)
+const one = ending('-one', (sid) => `(${sid}) = $2`)
+/** Without a $2, of all sessions; what came from no session stays. */
+const others = ending('-others', (sid) => `(${sid}) <> coalesce($2::text, '')`)
+
+export const statements = {
+  ...everything,
+  deleteSession: one.deleteSessions,
+  deleteCodesOfOne: one.deleteCodes,
+  revokeAuthorizationsOfOne: one.revokeAuthorizations,
+  deleteOtherSessions: others.deleteSessions,
+  deleteOtherCodes: others.deleteCodes,
+  revokeOtherAuthorizations: others.revokeAuthorizations,
+}
+
+/**
+ * Ends everything of the user, in the transaction of `query`. `cause` is for people who ask later. So that nothing
+ * begins meanwhile, the user's own row must have changed before.
+ */
+export async function endEverything(query: Query, userId: string, cause: string): Promise<void> {
+  await end(query, everything, userId, cause, null)
+}
+
+/** Ends one session, with what it gave; returns whether the user had it. */
+export async function endSession(query: Query, userId: string, cause: string, sid: string): Promise<boolean> {
+  return end(query, one, userId, cause, sid)
+}
+
+/** Ends all sessions but `kept`, with what they gave, also those that had ended by themselves; returns whether there were any. */
+export async function endSessions(
   query: Query,
   userId: string,
   cause: string,
-  sid: string | null = null,
-): Promise<void> {
-  await query(statements.deleteSessions, [userId, sid])
-  await query(statements.deleteCodes, [userId, sid])
-  await query(statements.revokeAuthorizations, [userId, sid, cause])
+  kept: string | null,
+): Promise<boolean> {
+  return end(query, others, userId, cause, kept)
+}
+
+/**
+ * Codes come before Authorizations: an exchange under way has then either stored its Authorization, which is seen
+ * here, or finds its code gone.
+ */
+async function end(
+  query: Query,
+  { deleteSessions, deleteCodes, revokeAuthorizations }: Ending,
+  userId: string,
+  cause: string,
+  sid: string | null,
+): Promise<boolean> {
+  const ended = await query(deleteSessions, [userId, sid])
+  await query(deleteCodes, [userId, sid])
+  await query(revokeAuthorizations, [userId, sid, cause])
+  return ended.length > 0
 }

@@ -7,6 +7,21 @@ export type SessionRow = Pick<Session, 'sid' | 'authenticatedAt' | 'amr' | 'acr'
   userId: string
 }
 
+export type ListedSessionRow = Pick<Session, (typeof LISTED)[number]>
+
+const LISTED = [
+  'sid',
+  'userAgent',
+  'address',
+  'createdAt',
+  'lastSeenAt',
+  'authenticatedAt',
+  'amr',
+  'endsAt',
+] as const
+/** Sessions of one user, the youngest, among which those that last are looked for. */
+const WINDOW = 500
+
 export const statements = {
   /** The same user again: the session goes on by a new cookie, and what it gave stays its own. */
   renew: statement<{ sid: string }>('session-renew', (table) => {
@@ -50,6 +65,15 @@ export const statements = {
     const session = table(Session)
     return `select true as "open" from ${session.name} where ${session.column('sid')} = $1
       and ${session.column('expiresAt')} > now() and ${session.column('endsAt')} > now()`
+  }),
+  /** Of the user $1, the last used first. */
+  listByUser: statement<ListedSessionRow>('sessions-of-user', (table) => {
+    const session = table(Session)
+    return `select ${session.columns(...LISTED)} from (
+        select * from ${session.name} where ${session.column('user')} = $1
+        order by ${session.column('createdAt')} desc limit ${WINDOW}) of_user
+      where ${session.column('expiresAt')} > now() and ${session.column('endsAt')} > now()
+      order by ${session.column('lastSeenAt')} desc`
   }),
   touch: statement('session-touch', (table) => {
     const session = table(Session)

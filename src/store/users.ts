@@ -2,6 +2,7 @@
 import { User } from '../entities/user.ts'
 import type { Database } from './database.ts'
 import { statement, type Table } from './statement.ts'
+import { isUuid } from './uuid.ts'
 
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
 
@@ -71,11 +72,9 @@ export const statements = {
   }),
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** Null also for what is no id of ours, which PostgreSQL would refuse to look up. */
+/** Null also for what is no id of ours. */
 export async function findUserRow(database: Database, id: string): Promise<UserRow | null> {
-  if (!UUID.test(id)) return null
+  if (!isUuid(id)) return null
   const [row] = await database.query(statements.byId, [id])
   return row ?? null
 }

@@ -1,7 +1,7 @@
 /** What ends with a user's password, with the user, and with one session. */
 import { Client } from 'pg'
 import { beforeEach, expect, test } from 'vitest'
-import { endEverything } from '../../src/store/endings.ts'
+import { endSession } from '../../src/store/endings.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { giveEverything, openUsers, whatIsLeft } from '../support/users.ts'
 
@@ -96,9 +96,9 @@ test('an exchange under way does not slip through: what it stores is revoked', a
 test('a session ends with its code and its Authorizations; what has offline_access goes on', async () => {
   const second = await giveEverything(rows, id)
   const { id: strange } = await users.create({ username: `strange-${count}` })
-  await database.transaction(async (query) => endEverything(query, strange, 'signed out', second.sid))
+  await database.transaction(async (query) => endSession(query, strange, 'signed out', second.sid))
   expect(await whatIsLeft(rows, id)).toEqual({ sessions: 2, codes: 2, authorizations: 4 })
-  await database.transaction(async (query) => endEverything(query, id, 'signed out', second.sid))
+  await database.transaction(async (query) => endSession(query, id, 'signed out', second.sid))
   expect(await whatIsLeft(rows, id)).toEqual({ sessions: 1, codes: 1, authorizations: 3 })
   const ended = await rows.query(
     'select scopes, revocation_cause from authorizations where subject = $1 and revoked_at is not null',
