@@ -26,7 +26,6 @@ export function addClientEnd(desk: Desk): void {
         return showClient(desk, call, client, { deletion })
       }
       await oauth.clients.delete(clientId)
-      desk.record(call, 'client deleted', clientId)
       return call.reply.redirect(uri('/clients'), 303)
     },
   })

@@ -46,7 +46,6 @@ export function addNewClient(desk: Desk, shownOnce: ShownOnce): void {
       )
       if ('errors' in result) return show(call, type, values, result.errors as Errors)
       const { client_id: clientId = '', client_secret: secret } = result
-      desk.record(call, 'client registered', clientId)
       if (secret === undefined)
         return call.reply.redirect(uri('/client', { client_id: clientId, saved: 'yes' }), 303)
       const handle = await shownOnce.put(clientId, secret, administrator)

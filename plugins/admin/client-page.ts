@@ -75,7 +75,6 @@ export function addClientPage(desk: Desk): void {
         return showClient(desk, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const result = await attempt(values, async () => oauth.clients.update(clientId, changesOf(client, values)))
       if ('errors' in result) return showClient(desk, call, client, { values, errors: result.errors as Errors })
-      desk.record(call, 'client changed', clientId)
       return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
     },
   }) // prettier-ignore

@@ -23,7 +23,6 @@ export function addClientSecret(desk: Desk, shownOnce: ShownOnce): void {
       const administrator = desk.assertGenuine(call, ROTATE, clientId)
       await getClient(desk, clientId)
       const { client_secret: secret } = await oauth.clients.rotateSecret(clientId, Number(overlap))
-      desk.record(call, 'client secret replaced', clientId)
       const handle = await shownOnce.put(clientId, secret!, administrator)
       return call.reply.redirect(uri('/client/secret', { handle }), 303)
     },

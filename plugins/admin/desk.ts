@@ -1,4 +1,4 @@
-/** What the pages of the administration share: their guarded addresses, their forms, and the record of who did what. */
+/** What the pages of the administration share: their guarded addresses, and their forms. */
 import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '../oauth.ts'
 import type { FormTarget } from '../pages/models.ts'
@@ -15,8 +15,6 @@ export interface Desk {
   target(call: PageCall, path: string, subject: string): FormTarget
   /** Begins every submit: throws unless the form is one that `target` made for the same. */
   assertGenuine(call: PageCall, path: string, subject: string): Administrator
-  /** Notes a change that was made. */
-  record(call: PageCall, what: string, subject: string): void
 }
 
 export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServePage): Desk {
@@ -39,9 +37,6 @@ export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServeP
       const administrator = guard.administratorOf(call.request)
       browser.assertGenuine(call, call.wire, purposeOf(path, subject, administrator))
       return administrator
-    },
-    record({ request }, what, subject) {
-      request.log.info({ administrator: guard.administratorOf(request).user.id, subject }, what)
     },
   }
 }

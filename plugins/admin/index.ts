@@ -16,7 +16,13 @@ import { createShownOnce } from './shown-once.ts'
 
 const TEMPLATES = ['admin-clients', 'admin-client', 'admin-client-new', 'admin-client-secret'] as const
 
+/** In the order in which they stand at the top of each page; `here` of a template's `title` is one of these names. */
+const SECTIONS: readonly (readonly [text: string, path: string])[] = [['Clients', '/admin/clients']]
+
 async function admin(fastify: FastifyInstance): Promise<void> {
+  const { basePath } = fastify.oauth.config
+  const links = SECTIONS.map(([text, path]) => ({ text, href: `${basePath}${path}` }))
+  fastify.pages.addArea('admin', { label: 'Administration', links })
   for (const name of TEMPLATES)
     await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
 

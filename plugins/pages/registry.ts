@@ -5,7 +5,7 @@ import { ConfigError } from '../../src/config.ts'
 import { sendErrorPage } from './error-page.ts'
 import type { PageKind } from './headers.ts'
 import type { Pages } from './models.ts'
-import { LAYOUT, type Templates } from './templates.ts'
+import { LAYOUT, type Area, type Templates } from './templates.ts'
 
 export interface PageOptions<Model> {
   /** Default `page`. */
@@ -21,6 +21,8 @@ export interface PageRegistry {
    * a name that is taken.
    */
   add<Name extends keyof Pages>(name: Name, template: URL, options?: PageOptions<Pages[Name]>): Promise<void>
+  /** Pages whose template says `title('…', { area, here })` have these links at their top, `here` being the text of one. */
+  addArea(name: string, area: Area): void
   /** The error page, as an error handler for scopes that serve pages. */
   sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply
 }
@@ -47,6 +49,7 @@ export function createRegistry(templates: Templates): OpenRegistry {
       registered.set(name, options)
       templates.add(name, await readFile(template, 'utf8'))
     },
+    addArea: templates.addArea,
     sendError: sendErrorPage,
     find(name, model) {
       const options = registered.get(name)

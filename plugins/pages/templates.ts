@@ -20,9 +20,17 @@ export interface Site {
   assets: Readonly<Record<string, string>>
 }
 
+/** Pages that lead to each other by links at the top of each. */
+export interface Area {
+  label: string
+  links: readonly { text: string; href: string }[]
+}
+
 export interface Templates {
   /** Throws `ConfigError` for one that does not compile, or would print without escaping. */
   add(name: string, source: string): void
+  /** From now on pages stand in it by `title('…', { area: '<name>', here: '<text of a link>' })`. */
+  addArea(name: string, area: Area): void
   render(name: string, model: object): Promise<string>
 }
 
@@ -34,7 +42,8 @@ export const LAYOUT = 'layout'
 /** Every template begins with it: the names that it may use, and `title`, which puts the page into the layout. */
 const HEADER = `
 const { model, site, link, time, apology } = it
-const title = (text, { wide = false } = {}) => layout('${LAYOUT}.eta', { title: text, wide })`
+const title = (text, { wide = false, area = null, here = '' } = {}) =>
+  layout('${LAYOUT}.eta', { title: text, wide, area: area === null ? null : it.areas[area], here })`
 /** Ways of Eta to print as it is; \`<%body%>\` in the layout is ours. */
 const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/
 
@@ -46,6 +55,7 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
     customTags: { body: (_content, data) => (data as Data).body },
   })
   const render = await createView(fastify, eta)
+  const areas: Record<string, Area> = {}
   const shared = { site: strict(site, 'site'), link: linkTo, time: formatTime, apology: apologyFor }
   return {
     add(name, source) {
@@ -56,8 +66,12 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
         throw new ConfigError(`The template ${name} does not compile.`, { cause })
       }
     },
+    addArea(name, area) {
+      areas[name] = area
+    },
     async render(name, model) {
-      const html = await render(name, { ...shared, model: strict(model, name) })
+      const given = { ...shared, areas: strict(areas, 'areas'), model: strict(model, name) }
+      const html = await render(name, given)
       if (!html.startsWith('<!doctype html>')) throw new Error(`The template ${name} has no title.`)
       return html
     },
