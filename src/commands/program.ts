@@ -28,6 +28,11 @@ export async function run(argv: readonly string[]): Promise<void> {
     .description('a link to create the first administrator, good once and for half an hour')
     .option('--json', 'one JSON value on stdout')
     .action(async ({ json }: { json?: boolean }) => (await import('./setup-link.ts')).setupLink(json))
+  program
+    .command('doctor')
+    .description('what is well and what is not, of the settings, the database and the keys; changes nothing')
+    .option('--json', 'one JSON value on stdout')
+    .action(async ({ json }: { json?: boolean }) => (await import('./doctor.ts')).doctor(process.env, json))
   if (argv.includes('client')) program.addCommand((await import('./client.ts')).clientCommand())
   else
     program

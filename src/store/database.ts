@@ -44,7 +44,7 @@ const TRIES = 3
 
 /** Opens the database; it need not answer yet: connections are made when they are needed. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { poolSize = 10, prepare = true, schema, where = describe(options) } = options
+  const { poolSize = 10, prepare = true, schema, where = describePlace(options) } = options
   const orm = await MikroORM.init({ ...ormOptions(options, poolSize), connect: false } as Parameters<
     typeof MikroORM.init
   >[0])
@@ -111,7 +111,8 @@ async function retried<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-function describe({ url, pool, schema }: Place): string {
+/** In words for people, without credentials. */
+export function describePlace({ url, pool, schema }: Place): string {
   return `${url === undefined ? describePool(pool!) : describeUrl(url)}${schema === undefined ? '' : ` (${schema})`}`
 }
 

@@ -1,0 +1,116 @@
+/** What is stored: signing keys, what still depends on a former SECRET_KEY, and whether anybody may administer. */
+import type { Config } from '../config.ts'
+import { ADMIN } from '../services/first-administrator.ts'
+import { createSecretBox, type SecretBox } from '../services/secret-box.ts'
+import type { Place } from '../store/connections.ts'
+import { openDatabase, type Database } from '../store/database.ts'
+import { statements as uses } from '../store/secret-key-uses.ts'
+import { statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
+import { statements as users } from '../store/users.ts'
+import { fail, ok, warn, type Finding } from './finding.ts'
+
+export async function examineContent(
+  place: Place,
+  config: Config,
+  secretKey: readonly string[],
+): Promise<Finding[]> {
+  const database = await openDatabase({ ...place, poolSize: 2, prepare: config.DATABASE_PREPARE })
+  try {
+    return await examineStored(database, config, secretKey)
+  } finally {
+    await database.close()
+  }
+}
+
+async function examineStored(
+  database: Database,
+  config: Config,
+  secretKey: readonly string[],
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  if (secretKey.length === 0) {
+    findings.push(warn('SECRET_KEY', 'There is none yet: the first start makes one in DATA_DIR.'))
+  } else {
+    findings.push(...examineKeys(await database.query(signingKeys.all), createSecretBox(secretKey), config))
+    findings.push(...(await examineSecretKey(database, secretKey)))
+  }
+  const [row] = await database.query(users.hasRole, [ADMIN])
+  findings.push(
+    row?.found
+      ? ok('administrator', 'There is an administrator.')
+      : warn(
+          'administrator',
+          'Nobody may administer: `setup-link` prints a link that makes the first administrator.',
+        ),
+  )
+  return findings
+}
+
+const CHECK = 'signing keys'
+const DAY = 86_400_000
+
+function examineKeys(rows: readonly SigningKeyRow[], box: SecretBox, config: Config): Finding[] {
+  if (rows.length === 0) return [warn(CHECK, 'There are none yet: the first start makes them.')]
+  const sealed = rows.filter((row) => !opens(row, box))
+  if (sealed.length > 0)
+    return sealed.map(({ kid }) =>
+      fail(
+        CHECK,
+        `The signing key ${kid} cannot be decrypted: put the key it was made with into SECRET_KEY.`,
+      ),
+    )
+  const findings: Finding[] = []
+  for (const algorithm of new Set(rows.map((row) => row.algorithm))) {
+    const keys = rows.filter((row) => row.algorithm === algorithm)
+    const newest = keys.findLast(({ retiresAt }) => retiresAt === null)
+    const age = newest === undefined ? 0 : Date.now() - newest.signsFrom.getTime()
+    const overdue = config.OIDC_KEY_ROTATE > 0 && age > config.OIDC_KEY_ROTATE * 1000 + DAY
+    if (newest === undefined)
+      findings.push(warn(CHECK, `${algorithm} has no key that stays: run \`key rotate\`.`))
+    else if (overdue)
+      findings.push(
+        warn(CHECK, `${algorithm} should have a new key by now: let a server run, or run \`key rotate\`.`),
+      )
+    else findings.push(ok(CHECK, `${algorithm}: ${keys.length}, the newest ${describeAge(age)}.`))
+  }
+  return findings
+}
+
+function describeAge(age: number): string {
+  return age < 0
+    ? `signs from ${new Date(Date.now() - age).toISOString()}`
+    : `has signed for ${Math.floor(age / DAY)} days`
+}
+
+function opens({ kid, privateJwk }: SigningKeyRow, box: SecretBox): boolean {
+  try {
+    box.open(privateJwk, kid)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Nothing is left of a former key once its last use has been made anew under the first. */
+async function examineSecretKey(database: Database, secretKey: readonly string[]): Promise<Finding[]> {
+  const [first, ...former] = secretKey.map((key) => createSecretBox([key]))
+  const found = (await database.query(uses.all)).filter(({ key }) => !first!.isCurrent(`${key}.`))
+  const findings = found.map(({ key, what, count }) => {
+    const known = former.some((box) => box.isCurrent(`${key}.`))
+    if (known) return warn('SECRET_KEY', `${count} ${what} still depend on a former key: ${REMEDY[what]}.`)
+    return fail(
+      'SECRET_KEY',
+      `${count} ${what} were made with a key that is not in the list: put it back there.`,
+    )
+  })
+  if (findings.length > 0) return findings
+  return former.length > 0
+    ? [warn('SECRET_KEY', 'Nothing depends on a former key any more: take it out of the list.')]
+    : [ok('SECRET_KEY', 'All that is stored was made with it.')]
+}
+
+const REMEDY = {
+  'signing keys': 'a start makes them anew',
+  'server secrets': 'a start makes them anew when they are used',
+  'client secrets': 'each is made anew when its client uses it; `client rotate-secret` for one that does not',
+} as const

@@ -1,0 +1,100 @@
+/** The database: whether it is there, is one that we can trust with tokens, and has the schema of this version. */
+import type { Config } from '../config.ts'
+import { describePlace } from '../store/database.ts'
+import { sqlState } from '../store/failures.ts'
+import { missingMigrations } from '../store/migrate.ts'
+import { readServerFacts, type ServerFacts } from '../store/server-facts.ts'
+import { examineContent } from './content.ts'
+import { fail, ok, warn, type Finding } from './finding.ts'
+
+const CHECK = 'database'
+
+export async function examineDatabase(
+  config: Config,
+  url: string,
+  secretKey: readonly string[],
+): Promise<Finding[]> {
+  const place = { url, schema: config.DATABASE_SCHEMA }
+  const where = describePlace(place)
+  try {
+    const asked = Date.now()
+    const facts = await readServerFacts(place)
+    const missing = await missingMigrations(place)
+    return [
+      ok(CHECK, `PostgreSQL ${Math.floor(facts.version / 10_000)} answers at ${where}.`),
+      ...examineServer(facts, config.production),
+      ...examineTime(facts, asked),
+      examineConnections(config, facts),
+      examineSchema(missing, facts),
+      ...(missing.length === 0 ? await examineContent(place, config, secretKey) : []),
+    ]
+  } catch (error) {
+    const why = sqlState(error) ?? (error as Error).message
+    return [fail(CHECK, `The database at ${where} cannot be used (${why}): ${remedy(why)}.`)]
+  }
+}
+
+function remedy(code: string): string {
+  if (code.startsWith('28')) return 'mend the user or the password in DATABASE_URL'
+  if (code === '42501') return 'grant our role the use of its schema and tables'
+  if (code === '3D000') return 'create the database, or mend its name in DATABASE_URL'
+  return 'see that it runs and is reached by DATABASE_URL'
+}
+
+/** What of its settings would lose or mix up what we store. */
+function examineServer(facts: ServerFacts, production: boolean): Finding[] {
+  const { version, encoding, isolation, synchronousCommit, fsync, readOnly, superuser } = facts
+  const wrong: (Finding | false)[] = [
+    version < 150_000 && fail(CHECK, 'It is older than PostgreSQL 15: upgrade it.'),
+    encoding !== 'UTF8' && fail(CHECK, `Its encoding is ${encoding}: create it anew with UTF8.`),
+    readOnly &&
+      fail(CHECK, 'It only reads: let DATABASE_URL name the primary, by a name or proxy that follows it.'),
+    !fsync && (production ? fail : warn)(CHECK, 'Its fsync is off, so a crash loses data: turn it on.'),
+    synchronousCommit === 'off' &&
+      warn(
+        CHECK,
+        'Its synchronous_commit is off, so a crash brings revoked tokens back: turn it on for our role.',
+      ),
+    isolation !== 'read committed' &&
+      warn(
+        CHECK,
+        `Its default_transaction_isolation is ${isolation}, which makes us try again often: use read committed.`,
+      ),
+    superuser && warn(CHECK, 'Our role is a superuser: give us one that owns our schema and nothing else.'),
+  ]
+  return wrong.filter((one) => one !== false)
+}
+
+/** Tokens carry the time of the server process, and rows that of either. What the question took is not counted. */
+function examineTime({ time, answered }: ServerFacts, asked: number): Finding[] {
+  const apart = (time - (asked + answered) / 2) / 1000
+  const sure = Math.abs(apart) - (answered - asked) / 2000
+  if (sure <= 1) return [ok('database clock', 'The clock of the database is ours.')]
+  const says = `The clock of the database is ${Math.abs(apart).toFixed(1)} s ${apart < 0 ? 'behind' : 'ahead of'} ours`
+  return [(sure <= 10 ? warn : fail)('database clock', `${says}: let NTP keep both.`)]
+}
+
+function examineConnections(config: Config, { connections }: ServerFacts): Finding {
+  const { DATABASE_POOL_SIZE: size, WORKERS: workers } = config
+  const needed = size * workers
+  const says = `${workers} × ${size} connections of ${connections} that the database allows us`
+  return needed <= connections
+    ? ok('connections', `This machine takes up to ${says}.`)
+    : fail(
+        'connections',
+        `This machine would take ${says}: lower DATABASE_POOL_SIZE, or raise max_connections.`,
+      )
+}
+
+function examineSchema(missing: readonly string[], { schema, mayCreate }: ServerFacts): Finding {
+  if (missing.length === 0) return ok('schema', 'It is the newest.')
+  if (schema === null)
+    return fail('schema', 'The connection has no schema to look in: set DATABASE_SCHEMA, or a search_path.')
+  const what = `${missing.length} ${missing.length === 1 ? 'migration is' : 'migrations are'} missing (${missing.join(', ')})`
+  return mayCreate
+    ? warn('schema', `${what}: \`migrate\` or the next start runs them.`)
+    : fail(
+        'schema',
+        `${what}, and our role may create nothing in ${schema}: grant it, or run \`migrate\` as one that may.`,
+      )
+}

@@ -1,0 +1,54 @@
+/**
+ * The examination, in its order: what a later check needs, an earlier one has found. It reads, and changes nothing: no
+ * migration runs, no key or file is made.
+ */
+import { ConfigError, parseConfig, type Config, type SettingValues } from '../config.ts'
+import { cautionsOf } from '../services/cautions.ts'
+import { readDataFile } from '../services/data-dir.ts'
+import { examineDatabase } from './database.ts'
+import { openEmbedded } from './embedded.ts'
+import { fail, ok, warn, type Finding } from './finding.ts'
+import { examineIssuer } from './issuer.ts'
+import { examineProcess } from './process.ts'
+import { examineSeedFile } from './seed-file.ts'
+
+/** Everything that can be said of a server with these settings. Never throws for what is wrong with them. */
+export async function examine(settings: SettingValues): Promise<Finding[]> {
+  const findings = examineProcess()
+  const config = parse(settings)
+  if (config instanceof ConfigError) return [...findings, fail('settings', config.message)]
+  findings.push(ok('settings', describe(config)))
+  for (const caution of await cautionsOf(config)) findings.push(warn('choices', caution))
+  findings.push(...(await examineSeedFile(config.SEED_FILE)))
+  findings.push(...(await examineStored(config)))
+  findings.push(await examineIssuer(config.issuer))
+  return findings
+}
+
+function parse(settings: SettingValues): Config | ConfigError {
+  try {
+    return parseConfig(settings)
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+}
+
+function describe({ production, issuer }: Config): string {
+  return production
+    ? `A production start as ${issuer}, with all that it requires.`
+    : `A development start as ${issuer}.`
+}
+
+async function examineStored(config: Config): Promise<Finding[]> {
+  const generated = await readDataFile(config.DATA_DIR, 'secret-key')
+  const secretKey = config.SECRET_KEY ?? (generated === undefined ? [] : [generated])
+  if (config.DATABASE_URL !== undefined) return examineDatabase(config, config.DATABASE_URL, secretKey)
+  const { postgres, findings } = await openEmbedded(config.DATA_DIR)
+  if (postgres === undefined) return findings
+  try {
+    return [...findings, ...(await examineDatabase(config, postgres.url, secretKey))]
+  } finally {
+    await postgres.stop()
+  }
+}

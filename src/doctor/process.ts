@@ -1,0 +1,29 @@
+/** What the process itself is: its Node, and its clock as far as it can be judged alone. */
+import packageJson from 'latchkey/package.json' with { type: 'json' }
+import { migrations } from '../migrations/all.ts'
+import { fail, ok, type Finding } from './finding.ts'
+
+export function examineProcess(now = Date.now()): Finding[] {
+  return [examineNode(), examineClock(now)]
+}
+
+function examineNode(): Finding {
+  const needed = packageJson.engines.node.replace(/^>=/, '')
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [neededMajor = 0, neededMinor = 0] = needed.split('.').map(Number)
+  if (major > neededMajor || (major === neededMajor && minor >= neededMinor))
+    return ok('Node', `Node ${process.versions.node} runs this.`)
+  return fail('Node', `Node ${process.versions.node} is too old: install ${needed} or newer.`)
+}
+
+/** Nothing here is older than the newest migration, whose name is its day. */
+function examineClock(now: number): Finding {
+  const [year, month, day] = /(\d{4})(\d\d)(\d\d)/.exec(migrations.at(-1)!.name)!.slice(1).map(Number)
+  const written = Date.UTC(year!, month! - 1, day)
+  const shown = new Date(now).toISOString()
+  if (now >= written) return ok('clock', `It is ${shown}.`)
+  return fail(
+    'clock',
+    `The clock says ${shown}, which is before this was written: set it, and let NTP keep it.`,
+  )
+}

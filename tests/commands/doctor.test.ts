@@ -1,0 +1,264 @@
+/** `doctor`: each fault in one line that says what to do; it changes nothing and shows no secret. */
+import { readdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Finding } from '../../src/doctor/finding.ts'
+import { examineProcess } from '../../src/doctor/process.ts'
+import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
+import { runCommandHere } from '../support/command-here.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { runCommand } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
+import { freePort, type Settings } from '../support/settings.ts'
+
+const KEY = 'canary-key-0-0123456789abcdefghijklmnopqrstuvw'
+const ADMIN = { username: 'root', password: 'canary password', roles: ['admin'] }
+const SECRET = `lks_${'canary'.repeat(8).slice(0, 43)}`
+const seed = { users: [ADMIN], clients: [{ client_id: 'service', client_secret: SECRET, scope: ['read'] }] }
+
+/** A server that has been, and has left its database and settings. */
+async function leaveServer(given: Settings = {}): Promise<{ settings: Settings; database: TestDatabase }> {
+  const database = await createDatabase()
+  const { settings, close } = await startServer({ SECRET_KEY: KEY, ...given }, { seed, database })
+  await close()
+  return { settings: { ...settings, SEED_FILE: undefined }, database }
+}
+
+async function examine(settings: Settings): Promise<{ status: number | null; findings: Finding[] }> {
+  const { status, stdout, stderr } = await runCommandHere(['doctor', '--json'], settings)
+  expect(stderr).toBe('')
+  expect(stdout).not.toContain('canary')
+  expect(stdout.split('\n')).toHaveLength(2)
+  const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Finding[] }
+  expect(ok).toBe(status === 0)
+  expect(ok).toBe(findings.every((one) => one.status !== 'fail'))
+  for (const { says } of findings) expect(says).toMatch(/^[^]*\.$/)
+  return { status: status as number | null, findings }
+}
+
+/** What the database of the tests is like. */
+const OF_TESTS = /^Our role is a superuser|^Its fsync is off/
+
+/** What is not well; nobody answers as the issuer of a server that has been. */
+async function complaints(settings: Settings): Promise<string[]> {
+  const { findings } = await examine(settings)
+  return findings
+    .filter(({ status, check }) => status !== 'ok' && check !== 'issuer')
+    .filter(({ says }) => !OF_TESTS.test(says))
+    .map(({ status, check, says }) => `${status} ${check}: ${says}`)
+}
+
+/** All that the database holds, in a word for each table. */
+async function contentOf(database: TestDatabase): Promise<unknown[]> {
+  const tables = await database.query<{ name: string }>(
+    `select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  )
+  const found: unknown[] = []
+  for (const { name } of tables)
+    found.push([
+      name,
+      await database.query(`select md5(string_agg(t::text, ',' order by t::text)) from ${name} t`),
+    ])
+  return found
+}
+
+test('a server that runs is well, and a line says so for each thing', async () => {
+  const server = await startServer({ SECRET_KEY: KEY }, { seed })
+  const { status, findings } = await examine({ ...server.settings, SEED_FILE: undefined })
+  expect(status).toBe(0)
+  const checks = new Map(findings.map((one) => [one.check, one]))
+  for (const check of [
+    'Node',
+    'clock',
+    'settings',
+    'database',
+    'database clock',
+    'connections',
+    'schema',
+    'signing keys',
+    'SECRET_KEY',
+    'administrator',
+    'issuer',
+  ])
+    // prettier-ignore
+    expect(checks.get(check)).toMatchObject({ check, status: check === 'database' ? expect.any(String) : 'ok' })
+  const { stdout } = await runCommand(['doctor'], server.settings)
+  expect(stdout).toMatch(/^ok {4}Node: Node \d+\.[^]*\nok {4}issuer: http[^\n]* answers, as this issuer\.\n$/)
+})
+
+test('it changes nothing, and makes nothing', async () => {
+  const { settings, database } = await leaveServer()
+  const before = await contentOf(database)
+  expect(before.length).toBeGreaterThan(10)
+  expect(await complaints(settings)).toEqual([])
+  expect(await contentOf(database)).toEqual(before)
+
+  await database.query('drop schema public cascade')
+  await database.query('create schema public')
+  const [missing, ...more] = await complaints(settings)
+  expect(missing).toMatch(
+    /^warn schema: \d+ migrations are missing \(.*\): `migrate` or the next start runs them\.$/,
+  )
+  expect(more).toEqual([])
+  expect(await contentOf(database)).toEqual([])
+
+  const DATA_DIR = join(await temporaryDirectory(), 'data')
+  const embedded = await complaints({ DATA_DIR })
+  expect(embedded).toEqual([
+    `warn embedded PostgreSQL: DATA_DIR ${DATA_DIR} holds no database: the first start makes one there.`,
+  ])
+  await expect(readdir(DATA_DIR)).rejects.toThrow('ENOENT')
+})
+
+test('keys that SECRET_KEY does not fit, and what a former one is still needed for', async () => {
+  const { settings } = await leaveServer()
+  const other = 'another-key-that-is-long-enough-0123456789'
+  const lost = await complaints({ ...settings, SECRET_KEY: other })
+  expect(lost.filter((one) => one.includes('cannot be decrypted'))).toHaveLength(2)
+  expect(lost.join('\n')).toMatch(
+    /fail SECRET_KEY: 1 client secrets were made with a key that is not in the list/,
+  )
+  const rotating = { ...settings, SECRET_KEY: `${other},${KEY}` }
+  expect((await complaints(rotating)).map((one) => one.split(':').slice(0, 2).join(':'))).toEqual(
+    expect.arrayContaining([
+      'warn SECRET_KEY: 2 signing keys still depend on a former key',
+      'warn SECRET_KEY: 1 client secrets still depend on a former key',
+    ]),
+  )
+  expect(await complaints({ ...settings, SECRET_KEY: `${KEY},${other}` })).toEqual([
+    'warn SECRET_KEY: Nothing depends on a former key any more: take it out of the list.',
+  ])
+})
+
+test('what of the database would lose or mix up what is stored', async () => {
+  const { settings, database } = await leaveServer()
+  const name = new URL(database.url).pathname.slice(1)
+  const after = async (change: string, given: Settings = {}): Promise<string[]> => {
+    await database.query(`alter database ${name} ${change}`)
+    const found = await complaints({ ...settings, ...given })
+    await database.query(`alter database ${name} reset all`)
+    return found
+  }
+  expect(await after('set synchronous_commit = off')).toEqual([
+    'warn database: Its synchronous_commit is off, so a crash brings revoked tokens back: turn it on for our role.',
+  ])
+  expect(await after(`set default_transaction_isolation = 'serializable'`)).toEqual([
+    expect.stringMatching(/^warn database: Its default_transaction_isolation is serializable/),
+  ])
+  expect(await after('set default_transaction_read_only = on')).toEqual([
+    expect.stringMatching(/^fail database: It only reads: let DATABASE_URL name the primary/),
+  ])
+  expect(await after('connection limit 25', { WORKERS: 3 })).toEqual([
+    'fail connections: This machine would take 3 × 10 connections of 25 that the database allows us: lower DATABASE_POOL_SIZE, or raise max_connections.',
+  ])
+})
+
+test('a role that may not make what is missing, and one that may not read', async () => {
+  const { settings, database } = await leaveServer()
+  const role = `doctor_${process.pid}`
+  await database.query(`create role ${role} login`)
+  atEndOfFile(async () => {
+    await database.query(`drop owned by ${role}`)
+    await database.query(`drop role ${role}`)
+  })
+  const url = new URL(database.url)
+  url.username = role
+  const theirs = { ...settings, DATABASE_URL: url.href }
+  expect(await complaints(theirs)).toEqual([
+    expect.stringMatching(
+      /^fail database: .* cannot be used \(42501\): grant our role the use of its schema and tables\.$/,
+    ),
+  ])
+  await database.query('drop schema public cascade')
+  await database.query('create schema public')
+  await database.query(`grant usage on schema public to ${role}`)
+  expect(await complaints(theirs)).toEqual([
+    expect.stringMatching(
+      /^fail schema: .* our role may create nothing in public: grant it, or run `migrate` as one that may\.$/,
+    ),
+  ])
+})
+
+test('nobody who administers', async () => {
+  const { settings, database } = await leaveServer()
+  await database.query('delete from users')
+  expect(await complaints(settings)).toEqual([expect.stringMatching(/^warn administrator: .*`setup-link`/)])
+})
+
+test('a database that is away, or is not there', async () => {
+  const port = await freePort()
+  const away = { DATABASE_URL: `postgresql://me:canary@127.0.0.1:${port}/latchkey`, SECRET_KEY: KEY }
+  expect(await complaints(away)).toEqual([
+    `fail database: The database at 127.0.0.1:${port}/latchkey cannot be used (ECONNREFUSED): see that it runs and is reached by DATABASE_URL.`,
+  ])
+  const { url } = await createDatabase()
+  const other = new URL(url)
+  other.pathname = '/nowhere'
+  expect(await complaints({ DATABASE_URL: other.href, SECRET_KEY: KEY })).toEqual([
+    expect.stringMatching(
+      /^fail database: .* \(3D000\): create the database, or mend its name in DATABASE_URL\.$/,
+    ),
+  ])
+})
+
+test('settings that are refused, and choices that are seldom wise', async () => {
+  const { findings, status } = await examine({ NODE_ENV: 'production', SECRET_KEY: KEY })
+  expect(status).toBe(1)
+  expect(findings.at(-1)).toEqual({
+    check: 'settings',
+    status: 'fail',
+    says: 'OIDC_ISSUER and DATABASE_URL must be set, because NODE_ENV is production: this is a production start.',
+  })
+  const { settings } = await leaveServer()
+  const chosen = {
+    ...settings,
+    NODE_ENV: 'production',
+    OIDC_ISSUER: 'https://127.0.0.1:1',
+    OIDC_KEY_ROTATE: 0,
+  }
+  const found = await complaints(chosen)
+  expect(found).toContain(
+    'warn choices: OIDC_KEY_ROTATE is 0: signing keys are replaced by `key rotate` alone.',
+  )
+})
+
+test('a seed file with which no server starts', async () => {
+  const SEED_FILE = join(await temporaryDirectory(), 'seed.json')
+  const { settings } = await leaveServer()
+  expect(await complaints({ ...settings, SEED_FILE })).toEqual([
+    `fail seed file: SEED_FILE ${SEED_FILE} cannot be read (ENOENT): mend the path or its rights.`,
+  ])
+  await writeFile(SEED_FILE, '["canary"')
+  expect(await complaints({ ...settings, SEED_FILE })).toEqual([
+    `fail seed file: SEED_FILE ${SEED_FILE} is not a JSON object: no server starts with it.`,
+  ])
+})
+
+test('an issuer whose address is answered by somebody else, or by nobody', async () => {
+  let body: object | undefined = { issuer: 'https://id.example' }
+  const other = createServer((_request, response) => {
+    response.writeHead(body === undefined ? 404 : 200).end(JSON.stringify(body))
+  })
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  atEndOfFile(async () => other.close())
+  const { port } = other.address() as { port: number }
+  const { settings } = await leaveServer()
+  const of = async (issuer: string): Promise<Finding> =>
+    (await examine({ ...settings, OIDC_ISSUER: issuer })).findings.find(({ check }) => check === 'issuer')!
+  const issuer = `http://127.0.0.1:${port}`
+  expect(await of(issuer)).toMatchObject({ status: 'fail', says: expect.stringContaining('its issuer is "https://id.example"') as string }) // prettier-ignore
+  body = undefined
+  expect(await of(issuer)).toMatchObject({ status: 'fail', says: expect.stringContaining('answers 404') as string }) // prettier-ignore
+  expect(await of(`http://127.0.0.1:${await freePort()}`)).toMatchObject({ status: 'warn', says: expect.stringContaining('does not answer (ECONNREFUSED)') as string }) // prettier-ignore
+})
+
+test('a clock that stands at its beginning', () => {
+  expect(examineProcess(0)).toContainEqual({
+    check: 'clock',
+    status: 'fail',
+    says: 'The clock says 1970-01-01T00:00:00.000Z, which is before this was written: set it, and let NTP keep it.',
+  })
+})
