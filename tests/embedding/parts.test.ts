@@ -1,0 +1,77 @@
+/** How much of it an app takes: without pages, without the janitor, with plugins of its own; and what it is warned of. */
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { expect, test } from 'vitest'
+import { createClient, getToken, requestToken } from '../support/clients.ts'
+import { startForeignApp } from '../support/foreign-app.ts'
+import { routesOf } from '../support/routes.ts'
+
+async function metadataOf(server: {
+  get(path: string): Promise<Response>
+}): Promise<Record<string, unknown>> {
+  const response = await server.get('/.well-known/oauth-authorization-server')
+  return (await response.json()) as Record<string, unknown>
+}
+
+test('without pages there are the back-channel endpoints, and nobody is promised a code', async () => {
+  const server = await startForeignApp({ pages: false })
+  const metadata = await metadataOf(server)
+  expect(metadata).toMatchObject({ response_types_supported: [], token_endpoint: `${server.url}/token` })
+  expect(metadata['grant_types_supported']).toEqual(['refresh_token', 'client_credentials'])
+  expect(metadata).not.toHaveProperty('authorization_endpoint')
+  const paths = new Set(routesOf(server.server).map(({ url }) => url))
+  for (const path of ['/token', '/introspect', '/revoke', '/jwks']) expect(paths).toContain(path)
+  for (const path of ['/authorize', '/sign-in', '/admin', '/setup', '/end-session', '/'])
+    expect(paths).not.toContain(path)
+  const client = await createClient(server, { scope: ['read_books'] })
+  expect(await getToken(server, client)).toMatchObject({ scope: 'read_books' })
+})
+
+/** A stranger's grant, as any plugin of an operator's. */
+async function voucher(fastify: FastifyInstance): Promise<void> {
+  fastify.oauth.registerGrant({
+    type: 'urn:example:voucher',
+    parameters: Type.Object({ voucher: Type.String() }),
+    authorize: async ({ voucher: subject }) => ({ subject, scopes: new Set(['read_books']), resources: [] }),
+  })
+  fastify.get('/vouchers', { config: { scope: 'read_books' } }, async ({ token }) => token.subject)
+}
+
+test('a plugin of theirs has our doors, below the prefix', async () => {
+  const server = await startForeignApp({ prefix: '/auth', plugins: [voucher] })
+  const grant_type = 'urn:example:voucher'
+  const client = await createClient(server, { grant_types: [grant_type], scope: ['read_books'] })
+  const answer = await requestToken(server, client, { grant_type, voucher: 'ada' })
+  const { access_token: token } = (await answer.json()) as { access_token: string }
+  const response = await server.get('/vouchers', { authorization: `Bearer ${token}` })
+  expect([response.status, await response.text()]).toEqual([200, 'ada'])
+})
+
+test('without the janitor, what has expired stays; with it, it goes', async () => {
+  const settings = { OIDC_JANITOR_INTERVAL: 1 }
+  const idle = await startForeignApp({ settings, janitor: false })
+  const busy = await startForeignApp({ settings })
+  const expired = `insert into artifacts (kind, hash, value, expires_at) values ('x', 'y', '{}', now() - interval '1 day')`
+  for (const { database } of [idle, busy]) await database.query(expired)
+  const rest = async ({ database }: typeof idle): Promise<number> =>
+    (await database.query(`select from artifacts where kind = 'x'`)).length
+  await expect.poll(() => rest(busy), { timeout: 30_000 }).toBe(0)
+  expect(await rest(idle)).toBe(1)
+})
+
+test('what in the app would break a promise is said at start', async () => {
+  const careless = await startForeignApp({
+    app: { trustProxy: true },
+    settings: { TRUSTED_PROXIES: '10.0.0.1' },
+  })
+  expect(careless.output()).toContain('latchkey: trustProxy is true')
+  expect(careless.output()).toContain('latchkey: TRUSTED_PROXIES is not used here')
+  const careful = await startForeignApp({ app: { trustProxy: '10.0.0.1' } })
+  expect(careful.output()).not.toContain('latchkey: ')
+})
+
+test('no demo is seeded, and an app that logs nothing is fine', async () => {
+  const server = await startForeignApp({ app: { logger: false }, settings: { SEED_FILE: '' } })
+  expect(await server.server.oauth.clients.find('demo-service')).toBeNull()
+  expect((await server.get('/books')).status).toBe(404)
+})
