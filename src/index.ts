@@ -37,6 +37,7 @@ export type {
   StepPage,
   Verified,
 } from './doors.ts'
+export type * from './events.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
 export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'
 export { Repeatable } from './protocol/parameters.ts'
@@ -44,6 +45,8 @@ export { formatScope, isScopeToken, parseScope } from './protocol/scope.ts'
 export type { Wire } from './protocol/wire.ts'
 export type { LatchkeyOptions, OrmLike, PoolLike } from './latchkey-options.ts'
 export type { BuildOptions } from './server.ts'
+export type { Audit, Listener } from './services/audit.ts'
+export type { AuditFilter, AuditLog, AuditPage } from './services/audit-log.ts'
 export type { ClientRegistry } from './services/client-registry.ts'
 export type { KeyRing } from './services/key-ring.ts'
 export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './services/resource-registry.ts'

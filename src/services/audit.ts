@@ -13,16 +13,9 @@ import { createAuditBatches } from './audit-batches.ts'
 import { createAuditLog, type AuditLog } from './audit-log.ts'
 import { complete, toRow } from './audit-row.ts'
 
-/** Notes what the transaction does; forgotten with it if it fails. */
-export type Note = (event: NewEvent) => void
-
 export type Listener<Type extends EventType> = (event: AuditEvent<Type>) => void
 
 export interface Audit extends AuditLog {
-  /** `work` and what it notes, all or nothing; like `Database.transaction`, it may run again. */
-  transaction<T>(work: (query: Query, note: Note) => Promise<T>): Promise<T>
-  /** The same by an entity manager. */
-  transactional<T>(work: (em: EntityManager, note: Note) => Promise<T>): Promise<T>
   /**
    * What has no transaction of its own: stored within a second, like ones of a second as one row with their `count`.
    * A crash loses that second; a database that is away, what does not fit into memory.
@@ -33,13 +26,30 @@ export interface Audit extends AuditLog {
    * before that if it was observed. What it throws is logged, and keeps nobody else from hearing.
    */
   on<Type extends EventType>(type: Type, listener: Listener<Type>): void
+}
+
+/**
+ * Notes what the transaction does; forgotten with it if it fails.
+ * @internal
+ */
+export type Note = (event: NewEvent) => void
+
+/**
+ * For the services that change things.
+ * @internal
+ */
+export interface AuditTrail extends Audit {
+  /** `work` and what it notes, all or nothing; like `Database.transaction`, it may run again. */
+  transaction<T>(work: (query: Query, note: Note) => Promise<T>): Promise<T>
+  /** The same by an entity manager. */
+  transactional<T>(work: (em: EntityManager, note: Note) => Promise<T>): Promise<T>
   start(): void
   /** Stores what is left. */
   stop(): Promise<void>
 }
 
 /** @internal */
-export function createAudit(database: Database, log: FastifyBaseLogger): Audit {
+export function createAudit(database: Database, log: FastifyBaseLogger): AuditTrail {
   const listeners = new Map<string, Listener<EventType>[]>()
   const batches = createAuditBatches(database, log)
 

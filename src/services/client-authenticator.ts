@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Client, ClientAuthentication } from '../doors.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import type { Wire } from '../protocol/wire.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 import { secretsOf, type Directory } from './directory.ts'
 import type { DoorRegistry } from './door-registry.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -47,7 +47,7 @@ export interface ClientAuthenticatorOptions {
   doors: DoorRegistry
   directory: Directory
   throttle: Throttle
-  audit: Audit
+  audit: AuditTrail
   box: SecretBox
   issuer: string
 }

@@ -23,7 +23,7 @@ import { persistChange } from '../store/changes.ts'
 import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
-import type { Audit, Note } from './audit.ts'
+import type { AuditTrail, Note } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
@@ -60,7 +60,7 @@ export interface ClientRegistry {
 /** @internal */
 export interface ClientRegistryOptions {
   database: Database
-  audit: Audit
+  audit: AuditTrail
   feed: ChangeFeed
   secrets: ClientSecrets
   policies: ClientPolicies

@@ -7,7 +7,7 @@ import {
 import { statements, withdraw, type ConnectedRow } from '../store/consents.ts'
 import type { Database } from '../store/database.ts'
 import { isUuid } from '../store/uuid.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 
 export interface RememberedConsent {
   readonly scopes: ReadonlySet<string>
@@ -45,7 +45,7 @@ export interface ConnectedClient {
 }
 
 /** @internal */
-export function createConsents(database: Database, audit: Audit): Consents {
+export function createConsents(database: Database, audit: AuditTrail): Consents {
   return {
     async find(userId, clientId) {
       const [row] = await database.query(statements.find, [userId, clientId])

@@ -12,7 +12,7 @@ import { statements as authorizations } from '../store/authorizations.ts'
 import type { Database, Query } from '../store/database.ts'
 import { statements as refreshTokens } from '../store/refresh-tokens.ts'
 import { statements as tokens } from '../store/tokens.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import { REFRESH_PREFIX, type RefreshTokens } from './refresh-tokens.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -51,7 +51,7 @@ class Overtaken extends Error {}
 
 export function createIssuanceStore(
   database: Database,
-  audit: Audit,
+  audit: AuditTrail,
   box: SecretBox,
   refreshes: RefreshTokens,
 ): StoreIssuance {

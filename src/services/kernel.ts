@@ -7,7 +7,7 @@ import { createAccessTokenSigner } from './access-token-signer.ts'
 import { createApprovalParser, type ParseApproval } from './approval-requests.ts'
 import { createArtifacts } from './artifact-store.ts'
 import { createTargets, type Targets } from './audience.ts'
-import { createAudit, type Audit } from './audit.ts'
+import { createAudit, type AuditTrail } from './audit.ts'
 import { createAuthorizations, type Authorizations } from './authorizations.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
@@ -48,7 +48,7 @@ import { createVitals, type Vitals } from './vitals.ts'
 
 export interface Kernel {
   readonly doors: DoorRegistry
-  readonly audit: Audit
+  readonly audit: AuditTrail
   readonly policies: ClientPolicies
   readonly registry: ClientRegistry
   readonly resources: ResourceRegistry

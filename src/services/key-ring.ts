@@ -11,7 +11,7 @@ import { statements as clientStatements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { insertSigningKey, statements, type SigningKeyRow } from '../store/signing-keys.ts'
 import { isDuplicate } from '../store/failures.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -60,7 +60,7 @@ export interface KeyRing {
 /** @internal */
 export interface KeyRingOptions {
   database: Database
-  audit: Audit
+  audit: AuditTrail
   box: SecretBox
   feed: ChangeFeed
   log: FastifyBaseLogger

@@ -4,7 +4,7 @@ import { isStorable, metadataError } from '../protocol/client-metadata.ts'
 import { isScopeToken } from '../protocol/scope.ts'
 import { changesBetween } from '../protocol/changes.ts'
 import { persistChange } from '../store/changes.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 export interface ResourceInformation {
@@ -33,7 +33,7 @@ export interface ResourceRegistry {
 const LONGEST = 10 * 365 * 86_400
 
 /** @internal */
-export function createResourceRegistry(audit: Audit, feed: ChangeFeed): ResourceRegistry {
+export function createResourceRegistry(audit: AuditTrail, feed: ChangeFeed): ResourceRegistry {
   return {
     async saveResource(wanted) {
       assertResource(wanted)

@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts'
 import { endSession, endSessions } from '../store/endings.ts'
 import { statements, type ListedSessionRow } from '../store/sessions.ts'
 import { isUuid } from '../store/uuid.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 import type { User } from './user.ts'
 
 export interface SignIn {
@@ -65,7 +65,7 @@ const MAX_USER_AGENT = 512
  * `idle` and `expire` in seconds.
  * @internal
  */
-export function createSessions(database: Database, audit: Audit, idle: number, expire: number): Sessions {
+export function createSessions(database: Database, audit: AuditTrail, idle: number, expire: number): Sessions {
   const touchEvery = Math.min(TOUCH_EVERY, (idle * 1000) / 4)
 
   return {

@@ -12,7 +12,7 @@ import { createJti } from '../protocol/jti.ts'
 import { formatScope, OPENID_SCOPES } from '../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
 import type { Targets } from './audience.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import type { DoorRegistry } from './door-registry.ts'
 import type { StoreIssuance } from './issuance.ts'
@@ -32,7 +32,7 @@ export interface TokenIssuerOptions {
   sign: SignAccessToken
   refreshTokens: RefreshTokens
   store: StoreIssuance
-  audit: Audit
+  audit: AuditTrail
 }
 
 /** Opaque access tokens begin like this, so that scanners find a leaked one. */

@@ -2,7 +2,7 @@
 import { statements as authorizations } from '../store/authorizations.ts'
 import { statements, storeRevocation } from '../store/tokens.ts'
 import { hashOpaque } from './issuance.ts'
-import type { Audit } from './audit.ts'
+import type { AuditTrail } from './audit.ts'
 import type { Revocations } from './revocations.ts'
 import { OPAQUE_PREFIX } from './token-issuer.ts'
 import type { TokenVerifier } from './token-verifier.ts'
@@ -18,7 +18,7 @@ export interface TokenRevoker {
 }
 
 export function createTokenRevoker(
-  audit: Audit,
+  audit: AuditTrail,
   verifier: TokenVerifier,
   revocations: Revocations,
 ): TokenRevoker {

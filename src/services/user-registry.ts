@@ -12,7 +12,7 @@ import type { Database, Query } from '../store/database.ts'
 import { endEverything } from '../store/endings.ts'
 import { isDuplicate } from '../store/failures.ts'
 import { findUserRow, statements, type UserRow } from '../store/users.ts'
-import type { Audit, Note } from './audit.ts'
+import type { AuditTrail, Note } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { Passwords } from './passwords.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -65,7 +65,7 @@ export interface UserRegistry {
 /** @internal */
 export interface UserRegistryOptions {
   database: Database
-  audit: Audit
+  audit: AuditTrail
   box: SecretBox
   feed: ChangeFeed
   passwords: Passwords

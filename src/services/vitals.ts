@@ -12,6 +12,7 @@ export interface Vitals {
   readonly changesAge: number | undefined
 }
 
+/** @internal */
 export function createVitals(database: Database, hashing: HashingQueue, feed: ChangeFeed): () => Vitals {
   return () => ({ connections: database.connections(), hashing: hashing.load(), changesAge: feed.age() })
 }

@@ -25,7 +25,7 @@ const packed = await pack('latchkey')
 const folder = await installStranger('voucher', 'latchkey', packed, ['@types/node'])
 const program = join(folder, 'node_modules/.bin/latchkey')
 const settings = {
-  PLUGINS: ['voucher.ts', 'counter.ts'].map((file) => join(folder, file)).join(','),
+  PLUGINS: ['voucher.ts', 'counter.ts', 'journal.ts'].map((file) => join(folder, file)).join(','),
   OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
 }
 const one = await spawnServer(settings, { seed })
@@ -164,6 +164,15 @@ test('its refusals are our error page', async () => {
   const page = await two.get('/counter/nobody')
   expect(page.status).toBe(403)
   expect(await page.text()).toContain('<code id="error-code">no_customer</code>')
+})
+
+test('it hears what the server does, and its own events are in the audit log', async () => {
+  await one.get('/journal/praise')
+  await requestToken(one, client)
+  const stored = [{ stars: 5 }]
+  await expect.poll(async () => answer(one.get('/journal')), { timeout: 30_000 }).toMatchObject({ stored })
+  const { heard } = await answer(one.get('/journal'))
+  expect(heard).toEqual(expect.arrayContaining(['*****', 'shop by client_credentials']))
 })
 
 test('its own check of client metadata refuses what it refuses', async () => {

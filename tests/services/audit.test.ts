@@ -1,7 +1,7 @@
 /** The audit log: stored with the change or not at all, told after it, and read by the window. */
 import { afterAll, expect, test } from 'vitest'
 import type { AuditEvent } from '../../src/events.ts'
-import { createAudit, type Audit } from '../../src/services/audit.ts'
+import { createAudit, type AuditTrail } from '../../src/services/audit.ts'
 import { runAs } from '../../src/services/origin.ts'
 import { openDatabase } from '../../src/store/database.ts'
 import { createDatabase } from '../support/database.ts'
@@ -18,7 +18,7 @@ const signedIn = (user: string) =>
 const issued = (client: string, user?: string) =>
   ({ type: 'token.issued', client, user, details: { grant_type: 'refresh_token' } }) as const
 
-async function all(of: Audit, filter = {}, limit = 50): Promise<AuditEvent[]> {
+async function all(of: AuditTrail, filter = {}, limit = 50): Promise<AuditEvent[]> {
   const found: AuditEvent[] = []
   let before: string | undefined
   do {

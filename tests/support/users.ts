@@ -1,6 +1,6 @@
 /** A user registry on a database of its own, without a server around it; and what a user may have that can end. */
 import { randomUUID } from 'node:crypto'
-import { createAudit, type Audit } from '../../src/services/audit.ts'
+import { createAudit, type AuditTrail } from '../../src/services/audit.ts'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
 import { createDirectory, type Directory } from '../../src/services/directory.ts'
 import { djangoPasswords } from '../../src/services/django-passwords.ts'
@@ -15,7 +15,7 @@ import { recordingLog } from './log.ts'
 
 export interface TestUsers {
   users: UserRegistry
-  audit: Audit
+  audit: AuditTrail
   directory: Directory
   database: Database
   rows: TestDatabase
