@@ -9,7 +9,7 @@ import type { ApprovalRequest, Client, Interaction, StepPage } from '../src/door
 import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
-import { standardScopes } from './pages/words.ts'
+import { describeScopes } from './pages/scope-words.ts'
 
 async function consent({ oauth }: FastifyInstance): Promise<void> {
   oauth.extendClientMetadata(Type.Partial(Type.Object({ require_consent: Type.Boolean() })), (metadata) => {
@@ -33,6 +33,8 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
   async function page({ request, session }: Interaction): Promise<StepPage> {
     const { client, parameters, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)
+    const { scopes: had } = await oauth.consents.find(user.id, client.clientId)
+    const scopes = await describeScopes(oauth, request.scopes)
     const extraLines = oauth
       .all('parameter')
       .flatMap(({ name, consent: lines }) =>
@@ -43,24 +45,11 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
       notices,
-      scopes: await describeScopes(request, user.id),
+      scopes: scopes.map((scope) => ({ ...scope, isNew: !had.has(scope.name) })),
       details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
       extraLines,
     }
     return { page: 'consent', model }
-  }
-
-  async function describeScopes({ client, scopes }: ApprovalRequest, userId: string) {
-    const { scopes: had } = await oauth.consents.find(userId, client.clientId)
-    const described = []
-    for (const name of scopes) {
-      if (name === 'openid') continue
-      const { description, resource } = await oauth.findScope(name)
-      const owner = resource === null ? null : ((await oauth.findResource(resource))?.name ?? resource)
-      const words = standardScopes.get(name) ?? { title: description ?? name, description: null }
-      described.push({ name, ...words, resource: owner, isNew: !had.has(name) })
-    }
-    return described
   }
 
   oauth.add('interactionStep', {

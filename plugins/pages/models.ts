@@ -1,5 +1,5 @@
 /** What each page is given. The plugin that answers with a page fills its model; `templates/` decides how it looks. */
-import type { ScopeText } from './words.ts'
+import type { DescribedScope } from './scope-words.ts'
 
 /** Every page by its name. A plugin with pages of its own merges them in, and registers them by `pages.add`. */
 export interface Pages {
@@ -60,10 +60,7 @@ export interface ConsentPage extends FormTarget {
   extraLines: readonly string[]
 }
 
-export interface ConsentScope extends ScopeText {
-  name: string
-  /** The name of the resource it belongs to; null for what is about the person. */
-  resource: string | null
+export interface ConsentScope extends DescribedScope {
   /** Not allowed before. */
   isNew: boolean
 }
