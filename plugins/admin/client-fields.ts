@@ -2,6 +2,7 @@
 import type { ClientInformation } from '../../src/protocol/client-metadata.ts'
 import { redirectUriProblem } from '../../src/protocol/redirect-uri.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
+import { sentence } from '../pages/words.ts'
 import type { FieldView } from './models.ts'
 
 type Field = Pick<FieldView, 'name' | 'label' | 'hint' | 'kind'>
@@ -130,9 +131,4 @@ function optionsOf(name: string, value: string, methods: readonly string[]): Fie
   const texts: Record<string, string> = { none: 'none: a public client, with PKCE' }
   const names = [...new Set([...known, ...(value === '' ? [] : [value])])]
   return [{ value: '', text: unset }, ...names.map((one) => ({ value: one, text: texts[one] ?? one }))]
-}
-
-/** A reason of the registry, which follows a member's name, as a sentence at its field. */
-export function sentence(reason: string): string {
-  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
 }

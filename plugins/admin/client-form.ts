@@ -1,7 +1,8 @@
 /** The form for a client's metadata, shown and sent, whether the client is there already or not. */
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { PageCall } from '../pages/index.ts'
-import { groupsOf, isField, sentence, wrongLines, type Errors, type Values } from './client-fields.ts'
+import { sentence } from '../pages/words.ts'
+import { groupsOf, isField, wrongLines, type Errors, type Values } from './client-fields.ts'
 import type { Desk } from './desk.ts'
 import type { ClientForm } from './models.ts'
 

@@ -1,4 +1,4 @@
-/** The words that people read for what the standards name: scopes on the consent page, statuses on the error page. */
+/** The words that people read for what the standards name: scopes, the statuses of the error page, reasons at a field. */
 
 export interface ScopeText {
   title: string
@@ -52,4 +52,9 @@ const OURS = {
 /** What the error page says to the person in front of it. */
 export function apologyFor(status: number): Apology {
   return APOLOGIES.get(status) ?? (status >= 500 ? OURS : THEIRS)
+}
+
+/** A reason of a registry, which follows a member's name, as a sentence at its field. */
+export function sentence(reason: string): string {
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
 }
