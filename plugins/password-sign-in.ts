@@ -1,4 +1,4 @@
-/** Signing a browser in by user name and password, throttled: the same for every page that asks for them. */
+/** User name and password, throttled, and signing a browser in by them: the same for every page that asks for them. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { BrowserCall, Session } from '../src/doors.ts'
@@ -20,14 +20,13 @@ export type PasswordSignIn = (
   call: BrowserCall,
 ) => Promise<Session | { username: string; text: string }>
 
-/** What it makes reads `form#login`, and gives the new session, or what the page is to say instead. Throws 429. */
-export function createPasswordSignIn({ oauth, browser }: FastifyInstance): PasswordSignIn {
-  const parse = compileParameters(
-    Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
-  )
-  const throttle = oauth.throttle('user')
+/** Null when the password is not the user's, or there is nobody of this name who may sign in. Throws 429. */
+export type PasswordCheck = (username: string, password: string, address: string) => Promise<User | null>
 
-  async function authenticate(username: string, password: string, address: string): Promise<User | null> {
+/** Wherever a password is asked for, guesses count together. */
+export function createPasswordCheck({ oauth }: FastifyInstance): PasswordCheck {
+  const throttle = oauth.throttle('user')
+  return async (username, password, address) => {
     const attempt = await throttle.attempt(usernameKey(username), address)
     try {
       const user = await oauth.users.authenticate(username, password)
@@ -38,6 +37,15 @@ export function createPasswordSignIn({ oauth, browser }: FastifyInstance): Passw
       attempt.abandoned()
     }
   }
+}
+
+/** What it makes reads `form#login`, and gives the new session, or what the page is to say instead. Throws 429. */
+export function createPasswordSignIn(fastify: FastifyInstance): PasswordSignIn {
+  const { browser } = fastify
+  const parse = compileParameters(
+    Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
+  )
+  const authenticate = createPasswordCheck(fastify)
 
   return async (wire, call) => {
     const { username = '', password = '' } = parse(wire)

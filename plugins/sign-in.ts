@@ -12,7 +12,11 @@ import { queryText } from './forms.ts'
 import { createPasswordSignIn } from './password-sign-in.ts'
 import type { PageCall } from './pages/index.ts'
 
-const Query = Type.Object({ return_to: Type.Optional(Type.String()) })
+/** `max_age` as in OpenID Connect Core §3.1.2.1: who signed in more seconds ago does it once more. */
+const Query = Type.Object({
+  return_to: Type.Optional(Type.String()),
+  max_age: Type.Optional(Type.String()),
+})
 /** What the page calls us, in the place of a client. */
 const OURSELVES = {
   name: 'Latchkey',
@@ -23,9 +27,10 @@ const OURSELVES = {
   homeUri: null,
 }
 
-/** The address that asks for sign-in and then leads to `path`, a path of ours. */
-export function signInAddress(basePath: string, path: string): string {
-  return `${basePath}/sign-in?${new URLSearchParams({ return_to: path }).toString()}`
+/** The address that asks for sign-in, and for one not older than `maxAge` seconds, and then leads to `path`, a path of ours. */
+export function signInAddress(basePath: string, path: string, maxAge?: number): string {
+  const asked = { return_to: path, ...(maxAge === undefined ? {} : { max_age: String(maxAge) }) }
+  return `${basePath}/sign-in?${new URLSearchParams(asked).toString()}`
 }
 
 async function signIn(fastify: FastifyInstance): Promise<void> {
@@ -43,15 +48,31 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
     return ours && !pathname.startsWith('//') ? pathname + search : home
   }
 
-  function show(call: PageCall, session: Session | null, refused?: { username: string; text: string }) {
+  function maxAgeOf({ request }: PageCall): number | undefined {
+    const { max_age: seconds = '' } = parseQuery(parseForm(queryText(request)))
+    return /^\d{1,9}$/.test(seconds) ? Number(seconds) : undefined
+  }
+
+  function isEnough(call: PageCall, session: Session | null): boolean {
+    const maxAge = maxAgeOf(call)
+    if (session === null || maxAge === undefined) return session !== null
+    return Date.now() - session.authenticatedAt <= maxAge * 1000
+  }
+
+  async function show(
+    call: PageCall,
+    session: Session | null,
+    refused?: { username: string; text: string },
+  ): Promise<FastifyReply> {
+    const user = session === null ? null : await oauth.users.get(session.userId)
     const model = {
-      action: signInAddress(oauth.config.basePath, pathOf(call)),
+      action: signInAddress(oauth.config.basePath, pathOf(call), maxAgeOf(call)),
       csrfToken: browser.csrfToken(call, purposeOf(session)),
       client: OURSELVES,
-      username: refused?.username ?? '',
+      username: refused?.username ?? user?.username ?? '',
       error: refused?.text ?? null,
-      reauthenticate: false,
-      knownUser: null,
+      reauthenticate: user !== null,
+      knownUser: user?.username ?? null,
     }
     return call.reply.page('login', model, { status: refused === undefined ? 200 : 403 })
   }
@@ -62,7 +83,7 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
     form: Type.Object({}),
     async show(_query, call): Promise<FastifyReply> {
       const session = await browser.session(call.request)
-      return session === null ? show(call, session) : call.reply.redirect(pathOf(call), 303)
+      return isEnough(call, session) ? call.reply.redirect(pathOf(call), 303) : show(call, session)
     },
     async submit(_form, call): Promise<FastifyReply> {
       const session = await browser.session(call.request)
