@@ -58,6 +58,8 @@ export interface UserRegistry {
    * answer in the same time. Throws `temporarily_unavailable` (503) when too many ask at once.
    */
   authenticate(username: string, password: string): Promise<User | null>
+  /** Whether the user has a password at all. */
+  canSignInByPassword(username: string): Promise<boolean>
   /** Whether `password` is the user's now, disabled or not. */
   hasPassword(username: string, password: string): Promise<boolean>
 }
@@ -253,6 +255,7 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
       void rehash(row, password)
       return toUser(row)
     },
+    canSignInByPassword: async (username) => typeof (await findRow(username))?.passwordHash === 'string',
     async hasPassword(username, password) {
       return passwords.verify(password, (await findRow(username))?.passwordHash ?? null)
     },
