@@ -1,0 +1,106 @@
+/** `/account/apps`: which apps have access to an account, to what, and taking it back. */
+import { Type } from 'typebox'
+import type { Client } from '../../src/doors.ts'
+import type { ConnectedClient } from '../../src/services/consents.ts'
+import { clientView } from '../interaction/client-view.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { ClientView } from '../pages/models.ts'
+import { describeScopes } from '../pages/scope-words.ts'
+import type { Desk } from './desk.ts'
+
+const PATH = '/apps'
+const REVOKE = '/apps/revoke'
+const REVOKE_ALL = '/apps/revoke-all'
+/** Apps on a page. */
+const PAGE = 50
+const DONE: Readonly<Record<string, string>> = {
+  one: 'The app no longer has access to your account.',
+  all: 'No app has access to your account any more.',
+}
+
+export function addApps(desk: Desk): void {
+  const { oauth, serve, uri, sessionOf } = desk
+
+  async function toView(call: PageCall, { clientId, scopes, since, usedAt }: ConnectedClient) {
+    const client = await oauth.findClient(clientId)
+    return {
+      clientId,
+      ...(client === null ? { name: clientId, host: null } : faceOf(client)),
+      scopes: await describeScopes(oauth, scopes),
+      since: new Date(since),
+      lastUsed: new Date(usedAt),
+      offline: scopes.includes('offline_access'),
+      revoke: desk.target(call, REVOKE, clientId),
+    }
+  }
+
+  /** The longest that one of these resources takes a token of ours without asking us. */
+  async function lifetimeOf(apps: readonly ConnectedClient[]): Promise<string> {
+    const lifetimes = [oauth.config.OIDC_TOKEN_EXPIRE]
+    for (const resource of new Set(apps.flatMap(({ resources }) => resources)))
+      lifetimes.push((await oauth.findResource(resource))?.accessTokenLifetime ?? 0)
+    return inWords(Math.max(...lifetimes))
+  }
+
+  serve({
+    path: `/account${PATH}`,
+    query: Type.Object({ after: Type.Optional(Type.String()), done: Type.Optional(Type.String()) }),
+    async show({ after = '', done = '' }, call) {
+      const { userId } = sessionOf(call.request)
+      const found = await oauth.consents.list(userId, { after, limit: PAGE + 1 })
+      const shown = found.slice(0, PAGE)
+      const apps = []
+      for (const one of shown) apps.push(await toView(call, one))
+      return call.reply.page('account-apps', {
+        apps,
+        revokeAll: apps.length > 1 ? desk.target(call, REVOKE_ALL) : null,
+        lifetime: await lifetimeOf(shown),
+        done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
+        nextUri: found.length > PAGE ? uri(PATH, { after: shown.at(-1)!.clientId }) : null,
+        firstUri: after === '' ? null : uri(PATH),
+      })
+    },
+  })
+  serve({
+    path: `/account${REVOKE}`,
+    query: Type.Object({}),
+    form: Type.Object({ client_id: Type.Optional(Type.String()) }),
+    show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
+    async submit({ client_id: clientId = '' }, call) {
+      const { userId } = desk.assertGenuine(call, REVOKE, clientId)
+      await oauth.consents.withdraw(userId, clientId)
+      return call.reply.redirect(uri(PATH, { done: 'one' }), 303)
+    },
+  })
+  serve({
+    path: `/account${REVOKE_ALL}`,
+    query: Type.Object({}),
+    form: Type.Object({}),
+    show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
+    async submit(_form, call) {
+      const { userId } = desk.assertGenuine(call, REVOKE_ALL)
+      for (let after = '', more = true; more;) {
+        const apps = await oauth.consents.list(userId, { after, limit: PAGE })
+        for (const { clientId } of apps) await oauth.consents.withdraw(userId, clientId)
+        more = apps.length === PAGE
+        after = apps.at(-1)?.clientId ?? ''
+      }
+      return call.reply.redirect(uri(PATH, { done: 'all' }), 303)
+    },
+  })
+}
+
+/** Its home page's host, or that of the address where it takes people who signed in. */
+function faceOf(client: Client): Pick<ClientView, 'name' | 'host'> {
+  const [registered] = (client.metadata['redirect_uris'] ?? []) as readonly string[]
+  const redirectUri = client.metadata['client_uri'] === undefined ? registered : undefined
+  return clientView({
+    client, scopes: new Set(), resources: [], parameters: {},
+    ...(redirectUri === undefined ? {} : { redirectUri }),
+  }) // prettier-ignore
+}
+
+function inWords(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60)
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`
+}

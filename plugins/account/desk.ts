@@ -1,0 +1,80 @@
+/** What the pages of a user's own account share: their guarded addresses, and forms that their user alone can send. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Session } from '../../src/doors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import type { User } from '../../src/services/user.ts'
+import type { Browser } from '../browser.ts'
+import type { OAuth } from '../oauth.ts'
+import type { PageCall, ServePage } from '../pages/index.ts'
+import type { FormTarget } from '../pages/models.ts'
+import { signInAddress } from '../sign-in.ts'
+
+export interface Guard {
+  /** For `onRequest`. Sends strangers to sign in; a form of theirs is refused. */
+  admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
+  /** Whom the hook let in; throws for a request that it has not seen. */
+  sessionOf(request: FastifyRequest): Session
+}
+
+export interface Desk {
+  readonly oauth: OAuth
+  readonly browser: Browser
+  readonly serve: ServePage
+  readonly sessionOf: Guard['sessionOf']
+  /** As they are now, whatever other processes did. */
+  userOf(call: PageCall): Promise<User>
+  /** The address of a page, `path` being below `/account`. */
+  uri(path: string, query?: Readonly<Record<string, string>>): string
+  /** A form that is sent to `path`, and is about `subject` alone, in this session. */
+  target(call: PageCall, path: string, subject?: string): FormTarget
+  /** Begins every submit: throws unless the form is one that `target` made for the same. */
+  assertGenuine(call: PageCall, path: string, subject?: string): Session
+}
+
+export function createGuard({ oauth, browser }: FastifyInstance): Guard {
+  const admitted = new WeakMap<FastifyRequest, Session>()
+
+  return {
+    async admit(request, reply) {
+      const session = await browser.session(request)
+      if (session !== null) {
+        admitted.set(request, session)
+        return undefined
+      }
+      if (request.method === 'GET' || request.method === 'HEAD')
+        return reply.redirect(signInAddress(oauth.config.basePath, request.url), 303)
+      throw new OAuthError('access_denied', 'nobody is signed in any more; sign in and try again')
+    },
+    sessionOf(request) {
+      const session = admitted.get(request)
+      if (session === undefined) throw new Error('a page of an account stands outside of its guard')
+      return session
+    },
+  }
+}
+
+export function createDesk(fastify: FastifyInstance, { sessionOf }: Guard, serve: ServePage): Desk {
+  const { oauth, browser } = fastify
+  const uri: Desk['uri'] = (path, query) =>
+    `${oauth.config.basePath}/account${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
+  const purposeOf = (path: string, subject: string, { sid }: Session): string =>
+    `account ${sid} ${path} ${subject}`
+
+  return {
+    oauth,
+    browser,
+    serve,
+    sessionOf,
+    userOf: async ({ request }) => oauth.users.get(sessionOf(request).userId),
+    uri,
+    target(call, path, subject = '') {
+      const purpose = purposeOf(path, subject, sessionOf(call.request))
+      return { action: uri(path), csrfToken: browser.csrfToken(call, purpose) }
+    },
+    assertGenuine(call, path, subject = '') {
+      const session = sessionOf(call.request)
+      browser.assertGenuine(call, call.wire, purposeOf(path, subject, session))
+      return session
+    },
+  }
+}

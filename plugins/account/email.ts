@@ -1,0 +1,61 @@
+/**
+ * `/account/email`: the address by which a user is reached, and by which apps may know them. Who changes it has signed
+ * in a moment ago: a browser that was left open must not give an account away.
+ */
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import type { Session } from '../../src/doors.ts'
+import type { PageCall } from '../pages/index.ts'
+import { signInAddress } from '../sign-in.ts'
+import type { Desk } from './desk.ts'
+
+const PATH = '/email'
+/** Seconds since the sign-in. */
+const FRESH = 600
+const MAX_LENGTH = 254
+
+export function addEmail(desk: Desk): void {
+  const { oauth, serve, uri, userOf, sessionOf } = desk
+  const signInAgain = ({ reply }: PageCall): FastifyReply =>
+    reply.redirect(signInAddress(oauth.config.basePath, uri(PATH), FRESH), 303)
+
+  async function show(call: PageCall, { saved = false, typed, error = null }: { saved?: boolean; typed?: string; error?: string | null }) {
+    const { claims } = await userOf(call)
+    const email = (claims['email'] as string | undefined) ?? ''
+    const model = {
+      ...desk.target(call, PATH),
+      email,
+      verified: claims['email_verified'] === true,
+      typed: typed ?? email,
+      saved,
+      error,
+    }
+    return call.reply.page('account-email', model, { status: error === null ? 200 : 400 })
+  } // prettier-ignore
+
+  serve({
+    path: `/account${PATH}`,
+    query: Type.Object({ saved: Type.Optional(Type.String()) }),
+    form: Type.Object({ email: Type.Optional(Type.String()) }),
+    show: async ({ saved }, call) =>
+      isFresh(sessionOf(call.request)) ? show(call, { saved: saved !== undefined }) : signInAgain(call),
+    async submit({ email = '' }, call) {
+      if (!isFresh(desk.assertGenuine(call, PATH))) return signInAgain(call)
+      const typed = email.trim()
+      if (typed !== '' && (typed.length > MAX_LENGTH || !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(typed)))
+        return show(call, { typed, error: 'This must be an email address, such as alice@example.com.' })
+      const { username, claims } = await userOf(call)
+      if (typed !== (claims['email'] ?? '')) await oauth.users.update(username, claimsFor(typed))
+      return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
+    },
+  })
+}
+
+/** Nobody has verified the new one. */
+function claimsFor(email: string): Record<string, unknown> {
+  return email === '' ? { email: null, email_verified: null } : { email, email_verified: false }
+}
+
+function isFresh({ authenticatedAt }: Session): boolean {
+  return Date.now() - authenticatedAt <= FRESH * 1000
+}

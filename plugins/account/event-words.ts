@@ -1,0 +1,34 @@
+/** What happened to an account, in the words of its owner. What the server notes for others has none. */
+import type { AuditEvent, EventDetails, EventType } from '../../src/events.ts'
+
+type Words = { [Type in EventType]?: string | ((details: EventDetails[Type]) => string) }
+
+const WORDS: Words = {
+  'user.registered': 'The account was made',
+  'user.changed': ({ changes }) => `Your profile was changed: ${Object.keys(changes).map(plain).join(', ')}`,
+  'user.password_changed': 'Your password was changed; all that was signed in ended',
+  'user.disabled': 'Your account was disabled',
+  'user.enabled': 'Your account was enabled again',
+  'user.signed_in': 'You signed in',
+  'user.sign_in_failed': 'A wrong password was tried',
+  'user.signed_out': 'You signed out',
+  'session.ended': ({ sid, except }) =>
+    sid !== undefined
+      ? 'A browser was signed out'
+      : `${except === undefined ? 'Every browser' : 'Every other browser'} was signed out`,
+  'consent.given': 'You allowed an app access',
+  'consent.denied': 'You denied an app access',
+  'consent.withdrawn': 'The access of an app was taken back',
+  'authorization.revoked': 'The access of an app ended',
+  'authorization.replayed': 'A token of an app was used twice, so the access of the app ended',
+}
+
+/** Undefined for what is nothing to tell its user. */
+export function eventInWords({ type, details }: AuditEvent): string | undefined {
+  const words = WORDS[type] as string | ((details: unknown) => string) | undefined
+  return typeof words === 'function' ? words(details) : words
+}
+
+function plain(claim: string): string {
+  return claim.replaceAll('_', ' ')
+}

@@ -1,0 +1,60 @@
+/**
+ * The user's own account, at `/account`: what is known of them, who is signed in as them, and which apps have access.
+ * What each page does is in the file named after it; who may come here is for `desk.ts` to say.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { createServePage } from '../pages/serve.ts'
+import { addActivity } from './activity.ts'
+import { addApps } from './apps.ts'
+import { createDesk, createGuard } from './desk.ts'
+import { addEmail } from './email.ts'
+import { addOverview } from './overview.ts'
+import { addPassword } from './password.ts'
+import { addProfile } from './profile.ts'
+import { addSessions } from './sessions.ts'
+
+const TEMPLATES = [
+  'account',
+  'account-profile',
+  'account-email',
+  'account-password',
+  'account-sessions',
+  'account-apps',
+  'account-activity',
+] as const
+/** As they stand at the top of each page; `here` of a template's `title` is one of these texts. */
+const SECTIONS = [
+  ['Overview', '/account'],
+  ['Profile', '/account/profile'],
+  ['Password', '/account/password'],
+  ['Sessions', '/account/sessions'],
+  ['Apps', '/account/apps'],
+  ['Activity', '/account/activity'],
+] as const
+
+async function account(fastify: FastifyInstance): Promise<void> {
+  const { basePath } = fastify.oauth.config
+  const links = SECTIONS.map(([text, path]) => ({ text, href: `${basePath}${path}` }))
+  fastify.pages.addArea('account', { label: 'Your account', links })
+  for (const name of TEMPLATES)
+    await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
+
+  await fastify.register(async (scope) => {
+    const guard = createGuard(scope)
+    scope.addHook('onRequest', guard.admit)
+    const desk = createDesk(scope, guard, await createServePage(scope))
+    addOverview(desk)
+    addProfile(desk)
+    addEmail(desk)
+    addPassword(desk, scope)
+    addSessions(desk)
+    addApps(desk)
+    addActivity(desk)
+  })
+}
+
+export default fp(account, {
+  name: 'latchkey-account',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages', 'latchkey-sign-in'],
+})

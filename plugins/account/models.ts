@@ -1,0 +1,119 @@
+/** What each page of the account is given. */
+import type { FormTarget } from '../pages/models.ts'
+import type { DescribedScope } from '../pages/scope-words.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    account: OverviewPage
+    'account-profile': ProfilePage
+    'account-email': EmailPage
+    'account-password': PasswordPage
+    'account-sessions': SessionsPage
+    'account-apps': AppsPage
+    'account-activity': ActivityPage
+  }
+}
+
+export interface OverviewPage {
+  username: string
+  name: string | null
+  parts: readonly { title: string; href: string; text: string }[]
+}
+
+export interface ProfilePage extends FormTarget {
+  username: string
+  email: string | null
+  emailUri: string
+  saved: boolean
+  /** What the form was filled in from. */
+  version: string
+  groups: readonly { title: string; fields: readonly FieldView[] }[]
+  /** What is wrong and belongs to no field; null when nothing is. */
+  error: string | null
+}
+
+/** A claim as people edit it; its name is that of OpenID Connect Core §5.1. */
+export interface FieldView {
+  name: string
+  label: string
+  /** `''` for none. */
+  hint: string
+  type: 'text' | 'url' | 'tel' | 'lines'
+  autocomplete: string
+  value: string
+  error: string | null
+}
+
+export interface EmailPage extends FormTarget {
+  /** `''` for none. */
+  email: string
+  verified: boolean
+  typed: string
+  saved: boolean
+  error: string | null
+}
+
+export interface PasswordPage extends FormTarget {
+  username: string
+  hasPassword: boolean
+  minLength: number
+  errors: { current: string | null; new: string | null }
+  saved: boolean
+}
+
+export interface SessionsPage {
+  sessions: readonly {
+    /** The browser and its system, in words. */
+    title: string
+    address: string | null
+    since: Date
+    lastSeen: Date
+    /** Null for the browser that looks at the page. */
+    end: (FormTarget & { sid: string }) | null
+  }[]
+  /** Null where there are no others. */
+  endOthers: FormTarget | null
+  /** What was done; null for nothing. */
+  done: string | null
+}
+
+export interface AppsPage {
+  apps: readonly {
+    clientId: string
+    name: string
+    host: string | null
+    scopes: readonly DescribedScope[]
+    since: Date
+    lastUsed: Date
+    /** It keeps its access when its user signs out. */
+    offline: boolean
+    revoke: FormTarget
+  }[]
+  /** Null where there is none. */
+  revokeAll: FormTarget | null
+  /** How long an API that verifies tokens by itself may still accept them, in words. */
+  lifetime: string
+  done: string | null
+  /** Null at the end. */
+  nextUri: string | null
+  /** Null on the first page. */
+  firstUri: string | null
+}
+
+export interface ActivityPage {
+  events: readonly {
+    text: string
+    app: string | null
+    /** Who else did it; null for the user. */
+    by: string | null
+    address: string | null
+    time: Date
+    count: number
+  }[]
+  passwordUri: string
+  sessionsUri: string
+  /** Null at the end. */
+  nextUri: string | null
+  /** Null on the first page. */
+  firstUri: string | null
+}

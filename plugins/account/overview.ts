@@ -1,0 +1,45 @@
+/** `/account`: where things stand, and the way to each. */
+import { Type } from 'typebox'
+import type { Desk } from './desk.ts'
+
+/** Apps and browsers are counted up to here. */
+const MANY = 100
+
+export function addOverview({ oauth, serve, uri, userOf }: Desk): void {
+  serve({
+    path: '/account',
+    query: Type.Object({}),
+    async show(_query, call) {
+      const { id, username, claims } = await userOf(call)
+      const sessions = await oauth.sessions.list(id)
+      const apps = await oauth.consents.list(id, { limit: MANY + 1 })
+      const email = claims['email'] as string | undefined
+      const confirmed = claims['email_verified'] === true ? '' : ' (not confirmed)'
+      return call.reply.page('account', {
+        username,
+        name: (claims['name'] as string | undefined) ?? null,
+        parts: [
+          { title: 'Profile', href: uri('/profile'), text: 'What apps learn of you when you allow it.' },
+          {
+            title: 'Email address',
+            href: uri('/email'),
+            text: email === undefined ? 'None' : `${email}${confirmed}`,
+          },
+          { title: 'Password', href: uri('/password'), text: 'A new one signs out every other browser.' },
+          {
+            title: 'Sessions',
+            href: uri('/sessions'),
+            text: counted(sessions.length, 'browser', 'signed in'),
+          },
+          { title: 'Apps', href: uri('/apps'), text: counted(apps.length, 'app', 'with access') },
+          { title: 'Activity', href: uri('/activity'), text: 'What happened in the last 90 days.' },
+        ],
+      })
+    },
+  })
+}
+
+function counted(count: number, what: string, more: string): string {
+  const many = count > MANY ? `More than ${MANY}` : count === 0 ? 'No' : String(count)
+  return `${many} ${what}${count === 1 ? '' : 's'} ${more}`
+}

@@ -1,0 +1,71 @@
+/** `/account/password`: a new password for who knows the present one. This browser stays signed in, all else ends. */
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { MIN_PASSWORD_LENGTH } from '../../src/services/passwords.ts'
+import type { User } from '../../src/services/user.ts'
+import type { PageCall } from '../pages/index.ts'
+import { sentence } from '../pages/words.ts'
+import { createPasswordCheck, PASSWORD_ACR, PASSWORD_AMR } from '../password-sign-in.ts'
+import type { Desk } from './desk.ts'
+
+const PATH = '/password'
+
+interface Typed {
+  current_password?: string
+  new_password?: string
+}
+type Errors = Readonly<Partial<Record<keyof Typed, string>>>
+
+export function addPassword(desk: Desk, fastify: FastifyInstance): void {
+  const { oauth, browser, serve, uri, userOf } = desk
+  const isPassword = createPasswordCheck(fastify)
+
+  async function show(call: PageCall, { username }: User, errors: Errors = {}, saved = false) {
+    const model = {
+      ...desk.target(call, PATH),
+      username,
+      hasPassword: await oauth.users.canSignInByPassword(username),
+      minLength: MIN_PASSWORD_LENGTH,
+      errors: { current: errors.current_password ?? null, new: errors.new_password ?? null },
+      saved,
+    }
+    const wrong = Object.keys(errors).length > 0
+    return call.reply.page('account-password', model, { status: wrong ? 400 : 200 })
+  }
+
+  /** The user with the new password, or what is wrong. Throws 429. */
+  async function change(user: User, typed: Typed, address: string): Promise<User | Errors> {
+    const { current_password: current = '', new_password: wanted = '' } = typed
+    if (wanted.length < MIN_PASSWORD_LENGTH)
+      return { new_password: `At least ${MIN_PASSWORD_LENGTH} characters.` }
+    if ((await isPassword(user.username, current, address)) === null)
+      return { current_password: 'This is not your password.' }
+    if (wanted === current) return { new_password: 'This is the password that you have.' }
+    try {
+      return await oauth.users.setPassword(user.username, wanted)
+    } catch (error) {
+      const [, reason] = error instanceof OAuthError ? (/^password (.+)$/s.exec(error.message) ?? []) : []
+      if (reason === undefined) throw error
+      return { new_password: sentence(reason) }
+    }
+  }
+
+  serve({
+    path: `/account${PATH}`,
+    query: Type.Object({ saved: Type.Optional(Type.String()) }),
+    form: Type.Object({
+      current_password: Type.Optional(Type.String()),
+      new_password: Type.Optional(Type.String()),
+    }),
+    show: async ({ saved }, call) => show(call, await userOf(call), {}, saved !== undefined),
+    async submit(typed, call) {
+      desk.assertGenuine(call, PATH)
+      const user = await userOf(call)
+      const result = await change(user, typed, call.request.ip)
+      if (!('id' in result)) return show(call, user, result)
+      await browser.signIn(call, { user: result, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
+      return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
+    },
+  })
+}

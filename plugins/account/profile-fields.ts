@@ -1,0 +1,155 @@
+/**
+ * The claims that people change themselves, by their names of OpenID Connect Core §5.1: the fields, what may stand in
+ * them, and the way from text to claims and back. The user name, the roles and `sub` are not among them, nor what says
+ * that something was verified; the email address has a page of its own.
+ */
+import type { FieldView } from './models.ts'
+
+type Field = Pick<FieldView, 'name' | 'label' | 'hint' | 'type' | 'autocomplete'> & {
+  /** Why this cannot be it, as a sentence. */
+  problem?: (text: string) => string | undefined
+}
+/** What stands in the fields, by their names. */
+export type Values = Readonly<Record<string, string>>
+export type Errors = Readonly<Record<string, string>>
+
+const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
+  {
+    title: 'You',
+    fields: [
+      { name: 'name', label: 'Full name', hint: 'As it is shown.', type: 'text', autocomplete: 'name' },
+      { name: 'given_name', label: 'Given name', hint: '', type: 'text', autocomplete: 'given-name' },
+      { name: 'middle_name', label: 'Middle name', hint: '', type: 'text', autocomplete: 'additional-name' },
+      { name: 'family_name', label: 'Family name', hint: '', type: 'text', autocomplete: 'family-name' },
+      { name: 'nickname', label: 'Nickname', hint: '', type: 'text', autocomplete: 'nickname' },
+      { name: 'gender', label: 'Gender', hint: '', type: 'text', autocomplete: 'sex' },
+      { name: 'birthdate', label: 'Date of birth', hint: 'Such as 1990-12-31, or the year alone.', type: 'text', autocomplete: 'bday', problem: birthdateProblem },
+      { name: 'picture', label: 'Picture', hint: 'The web address of an image.', type: 'url', autocomplete: 'photo', problem: webProblem },
+      { name: 'profile', label: 'Profile page', hint: 'A web address.', type: 'url', autocomplete: 'off', problem: webProblem },
+      { name: 'website', label: 'Website', hint: '', type: 'url', autocomplete: 'url', problem: webProblem },
+    ],
+  },
+  {
+    title: 'Language and time',
+    fields: [
+      { name: 'locale', label: 'Language', hint: 'Such as en-GB or de.', type: 'text', autocomplete: 'language', problem: localeProblem },
+      { name: 'zoneinfo', label: 'Time zone', hint: 'Such as Europe/Berlin.', type: 'text', autocomplete: 'off', problem: zoneProblem },
+    ],
+  },
+  {
+    title: 'Phone and post',
+    fields: [
+      { name: 'phone_number', label: 'Phone number', hint: 'With the country, such as +1 555 0100.', type: 'tel', autocomplete: 'tel', problem: phoneProblem },
+      { name: 'street_address', label: 'Street and number', hint: '', type: 'lines', autocomplete: 'street-address' },
+      { name: 'locality', label: 'City', hint: '', type: 'text', autocomplete: 'address-level2' },
+      { name: 'region', label: 'State or region', hint: '', type: 'text', autocomplete: 'address-level1' },
+      { name: 'postal_code', label: 'Postal code', hint: '', type: 'text', autocomplete: 'postal-code' },
+      { name: 'country', label: 'Country', hint: '', type: 'text', autocomplete: 'country-name' },
+    ],
+  },
+] // prettier-ignore
+
+const FIELDS = GROUPS.flatMap(({ fields }) => fields)
+/** Members of the claim `address` (§5.1.1). */
+const ADDRESS = ['street_address', 'locality', 'region', 'postal_code', 'country']
+
+/** What was typed, with the ends of lines as they are stored (§5.1.1 allows both). */
+export function typedIn(wire: Readonly<Record<string, unknown>>): Values {
+  return Object.fromEntries(FIELDS.map(({ name }) => [name, tidy(wire[name])]))
+}
+
+/** What is known of a user, as it would be typed. */
+export function valuesOf(claims: Readonly<Record<string, unknown>>): Values {
+  const address = (claims['address'] ?? {}) as Readonly<Record<string, unknown>>
+  return Object.fromEntries(
+    FIELDS.map(({ name }) => [name, tidy(ADDRESS.includes(name) ? address[name] : claims[name])]),
+  )
+}
+
+function tidy(value: unknown): string {
+  return typeof value === 'string' ? value.replaceAll('\r\n', '\n').trim() : ''
+}
+
+/** What is wrong with what was changed; what others entered in another form may stay. */
+export function problemsOf(values: Values, shown: Values): Errors {
+  const wrong = FIELDS.flatMap(({ name, problem }) => {
+    const text = values[name] ?? ''
+    const reason = text === '' || text === shown[name] ? undefined : problem?.(text)
+    return reason === undefined ? [] : [[name, reason] as const]
+  })
+  return Object.fromEntries(wrong)
+}
+
+/** The claims that are different from what was shown; null for one to be without. */
+export function changesOf(values: Values, shown: Values): Record<string, unknown> {
+  const changed = FIELDS.map(({ name }) => name).filter((name) => values[name] !== shown[name])
+  const claims: Record<string, unknown> = {}
+  for (const name of changed) if (!ADDRESS.includes(name)) claims[name] = values[name] || null
+  // What was verified is not this any more.
+  if ('phone_number' in claims)
+    claims['phone_number_verified'] = claims['phone_number'] === null ? null : false
+  // Whole, so that no `formatted` goes on saying what it was before.
+  if (changed.some((name) => ADDRESS.includes(name))) claims['address'] = addressOf(values)
+  return claims
+}
+
+function addressOf(values: Values): Record<string, string> | null {
+  const members = ADDRESS.flatMap((name) => (values[name] ? [[name, values[name]] as const] : []))
+  return members.length === 0 ? null : Object.fromEntries(members)
+}
+
+/** The field where a refusal of the registry belongs, which begins with a claim's name; undefined for none. */
+export function fieldOf(claim: string): string | undefined {
+  return claim === 'address' ? ADDRESS[0] : FIELDS.find(({ name }) => name === claim)?.name
+}
+
+/** The form as people see it. */
+export function groupsOf(values: Values, errors: Errors) {
+  const view = ({ name, label, hint, type, autocomplete }: Field): FieldView => ({
+    name, label, hint, type, autocomplete,
+    value: values[name] ?? '',
+    error: errors[name] ?? null,
+  }) // prettier-ignore
+  return GROUPS.map(({ title, fields }) => ({ title, fields: fields.map(view) }))
+}
+
+function webProblem(text: string): string | undefined {
+  const isWeb = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  return isWeb ? undefined : 'This must be a web address that begins with https:// or http://.'
+}
+
+/** §5.1: `YYYY-MM-DD`, the year 0000 for none, or the year alone. */
+function birthdateProblem(text: string): string | undefined {
+  const [, year, month, day] = /^(\d{4})(?:-(\d\d)-(\d\d))?$/.exec(text) ?? []
+  const wrong = 'This must be a date such as 1990-12-31, or a year.'
+  if (year === undefined) return wrong
+  if (month === undefined) return undefined
+  const date = new Date(Date.UTC(year === '0000' ? 2000 : Number(year), Number(month) - 1, Number(day)))
+  return date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day) ? undefined : wrong
+}
+
+function localeProblem(text: string): string | undefined {
+  return isKnown(() => Intl.getCanonicalLocales(text))
+    ? undefined
+    : 'This must be a language tag, such as en-GB.'
+}
+
+function zoneProblem(text: string): string | undefined {
+  const isZone = isKnown(() => new Intl.DateTimeFormat('en', { timeZone: text }))
+  return isZone ? undefined : 'This must be a time zone, such as Europe/Berlin.'
+}
+
+function phoneProblem(text: string): string | undefined {
+  return /^\+?[\d ().\-/]{3,32}(?:;ext=\d{1,15})?$/.test(text)
+    ? undefined
+    : 'This must be a phone number, such as +1 555 0100.'
+}
+
+function isKnown(look: () => unknown): boolean {
+  try {
+    look()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,85 @@
+/** `/account/profile`: what is known of a user, to look at and, but for the email address, to change. */
+import type { FastifyReply } from 'fastify'
+import { hash } from 'node:crypto'
+import { Type } from 'typebox'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import type { User } from '../../src/services/user.ts'
+import type { PageCall } from '../pages/index.ts'
+import { sentence } from '../pages/words.ts'
+import type { Desk } from './desk.ts'
+import {
+  changesOf,
+  fieldOf,
+  groupsOf,
+  problemsOf,
+  typedIn,
+  valuesOf,
+  type Errors,
+  type Values,
+} from './profile-fields.ts'
+
+const PATH = '/profile'
+/** The key of an error that belongs to no field. */
+const FORM = ''
+const CHANGED_MEANWHILE =
+  'Your profile was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+
+export function addProfile(desk: Desk): void {
+  const { oauth, serve, uri, userOf } = desk
+
+  function show(call: PageCall, { username, claims }: User, sent: { values?: Values; errors?: Errors; saved?: boolean }) {
+    const { values = valuesOf(claims), errors = {}, saved = false } = sent
+    const wrong = Object.keys(errors).length > 0
+    const model = {
+      ...desk.target(call, PATH),
+      username,
+      email: (claims['email'] as string | undefined) ?? null,
+      emailUri: uri('/email'),
+      saved,
+      version: versionOf(claims),
+      groups: groupsOf(values, errors),
+      error: wrong ? (errors[FORM] ?? 'Please look at the marked fields.') : null,
+    }
+    return call.reply.page('account-profile', model, { status: wrong ? 400 : 200 })
+  } // prettier-ignore
+
+  /** Undefined when it is saved. */
+  async function save({ username, claims }: User, values: Values): Promise<Errors | undefined> {
+    const shown = valuesOf(claims)
+    const errors = problemsOf(values, shown)
+    if (Object.keys(errors).length > 0) return errors
+    const changes = changesOf(values, shown)
+    if (Object.keys(changes).length === 0) return undefined
+    try {
+      await oauth.users.update(username, changes)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.status !== 400) throw error
+      const [, claim = '', reason = ''] = /^(\w+) (.+)$/s.exec(error.message) ?? []
+      const field = fieldOf(claim)
+      return field === undefined ? { [FORM]: sentence(error.message) } : { [field]: sentence(reason) }
+    }
+  }
+
+  serve({
+    path: `/account${PATH}`,
+    query: Type.Object({ saved: Type.Optional(Type.String()) }),
+    form: Type.Object({ version: Type.Optional(Type.String()) }),
+    show: async ({ saved }, call) => show(call, await userOf(call), { saved: saved !== undefined }),
+    async submit({ version }, call): Promise<FastifyReply> {
+      desk.assertGenuine(call, PATH)
+      const [user, values] = [await userOf(call), typedIn(call.wire)]
+      if (version !== versionOf(user.claims))
+        return show(call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+      const errors = await save(user, values)
+      return errors === undefined
+        ? call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
+        : show(call, user, { values, errors })
+    },
+  })
+}
+
+/** What people have seen: theirs must not undo what somebody else did meanwhile, unseen. */
+function versionOf(claims: User['claims']): string {
+  return hash('sha256', JSON.stringify(valuesOf(claims)), 'base64url')
+}

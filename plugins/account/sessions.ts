@@ -1,0 +1,67 @@
+/** `/account/sessions`: the browsers in which a user is signed in, and signing them out. */
+import { Type } from 'typebox'
+import type { SessionInformation } from '../../src/services/sessions.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { Desk } from './desk.ts'
+import { describeUserAgent } from './user-agent.ts'
+
+const PATH = '/sessions'
+const END = '/sessions/end'
+const END_OTHERS = '/sessions/end-others'
+const DONE: Readonly<Record<string, string>> = {
+  one: 'That browser is signed out.',
+  others: 'Every other browser is signed out.',
+}
+const Fields = Type.Object({ sid: Type.Optional(Type.String()) })
+
+export function addSessions(desk: Desk): void {
+  const { oauth, serve, uri, sessionOf } = desk
+
+  function toView(call: PageCall, { sid, userAgent, address, createdAt, lastSeenAt }: SessionInformation) {
+    const isThis = sid === sessionOf(call.request).sid
+    return {
+      title: describeUserAgent(userAgent),
+      address,
+      since: new Date(createdAt),
+      lastSeen: new Date(lastSeenAt),
+      end: isThis ? null : { ...desk.target(call, END, sid), sid },
+    }
+  }
+
+  serve({
+    path: `/account${PATH}`,
+    query: Type.Object({ done: Type.Optional(Type.String()) }),
+    async show({ done = '' }, call) {
+      const all = await oauth.sessions.list(sessionOf(call.request).userId)
+      const sessions = all.map((one) => toView(call, one))
+      return call.reply.page('account-sessions', {
+        sessions: sessions.toSorted((a, b) => Number(a.end !== null) - Number(b.end !== null)),
+        endOthers: sessions.some(({ end }) => end !== null) ? desk.target(call, END_OTHERS) : null,
+        done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
+      })
+    },
+  })
+  serve({
+    path: `/account${END}`,
+    query: Type.Object({}),
+    form: Fields,
+    show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
+    async submit({ sid = '' }, call) {
+      const { userId } = desk.assertGenuine(call, END, sid)
+      // One that has ended meanwhile is what was wanted.
+      await oauth.sessions.endOne(userId, sid)
+      return call.reply.redirect(uri(PATH, { done: 'one' }), 303)
+    },
+  })
+  serve({
+    path: `/account${END_OTHERS}`,
+    query: Type.Object({}),
+    form: Type.Object({}),
+    show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
+    async submit(_form, call) {
+      const { userId, sid } = desk.assertGenuine(call, END_OTHERS)
+      await oauth.sessions.endAll(userId, { except: sid })
+      return call.reply.redirect(uri(PATH, { done: 'others' }), 303)
+    },
+  })
+}

@@ -1,0 +1,180 @@
+/** A user's own profile and email address: what is typed is kept, what others say of them is not theirs to change. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
+import { findForm, type UserAgent } from '../../support/user-agent.ts'
+import { age, eventsOf, open, signedIn } from './owner.ts'
+
+const server = await startServer({}, { seed: SEED })
+const { users } = server.server.oauth
+let agent: UserAgent
+
+beforeEach(async () => {
+  const { username, password: _password, ...claims } = ALICE
+  await users.update(username, { ...claims, nickname: null, locale: null, zoneinfo: null, birthdate: null })
+  agent = await signedIn(server)
+})
+
+async function claimsOf(username = ALICE.username) {
+  return (await users.find(username))!.claims
+}
+
+async function save(fields: Record<string, string>) {
+  return agent.submit(await open(server, agent, '/profile'), 'profile', fields)
+}
+
+describe('the profile', () => {
+  test('shows what is known, and keeps it when it is saved as it is', async () => {
+    const before = await users.find('alice')
+    const page = await open(server, agent, '/profile')
+    expect(findForm(page, 'profile')!.fields).toMatchObject({
+      name: ALICE.name,
+      phone_number: ALICE.phone_number,
+      locality: 'Springfield',
+      nickname: '',
+    })
+    expect(page.body).toContain(ALICE.email)
+    const saved = await agent.submit(page, 'profile')
+    expect([saved.status, saved.url]).toEqual([200, `${server.url}/account/profile?saved=yes`])
+    expect(await users.find('alice')).toEqual(before)
+  })
+
+  test("is changed by the names of the standard, and noted as the user's own doing", async () => {
+    const fields = { name: ' Alice E. ', nickname: 'Al', locale: 'en-GB', zoneinfo: 'Europe/Berlin', birthdate: '1990-12-31', website: 'https://alice.example/' } // prettier-ignore
+    expect((await save({ ...fields, given_name: '' })).status).toBe(200)
+    const claims = await claimsOf()
+    expect(claims).toMatchObject({ ...fields, name: 'Alice E.' })
+    expect(claims).not.toHaveProperty('given_name')
+    const [event] = await eventsOf(server, 'user.changed')
+    const { id } = (await users.find('alice'))!
+    expect(event).toMatchObject({
+      user: id,
+      actor: { kind: 'user', id },
+      details: { changes: { name: [ALICE.name, 'Alice E.'] } },
+    })
+  })
+
+  test('of an address keeps nothing that says what it was, and its lines', async () => {
+    await users.update('alice', { address: { ...ALICE.address, formatted: '1 Main Street, Springfield' } })
+    await save({ street_address: '2 Side Street\r\nBack yard' })
+    expect((await claimsOf())['address']).toEqual({ ...ALICE.address, street_address: '2 Side Street\nBack yard' })
+    await save({ street_address: '', locality: '', country: '' })
+    expect(await claimsOf()).not.toHaveProperty('address')
+  }) // prettier-ignore
+
+  test('with another phone number says that nobody verified it', async () => {
+    await users.update('alice', { phone_number_verified: true })
+    await save({ nickname: 'Al' })
+    expect(await claimsOf()).toMatchObject({ phone_number_verified: true })
+    await save({ phone_number: '+1 555 0199' })
+    expect(await claimsOf()).toMatchObject({ phone_number: '+1 555 0199', phone_number_verified: false })
+    await save({ phone_number: '' })
+    expect(await claimsOf()).not.toHaveProperty('phone_number_verified')
+  })
+
+  test("changes nothing that is not the user's to say, whatever is sent", async () => {
+    const before = await users.find('alice')
+    const sent = { roles: 'admin', username: 'root', sub: 'x', email: 'x@evil.example', email_verified: 'true', phone_number_verified: 'true', preferred_username: 'root', password: 'x', updated_at: '1' } // prettier-ignore
+    expect((await save({ ...sent, nickname: 'Al' })).status).toBe(200)
+    const after = await users.find('alice')
+    expect({ ...after, updatedAt: 0 }).toEqual({
+      ...before,
+      updatedAt: 0,
+      claims: { ...before!.claims, nickname: 'Al' },
+    })
+  })
+
+  test.each([
+    ['website', 'javascript:alert(1)', 'web address'],
+    ['picture', 'picture.png', 'web address'],
+    ['profile', 'ftp://a.example/', 'web address'],
+    ['birthdate', '1990-02-30', 'date'],
+    ['birthdate', '31.12.1990', 'date'],
+    ['locale', 'en_GB!', 'language'],
+    ['zoneinfo', 'Middle/Earth', 'time zone'],
+    ['phone_number', 'call me', 'phone number'],
+    ['name', 'x'.repeat(257), 'characters'],
+    ['street_address', 'x'.repeat(2049), 'characters'],
+  ])('refuses a %s like %j at its field, and keeps what was typed', async (name, value, reason) => {
+    const before = await users.find('alice')
+    const page = await save({ [name]: value, nickname: 'typed' })
+    expect([page.status, findForm(page, 'profile')!.fields]).toMatchObject([400, { [name]: value, nickname: 'typed' }])
+    const problem = new RegExp(`id="${name}-error">([^<]*)<`).exec(page.body)?.[1]
+    expect(problem).toContain(reason)
+    expect(page.body).toMatch(/<title>Error: /)
+    expect(await users.find('alice')).toEqual(before)
+  }) // prettier-ignore
+
+  test('keeps what was entered elsewhere, in whatever form, until it is changed', async () => {
+    await users.update('alice', { locale: 'en_GB', zoneinfo: 'somewhere' })
+    expect((await save({ nickname: 'Al' })).status).toBe(200)
+    expect(await claimsOf()).toMatchObject({ locale: 'en_GB', zoneinfo: 'somewhere', nickname: 'Al' })
+  })
+
+  test('that was changed meanwhile is shown again before it is overwritten', async () => {
+    const page = await open(server, agent, '/profile')
+    await users.update('alice', { nickname: 'by somebody else' })
+    const refused = await agent.submit(page, 'profile', { nickname: 'mine' })
+    expect([refused.status, refused.body]).toEqual([400, expect.stringContaining('changed meanwhile')])
+    expect(await claimsOf()).toMatchObject({ nickname: 'by somebody else' })
+    expect((await agent.submit(refused, 'profile')).status).toBe(200)
+    expect(await claimsOf()).toMatchObject({ nickname: 'mine' })
+  })
+})
+
+describe('the email address', () => {
+  const change = async (email: string) =>
+    agent.submit(await open(server, agent, '/email'), 'change-email', { email })
+
+  test('is changed, and then confirmed by nobody', async () => {
+    const page = await change('alice@new.example')
+    expect([page.url, page.body]).toEqual([
+      `${server.url}/account/email?saved=yes`,
+      expect.stringContaining('not confirmed'),
+    ])
+    expect(await claimsOf()).toMatchObject({ email: 'alice@new.example', email_verified: false })
+    expect((await eventsOf(server, 'user.changed'))[0]).toMatchObject({
+      details: { changes: { email: [ALICE.email, 'alice@new.example'] } },
+    })
+  })
+
+  test('that is the same stays confirmed; one that is taken away leaves nothing', async () => {
+    await change(ALICE.email)
+    expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
+    await change('')
+    expect(await claimsOf()).not.toHaveProperty('email')
+    expect(await claimsOf()).not.toHaveProperty('email_verified')
+  })
+
+  test.each(['alice', 'a b@c.example', 'a@b@c', `${'x'.repeat(250)}@y.example`, 'a@\u0007b'])(
+    'is refused as %j',
+    async (email) => {
+      const page = await change(email)
+      expect([page.status, page.body]).toEqual([400, expect.stringContaining('id="email-error"')])
+      expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
+    },
+  )
+
+  test('asks who signed in more than ten minutes ago to do so once more, and leads back', async () => {
+    const former = await open(server, agent, '/email')
+    await age(server, 601)
+    const asked = await open(server, agent, '/email')
+    expect(asked.body).toContain('Confirm it is you')
+    expect(findForm(asked, 'login')!.fields).toMatchObject({ username: 'alice' })
+    // A form from before is not taken either.
+    const late = await agent.submit(former, 'change-email', { email: 'x@evil.example' })
+    expect(late.body).toContain('Confirm it is you')
+    expect(await claimsOf()).toMatchObject({ email: ALICE.email })
+    const wrong = await agent.submit(asked, 'login', { password: BOB.password })
+    expect([wrong.status, wrong.body]).toEqual([403, expect.stringContaining('Confirm it is you')])
+    const back = await agent.submit(wrong, 'login', { password: ALICE.password })
+    expect(back.url).toBe(`${server.url}/account/email`)
+    await agent.submit(back, 'change-email', { email: 'alice@new.example' })
+    expect(await claimsOf()).toMatchObject({ email: 'alice@new.example' })
+  })
+
+  test('needs no second sign-in within ten minutes', async () => {
+    await age(server, 590)
+    expect((await open(server, agent, '/email')).url).toBe(`${server.url}/account/email`)
+  })
+})
