@@ -10,6 +10,11 @@ async function home(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
   const { basePath, production } = oauth.config
 
+  const account = {
+    title: 'Your account',
+    href: `${basePath}/account`,
+    text: 'Your profile and password, where you are signed in, and the apps with access.',
+  }
   const administration = {
     title: 'Administration',
     href: `${basePath}/admin`,
@@ -31,7 +36,10 @@ async function home(fastify: FastifyInstance): Promise<void> {
         csrfToken: browser.csrfToken({ request, reply }, signOutPurpose(session)),
       },
       development: !production,
-      links: user?.roles.includes(ADMIN) && fastify.hasPlugin('latchkey-admin') ? [administration] : [],
+      links: [
+        ...(user !== null && fastify.hasPlugin('latchkey-account') ? [account] : []),
+        ...(user?.roles.includes(ADMIN) && fastify.hasPlugin('latchkey-admin') ? [administration] : []),
+      ],
     })
   })
   refuseOtherMethods(fastify, '/', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
 import fp from 'fastify-plugin'
+import account from '../plugins/account/index.ts'
 import admin from '../plugins/admin/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
@@ -66,6 +67,7 @@ const PLUGINS = [
   openid,
   userinfo,
   endSession,
+  account,
   admin,
   home,
   setup,
