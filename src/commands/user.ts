@@ -1,6 +1,7 @@
 /** `user create|list|show|update|disable|enable|set-password`, with the standard claims by their names. */
 import { Command } from 'commander'
 import type { OAuth } from '../../plugins/oauth.ts'
+import { ConfigError } from '../config.ts'
 import { userError } from '../protocol/user-members.ts'
 import type { User } from '../services/user.ts'
 import { wholeNumber } from './option.ts'
@@ -29,13 +30,17 @@ export function userCommand(): Command {
     show(options, async ({ users }) => users.update(username, membersFrom(self))),
   )
   json(command.command('list').description('users by name'))
-    .option('--search <text>', 'whose name holds this')
+    .option('--search <text>', 'only those whose user name, name or email address begins with it')
     .option('--after <username>', 'begin behind this one')
     .option('--limit <number>', 'at most so many', '1000')
     .action(async ({ json, limit, after, search }: Options) =>
       withServer(async ({ users }) => {
-        const wanted = { limit: wholeNumber('--limit', limit), after: after ?? '', search: search ?? '' }
-        const listed = await users.list(wanted)
+        const most = wholeNumber('--limit', limit)
+        if (search !== undefined && after !== undefined)
+          throw new ConfigError('--search and --after do not go together.')
+        const listed = await (search === undefined
+          ? users.list({ after: after ?? '', limit: most })
+          : users.search(search, most))
         print(listed.map(toWire), listed.map(toLine), json)
       }),
     )

@@ -13,6 +13,9 @@ const UserSchema = defineEntity({
     usernameKey: p.text().unique(),
     /** argon2id; null for who cannot sign in with a password. */
     passwordHash: p.text().nullable(),
+    /** SHA-256, base64url, of the one link by which they may set a password; null when there is none. */
+    passwordLinkHash: p.text().nullable(),
+    passwordLinkEndsAt: p.datetime().nullable(),
     roles: p.array().columnType('text[]').default([]),
     claims: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
     disabledAt: p.datetime().nullable(),
@@ -26,6 +29,30 @@ const UserSchema = defineEntity({
       .onCreate(() => new Date())
       .onUpdate(() => new Date()),
   },
+  /** By bytes, for what begins with a text, whatever the language of the database; and for the few of a role. */
+  indexes: [
+    {
+      name: 'users_username_search_index',
+      expression: 'create index "users_username_search_index" on "users" (("username_key" collate "C"))',
+    },
+    {
+      name: 'users_name_search_index',
+      expression: `create index "users_name_search_index" on "users" ((lower("claims"->>'name') collate "C"))`,
+    },
+    {
+      name: 'users_email_search_index',
+      expression: `create index "users_email_search_index" on "users" ((lower("claims"->>'email') collate "C"))`,
+    },
+    {
+      name: 'users_roles_index',
+      expression: 'create index "users_roles_index" on "users" using gin ("roles")',
+    },
+    {
+      name: 'users_password_link_index',
+      properties: ['passwordLinkHash'],
+      where: '"password_link_hash" is not null',
+    },
+  ],
 })
 
 export class User extends UserSchema.class {}

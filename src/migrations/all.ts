@@ -8,6 +8,7 @@ import { Migration20261121000005_janitor } from './Migration20261121000005_janit
 import { Migration20261121000006_client_search } from './Migration20261121000006_client_search.ts'
 import { Migration20261121000007_audit } from './Migration20261121000007_audit.ts'
 import { Migration20261121000008_lists } from './Migration20261121000008_lists.ts'
+import { Migration20261121000009_user_administration } from './Migration20261121000009_user_administration.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -19,4 +20,5 @@ export const migrations = [
   Migration20261121000006_client_search,
   Migration20261121000007_audit,
   Migration20261121000008_lists,
+  Migration20261121000009_user_administration,
 ]

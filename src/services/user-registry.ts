@@ -14,6 +14,7 @@ import { isDuplicate } from '../store/failures.ts'
 import { findUserRow, statements, type UserRow } from '../store/users.ts'
 import type { AuditTrail, Note } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
+import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
 import type { Passwords } from './passwords.ts'
 import type { SecretBox } from './secret-box.ts'
 import { toUser, type User } from './user.ts'
@@ -36,21 +37,23 @@ export interface UserRegistry {
   find(username: string): Promise<User | null>
   /** By the id, which tokens name as `sub`. Throws when it is not there. */
   get(id: string): Promise<User>
-  /** By user name, from the one after `after`, at most `limit` (100), whose name holds `search`. */
-  list(options?: { after?: string; limit?: number; search?: string }): Promise<User[]>
+  /** By user name, from the one after `after`, at most `limit` (100). */
+  list(options?: { after?: string; limit?: number }): Promise<User[]>
+  /** By user name, at most `limit` (100) whose user name, name or email address begins with `begin`, in any case. */
+  search(begin: string, limit?: number): Promise<User[]>
   /** Whether anybody who may sign in has this role. */
   hasRole(role: string): Promise<boolean>
   /**
    * Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`.
    * An imported one is taken where `takesPassword` says so.
    */
-  update(username: string, members: unknown, imported?: ImportedUser): Promise<User>
+  update(username: string, members: unknown, options?: ImportedUser & Kept): Promise<User>
   /** Whether an imported hash would be the user's: they have no password, or another imported one, never used here. */
   takesPassword(username: string, passwordHash: string): Promise<boolean>
   /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
   setPassword(username: string, password: string): Promise<User>
   /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`. */
-  disable(username: string): Promise<User>
+  disable(username: string, options?: Kept): Promise<User>
   /** They may sign in again; what was ended stays ended. */
   enable(username: string): Promise<User>
   /**
@@ -149,16 +152,23 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     }
   }
 
-  async function update(username: string, input: unknown, imported: ImportedUser = {}): Promise<User> {
+  async function update(
+    username: string,
+    input: unknown,
+    { keepOneWith, ...imported }: ImportedUser & Kept = {},
+  ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     const key = usernameKey(username)
     if (wanted !== undefined && usernameKey(wanted) !== key) throw userError('username', 'cannot be changed')
     assertReadable(imported.passwordHash)
     const passwordHash = await hash(password, username)
     return change(async (query, note) => {
+      const holders = await lockHolders(query, roles === undefined ? undefined : keepOneWith)
       const [before] = await query(statements.lock, [key])
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
       if (before === undefined || row === undefined) return undefined
+      if (keepOneWith !== undefined && !row.roles.includes(keepOneWith))
+        assertKept(keepOneWith, holders, row.id)
       const changes = changesBetween(membersOf(before), membersOf(row))
       if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
@@ -185,10 +195,17 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     return imported.disabled && !row.disabledAt ? disable(query, note, row.username) : row
   }
 
-  async function disable(query: Query, note: Note, username: string): Promise<UserRow | undefined> {
+  async function disable(
+    query: Query,
+    note: Note,
+    username: string,
+    { keepOneWith }: Kept = {},
+  ): Promise<UserRow | undefined> {
+    const holders = await lockHolders(query, keepOneWith)
     const [before] = await query(statements.lock, [usernameKey(username)])
     const [row] = await query(statements.disable, [usernameKey(username)])
     if (row === undefined) return undefined
+    if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
     await endEverything(query, row.id, 'user disabled')
     if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: {} })
     return row
@@ -234,12 +251,14 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
       if (row === null) throw userError('id', 'is not registered')
       return toUser(row)
     },
-    async list({ after = '', limit = 100, search = '' } = {}) {
-      const values = [usernameKey(after) ?? '', limit, usernameKey(search) ?? '']
-      return (await database.query(statements.list, values)).map(toUser)
+    list: async ({ after = '', limit = 100 } = {}) =>
+      (await database.query(statements.list, [usernameKey(after) ?? '', limit])).map(toUser),
+    async search(begin, limit = 100) {
+      const key = usernameKey(begin)
+      return key === null ? [] : (await database.query(statements.search, [begin, limit, key])).map(toUser)
     },
     hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
-    disable: async (username) => change(async (query, note) => disable(query, note, username)),
+    disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),
     async takesPassword(username, passwordHash) {
       const row = await findRow(username)
       return row !== undefined && takes(row, passwordHash)

@@ -30,18 +30,38 @@ export const statements = {
     const user = table(User)
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1 for update`
   }),
-  /** In the order of lookup forms, behind $1, at most $2, whose lookup form holds $3. */
+  /** In the order of lookup forms, behind $1, at most $2. */
   list: statement<UserRow>('users-list', (table) => {
     const user = table(User)
     const key = user.column('usernameKey')
+    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${key} > $1 order by ${key} limit $2`
+  }),
+  /**
+   * At most $2 users whose lookup form begins with $3, or whose name or email address begins with $1 in any case: each
+   * of the three by its own index.
+   */
+  search: statement<UserRow>('users-search', (table) => {
+    const user = table(User)
+    const [id, key, claims] = [user.column('id'), user.column('usernameKey'), user.column('claims')]
+    const within = (value: string, text: string) => `select ${id} from ${user.name}
+      where ${value} collate "C" >= ${text} and ${value} collate "C" < ${text} || U&'\\+10FFFF'
+      order by ${value} collate "C" limit $2`
+    const ways = [
+      within(key, '$3::text'),
+      ...['name', 'email'].map((claim) => within(`lower(${claims}->>'${claim}')`, 'lower($1::text)')),
+    ]
     return `select ${user.columns(...COLUMNS)} from ${user.name}
-      where ${key} > $1 and strpos(${key}, $3) > 0 order by ${key} limit $2`
+      where ${id} in (${ways.map((way) => `(${way})`).join(' union ')}) order by ${key} limit $2`
   }),
   /** Whether anybody who may sign in has the role $1. */
   hasRole: statement<{ found: boolean }>('users-has-role', (table) => {
     const user = table(User)
-    return `select exists (select from ${user.name}
-      where $1 = any(${user.column('roles')}) and ${user.column('disabledAt')} is null) as "found"`
+    return `select exists (select from ${user.name} where ${having(user)}) as "found"`
+  }),
+  /** All of them, locked; each process in the same order, so that none waits for one who waits for it. */
+  lockRole: statement<Pick<User, 'id'>>('users-lock-role', (table) => {
+    const user = table(User)
+    return `select ${user.columns('id')} from ${user.name} where ${having(user)} order by ${user.column('id')} for update`
   }),
   insert: statement<UserRow>('user-insert', (table) => {
     const user = table(User)
@@ -53,15 +73,15 @@ export const statements = {
   }),
   /** Lays the claims ($2, null takes one away) over those that are there; roles ($3) and password unless null. */
   update: update('user-update', (user) => {
-    const [claims, roles, hash] = (['claims', 'roles', 'passwordHash'] as const).map((one) =>
-      user.column(one),
-    )
+    const [claims, roles, hash, link] = (
+      ['claims', 'roles', 'passwordHash', 'passwordLinkHash'] as const
+    ).map((one) => user.column(one))
     return `${claims} = jsonb_strip_nulls(${claims} || $2::jsonb), ${roles} = coalesce($3::text[], ${roles}),
-      ${hash} = coalesce($4::text, ${hash})`
+      ${hash} = coalesce($4::text, ${hash}), ${link} = case when $4::text is null then ${link} end`
   }),
   disable: update('user-disable', (user) => {
     const disabledAt = user.column('disabledAt')
-    return `${disabledAt} = coalesce(${disabledAt}, now())`
+    return `${disabledAt} = coalesce(${disabledAt}, now()), ${user.column('passwordLinkHash')} = null`
   }),
   enable: update('user-enable', (user) => `${user.column('disabledAt')} = null`),
   /** Another hash ($3) for the one that was read ($2, null for none). */
@@ -70,6 +90,37 @@ export const statements = {
     return `update ${user.name} set ${user.column('passwordHash')} = $3
       where ${user.column('id')} = $1 and ${user.column('passwordHash')} is not distinct from $2`
   }),
+  /** Gives the user $1, who may sign in, the link $2 for $3 seconds, in the place of any other. */
+  putPasswordLink: statement<Pick<User, 'id'> & { endsAt: Date }>('user-put-password-link', (table) => {
+    const user = table(User)
+    const endsAt = user.column('passwordLinkEndsAt')
+    return `update ${user.name}
+      set ${user.column('passwordLinkHash')} = $2, ${endsAt} = now() + make_interval(secs => $3)
+      where ${user.column('id')} = $1 and ${user.column('disabledAt')} is null
+      returning ${user.columns('id')}, ${endsAt} as "endsAt"`
+  }),
+  byPasswordLink: statement<UserRow>('user-by-password-link', (table) => {
+    const user = table(User)
+    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${linked(user)}`
+  }),
+  /** Uses up the link $1, and puts the password's hash $2 in the place of the former. */
+  spendPasswordLink: statement<UserRow>('user-spend-password-link', (table) => {
+    const user = table(User)
+    return `update ${user.name} set ${user.column('passwordHash')} = $2, ${user.column('passwordLinkHash')} = null,
+        ${user.column('updatedAt')} = now()
+      where ${linked(user)} returning ${user.columns(...COLUMNS)}`
+  }),
+}
+
+/** Who may sign in and has the role $1. */
+function having(user: Table<User>): string {
+  return `${user.column('roles')} @> array[$1::text] and ${user.column('disabledAt')} is null`
+}
+
+/** Whose link $1 is, and good now. */
+function linked(user: Table<User>): string {
+  return `${user.column('passwordLinkHash')} = $1 and ${user.column('passwordLinkEndsAt')} > now()
+    and ${user.column('disabledAt')} is null`
 }
 
 /** Null also for what is no id of ours. */

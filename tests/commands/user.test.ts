@@ -71,9 +71,11 @@ test('show, list and update give users without their passwords, to programs and 
   })
   const lines = (await run('show', 'shown-b')).split('\n')
   expect(lines).toEqual(expect.arrayContaining(['username: shown-b', 'roles: admin', 'disabled: false']))
-  expect(await runJson('list', '--search', 'Shown', '--after', 'shown-a')).toMatchObject([
+  expect(await runJson('list', '--search', 'Shown')).toMatchObject([
+    { username: 'shown-a', name: 'New Name' },
     { username: 'shown-b', roles: ['admin'], name: 'Shown' },
   ])
+  expect(await runJson('list', '--search', 'A@Example')).toMatchObject([{ username: 'shown-a' }])
   expect(await run('list', '--search', 'shown', '--limit', '1')).toBe('shown-a\n')
   expect(await run('list', '--after', 'shown-a', '--limit', '1')).toBe('shown-b  admin\n')
 })

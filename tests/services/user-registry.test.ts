@@ -1,5 +1,6 @@
 import argon2 from 'argon2'
 import { expect, test } from 'vitest'
+import type { User } from '../../src/services/user.ts'
 import { dump, findSecrets } from '../support/traces.ts'
 import { openUsers } from '../support/users.ts'
 
@@ -112,12 +113,16 @@ test('an update lays claims over those that are there, null takes one away, and 
 })
 
 test('users are listed by name, in pages, and searched', async () => {
-  for (const username of ['list-c', 'List-A', 'list-b', 'l_st-a']) await users.create({ username })
-  const names = async (options: object) => (await users.list(options)).map(({ username }) => username)
-  expect(await names({ search: 'LIST-' })).toEqual(['List-A', 'list-b', 'list-c'])
-  expect(await names({ search: 'list-', after: 'LIST-A', limit: 1 })).toEqual(['list-b'])
-  expect(await names({ search: 'l_st' })).toEqual(['l_st-a'])
-  expect(await names({ search: '%' })).toEqual([])
+  for (const username of ['list-c', 'List-A', 'list-b', 'l_st-a'])
+    await users.create({ username, name: `Ünal ${username}`, email: `mail-${username}@example.com` })
+  const names = (found: readonly User[]) => found.map(({ username }) => username)
+  expect(names(await users.list({ after: 'LIST-A', limit: 2 }))).toEqual(['list-b', 'list-c'])
+  const all = ['List-A', 'list-b', 'list-c']
+  for (const begin of ['LIST-', 'ünal LIST-', 'Mail-list'])
+    expect([begin, names(await users.search(begin))]).toEqual([begin, all])
+  expect(names(await users.search('list-', 2))).toEqual(all.slice(0, 2))
+  expect(names(await users.search('l_st'))).toEqual(['l_st-a'])
+  for (const begin of ['%', 'st-a', '', ' ', '\0', '\ud800']) expect(await users.search(begin)).toEqual([])
 })
 
 test('each sign-in costs one comparison, whoever tries: unknown, wrong, disabled, without a password', async () => {
