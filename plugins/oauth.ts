@@ -31,6 +31,7 @@ import type { FirstAdministrator } from '../src/services/first-administrator.ts'
 import type { SignJwt } from '../src/services/jwt-signer.ts'
 import type { Throttles } from '../src/services/throttle.ts'
 import { runAs } from '../src/services/origin.ts'
+import type { PasswordLinks } from '../src/services/password-links.ts'
 import type { KeyRing } from '../src/services/key-ring.ts'
 import { createKernel } from '../src/services/kernel.ts'
 import { discreet } from '../src/services/log.ts'
@@ -91,6 +92,8 @@ export interface OAuth {
   readonly audit: Audit
   /** The one-time link of the first administrator. */
   readonly firstAdministrator: FirstAdministrator
+  /** One-time links by which users set their passwords. */
+  readonly passwordLinks: PasswordLinks
   /** Keyed hashes and sealed values under SECRET_KEY. */
   readonly box: SecretBox
   /** A JWT of ours over `claims`. */
@@ -179,6 +182,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     authorizations: kernel.authorizations,
     audit: kernel.audit,
     firstAdministrator: kernel.firstAdministrator,
+    passwordLinks: kernel.passwordLinks,
     box: kernel.box,
     signJwt: kernel.signJwt,
     ownJwts: kernel.ownJwts,

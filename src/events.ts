@@ -11,6 +11,8 @@ export interface EventDetails {
   'user.changed': { readonly changes: Changes }
   /** Every session and token of theirs ended with the old one. */
   'user.password_changed': Bag
+  /** A one-time link was made, by which they may set a password; `expires` is in seconds since the epoch. */
+  'user.password_link_made': { readonly expires: number }
   'user.disabled': Bag
   'user.enabled': Bag
   /** `sid` names the session; `amr` is RFC 8176. */

@@ -34,6 +34,7 @@ import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 import { createServerSecrets, type FindServerSecret } from './server-secrets.ts'
 import { createSubjects, type SubjectOf } from './subjects.ts'
 import { createThrottles, type Throttles } from './throttle.ts'
+import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
 import { createPasswords } from './passwords.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createRevocations } from './revocations.ts'
@@ -74,6 +75,7 @@ export interface Kernel {
   readonly verifier: TokenVerifier
   readonly revoker: TokenRevoker
   readonly firstAdministrator: FirstAdministrator
+  readonly passwordLinks: PasswordLinks
   readonly box: SecretBox
   readonly vitals: () => Vitals
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
@@ -150,6 +152,7 @@ export function createKernel(
     vitals: createVitals(database, hashing, feed),
     parseApproval: createApprovalParser(doors, directory, targets),
     secret: createServerSecrets(database, box),
+    passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer: iss }),
     firstAdministrator: createFirstAdministrator(users, createArtifacts(database, box, 'setup', INVITATION_LIFETIME)),
     artifacts: <Value extends object = Bag>(kind: string, seconds: number) =>
       createArtifacts<Value>(database, box, kind, seconds),
