@@ -12,6 +12,7 @@ export interface Kept {
 /**
  * Who has the role and may sign in; until the end of the transaction nobody else changes that. Comes before the user's
  * own row is locked: of two administrators who do it to each other, one waits here.
+ * @internal
  */
 export async function lockHolders(query: Query, role: string | undefined): Promise<readonly string[]> {
   return role === undefined ? [] : (await query(statements.lockRole, [role])).map(({ id }) => id)
