@@ -11,6 +11,8 @@ export interface Desk {
   readonly administratorOf: Guard['administratorOf']
   /** The address of a page, `path` being below `/admin`. */
   uri(path: string, query?: Readonly<Record<string, string>>): string
+  /** The page of a user. */
+  userUri(id: string): string
   /** A form that is sent to `path`, and is about `subject` alone, in this administrator's session. */
   target(call: PageCall, path: string, subject: string): FormTarget
   /** Begins every submit: throws unless the form is one that `target` made for the same. */
@@ -29,6 +31,7 @@ export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServeP
     serve,
     administratorOf: guard.administratorOf,
     uri,
+    userUri: (id) => uri('/user', { id }),
     target(call, path, subject) {
       const purpose = purposeOf(path, subject, guard.administratorOf(call.request))
       return { action: uri(path), csrfToken: browser.csrfToken(call, purpose) }

@@ -5,6 +5,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createServePage } from '../pages/serve.ts'
+import { addAuditExport } from './audit-export.ts'
+import { addAuditList } from './audit-list.ts'
 import { addClientEnd } from './client-end.ts'
 import { addClientList } from './client-list.ts'
 import { addNewClient } from './client-new.ts'
@@ -14,10 +16,19 @@ import { createDesk } from './desk.ts'
 import { createGuard } from './guard.ts'
 import { createShownOnce } from './shown-once.ts'
 
-const TEMPLATES = ['admin-clients', 'admin-client', 'admin-client-new', 'admin-client-secret'] as const
+const TEMPLATES = [
+  'admin-clients',
+  'admin-client',
+  'admin-client-new',
+  'admin-client-secret',
+  'admin-audit',
+] as const
 
 /** In the order in which they stand at the top of each page; `here` of a template's `title` is one of these names. */
-const SECTIONS: readonly (readonly [text: string, path: string])[] = [['Clients', '/admin/clients']]
+const SECTIONS: readonly (readonly [text: string, path: string])[] = [
+  ['Clients', '/admin/clients'],
+  ['Audit log', '/admin/audit'],
+]
 
 async function admin(fastify: FastifyInstance): Promise<void> {
   const { basePath } = fastify.oauth.config
@@ -36,6 +47,8 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addClientPage(desk)
     addClientSecret(desk, shownOnce)
     addClientEnd(desk)
+    addAuditList(desk)
+    addAuditExport(desk)
   })
 }
 

@@ -30,6 +30,8 @@ test('there are routes to be asked about', () => {
       '/admin/client/rotate-secret',
       '/admin/client/secret',
       '/admin/client/delete',
+      '/admin/audit',
+      '/admin/audit/export',
     ]),
   )
   expect(calls.length).toBeGreaterThan(70)
