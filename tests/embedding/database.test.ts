@@ -11,7 +11,7 @@ import { createForeignApp, startForeignApp } from '../support/foreign-app.ts'
 import { runCommand } from '../support/process.ts'
 import { createApp, getTokensFor } from '../support/relying-party.ts'
 import type { TestServer } from '../support/server.ts'
-import { prepare } from '../support/settings.ts'
+import { prepare, type Settings } from '../support/settings.ts'
 
 let count = 0
 
@@ -118,8 +118,11 @@ test('a connection of their pool that is cut does not end the process, and all g
   await expectWhole(server)
 })
 
-async function refusalOf(options: LatchkeyOptions, url: string): Promise<string> {
-  const { settings: own } = await prepare({ DATABASE_URL: url, ...options.settings } as never, {})
+async function refusalOf(
+  options: Omit<LatchkeyOptions, 'settings'> & { settings?: Settings },
+  url: string,
+): Promise<string> {
+  const { settings: own } = await prepare({ DATABASE_URL: url, ...options.settings }, {})
   const { app } = createForeignApp()
   const refused = await Promise.resolve(app.register(latchkey, { ...options, settings: own })).then(
     () => 'registered',
