@@ -1,5 +1,6 @@
 /** What each page of the account is given. */
 import type { FormTarget } from '../pages/models.ts'
+import type { ProfileField } from '../pages/profile-fields.ts'
 import type { DescribedScope } from '../pages/scope-words.ts'
 
 declare module '../pages/models.ts' {
@@ -27,20 +28,8 @@ export interface ProfilePage extends FormTarget {
   saved: boolean
   /** What the form was filled in from. */
   version: string
-  groups: readonly { title: string; fields: readonly FieldView[] }[]
+  groups: readonly { title: string; fields: readonly ProfileField[] }[]
   /** What is wrong and belongs to no field; null when nothing is. */
-  error: string | null
-}
-
-/** A claim as people edit it; its name is that of OpenID Connect Core §5.1. */
-export interface FieldView {
-  name: string
-  label: string
-  /** `''` for none. */
-  hint: string
-  type: 'text' | 'url' | 'tel' | 'lines'
-  autocomplete: string
-  value: string
   error: string | null
 }
 

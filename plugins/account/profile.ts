@@ -5,8 +5,6 @@ import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { User } from '../../src/services/user.ts'
 import type { PageCall } from '../pages/index.ts'
-import { sentence } from '../pages/words.ts'
-import type { Desk } from './desk.ts'
 import {
   changesOf,
   fieldOf,
@@ -16,7 +14,9 @@ import {
   valuesOf,
   type Errors,
   type Values,
-} from './profile-fields.ts'
+} from '../pages/profile-fields.ts'
+import { sentence } from '../pages/words.ts'
+import type { Desk } from './desk.ts'
 
 const PATH = '/profile'
 /** The key of an error that belongs to no field. */

@@ -2,8 +2,8 @@
 import { Type } from 'typebox'
 import type { SessionInformation } from '../../src/services/sessions.ts'
 import type { PageCall } from '../pages/index.ts'
+import { describeUserAgent } from '../pages/user-agent.ts'
 import type { Desk } from './desk.ts'
-import { describeUserAgent } from './user-agent.ts'
 
 const PATH = '/sessions'
 const END = '/sessions/end'

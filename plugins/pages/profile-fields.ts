@@ -3,9 +3,20 @@
  * them, and the way from text to claims and back. The user name, the roles and `sub` are not among them, nor what says
  * that something was verified; the email address has a page of its own.
  */
-import type { FieldView } from './models.ts'
 
-type Field = Pick<FieldView, 'name' | 'label' | 'hint' | 'type' | 'autocomplete'> & {
+/** A claim as people edit it; its name is that of OpenID Connect Core §5.1. */
+export interface ProfileField {
+  name: string
+  label: string
+  /** `''` for none. */
+  hint: string
+  type: 'text' | 'url' | 'tel' | 'lines'
+  autocomplete: string
+  value: string
+  error: string | null
+}
+
+type Field = Pick<ProfileField, 'name' | 'label' | 'hint' | 'type' | 'autocomplete'> & {
   /** Why this cannot be it, as a sentence. */
   problem?: (text: string) => string | undefined
 }
@@ -105,7 +116,7 @@ export function fieldOf(claim: string): string | undefined {
 
 /** The form as people see it. */
 export function groupsOf(values: Values, errors: Errors) {
-  const view = ({ name, label, hint, type, autocomplete }: Field): FieldView => ({
+  const view = ({ name, label, hint, type, autocomplete }: Field): ProfileField => ({
     name, label, hint, type, autocomplete,
     value: values[name] ?? '',
     error: errors[name] ?? null,

@@ -1,6 +1,6 @@
 /** Browsers by what they say of themselves. */
 import { expect, test } from 'vitest'
-import { describeUserAgent } from '../../../plugins/account/user-agent.ts'
+import { describeUserAgent } from '../../../plugins/pages/user-agent.ts'
 
 const MOZILLA = 'Mozilla/5.0'
 test.each([
