@@ -6,6 +6,7 @@ import { startServer } from '../support/server.ts'
 import { authorizationUrl, BOB, goThrough, SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 import {
+  ACCOUNT,
   ADMINISTRATION,
   CONSENT,
   type FormKind,
@@ -20,7 +21,7 @@ import {
 const server = await startServer({}, { seed: SEED })
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, ...ADMINISTRATION } // prettier-ignore
+const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
 
 interface Sent {
   url?: string

@@ -96,6 +96,53 @@ export const ADMINISTRATION = {
   'client deletion': ofAdministration('delete-client', '/admin/client/delete', (id) => ({ confirm_client_id: id })),
 } // prettier-ignore
 
+let owners = 0
+
+/** A form of the account of a user of its own, who is signed in elsewhere too and has allowed two apps access. */
+function ofAccount(path: string, id: string, fill: Record<string, string> = {}): FormKind {
+  return {
+    route: `/account${ROUTES[id] ?? path}`,
+    opened: 303,
+    async open(server, agent = createUserAgent(server.url)) {
+      const { users, consents, findClient, clients } = server.server.oauth
+      const owner = await users.create({ username: `owner-${++owners}`, password: OWNERS_PASSWORD })
+      const { client_id: other = '' } = await clients.create({ client_name: 'Another app', scope: ['a'] })
+      for (const clientId of ['web', other]) {
+        const client = (await findClient(clientId))!
+        await consents.remember(owner.id, { client, scopes: new Set(['a']), resources: [], parameters: {} })
+      }
+      for (const browser of [createUserAgent(server.url), agent]) {
+        const { username } = owner
+        const page = await browser.get(`${server.url}/sign-in`)
+        await browser.submit(page, 'login', { username, password: OWNERS_PASSWORD })
+      }
+      const page = await agent.get(`${server.url}/account${path}`)
+      const form = findForm(page, id)
+      if (form === undefined) throw new Error(`no form: ${page.status} ${page.body}`)
+      return { agent, action: form.action, fields: { ...form.fields, ...fill } }
+    },
+  }
+}
+
+const OWNERS_PASSWORD = 'a password of an owner'
+/** Those that are sent to another address than their page's. */
+const ROUTES: Readonly<Record<string, string>> = {
+  'end-1': '/sessions/end',
+  'end-others': '/sessions/end-others',
+  'revoke-0': '/apps/revoke',
+  'revoke-all': '/apps/revoke-all',
+}
+
+export const ACCOUNT = {
+  profile: ofAccount('/profile', 'profile', { nickname: 'Another name' }),
+  'email address': ofAccount('/email', 'change-email', { email: 'another@address.example' }),
+  password: ofAccount('/password', 'change-password', { current_password: OWNERS_PASSWORD, new_password: 'another password' }),
+  'end of a session': ofAccount('/sessions', 'end-1'),
+  'end of the other sessions': ofAccount('/sessions', 'end-others'),
+  'end of the access of an app': ofAccount('/apps', 'revoke-0'),
+  'end of the access of all apps': ofAccount('/apps', 'revoke-all'),
+} // prettier-ignore
+
 /** The one form of a page. */
 export function formOn(page: Page, agent: UserAgent, filled: Record<string, string>): OpenForm {
   const action = /<form[^>]* action="([^"]+)"/.exec(page.body)?.[1]
@@ -112,7 +159,7 @@ export async function stateOf({ database }: TestServer): Promise<unknown> {
     (select json_agg(c order by client_id) from clients c) as clients,
     (select json_agg(s order by id) from client_secrets s) as client_secrets,
     (select count(*)::int from authorization_codes) as codes,
-    (select count(*)::int from users) as users,
+    (select json_agg(u order by id) from (select id, claims, roles, password_hash, disabled_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
   return state
 }

@@ -1,0 +1,86 @@
+/** A user who looks after their own account in a browser, and what becomes of the apps and browsers that had it. */
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { newBrowserContext, noBrowser } from '../support/browser.ts'
+import { startServer } from '../support/server.ts'
+import {
+  ALICE,
+  answerOf,
+  authorizationUrl,
+  exchange,
+  goThrough,
+  refresh,
+  SEED,
+  type Tokens,
+} from '../support/sign-in.ts'
+import { createUserAgent, type UserAgent } from '../support/user-agent.ts'
+
+const WANTED = 'a new password of some length'
+const server = await startServer({}, { seed: SEED })
+
+async function signIn(page: Page, password = ALICE.password): Promise<void> {
+  await page.fill('#username', ALICE.username)
+  await page.fill('#password', password)
+  await page.click('#sign-in')
+}
+
+/** Tokens that an app got in this browser. */
+async function tokensIn(agent: UserAgent, password = ALICE.password): Promise<Tokens> {
+  const user = { username: ALICE.username, password }
+  const answer = answerOf(await goThrough(agent, await agent.get(authorizationUrl(server)), user))
+  return (await (await exchange(server, answer.get('code')!)).json()) as Tokens
+}
+
+async function isAlive({ refresh_token: token }: Tokens): Promise<boolean> {
+  return (await refresh(server, token)).status === 200
+}
+
+describe.skipIf(noBrowser)('in a browser', () => {
+  test('from the home page to an app sent away, another browser signed out, and a new password', { timeout: 90_000 }, async () => {
+    const page = await (await newBrowserContext()).newPage()
+    await page.goto(`${server.url}/sign-in`)
+    await signIn(page)
+    await page.click('a[href="/account"]')
+    await page.click('nav a[href="/account/apps"]')
+    expect(await page.textContent('main')).toContain('No app has access')
+
+    const elsewhere = createUserAgent(server.url, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0' })
+    const sentAway = await tokensIn(elsewhere)
+    await page.reload()
+    expect(await page.textContent('main h2')).toBe('web')
+    await page.click('#revoke-0 button')
+    await page.waitForURL('**/account/apps?done=one')
+    expect(await isAlive(sentAway)).toBe(false)
+
+    const signedOut = await tokensIn(elsewhere)
+    await page.click('nav a[href="/account/sessions"]')
+    expect(await page.textContent('.rows li:nth-child(2) h2')).toBe('Firefox on Linux')
+    await page.click('#end-1 button')
+    await page.waitForURL('**/account/sessions?done=one')
+    expect((await elsewhere.get(`${server.url}/account`)).url).toContain('/sign-in?')
+    expect(await isAlive(signedOut)).toBe(false)
+
+    const ended = await tokensIn(elsewhere)
+    await page.click('nav a[href="/account/password"]')
+    await page.fill('#current_password', ALICE.password)
+    await page.fill('#new_password', WANTED)
+    await page.click('#save')
+    await page.waitForURL('**/account/password?saved=yes')
+    expect((await elsewhere.get(`${server.url}/account`)).url).toContain('/sign-in?')
+    expect(await isAlive(ended)).toBe(false)
+
+    await page.click('nav a[href="/account/activity"]')
+    const told = await page.locator('tbody th').allInnerTexts()
+    expect(told.slice(0, 2)).toEqual(['You signed in', 'Your password was changed; all that was signed in ended'])
+    for (const one of ['The access of an app was taken back: web', 'A browser was signed out']) expect(told).toContain(one)
+
+    const stranger = await (await newBrowserContext()).newPage()
+    await stranger.goto(`${server.url}/account`)
+    await signIn(stranger)
+    await stranger.waitForSelector('#login-error')
+    await signIn(stranger, WANTED)
+    await stranger.waitForURL('**/account')
+    expect(await isAlive(await tokensIn(elsewhere, WANTED))).toBe(true)
+    for (const one of [page, stranger]) await one.context().close()
+  }) // prettier-ignore
+})

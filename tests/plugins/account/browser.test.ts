@@ -1,0 +1,102 @@
+/** The account in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
+import type { Page } from 'playwright-core'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { describe, expect, test } from 'vitest'
+import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { startServer } from '../../support/server.ts'
+import { ALICE, getTokens, SEED, WEB } from '../../support/sign-in.ts'
+import { signedIn } from './owner.ts'
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const LONG = { ...WEB, client_id: 'w'.repeat(200), client_name: 'W'.repeat(120) }
+const server = await startServer({}, { seed: { ...SEED, clients: [WEB, LONG] } })
+const { users, consents, findClient } = server.server.oauth
+const { id } = (await users.find('alice'))!
+await getTokens(server, { scope: 'openid profile email offline_access' }, await signedIn(server))
+for (const clientId of [LONG.client_id]) {
+  const client = (await findClient(clientId))!
+  await consents.remember(id, { client, scopes: new Set(['read_books', 's'.repeat(120)]), resources: [], parameters: {} }) // prettier-ignore
+}
+
+/** A page of Alice's account, who has signed in. */
+async function open(javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
+  const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
+  const said = complaintsOf(page)
+  await page.goto(`${server.url}/account`)
+  await page.fill('#username', ALICE.username)
+  await page.fill('#password', ALICE.password)
+  await page.click('#sign-in')
+  await page.waitForURL(`${server.url}/account`)
+  return { page, said }
+}
+
+async function assertAccessible(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: 720 })
+      const found = await page.evaluate(
+        `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
+      )
+      expect([name, colorScheme, width, found]).toEqual([name, colorScheme, width, []])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 720 })
+}
+
+describe.skipIf(noBrowser)('in a browser', () => {
+  test('every page and state is accessible and within its policy', { timeout: 180_000 }, async () => {
+    await signedIn(server)
+    const { page, said } = await open()
+    for (const path of ['', '/profile?saved=yes', '/email', '/password?saved=yes', '/sessions?done=one', '/apps?done=one', '/activity']) {
+      await page.goto(`${server.url}/account${path}`)
+      await assertAccessible(page, path)
+    }
+    await page.goto(`${server.url}/account/profile`)
+    await page.fill('#birthdate', 'yesterday')
+    await page.fill('#nickname', 'Typed')
+    await page.click('#save')
+    expect(await page.inputValue('#nickname')).toBe('Typed')
+    await assertAccessible(page, 'profile, refused')
+    await page.goto(`${server.url}/account/password`)
+    expect(await page.isVisible('input[name=username]')).toBe(false)
+    await page.fill('#current_password', 'not this one')
+    await page.fill('#new_password', 'a new password of some length')
+    await page.click('#save')
+    await page.waitForSelector('#current_password-error')
+    await assertAccessible(page, 'password, refused')
+    // Chromium says so of every status from 400 on.
+    expect(said.filter((one) => !one.includes('400 (Bad Request)'))).toEqual([])
+    await page.context().close()
+  }) // prettier-ignore
+
+  test('without scripts and by keyboard alone a profile is changed and an app sent away', { timeout: 60_000 }, async () => {
+    const { page } = await open(false)
+    const reach = async (selector: string): Promise<void> => {
+      for (let tabs = 0; tabs < 60; tabs++) {
+        await page.keyboard.press('Tab')
+        if ((await page.locator(`${selector}:focus`).count()) === 1) return
+      }
+      throw new Error(`${selector} is not reached by keyboard`)
+    }
+    await reach('nav a[href$="/profile"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/account/profile')
+    await reach('#nickname')
+    await page.keyboard.type('By keyboard')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/account/profile?saved=yes')
+    expect((await users.find('alice'))!.claims['nickname']).toBe('By keyboard')
+    await page.goto(`${server.url}/account/apps`)
+    const before = (await consents.list(id)).length
+    await reach('#revoke-0 button')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/account/apps?done=one')
+    expect(await consents.list(id)).toHaveLength(before - 1)
+    await page.context().close()
+  }) // prettier-ignore
+})
