@@ -24,6 +24,7 @@ import jwks from '../plugins/jwks.ts'
 import login from '../plugins/login.ts'
 import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
+import passwordLink from '../plugins/password-link.ts'
 import openid from '../plugins/openid.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
@@ -71,6 +72,7 @@ const PLUGINS = [
   admin,
   home,
   setup,
+  passwordLink,
   introspection,
   revocation,
   jwks,

@@ -37,7 +37,7 @@ export function addClientSecret(desk: Desk, shownOnce: ShownOnce): void {
         const primary = { href: uri('/clients'), text: 'Go to the clients' }
         return reply.page('page-message', { title: 'Not shown again', text, primary }, { status: 410 })
       }
-      const { clientId, secret } = taken
+      const { subject: clientId, secret } = taken
       const client = await getClient(desk, clientId)
       return reply.page('admin-client-secret', {
         clientId,

@@ -15,6 +15,7 @@ import { addClientSecret } from './client-secret.ts'
 import { createDesk } from './desk.ts'
 import { createGuard } from './guard.ts'
 import { createShownOnce } from './shown-once.ts'
+import { addUsers, USER_TEMPLATES } from './users.ts'
 
 const TEMPLATES = [
   'admin-clients',
@@ -22,11 +23,13 @@ const TEMPLATES = [
   'admin-client-new',
   'admin-client-secret',
   'admin-audit',
+  ...USER_TEMPLATES,
 ] as const
 
 /** In the order in which they stand at the top of each page; `here` of a template's `title` is one of these names. */
 const SECTIONS: readonly (readonly [text: string, path: string])[] = [
   ['Clients', '/admin/clients'],
+  ['Users', '/admin/users'],
   ['Audit log', '/admin/audit'],
 ]
 
@@ -41,12 +44,13 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
     const desk = createDesk(scope, guard, await createServePage(scope))
-    const shownOnce = createShownOnce(scope.oauth)
+    const shownOnce = createShownOnce(scope.oauth, 'admin-shown-once')
     addClientList(desk)
     addNewClient(desk, shownOnce)
     addClientPage(desk)
     addClientSecret(desk, shownOnce)
     addClientEnd(desk)
+    addUsers(desk)
     addAuditList(desk)
     addAuditExport(desk)
   })

@@ -1,0 +1,295 @@
+/** Users on the pages of the administration: what is known of them, what is done to them, and who did it. */
+import { beforeAll, expect, test } from 'vitest'
+import type { EventType } from '../../../src/events.ts'
+import { DEAD, lifeOf } from '../../support/code-flow.ts'
+import type { TestClient } from '../../support/clients.ts'
+import { basic } from '../../support/requests.ts'
+import { startServer } from '../../support/server.ts'
+import { ALICE, getTokens, SEED, WEB } from '../../support/sign-in.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
+import { ROOT, signedIn, textOf } from './administrator.ts'
+
+const SECOND = { username: 'second', password: 'a password of the second', roles: ['admin'] }
+const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
+const { users, audit, sessions } = server.server.oauth
+const client: TestClient = { clientId: WEB.client_id, clientSecret: WEB.client_secret, basic: basic(WEB.client_id, WEB.client_secret) } // prettier-ignore
+let agent: UserAgent
+let root: string
+
+beforeAll(async () => {
+  agent = await signedIn(server)
+  root = (await users.find(ROOT.username))!.id
+})
+
+const open = async (id: string, as: UserAgent = agent): Promise<Page> =>
+  as.get(`${server.url}/admin/user?id=${id}`)
+const find = async (username: string) => (await users.find(username))!
+const doneOn = ({ body }: Page) => /role="status">([^<]*)</.exec(body)?.[1]
+
+async function register(fields: Record<string, string>): Promise<Page> {
+  return agent.submit(await agent.get(`${server.url}/admin/users/new`), 'user', fields)
+}
+
+/** By whom the last event of this type about the user was caused. */
+async function lastEvent(id: string, type: EventType) {
+  return (await audit.list({ user: id, type }, { limit: 1 })).events[0]
+}
+
+const byRoot = () => ({
+  actor: { kind: 'user', id: root },
+  address: '127.0.0.1',
+  requestId: expect.any(String) as string,
+})
+
+test('a user is registered with a password, and signs in by it', async () => {
+  const page = await register({ username: 'Carol', name: 'Carol Example', email: 'carol@example.com', roles: ' staff  lead ', password: 'the first password' })
+  const carol = await find('carol')
+  expect([page.status, doneOn(page), textOf(page, 'user-id')]).toEqual([200, 'The user is registered.', carol.id])
+  expect(carol).toMatchObject({ username: 'Carol', roles: ['staff', 'lead'], claims: { name: 'Carol Example', email: 'carol@example.com' } })
+  expect((await users.authenticate('carol', 'the first password'))?.id).toBe(carol.id)
+  expect(await lastEvent(carol.id, 'user.registered')).toMatchObject({ ...byRoot(), details: { changes: { username: [null, 'Carol'] } } })
+}) // prettier-ignore
+
+test('without a password a link is shown once, by which they set their own', async () => {
+  const former = server.output().length
+  const page = await register({ username: 'dora' })
+  const dora = await find('dora')
+  const link = textOf(page, 'password-link')!
+  expect([page.status, link]).toEqual([200, expect.stringMatching(`^${server.url}/set-password\\?token=[\\w-]{43}$`)])
+  expect((await agent.get(page.url)).status).toBe(410)
+  expect((await (await signedIn(server)).get(page.url)).status).toBe(410)
+  expect(await lastEvent(dora.id, 'user.password_link_made')).toMatchObject(byRoot())
+  const stranger = createUserAgent(server.url)
+  const form = await stranger.get(link)
+  expect([form.status, findForm(form, 'set-password')?.fields]).toMatchObject([200, { token: new URL(link).searchParams.get('token') }])
+  const done = await stranger.submit(form, 'set-password', { password: 'chosen by herself' })
+  expect([done.status, done.url, done.body]).toEqual([200, `${server.url}/set-password?done=yes`, expect.stringContaining('Your password is set')])
+  expect((await users.authenticate('dora', 'chosen by herself'))?.id).toBe(dora.id)
+  const event = await lastEvent(dora.id, 'user.password_changed')
+  expect(event).toMatchObject({ actor: { kind: 'user', id: dora.id }, address: '127.0.0.1' })
+  expect((await stranger.get(link)).status).toBe(410)
+  expect((await stranger.submit(form, 'set-password', { password: 'another password' })).status).toBe(410)
+  expect(server.output().slice(former)).not.toContain(new URL(link).searchParams.get('token'))
+}) // prettier-ignore
+
+test('what is wrong is said at its field, and all that was typed but the password is kept', async () => {
+  for (const [name, text, message] of [
+    ['username', 'ALICE', 'Is already taken.'],
+    ['username', '', 'Must not be empty.'],
+    ['roles', 'x'.repeat(65), 'Must be a list of names without spaces.'],
+    ['password', 'x'.repeat(1025), 'Must have 1024 characters at most.'],
+    ['name', 'x'.repeat(257), expect.any(String)],
+  ] as const) {
+    const typed = {
+      username: 'typed',
+      name: 'Typed <&"',
+      email: 'a@example.com',
+      roles: 'staff',
+      [name]: text,
+    }
+    const page = await register({ password: 'a good password', ...typed })
+    expect([name, page.status, textOf(page, `${name}-error`)]).toEqual([name, 400, message])
+    expect(findForm(page, 'user')!.fields).toMatchObject({ ...typed, password: '' })
+    expect(page.body).toMatch(/<title>Error: /)
+    expect(await users.find('typed')).toBeNull()
+  }
+})
+
+test('an edit changes what was changed; an address that is not theirs is not confirmed', async () => {
+  const address = { formatted: 'All in one', country: 'IS' }
+  const { id } = await users.create({ username: 'edited', 'name#de': 'Bearbeitet', address, email: 'a@example.com', email_verified: true, roles: ['staff'] })
+  const page = await open(id)
+  expect(findForm(page, 'user')!.fields).toMatchObject({ email: 'a@example.com', email_verified: 'yes', roles: 'staff', country: 'IS' })
+  const saved = await agent.submit(page, 'user', { name: 'Edited', roles: 'staff lead', email_verified: 'no', website: 'https://example.com' })
+  expect([saved.status, doneOn(saved)]).toEqual([200, 'Saved. Every endpoint knows it within two seconds.'])
+  expect(await users.get(id)).toMatchObject({
+    roles: ['staff', 'lead'],
+    claims: { name: 'Edited', 'name#de': 'Bearbeitet', address, email: 'a@example.com', email_verified: false, website: 'https://example.com' },
+  })
+  const changes = { name: [null, 'Edited'], email_verified: [true, false], roles: [['staff'], ['staff', 'lead']], website: [null, 'https://example.com'] }
+  expect(await lastEvent(id, 'user.changed')).toMatchObject({ ...byRoot(), details: { changes } })
+  await agent.submit(saved, 'user', { email: '', roles: '' })
+  const { claims, roles } = await users.get(id)
+  expect([claims, roles]).toEqual([expect.not.objectContaining({ email: expect.anything() as unknown }), []])
+}) // prettier-ignore
+
+test('an edit that is refused changes nothing, and says where', async () => {
+  const { id } = await users.create({ username: 'refused', name: 'Was' })
+  for (const [name, text] of [['email', 'nobody'], ['website', 'javascript:alert(1)'], ['roles', 'x'.repeat(65)], ['locale', 'no language']] as const) {
+    const refused = await agent.submit(await open(id), 'user', { name: 'Is', [name]: text })
+    expect([name, refused.status, textOf(refused, `${name}-error`)]).toEqual([name, 400, expect.any(String)])
+    expect(findForm(refused, 'user')!.fields).toMatchObject({ name: 'Is', [name]: text })
+    expect((await users.get(id)).claims).toEqual({ name: 'Was' })
+  }
+}) // prettier-ignore
+
+test('a form that was opened before somebody else saved undoes nothing unseen', async () => {
+  const { id } = await users.create({ username: 'shared' })
+  const page = await open(id)
+  await users.update('shared', { roles: ['theirs'] })
+  const asked = await agent.submit(page, 'user', { name: 'Mine' })
+  expect([asked.status, asked.body]).toEqual([400, expect.stringContaining('changed meanwhile')])
+  expect(await users.get(id)).toMatchObject({ roles: ['theirs'], claims: {} })
+  expect((await agent.submit(asked, 'user', { roles: 'theirs mine' })).status).toBe(200)
+  expect(await users.get(id)).toMatchObject({ roles: ['theirs', 'mine'], claims: { name: 'Mine' } })
+})
+
+test('disable ends everything of a user, at every endpoint; enable lets them in again', async () => {
+  const tokens = await getTokens(server)
+  const { id } = await find('alice')
+  const page = await agent.submit(await open(id), 'disable')
+  expect([doneOn(page), textOf(page, 'disabled')]).toEqual([expect.stringContaining('disabled'), 'disabled'])
+  expect([findForm(page, 'disable'), findForm(page, 'make-password-link')]).toEqual([undefined, undefined])
+  expect(await lifeOf(server, client, tokens)).toEqual(DEAD)
+  expect(await users.authenticate(ALICE.username, ALICE.password)).toBeNull()
+  expect(await lastEvent(id, 'user.disabled')).toMatchObject(byRoot())
+  expect(doneOn(await agent.submit(page, 'enable'))).toBe('The user may sign in again.')
+  expect((await users.authenticate(ALICE.username, ALICE.password))?.id).toBe(id)
+  expect(await lastEvent(id, 'user.enabled')).toMatchObject(byRoot())
+})
+
+test('a session is shown without what opens it, and ends; then all of them', async () => {
+  const { id } = await find('bob')
+  const agents = ['Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0', 'curl/8']
+  for (const userAgent of agents) {
+    const bob = createUserAgent(server.url, { 'user-agent': userAgent })
+    await bob.submit(await bob.get(`${server.url}/sign-in`), 'login', { username: 'bob', password: 'another long password' })
+  }
+  const stored = await server.database.query('select hash from sessions')
+  const page = await open(id)
+  expect(page.body).toContain('Firefox on Linux')
+  for (const { hash } of stored) expect(page.body).not.toContain(hash as string)
+  const [sid] = [findForm(page, 'end-session-0')!.fields['sid']!]
+  expect(doneOn(await agent.submit(page, 'end-session-0'))).toBe('The session has ended.')
+  expect(await lastEvent(id, 'session.ended')).toMatchObject({ ...byRoot(), details: { sid } })
+  expect(await sessions.list(id)).toHaveLength(1)
+  // Again, from a page that was opened before: it is as it was wanted.
+  expect(doneOn(await agent.submit(page, 'end-session-0'))).toBe('The session has ended.')
+  const after = await agent.submit(page, 'end-sessions')
+  expect([doneOn(after), findForm(after, 'end-sessions')]).toEqual(['All sessions have ended.', undefined])
+  expect(await sessions.list(id)).toEqual([])
+  expect(await lastEvent(id, 'session.ended')).toMatchObject({ ...byRoot(), details: {} })
+}) // prettier-ignore
+
+test('an authorization is shown with its client and scopes, and revoked', async () => {
+  const tokens = await getTokens(server, { scope: 'openid read_books' })
+  const { id } = await find('alice')
+  const page = await open(id)
+  expect(page.body).toContain('<code>openid read_books</code>')
+  expect(page.body).toContain('href="/admin/client?client_id=web"')
+  const { authorization } = findForm(page, 'revoke-0')!.fields
+  expect(doneOn(await agent.submit(page, 'revoke-0'))).toBe('The authorization is revoked.')
+  expect(await lifeOf(server, client, tokens)).toEqual(DEAD)
+  const event = { ...byRoot(), client: 'web', details: { authorization, cause: 'revoked by hand' } }
+  expect(await lastEvent(id, 'authorization.revoked')).toMatchObject(event)
+  expect(doneOn(await agent.submit(page, 'revoke-0'))).toBe('The authorization is revoked.')
+})
+
+test('authorizations go on from page to page, each once', async () => {
+  const { id } = await users.create({ username: 'busy' })
+  await server.database.query(
+    `insert into authorizations (id, client_id, subject, scopes, resources, parameters)
+     select gen_random_uuid(), 'app ' || n % 3, $1, '{openid}', '{}', '{}' from generate_series(1, 50) n`,
+    [id],
+  )
+  const seen: string[] = []
+  let next: string | undefined = `${server.url}/admin/user?id=${id}`
+  while (next !== undefined) {
+    const page = await agent.get(next)
+    const ids = [...page.body.matchAll(/name="authorization" value="([^"]+)"/g)].map(([, one]) => one!)
+    expect(ids.length).toBeLessThanOrEqual(20)
+    seen.push(...ids)
+    const path = /rel="next" href="([^"]*)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&')
+    next = path && new URL(path, page.url).href
+  }
+  expect([seen.length, new Set(seen).size]).toEqual([50, 50])
+})
+
+test('an administrator is told before they do it to themselves', async () => {
+  await users.create(SECOND)
+  const second = await signedIn(server, SECOND)
+  const { id } = await find('second')
+  const page = await open(id, second)
+  expect(page.body).toContain('id="own-account"')
+  expect((await open(root, second)).body).not.toContain('id="own-account"')
+  const asked = await second.submit(page, 'user', { roles: 'staff' })
+  expect([asked.status, textOf(asked, 'roles-error')]).toEqual([
+    400,
+    expect.stringContaining('your own account'),
+  ])
+  expect((await users.get(id)).roles).toEqual(['admin'])
+  expect((await second.submit(asked, 'user', { roles: 'staff' })).status).toBe(403)
+  expect((await users.get(id)).roles).toEqual(['staff'])
+  await users.update('second', { roles: ['admin'] })
+  const left = await second.submit(await open(id, second), 'disable')
+  expect([findForm(left, 'login') !== undefined, (await users.get(id)).disabled]).toEqual([true, true])
+})
+
+test('the last administrator keeps the role, and stays enabled', async () => {
+  const page = await open(root)
+  const refused = await agent.submit(page, 'disable')
+  expect([refused.status, textOf(refused, 'refused')]).toEqual([
+    400,
+    expect.stringContaining('last administrator'),
+  ])
+  const asked = await agent.submit(page, 'user', { roles: '' })
+  const kept = await agent.submit(asked, 'user', { roles: '' })
+  expect([kept.status, textOf(kept, 'roles-error')]).toEqual([
+    400,
+    expect.stringContaining('Must keep admin'),
+  ])
+  expect(await users.get(root)).toMatchObject({ roles: ['admin'], disabled: false })
+})
+
+test('of two administrators who disable each other at the same moment, one is left', async () => {
+  await users.enable('second')
+  const { id } = await find('second')
+  const second = await signedIn(server, SECOND)
+  const pages = [await open(id), await open(root, second)] as const
+  const answers = await Promise.all([agent.submit(pages[0], 'disable'), second.submit(pages[1], 'disable')])
+  for (const { status } of answers) expect(status).toBeLessThan(500)
+  const both = [await users.get(id), await users.get(root)]
+  expect(both.filter(({ disabled }) => !disabled)).toHaveLength(1)
+  for (const { username } of both) await users.enable(username)
+  agent = await signedIn(server)
+})
+
+test('the list goes on from page to page, and shows every user once; a search finds by all three names', async () => {
+  for (let at = 0; at < 120; at++)
+    await users.create({ username: `many-${String(at).padStart(3, '0')}`, name: `Person ${at}`, email: `m${at}@mail.example` })
+  const namesOn = ({ body }: Page) => [...body.matchAll(/<th scope="row"><a [^>]*><bdi>([^<]*)<\/bdi>/g)].map(([, one]) => one!)
+  const seen: string[] = []
+  let next: string | undefined = `${server.url}/admin/users`
+  while (next !== undefined) {
+    const page = await agent.get(next)
+    const names = namesOn(page)
+    expect(names.length).toBeLessThanOrEqual(50)
+    seen.push(...names)
+    const path = /rel="next" href="([^"]*)"/.exec(page.body)?.[1]
+    next = path && new URL(path, page.url).href
+  }
+  expect(seen).toEqual((await users.list({ limit: 1000 })).map(({ username }) => username))
+  expect(seen.length).toBeGreaterThan(120)
+  const search = async (text: string) => agent.get(`${server.url}/admin/users?${new URLSearchParams({ search: text }).toString()}`)
+  for (const text of ['MANY-01', 'person 1', 'M1']) expect(namesOn(await search(text))).toContain('many-010')
+  expect((await search('many-')).body).toContain('There are more')
+  const nothing = await search('"><b>')
+  expect([nothing.status, nothing.body]).toEqual([200, expect.stringContaining('None was found.')])
+}) // prettier-ignore
+
+test('any name has a page, whatever characters it is made of', async () => {
+  for (const username of ['..', '<b>bold', `it's "x"`, '\u202Eright to left', 'عربي', 'x'.repeat(256), 'a&b=c#d']) {
+    const { id } = await users.create({ username, name: username, roles: ['ü<b>'] })
+    const page = await open(id)
+    expect([username, page.status]).toEqual([username, 200])
+    expect(page.body).not.toContain('<b>')
+    expect((await agent.submit(page, 'user', { nickname: 'saved' })).status).toBe(200)
+    expect((await users.get(id)).claims).toMatchObject({ nickname: 'saved', name: username })
+    expect((await agent.get(`${server.url}/admin/users?${new URLSearchParams({ after: username }).toString()}`)).status).toBe(200)
+  }
+}) // prettier-ignore
+
+test('a user that is not there has no page, and nothing can be done to them', async () => {
+  for (const id of ['', 'no id', '00000000-0000-0000-0000-000000000000'])
+    expect((await open(id)).status).toBe(404)
+})
