@@ -13,6 +13,7 @@ import { addOverview } from './overview.ts'
 import { addPassword } from './password.ts'
 import { addProfile } from './profile.ts'
 import { addSessions } from './sessions.ts'
+import { addWellKnown } from './well-known.ts'
 
 const TEMPLATES = [
   'account',
@@ -40,6 +41,7 @@ async function account(fastify: FastifyInstance): Promise<void> {
   for (const name of TEMPLATES)
     await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
 
+  await addWellKnown(fastify)
   await fastify.register(async (scope) => {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)

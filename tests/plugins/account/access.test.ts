@@ -83,10 +83,17 @@ test('below the path of an issuer, all of it stays there; it can be left out', a
   const page = await open(below, agent, '/profile')
   expect(page.body).toContain('href="/auth/account/password"')
   expect((await agent.submit(page, 'profile', { nickname: 'Al' })).url).toBe(`${below.url}/account/profile?saved=yes`)
+  expect((await below.get('/.well-known/change-password')).status).toBe(404)
   const less = await startServer({}, { seed: SEED, build: { without: ['latchkey-account'] } })
   const other = await signedIn(less)
   expect((await open(less, other)).status).toBe(404)
   expect((await other.get(`${less.url}/`)).body).not.toContain('href="/account"')
+}) // prettier-ignore
+
+test('password managers find the page of the password', async () => {
+  const agent = await signedIn(server)
+  expect((await agent.get(`${server.url}/.well-known/change-password`)).url).toBe(`${server.url}/account/password`)
+  expect((await server.post('/.well-known/change-password', {})).status).toBe(405)
 }) // prettier-ignore
 
 test('no page of it has the id by which a sign-out is found', async () => {
