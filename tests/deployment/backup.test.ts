@@ -1,0 +1,79 @@
+/** docs/backup.md, as it stands there: a dump of a server in use, the drill, and what is true after a restore. */
+import { expect, test } from 'vitest'
+import { openPage, sitDown, substitute } from '../docs/page.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { exchangeAs, lifeOf, refreshAs } from '../support/code-flow.ts'
+import { execute, withDatabase } from '../support/connection.ts'
+import { spawnServer, type SpawnedServer } from '../support/process.ts'
+import { bearer } from '../support/requests.ts'
+import { toClient } from '../support/service.ts'
+import { freePort } from '../support/settings.ts'
+import { authorize, getTokens, SEED, WEB } from '../support/sign-in.ts'
+import { noPostgres, startSystemPostgres } from '../support/system-postgres.ts'
+
+const client = toClient(WEB)
+const page = await openPage('backup.md')
+const [backUp, restore, trial] = [page.next('sh'), page.next('sh'), page.next('sh')]
+
+test('the page has no other commands', () => page.end())
+
+test.skipIf(noPostgres)(
+  'a backup is restored elsewhere: what was there is good, what came later is not, what was undone is back',
+  async () => {
+    const postgres = await startSystemPostgres()
+    const [url, drill] = ['latchkey', 'drill'].map((name) => withDatabase(postgres.url, name))
+    for (const name of ['latchkey', 'drill']) await execute(postgres.url, `create database ${name}`)
+    const database = { url: url!, query: async () => [], drop: atEndOfFile(async () => {}) }
+    const server = await spawnServer({}, { seed: SEED, database })
+    const desk = await sitDown({ ...server.settings, LOG_LEVEL: 'error', DRILL_URL: drill }, postgres.PATH)
+
+    const [before, rotated, revoked] = [
+      await getTokens(server),
+      await getTokens(server),
+      await getTokens(server),
+    ]
+    await desk.sh(backUp)
+    const after = await getTokens(server)
+    const successor = (await refreshAs(server, client, rotated.refresh_token)).tokens
+    await server.post('/revoke', { token: revoked.refresh_token }, client.basic)
+    expect(await server.stop()).toBe(0)
+
+    const { stdout } = await desk.sh(restore + substitute(trial, { '3999': String(await freePort()) }))
+    expect(stdout).toMatch(/ES256 +current/)
+    expect(stdout).toContain('web')
+    expect(stdout).toContain('{"status":"ready"}')
+
+    const restored: SpawnedServer = await spawnServer(
+      { ...server.settings, DATABASE_URL: drill },
+      { database: { ...database, url: drill! } },
+    )
+    expect(await lifeOf(restored, client, before)).toEqual({ userinfo: 200, active: true, refresh: 200 })
+    expect(await lifeOf(restored, client, after)).toEqual({
+      userinfo: 401,
+      active: false,
+      refresh: 'invalid_grant',
+    })
+    expect((await restored.get('/userinfo', bearer(revoked.access_token))).status).toBe(200)
+    expect((await refreshAs(restored, client, rotated.refresh_token)).status).toBe(200)
+    expect(await refreshAs(restored, client, successor.refresh_token)).toMatchObject({
+      error: 'invalid_grant',
+    })
+
+    const code = (await authorize(restored)).get('code')!
+    expect((await exchangeAs(restored, client, code)).status).toBe(200)
+  },
+  240_000,
+)
+
+test.skipIf(noPostgres)(
+  'without its SECRET_KEY a restored server refuses to start',
+  async () => {
+    const postgres = await startSystemPostgres()
+    const server = await spawnServer({ DATABASE_URL: postgres.url })
+    expect(await server.stop()).toBe(0)
+    await expect(
+      spawnServer({ ...server.settings, SECRET_KEY: 'not the key that it was made with: 17' }),
+    ).rejects.toThrow('SECRET_KEY: the signing key')
+  },
+  240_000,
+)
