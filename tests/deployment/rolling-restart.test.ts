@@ -51,7 +51,7 @@ test.skipIf(noNginx)(
     const start = async (on: number): Promise<SpawnedServer> => {
       const server = await spawnServer({ ...settings, PORT: on }, { database, seed: JOURNEY_SEED })
       const ready = async () => statusOf(requestsTo(`http://127.0.0.1:${on}`).get('/readyz')).catch(String)
-      await expect.poll(ready).toBe(200)
+      await expect.poll(ready, { timeout: 120_000 }).toBe(200)
       started.push(server)
       return server
     }
