@@ -1,0 +1,33 @@
+/** docs/guard-an-api.md, as it stands there: the API is an app of its own, with the package as npm would bring it. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { startApi } from '../support/foreign-api.ts'
+import { installStranger, pack } from '../support/packages.ts'
+import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+import { openPage, sitDown, substitute } from './page.ts'
+
+test('the API lets in who has the scope, and tells the others what it wants', async () => {
+  const page = await openPage('guard-an-api.md')
+  const [seed, app, calls] = [page.next('json'), page.next('js'), page.next('sh')]
+  page.end()
+
+  const server = await startServer({}, { seed: JSON.parse(seed) as object })
+  const [source, port] = [await temporaryDirectory(), String(await freePort())]
+  const program = substitute(app, { 'https://login.example.com': server.url, '8080': port })
+  await writeFile(join(source, 'books.js'), program)
+  const packed = await pack('@latchkey/require-scope')
+  const folder = await installStranger(source, '@latchkey/require-scope', packed, ['fastify'])
+  await startApi(folder, 'books.js', {})
+
+  const desk = await sitDown(server.settings)
+  const block = substitute(calls, {
+    'https://login.example.com': server.url,
+    'localhost:8080': `127.0.0.1:${port}`,
+  })
+  const [granted, refused] = (await desk.sh(block)).stdout.trim().split('\n')
+  expect(granted).toBe('{"reader":"reports","books":["The Trial"]} 200')
+  expect(refused).toMatch(/ 401$/)
+}, 180_000)
