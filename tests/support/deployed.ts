@@ -1,0 +1,47 @@
+/** Files of `deploy/` for a test: their very text, with other ports and paths; and a certificate for localhost. */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join, resolve } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { vi } from 'vitest'
+import { temporaryDirectory } from './cleanup.ts'
+
+export type Replacements = readonly (readonly [string, string])[]
+
+/** The file with each text replaced by another; one that it does not have is an error. */
+export async function deployed(name: string, replacements: Replacements): Promise<string> {
+  let text = await readFile(resolve(import.meta.dirname, '../../deploy', name), 'utf8')
+  for (const [from, to] of replacements) {
+    if (!text.includes(from)) throw new Error(`deploy/${name} has no ${from}.`)
+    text = text.replaceAll(from, to)
+  }
+  return text
+}
+
+export interface Certificate {
+  certificate: string
+  key: string
+}
+
+/** For localhost; this process trusts it from now on. */
+export async function createCertificate(): Promise<Certificate> {
+  const directory = await temporaryDirectory()
+  const [certificate, key] = [join(directory, 'fullchain.pem'), join(directory, 'privkey.pem')]
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '2']
+  execFileSync('openssl', [...request, ...subject, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  setDefaultCACertificates([...getCACertificates('default'), await readFile(certificate, 'utf8')])
+  return { certificate, key }
+}
+
+/** Waits for a proxy that was started. */
+export async function untilListening(port: number): Promise<void> {
+  const knock = async (): Promise<void> => {
+    const socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.destroy()
+  }
+  await vi.waitFor(knock, { timeout: 60_000, interval: 20 })
+}
