@@ -102,7 +102,7 @@ export function createKernel(
   const passwords = createPasswords(hashing.beside(), djangoPasswords)
   const policies = createClientPolicies(doors, config.production, log)
   const registry = createClientRegistry({ database, audit, feed, secrets, policies, log })
-  const resources = createResourceRegistry(audit, feed)
+  const resources = createResourceRegistry(database, audit, feed)
   const { production } = config
   const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
   const directory = createDirectory(database, feed)

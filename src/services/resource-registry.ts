@@ -1,84 +1,164 @@
-/** Registers resources and scopes: what SEED_FILE names, later also the pages. */
+/** The one way in which resources and scopes come to be, change and end: SEED_FILE, code, the command line, the pages. */
+import { LockMode } from '@mikro-orm/core'
 import { Resource, Scope } from '../entities/resource.ts'
-import { isStorable, metadataError } from '../protocol/client-metadata.ts'
-import { isScopeToken } from '../protocol/scope.ts'
-import { changesBetween } from '../protocol/changes.ts'
+import { changesBetween, type Changes } from '../protocol/changes.ts'
+import { metadataError } from '../protocol/client-metadata.ts'
+import {
+  assertResource,
+  assertScope,
+  type Laid,
+  type ResourceInformation,
+  type ScopeInformation,
+} from '../protocol/resource-information.ts'
 import { persistChange } from '../store/changes.ts'
+import type { Database } from '../store/database.ts'
+import { isDuplicate } from '../store/failures.ts'
 import type { AuditTrail } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
-export interface ResourceInformation {
-  /** Its identifier: an absolute URI without a fragment (RFC 8707 §2). */
-  resource: string
-  name?: string
-  access_token_format?: 'jwt' | 'opaque'
-  /** Seconds. */
-  access_token_lifetime?: number
+export type { ResourceInformation, ScopeInformation }
+
+/** By default, what is given is laid over what is there; `isNew` refuses what is there. */
+export interface SaveOptions {
+  isNew?: boolean
 }
 
-export interface ScopeInformation {
-  name: string
-  description?: string
-  /** The resource it belongs to; absent: the default one. */
-  resource?: string
+/** In the order of their names: from the one after `after`, at most `limit` (100). */
+export interface ListOptions {
+  after?: string | undefined
+  limit?: number
 }
 
 export interface ResourceRegistry {
-  /** Registers it, or lays what is given over what is there. Throws `invalid_client_metadata` naming the field. */
-  saveResource(resource: ResourceInformation): Promise<void>
-  saveScope(scope: ScopeInformation): Promise<void>
+  /**
+   * Registers it, or lays what is given over what is there: null takes a member away. Throws `invalid_client_metadata`
+   * naming the field.
+   */
+  saveResource(resource: Laid<ResourceInformation>, options?: SaveOptions): Promise<void>
+  saveScope(scope: Laid<ScopeInformation>, options?: SaveOptions): Promise<void>
+  findResource(resource: string): Promise<ResourceInformation | null>
+  findScope(name: string): Promise<ScopeInformation | null>
+  listResources(options?: ListOptions): Promise<ResourceInformation[]>
+  listScopes(options?: ListOptions): Promise<ScopeInformation[]>
+  /** Scopes of one resource, in no order: at most `limit`. */
+  scopesOf(resource: string, limit: number): Promise<ScopeInformation[]>
+  /** False when there was none. Its scopes belong to the default resource from then on. */
+  deleteResource(resource: string): Promise<boolean>
+  /** False when there was none. Clients keep it in their lists, as a name that nobody registered. */
+  deleteScope(name: string): Promise<boolean>
 }
 
-/** Seconds: ten years, as for every lifetime in `config.ts`. */
-const LONGEST = 10 * 365 * 86_400
-
 /** @internal */
-export function createResourceRegistry(audit: AuditTrail, feed: ChangeFeed): ResourceRegistry {
+export function createResourceRegistry(
+  database: Database,
+  audit: AuditTrail,
+  feed: ChangeFeed,
+): ResourceRegistry {
   return {
-    async saveResource(wanted) {
+    async saveResource(wanted, { isNew = false } = {}) {
       assertResource(wanted)
-      const { resource, name, access_token_format, access_token_lifetime } = wanted
-      const changed = await audit.transactional(async (em, note) => {
-        const known = await em.findOne(Resource, { resource })
-        const before = known === null ? {} : resourceMembers(known)
-        const entity = known ?? em.create(Resource, { resource }, { persist: true })
-        if (name !== undefined) entity.name = name
-        if (access_token_format !== undefined) entity.accessTokenFormat = access_token_format
-        if (access_token_lifetime !== undefined) entity.accessTokenLifetime = access_token_lifetime
-        const changes = changesBetween(before, resourceMembers(entity))
-        if (Object.keys(changes).length === 0) return false
-        persistChange(em, 'resource', resource)
-        const type = known === null ? 'resource.registered' : 'resource.changed'
-        note({ type, details: { resource, changes } })
-        return true
-      })
+      const { resource, name, access_token_format, access_token_lifetime } = wanted as ResourceInformation
+      const changed = await refusingTwice('resource', isNew, async () =>
+        audit.transactional(async (em, note) => {
+          const known = await em.findOne(Resource, { resource })
+          if (isNew && known !== null) throw taken('resource')
+          const before = known === null ? {} : resourceMembers(known)
+          const entity = known ?? em.create(Resource, { resource }, { persist: true })
+          if (name !== undefined) entity.name = name
+          if (access_token_format !== undefined) entity.accessTokenFormat = access_token_format
+          if (access_token_lifetime !== undefined) entity.accessTokenLifetime = access_token_lifetime
+          const changes = changesBetween(before, resourceMembers(entity))
+          if (isEmpty(changes)) return false
+          persistChange(em, 'resource', resource)
+          const type = known === null ? 'resource.registered' : 'resource.changed'
+          note({ type, details: { resource, changes } })
+          return true
+        }),
+      )
       if (changed) await feed.announce('resource', resource)
     },
-    async saveScope({ name, description, resource }) {
-      if (typeof name !== 'string' || !isScopeToken(name))
-        throw metadataError('name', 'must be a scope name of RFC 6749 section 3.3')
-      assertText('description', description)
-      assertText('resource', resource)
-      const changed = await audit.transactional(async (em, note) => {
-        const known = await em.findOne(Scope, { name })
-        const before = known === null ? {} : scopeMembers(known)
-        const entity = known ?? em.create(Scope, { name }, { persist: true })
-        if (description !== undefined) entity.description = description
-        if (resource !== undefined) {
-          const owner = await em.findOne(Resource, { resource })
-          if (owner === null) throw metadataError('resource', 'is not registered')
-          entity.resource = owner
-        }
-        const changes = changesBetween(before, scopeMembers(entity))
-        if (Object.keys(changes).length === 0) return false
-        persistChange(em, 'scope', name)
-        const type = known === null ? 'scope.registered' : 'scope.changed'
-        note({ type, details: { scope: name, changes } })
-        return true
-      })
+    async saveScope(wanted, { isNew = false } = {}) {
+      assertScope(wanted)
+      const { name, description, resource } = wanted as Laid<ScopeInformation> & { name: string }
+      const changed = await refusingTwice('name', isNew, async () =>
+        audit.transactional(async (em, note) => {
+          const known = await em.findOne(Scope, { name })
+          if (isNew && known !== null) throw taken('name')
+          const before = known === null ? {} : scopeMembers(known)
+          const entity = known ?? em.create(Scope, { name }, { persist: true })
+          if (description !== undefined) entity.description = description
+          if (resource !== undefined) {
+            // Locked: it must not be deleted before the scope is there.
+            const lockMode = LockMode.PESSIMISTIC_READ
+            const owner = resource === null ? null : await em.findOne(Resource, { resource }, { lockMode })
+            if (owner === null && resource !== null) throw metadataError('resource', 'is not registered')
+            entity.resource = owner
+          }
+          const changes = changesBetween(before, scopeMembers(entity))
+          if (isEmpty(changes)) return false
+          persistChange(em, 'scope', name)
+          const type = known === null ? 'scope.registered' : 'scope.changed'
+          note({ type, details: { scope: name, changes } })
+          return true
+        }),
+      )
       if (changed) await feed.announce('scope', name)
     },
+    async findResource(resource) {
+      const found = await database.fork().findOne(Resource, { resource })
+      return found === null ? null : toResource(found)
+    },
+    async findScope(name) {
+      const found = await database.fork().findOne(Scope, { name })
+      return found === null ? null : toScope(found)
+    },
+    async listResources({ after = '', limit = 100 } = {}) {
+      const options = { orderBy: { resource: 'asc' }, limit } as const
+      return (await database.fork().find(Resource, { resource: { $gt: after } }, options)).map(toResource)
+    },
+    async listScopes({ after = '', limit = 100 } = {}) {
+      const options = { orderBy: { name: 'asc' }, limit } as const
+      return (await database.fork().find(Scope, { name: { $gt: after } }, options)).map(toScope)
+    },
+    async scopesOf(resource, limit) {
+      return (await database.fork().find(Scope, { resource }, { limit })).map(toScope)
+    },
+    async deleteResource(resource) {
+      const deleted = await audit.transactional(async (em, note) => {
+        if ((await em.nativeDelete(Resource, { resource })) === 0) return false
+        persistChange(em, 'resource', resource)
+        note({ type: 'resource.deleted', details: { resource } })
+        return true
+      })
+      if (deleted) await feed.announce('resource', resource)
+      return deleted
+    },
+    async deleteScope(name) {
+      const deleted = await audit.transactional(async (em, note) => {
+        if ((await em.nativeDelete(Scope, { name })) === 0) return false
+        persistChange(em, 'scope', name)
+        note({ type: 'scope.deleted', details: { scope: name } })
+        return true
+      })
+      if (deleted) await feed.announce('scope', name)
+      return deleted
+    },
   }
+}
+
+/** Two that register the same at once: the second is told so, as if it had come later. */
+async function refusingTwice<T>(member: string, isNew: boolean, work: () => Promise<T>): Promise<T> {
+  return work().catch((error: unknown) => {
+    throw isNew && isDuplicate(error) ? taken(member) : error
+  })
+}
+
+function taken(member: string): Error {
+  return metadataError(member, 'is already registered')
+}
+
+function isEmpty(changes: Changes): boolean {
+  return Object.keys(changes).length === 0
 }
 
 function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: Resource) {
@@ -94,34 +174,17 @@ function scopeMembers({ name, description, resource }: Scope) {
   return { name, description, resource: resource?.resource }
 }
 
-/** Whatever the file or the caller gave: PostgreSQL holds texts without NUL and broken Unicode only. */
-function assertText(field: string, value: unknown): void {
-  if (
-    value !== undefined &&
-    value !== null &&
-    !(typeof value === 'string' && value.length <= 2048 && isStorable(value))
-  )
-    throw metadataError(field, 'must be a text of 2048 characters at most, without NUL or broken Unicode')
+function toResource(resource: Resource): ResourceInformation {
+  return present(resourceMembers(resource)) as unknown as ResourceInformation
 }
 
-function assertResource({
-  resource,
-  name,
-  access_token_format: format,
-  access_token_lifetime: lifetime,
-}: ResourceInformation): void {
-  if (
-    typeof resource !== 'string' ||
-    !/^[\x21-\x7e]{1,2048}$/.test(resource) ||
-    !URL.canParse(resource) ||
-    resource.includes('#')
-  ) {
-    throw metadataError('resource', 'must be an absolute URI without a fragment')
-  }
-  assertText('name', name)
-  if (format !== undefined && !['jwt', 'opaque'].includes(format))
-    throw metadataError('access_token_format', 'must be jwt or opaque')
-  if (lifetime !== undefined && !(Number.isSafeInteger(lifetime) && lifetime >= 0 && lifetime <= LONGEST)) {
-    throw metadataError('access_token_lifetime', `must be a whole number of seconds from 0 to ${LONGEST}`)
-  }
+function toScope(scope: Scope): ScopeInformation {
+  return present(scopeMembers(scope)) as unknown as ScopeInformation
+}
+
+/** Without the members that there are not. */
+function present(members: object): object {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
+  )
 }

@@ -1,0 +1,66 @@
+/** What is registered of a resource and of a scope, by its names on the wire, and what each member must look like. */
+import { isStorable, metadataError } from './client-metadata.ts'
+import { isScopeToken } from './scope.ts'
+
+export interface ResourceInformation {
+  /** Its identifier: an absolute URI without a fragment (RFC 8707 §2). */
+  resource: string
+  name?: string
+  access_token_format?: 'jwt' | 'opaque'
+  /** Seconds. */
+  access_token_lifetime?: number
+}
+
+export interface ScopeInformation {
+  name: string
+  description?: string
+  /** The resource it belongs to; absent: the default one. */
+  resource?: string
+}
+
+/** Members to be laid over what is there; null takes one away, absent leaves it. */
+export type Laid<Information> = { [Member in keyof Information]: Information[Member] | null }
+
+/** Seconds: ten years, as for every lifetime in `config.ts`. */
+const LONGEST = 10 * 365 * 86_400
+
+/** Throws `invalid_client_metadata` naming the member: whatever the file or the caller gave. */
+export function assertResource({
+  resource,
+  name,
+  access_token_format: format,
+  access_token_lifetime: lifetime,
+}: Laid<ResourceInformation>): void {
+  if (
+    typeof resource !== 'string' ||
+    !/^[\x21-\x7e]{1,2048}$/.test(resource) ||
+    !URL.canParse(resource) ||
+    resource.includes('#')
+  ) {
+    throw metadataError('resource', 'must be an absolute URI without a fragment')
+  }
+  assertText('name', name)
+  if (isGiven(format) && !['jwt', 'opaque'].includes(format))
+    throw metadataError('access_token_format', 'must be jwt or opaque')
+  if (isGiven(lifetime) && !(Number.isSafeInteger(lifetime) && lifetime >= 0 && lifetime <= LONGEST)) {
+    throw metadataError('access_token_lifetime', `must be a whole number of seconds from 0 to ${LONGEST}`)
+  }
+}
+
+/** The same for a scope. */
+export function assertScope({ name, description, resource }: Laid<ScopeInformation>): void {
+  if (typeof name !== 'string' || !isScopeToken(name))
+    throw metadataError('name', 'must be a scope name of RFC 6749 section 3.3')
+  assertText('description', description)
+  assertText('resource', resource)
+}
+
+/** PostgreSQL holds texts without NUL and broken Unicode only. */
+function assertText(member: string, value: unknown): void {
+  if (isGiven(value) && !(typeof value === 'string' && value.length <= 2048 && isStorable(value)))
+    throw metadataError(member, 'must be a text of 2048 characters at most, without NUL or broken Unicode')
+}
+
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== undefined && value !== null
+}
