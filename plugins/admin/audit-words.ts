@@ -11,6 +11,7 @@ const WORDS: Readonly<Partial<Record<EventType, string>>> = {
   'user.registered': 'User registered',
   'user.changed': 'User changed',
   'user.password_changed': 'Password changed',
+  'user.password_link_made': 'Password link made',
   'user.disabled': 'User disabled',
   'user.enabled': 'User enabled',
   'consent.given': 'Consent given',

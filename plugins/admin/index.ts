@@ -14,6 +14,8 @@ import { addClientPage } from './client-page.ts'
 import { addClientSecret } from './client-secret.ts'
 import { createDesk } from './desk.ts'
 import { createGuard } from './guard.ts'
+import { addResourcePages } from './resource-pages.ts'
+import { addScopePages } from './scope-pages.ts'
 import { createShownOnce } from './shown-once.ts'
 import { addUsers, USER_TEMPLATES } from './users.ts'
 
@@ -23,6 +25,8 @@ const TEMPLATES = [
   'admin-client-new',
   'admin-client-secret',
   'admin-audit',
+  'admin-record',
+  'admin-records',
   ...USER_TEMPLATES,
 ] as const
 
@@ -30,6 +34,7 @@ const TEMPLATES = [
 const SECTIONS: readonly (readonly [text: string, path: string])[] = [
   ['Clients', '/admin/clients'],
   ['Users', '/admin/users'],
+  ['Scopes and resources', '/admin/scopes'],
   ['Audit log', '/admin/audit'],
 ]
 
@@ -51,6 +56,8 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addClientSecret(desk, shownOnce)
     addClientEnd(desk)
     addUsers(desk)
+    addScopePages(desk)
+    addResourcePages(desk)
     addAuditList(desk)
     addAuditExport(desk)
   })

@@ -4,6 +4,8 @@ import type { FormTarget } from '../pages/models.ts'
 declare module '../pages/models.ts' {
   interface Pages {
     'admin-audit': AuditPage
+    'admin-record': RecordPage
+    'admin-records': RecordsPage
     'admin-clients': ClientsPage
     'admin-client': ClientPage
     'admin-client-new': NewClientPage
@@ -38,10 +40,10 @@ export interface FieldView {
   label: string
   /** `''` for none. */
   hint: string
-  kind: 'text' | 'url' | 'lines' | 'words' | 'choice'
+  kind: 'text' | 'url' | 'lines' | 'words' | 'choice' | 'number'
   value: string
   error: string | null
-  /** Of a choice. */
+  /** Of a choice; of a text, what may be chosen instead of typed. */
   options: readonly { value: string; text: string }[]
 }
 
@@ -125,4 +127,44 @@ export interface AuditPage {
   jsonLinesUri: string
   /** Null for ever. */
   keptDays: number | null
+}
+
+/** Things of a few members, of one kind. */
+export interface RecordsPage {
+  heading: string
+  lead: string
+  newUri: string
+  newText: string
+  columns: readonly string[]
+  rows: readonly { id: string; href: string; cells: readonly string[] }[]
+  nextUri: string | null
+  /** Null on the first page. */
+  firstUri: string | null
+  /** The kinds that stand beside each other. */
+  tabs: readonly { text: string; href: string; current: boolean }[]
+}
+
+/** One of them, or a form for a new one, whose `deletion` is null. */
+export interface RecordPage extends FormTarget {
+  heading: string
+  /** The kind, in the singular. */
+  what: string
+  lead: string
+  /** `''` for a new one. */
+  id: string
+  saved: boolean
+  /** What the form was filled in from. */
+  version: string
+  error: string | null
+  fields: readonly FieldView[]
+  related: {
+    title: string
+    none: string
+    links: readonly { text: string; href: string }[]
+  } | null
+  /** What becomes of what names it, when it is deleted. */
+  endings: readonly string[]
+  deletion: (FormTarget & { error: string | null; typed: string }) | null
+  listUri: string
+  listText: string
 }

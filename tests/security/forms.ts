@@ -2,6 +2,7 @@
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
+import { giveEverything } from '../support/users.ts'
 
 export interface OpenForm {
   agent: UserAgent
@@ -69,31 +70,93 @@ export const SETUP: FormKind = {
 
 const OPERATOR = { username: 'operator', password: 'a password of an operator', roles: ['admin'] }
 
-/** A form of the administration, on the page of a client of its own. */
-function ofAdministration(id: string, route: string, fill: (clientId: string) => Record<string, string>): FormKind {
+interface Opened {
+  /** Below `/admin`. */
+  path: string
+  fill?: Record<string, string>
+}
+
+/** A form of the administration, on a page of something of its own. */
+function administered(id: string, route: string, prepare: (server: TestServer) => Promise<Opened>): FormKind {
   return {
     route,
     opened: 303,
     async open(server, agent = createUserAgent(server.url)) {
-      const { clients, users } = server.server.oauth
+      const { users } = server.server.oauth
       if ((await users.find(OPERATOR.username)) === null) await users.create(OPERATOR)
-      const { client_id: clientId = '' } = await clients.create({ client_name: 'A service', scope: ['a'] })
-      const path = id === 'new' ? '/clients/new' : `/client?client_id=${clientId}`
+      const { path, fill = {} } = await prepare(server)
       let page = await agent.get(`${server.url}/admin${path}`)
       if (page.body.includes('id="login"'))
         page = await agent.submit(page, 'login', { username: OPERATOR.username, password: OPERATOR.password })
-      const form = findForm(page, id === 'new' ? 'client' : id)
+      const form = findForm(page, id)
       if (form === undefined) throw new Error(`no form: ${page.status} ${page.body}`)
-      return { agent, action: form.action, fields: { ...form.fields, ...fill(clientId) } }
+      return { agent, action: form.action, fields: { ...form.fields, ...fill } }
     },
   }
+}
+
+/** One on the page of a client. */
+function ofClient(id: string, route: string, fill: (clientId: string) => Record<string, string>): FormKind {
+  return administered(id, route, async ({ server }) => {
+    const { client_id: clientId = '' } = await server.oauth.clients.create({ client_name: 'A service', scope: ['a'] })
+    return { path: `/client?client_id=${clientId}`, fill: fill(clientId) }
+  })
 } // prettier-ignore
 
+let records = 0
+
+/** One on the page of a scope or a resource. */
+function ofRecord(kind: 'scope' | 'resource', id: 'record' | 'delete-record'): FormKind {
+  return administered(id, `/admin/${kind}${id === 'record' ? '' : '/delete'}`, async ({ server }) => {
+    const name = kind === 'scope' ? `scope-${++records}` : `https://${++records}.example/`
+    await (kind === 'scope' ? server.oauth.resources.saveScope({ name }) : server.oauth.resources.saveResource({ resource: name }))
+    const fill: Record<string, string> = id === 'record' ? { name: 'Other', description: 'Other' } : { confirm: name }
+    return { path: `/${kind}?${new URLSearchParams({ id: name }).toString()}`, fill }
+  })
+} // prettier-ignore
+
+let persons = 0
+
+/** One on the page of a user who is signed in and has allowed an app access. */
+function ofUser(id: string, route: string, fill: Record<string, string> = {}): FormKind {
+  return administered(id, `/admin/user${route}`, async ({ server, database }) => {
+    const user = await server.oauth.users.create({ username: `person-${++persons}` })
+    await giveEverything(database, user.id)
+    if (id === 'enable') await server.oauth.users.disable(user.username)
+    return { path: `/user?id=${user.id}`, fill }
+  })
+}
+
+export const SET_PASSWORD: FormKind = {
+  route: '/set-password',
+  opened: 200,
+  async open(server, agent = createUserAgent(server.url)) {
+    const { users, passwordLinks } = server.server.oauth
+    const { address } = await passwordLinks.make((await users.create({ username: `person-${++persons}` })).id)
+    const token = new URL(address).searchParams.get('token')!
+    return formOn(await agent.get(address), agent, { token, password: 'a password of their own' })
+  },
+}
+
 export const ADMINISTRATION = {
-  'new client': ofAdministration('new', '/admin/clients/new', () => ({ redirect_uris: 'https://a.example/' })),
-  client: ofAdministration('client', '/admin/client', () => ({ client_name: 'Another name' })),
-  'new secret': ofAdministration('rotate-secret', '/admin/client/rotate-secret', () => ({})),
-  'client deletion': ofAdministration('delete-client', '/admin/client/delete', (id) => ({ confirm_client_id: id })),
+  'new client': administered('client', '/admin/clients/new', async () => ({ path: '/clients/new', fill: { redirect_uris: 'https://a.example/' } })),
+  client: ofClient('client', '/admin/client', () => ({ client_name: 'Another name' })),
+  'new secret': ofClient('rotate-secret', '/admin/client/rotate-secret', () => ({})),
+  'client deletion': ofClient('delete-client', '/admin/client/delete', (id) => ({ confirm_client_id: id })),
+  'new user': administered('user', '/admin/users/new', async () => ({ path: '/users/new', fill: { username: `person-${++persons}` } })),
+  user: ofUser('user', '', { nickname: 'Another name', roles: 'staff' }),
+  'password link': ofUser('make-password-link', '/password-link'),
+  'disabling of a user': ofUser('disable', '/disable'),
+  'enabling of a user': ofUser('enable', '/enable'),
+  "end of a user's session": ofUser('end-session-0', '/end-session'),
+  "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
+  'revocation of an authorization': ofUser('revoke-0', '/revoke'),
+  'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
+  scope: ofRecord('scope', 'record'),
+  'scope deletion': ofRecord('scope', 'delete-record'),
+  'new resource': administered('record', '/admin/resources/new', async () => ({ path: '/resources/new', fill: { resource: `https://${++records}.example/` } })),
+  resource: ofRecord('resource', 'record'),
+  'resource deletion': ofRecord('resource', 'delete-record'),
 } // prettier-ignore
 
 let owners = 0
@@ -158,8 +221,11 @@ export async function stateOf({ database }: TestServer): Promise<unknown> {
     (select json_agg(c order by c::text) from consents c) as consents,
     (select json_agg(c order by client_id) from clients c) as clients,
     (select json_agg(s order by id) from client_secrets s) as client_secrets,
+    (select json_agg(s order by name) from scopes s) as scopes,
+    (select json_agg(r order by resource) from resources r) as resources,
+    (select json_agg(kid order by kid) from signing_keys) as signing_keys,
     (select count(*)::int from authorization_codes) as codes,
-    (select json_agg(u order by id) from (select id, claims, roles, password_hash, disabled_at from users) u) as users,
+    (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
   return state
 }
