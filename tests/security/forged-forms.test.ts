@@ -12,6 +12,7 @@ import {
   type FormKind,
   LOGIN,
   type OpenForm,
+  SET_PASSWORD,
   SETUP,
   SIGN_IN,
   SIGN_OUT,
@@ -21,7 +22,7 @@ import {
 const server = await startServer({}, { seed: SEED })
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
+const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
 
 interface Sent {
   url?: string
