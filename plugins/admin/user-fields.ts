@@ -20,7 +20,7 @@ const field = (name: string, label: string, hint = '', type: Field['type'] = 'te
 
 const NAME = field('name', 'Full name', 'As it is shown.')
 const EMAIL = field('email', 'Email address', '', 'email')
-const VERIFIED = field('email_verified', 'It is theirs', '', 'choice')
+const VERIFIED = field('email_verified', 'The address is', '', 'choice')
 const ROLES = field('roles', 'Roles', 'Separated by spaces. Who has admin may come here.')
 const USERNAME = field('username', 'User name', 'They sign in by it. It cannot be changed later.')
 const PASSWORD = field(
@@ -98,7 +98,7 @@ export function groupsOf(values: Values, errors: Errors): Groups {
     fields: fields.map((one) => ({ ...one, autocomplete: 'off', options: [] })),
   }))
   const own = OWN.map((one) => view(one, values, errors))
-  return [{ title: 'Here', fields: own }, { ...you!, title: 'The person' }, ...rest]
+  return [{ title: 'Account', fields: own }, { ...you!, title: 'The person' }, ...rest]
 }
 
 /** The field where a refusal of the registry belongs, which begins with a member's name; undefined for none. */
