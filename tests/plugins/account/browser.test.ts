@@ -1,15 +1,12 @@
 /** The account in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
 import type { Page } from 'playwright-core'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
+import { assertAccessible } from '../../support/accessibility.ts'
 import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, getTokens, SEED, WEB } from '../../support/sign-in.ts'
 import { signedIn } from './owner.ts'
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const LONG = { ...WEB, client_id: 'w'.repeat(200), client_name: 'W'.repeat(120) }
 const server = await startServer({}, { seed: { ...SEED, clients: [WEB, LONG] } })
 const { users, consents, findClient } = server.server.oauth
@@ -30,22 +27,6 @@ async function open(javaScriptEnabled = true): Promise<{ page: Page; said: strin
   await page.click('#sign-in')
   await page.waitForURL(`${server.url}/account`)
   return { page, said }
-}
-
-async function assertAccessible(page: Page, name: string): Promise<void> {
-  await page.evaluate(axe)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    for (const width of [1280, 320]) {
-      await page.setViewportSize({ width, height: 720 })
-      const found = await page.evaluate(
-        `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
-      )
-      expect([name, colorScheme, width, found]).toEqual([name, colorScheme, width, []])
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-    }
-  }
-  await page.setViewportSize({ width: 1280, height: 720 })
 }
 
 describe.skipIf(noBrowser)('in a browser', () => {

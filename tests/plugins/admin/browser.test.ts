@@ -1,14 +1,11 @@
 /** The administration in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
 import type { Page } from 'playwright-core'
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { describe, expect, test } from 'vitest'
+import { assertAccessible } from '../../support/accessibility.ts'
 import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
 import { startServer } from '../../support/server.ts'
 import { ROOT } from './administrator.ts'
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 const URI = 'https://prints.example/a/long/address/of/the/callback'
 const server = await startServer({}, { seed: { users: [ROOT] } })
 const { clients } = server.server.oauth
@@ -28,25 +25,8 @@ async function open(javaScriptEnabled = true): Promise<{ page: Page; said: strin
   await page.fill('#username', ROOT.username)
   await page.fill('#password', ROOT.password)
   await page.click('#sign-in')
-  await page.waitForURL(`${server.url}/admin/clients`)
+  await page.waitForURL(`${server.url}/admin`)
   return { page, said }
-}
-
-async function assertAccessible(page: Page, name: string): Promise<void> {
-  await page.evaluate(axe)
-  await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    for (const width of [1280, 320]) {
-      await page.setViewportSize({ width, height: 720 })
-      const found = await page.evaluate(
-        `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
-      )
-      expect([name, colorScheme, width, found]).toEqual([name, colorScheme, width, []])
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
-    }
-  }
-  await page.setViewportSize({ width: 1280, height: 720 })
 }
 
 describe.skipIf(noBrowser)('in a browser', () => {

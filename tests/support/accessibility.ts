@@ -1,0 +1,35 @@
+/** WCAG as far as a program can tell, and what people reach by the keyboard alone. */
+import type { Page } from 'playwright-core'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { expect } from 'vitest'
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** Light and dark, wide and narrow, with everything open. `name` tells which page it was. */
+export async function assertAccessible(page: Page, name: string): Promise<void> {
+  await page.evaluate(axe)
+  await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: 720 })
+      const found = await page.evaluate(
+        `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
+      )
+      expect([name, colorScheme, width, found]).toEqual([name, colorScheme, width, []])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 720 })
+}
+
+/** Goes from one control to the next until it is the one of `selector`. */
+export async function reach(page: Page, selector: string): Promise<void> {
+  for (let tabs = 0; tabs < 80; tabs++) {
+    await page.keyboard.press('Tab')
+    if ((await page.locator(`${selector}:focus`).count()) === 1) return
+  }
+  throw new Error(`${selector} is not reached by keyboard`)
+}
