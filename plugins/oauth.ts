@@ -27,6 +27,7 @@ import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import type { Audit } from '../src/services/audit.ts'
 import type { Consents } from '../src/services/consents.ts'
 import type { Contribute, RegisteredGrant } from '../src/services/door-registry.ts'
+import type { Figures } from '../src/services/figures.ts'
 import type { FirstAdministrator } from '../src/services/first-administrator.ts'
 import type { SignJwt } from '../src/services/jwt-signer.ts'
 import type { Throttles } from '../src/services/throttle.ts'
@@ -56,6 +57,8 @@ export interface OAuth {
   readonly database: { readonly where: string; ping(): Promise<void> }
   /** How busy this process is now. */
   vitals(): Vitals
+  /** How much the server holds. */
+  figures(): Promise<Figures>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
   readonly users: UserRegistry
@@ -159,6 +162,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     issuer: config.issuer,
     database,
     vitals: kernel.vitals,
+    figures: kernel.figures,
     clients: kernel.registry,
     resources: kernel.resources,
     users: kernel.users,

@@ -24,6 +24,7 @@ import {
   type FirstAdministrator,
 } from './first-administrator.ts'
 import { djangoPasswords } from './django-passwords.ts'
+import { createFigures, type Figures } from './figures.ts'
 import { createHashingQueue } from './hashing-queue.ts'
 import { createIssuanceStore } from './issuance.ts'
 import { createJanitor } from './janitor.ts'
@@ -78,6 +79,7 @@ export interface Kernel {
   readonly passwordLinks: PasswordLinks
   readonly box: SecretBox
   readonly vitals: () => Vitals
+  readonly figures: () => Promise<Figures>
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
@@ -150,6 +152,7 @@ export function createKernel(
     authorizationCodes, refreshTokens, sessions, consents, authorizations, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
     vitals: createVitals(database, hashing, feed),
+    figures: createFigures(database),
     parseApproval: createApprovalParser(doors, directory, targets),
     secret: createServerSecrets(database, box),
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer: iss }),
