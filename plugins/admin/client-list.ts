@@ -14,11 +14,6 @@ export function addClientList({ oauth, serve, uri }: Desk): void {
   }) // prettier-ignore
 
   serve({
-    path: '/admin',
-    query: Type.Object({}),
-    show: async (_query, { reply }) => reply.redirect(uri('/clients'), 303),
-  })
-  serve({
     path: '/admin/clients',
     query: Type.Object({ after: Type.Optional(Type.String()), search: Type.Optional(Type.String()) }),
     async show({ after, search = '' }, { reply }) {

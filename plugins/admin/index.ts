@@ -12,8 +12,10 @@ import { addClientList } from './client-list.ts'
 import { addNewClient } from './client-new.ts'
 import { addClientPage } from './client-page.ts'
 import { addClientSecret } from './client-secret.ts'
+import { addDashboard } from './dashboard.ts'
 import { createDesk } from './desk.ts'
 import { createGuard } from './guard.ts'
+import { addKeyPages } from './key-pages.ts'
 import { addResourcePages } from './resource-pages.ts'
 import { addScopePages } from './scope-pages.ts'
 import { createShownOnce } from './shown-once.ts'
@@ -25,6 +27,8 @@ const TEMPLATES = [
   'admin-client-new',
   'admin-client-secret',
   'admin-audit',
+  'admin-dashboard',
+  'admin-keys',
   'admin-record',
   'admin-records',
   ...USER_TEMPLATES,
@@ -32,9 +36,11 @@ const TEMPLATES = [
 
 /** In the order in which they stand at the top of each page; `here` of a template's `title` is one of these names. */
 const SECTIONS: readonly (readonly [text: string, path: string])[] = [
+  ['Dashboard', '/admin'],
   ['Clients', '/admin/clients'],
   ['Users', '/admin/users'],
   ['Scopes and resources', '/admin/scopes'],
+  ['Keys', '/admin/keys'],
   ['Audit log', '/admin/audit'],
 ]
 
@@ -50,6 +56,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     scope.addHook('onRequest', guard.admit)
     const desk = createDesk(scope, guard, await createServePage(scope))
     const shownOnce = createShownOnce(scope.oauth, 'admin-shown-once')
+    addDashboard(desk)
     addClientList(desk)
     addNewClient(desk, shownOnce)
     addClientPage(desk)
@@ -58,6 +65,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addUsers(desk)
     addScopePages(desk)
     addResourcePages(desk)
+    addKeyPages(desk)
     addAuditList(desk)
     addAuditExport(desk)
   })

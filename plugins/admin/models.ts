@@ -4,6 +4,8 @@ import type { FormTarget } from '../pages/models.ts'
 declare module '../pages/models.ts' {
   interface Pages {
     'admin-audit': AuditPage
+    'admin-dashboard': DashboardPage
+    'admin-keys': KeysPage
     'admin-record': RecordPage
     'admin-records': RecordsPage
     'admin-clients': ClientsPage
@@ -167,4 +169,65 @@ export interface RecordPage extends FormTarget {
   deletion: (FormTarget & { error: string | null; typed: string }) | null
   listUri: string
   listText: string
+}
+
+export interface KeyView {
+  kid: string
+  state: 'next' | 'current' | 'retiring'
+  createdAt: Date
+  signsFrom: Date
+  /** Null for one that has no successor. */
+  retiresAt: Date | null
+}
+
+export interface KeysPage {
+  algorithms: readonly {
+    algorithm: string
+    /** The newest first. */
+    keys: readonly KeyView[]
+    /** A key was asked for just now. */
+    made: boolean
+    /** `newest`: what the form was shown for. */
+    form: FormTarget & { newest: string }
+    /** The newest does not sign yet. */
+    waiting: boolean
+  }[]
+  /** Seconds. */
+  publishFor: number
+  /** Null for never. */
+  rotateDays: number | null
+  jwksUri: string
+}
+
+export interface PlotView {
+  /** The beginning of each. */
+  hours: readonly Date[]
+  bands: readonly {
+    id: string
+    name: string
+    /** By the hour. */
+    counts: readonly number[]
+    total: number
+    /** Of an hour, to be read. */
+    mostText: string
+    title: string
+    description: string
+    bars: readonly { x: number; y: number; width: number; height: number }[]
+  }[]
+}
+
+export interface HealthView {
+  name: string
+  well: boolean
+  text: string
+}
+
+export interface DashboardPage {
+  numbers: readonly { text: string; value: string; href: string | null }[]
+  plot: PlotView
+  health: readonly HealthView[]
+  rows: readonly AuditRow[]
+  auditUri: string
+  /** None once there is somebody and something. */
+  steps: readonly { text: string; href: string; done: boolean }[]
 }

@@ -39,7 +39,7 @@ test('from the first link to the deletion of what was registered', { timeout: 60
   const done = await administrator.submit(await administrator.get(link), 'setup', account)
   const start = new URL(/class="button primary" href="([^"]*)"/.exec(done.body)![1]!, done.url).href
   const list = await administrator.get(start)
-  expect([list.url, list.status]).toEqual([`${server.url}/admin/clients`, 200])
+  expect([list.url, list.status]).toEqual([`${server.url}/admin`, 200])
 
   // A web app, by the code that its page offers.
   const app = { client_name: 'Photo Prints', redirect_uris: REDIRECT_URI, scope: 'read_books' }

@@ -151,6 +151,7 @@ export const ADMINISTRATION = {
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),
+  'new key': administered('rotate-EdDSA', '/admin/keys/rotate', async () => ({ path: '/keys' })),
   'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
   scope: ofRecord('scope', 'record'),
   'scope deletion': ofRecord('scope', 'delete-record'),

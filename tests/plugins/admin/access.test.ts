@@ -42,6 +42,8 @@ test('there are routes to be asked about', () => {
       '/admin/user/end-session',
       '/admin/user/end-sessions',
       '/admin/user/revoke',
+      '/admin/keys',
+      '/admin/keys/rotate',
       '/admin/audit',
       '/admin/audit/export',
     ]),
@@ -131,6 +133,6 @@ test('below the path of an issuer, all of it stays there', async () => {
   const agent = createUserAgent(below.url)
   const { username, password } = ROOT
   const page = await agent.submit(await agent.get(`${below.url}/admin`), 'login', { username, password })
-  expect([page.url, page.status]).toEqual([`${below.url}/admin/clients`, 200])
+  expect([page.url, page.status]).toEqual([`${below.url}/admin`, 200])
   expect(page.body).toContain('href="/auth/admin/clients/new"')
 })

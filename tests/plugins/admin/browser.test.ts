@@ -21,11 +21,11 @@ await clients.create({ client_id: 'w'.repeat(200), client_name: 'W'.repeat(120),
 async function open(javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
   const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
   const said = complaintsOf(page)
-  await page.goto(`${server.url}/admin`)
+  await page.goto(`${server.url}/admin/clients`)
   await page.fill('#username', ROOT.username)
   await page.fill('#password', ROOT.password)
   await page.click('#sign-in')
-  await page.waitForURL(`${server.url}/admin`)
+  await page.waitForURL(`${server.url}/admin/clients`)
   return { page, said }
 }
 

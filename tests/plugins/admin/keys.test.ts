@@ -1,0 +1,64 @@
+/** Signing keys on their page: what is published, replaced when asked, and never a private part. */
+import { expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { findForm, type Page } from '../../support/user-agent.ts'
+import { ROOT, signedIn } from './administrator.ts'
+
+const server = await startServer({}, { seed: { users: [ROOT] } })
+const { keys, audit, users } = server.server.oauth
+const agent = await signedIn(server)
+const open = async (): Promise<Page> => agent.get(`${server.url}/admin/keys`)
+const kids = (algorithm: string): string[] =>
+  keys.keys().filter((key) => key.algorithm === algorithm).map(({ kid }) => kid) // prettier-ignore
+
+/** State and kid of each row, below the heading of the algorithm. */
+function rowsOf({ body }: Page, algorithm: string): string[][] {
+  const section = body.split('<section').find((one) => one.includes(`<h2 id="${algorithm}"`))!
+  return [...section.matchAll(/<span class="tag \w+">(\w+)<\/span><\/th>\n<td><code>([^<]*)</g)].map(([, ...row]) => row)
+} // prettier-ignore
+
+test('a key is replaced by one that is published first, and by one alone', async () => {
+  const [former] = kids('ES256')
+  const page = await open()
+  expect(rowsOf(page, 'ES256')).toEqual([['current', former]])
+  const rotated = await agent.submit(page, 'rotate-ES256')
+  expect([rotated.status, rotated.url]).toEqual([200, `${server.url}/admin/keys?rotated=ES256`])
+  const successor = kids('ES256').find((kid) => kid !== former)!
+  expect(rowsOf(rotated, 'ES256')).toEqual([['next', successor], ['current', former]])
+  expect(rotated.body).toContain('It signs once everybody has had time to fetch it.')
+  // Neither the same form once more, nor one for a key that waits, makes another.
+  expect(findForm(rotated, 'rotate-ES256')).toBeUndefined()
+  await agent.submit(page, 'rotate-ES256')
+  expect(kids('ES256')).toHaveLength(2)
+  expect(kids('RS256')).toHaveLength(1)
+  const [event] = (await audit.list({ type: 'key.created' })).events
+  expect(event).toMatchObject({ actor: { kind: 'user', id: (await users.find('root'))!.id }, details: { kid: successor, algorithm: 'ES256' } })
+}) // prettier-ignore
+
+test('an algorithm that is offered and has no key gets one, which signs at once', async () => {
+  const page = await open()
+  expect(rowsOf(page, 'EdDSA')).toEqual([])
+  const made = await agent.submit(page, 'rotate-EdDSA')
+  expect(rowsOf(made, 'EdDSA')).toEqual([['current', kids('EdDSA')[0]]])
+  expect(made.body).toContain('There is a key, which signs at once.')
+})
+
+test('when the successor signs, the former is retiring, with its end', async () => {
+  await keys.rotate('RS256', 0)
+  expect(rowsOf(await open(), 'RS256').map(([state]) => state)).toEqual(['current', 'retiring'])
+})
+
+test('no private part is on it', async () => {
+  const { body } = await open()
+  for (const { privateKey } of keys.keys()) {
+    const jwk = privateKey.export({ format: 'jwk' }) as Record<string, string>
+    for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi'])
+      expect(jwk[member] === undefined || !body.includes(jwk[member])).toBe(true)
+  }
+})
+
+test('an algorithm that there is not is refused', async () => {
+  const form = findForm(await open(), 'rotate-PS256')!
+  expect((await agent.post(form.action, { ...form.fields, algorithm: 'HS256' })).status).toBe(403)
+  expect(kids('HS256')).toEqual([])
+})

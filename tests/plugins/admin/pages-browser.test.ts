@@ -1,0 +1,85 @@
+/** Dashboard, scopes, resources, keys and the audit log in a browser: accessible in every state, by keyboard, without scripts. */
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { assertAccessible, reach } from '../../support/accessibility.ts'
+import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { startServer } from '../../support/server.ts'
+import { getTokens, SEED } from '../../support/sign-in.ts'
+import { ROOT } from './administrator.ts'
+
+const API = `https://api.example/${'long/'.repeat(40)}`
+const seed = {
+  ...SEED,
+  users: [...SEED.users, ROOT, { username: 'W'.repeat(256) }],
+  resources: [{ resource: API, name: 'W'.repeat(200), scopes: ['w'.repeat(200)] }],
+}
+const server = await startServer({}, { seed })
+const { oauth } = server.server
+await getTokens(server, { scope: 'openid read_books' })
+await oauth.clients.update('web', {
+  client_name: 'W'.repeat(200),
+  tos_uri: `https://app.example/${'w'.repeat(500)}`,
+})
+await server.database.query(`insert into activity (hour, type, writer, count)
+  select date_trunc('hour', now()) - make_interval(hours => n), type, gen_random_uuid(), n * 1000 + 1
+  from generate_series(0, 20) n, unnest(array['user.signed_in', 'user.sign_in_failed', 'token.issued']) type`)
+
+/** A page of an administrator who has signed in. */
+async function open(path: string, javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
+  const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
+  const said = complaintsOf(page)
+  await page.goto(`${server.url}/admin${path}`)
+  await page.fill('#username', ROOT.username)
+  await page.fill('#password', ROOT.password)
+  await page.click('#sign-in')
+  await page.waitForURL(`${server.url}/admin${path}`)
+  return { page, said }
+}
+
+describe.skipIf(noBrowser)('in a browser', () => {
+  test('every page and state is accessible and within its policy', { timeout: 240_000 }, async () => {
+    const { page, said } = await open('')
+    const ofResource = new URLSearchParams({ id: API }).toString()
+    const paths = ['', '/scopes', '/scopes/new', '/scope?id=read_books&saved=yes', '/resources', `/resource?${ofResource}`, '/keys', '/audit', '/audit?user=alice&before=00000000-0000-0000-0000-000000000000'] // prettier-ignore
+    for (const path of paths) {
+      await page.goto(`${server.url}/admin${path}`)
+      await assertAccessible(page, path)
+    }
+    expect(said).toEqual([])
+    await page.goto(`${server.url}/admin/audit?user=nobody`)
+    await assertAccessible(page, 'audit refused')
+    await page.goto(`${server.url}/admin/resource?${ofResource}`)
+    await page.fill('#access_token_lifetime', 'long')
+    await page.click('#save')
+    expect(await page.textContent('#access_token_lifetime-error')).toContain('whole number')
+    await assertAccessible(page, 'resource refused')
+    // Chromium says so of every status from 400 on.
+    expect(said).toEqual(
+      Array.from({ length: 2 }, () => expect.stringContaining('400 (Bad Request)') as string),
+    )
+    await page.context().close()
+  })
+
+  test('without scripts and by keyboard alone a key is replaced, and found in the audit log', { timeout: 60_000 }, async () => {
+    const { page } = await open('', false)
+    await reach(page, 'nav.area a[href="/admin/keys"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin/keys')
+    await reach(page, '#rotate-ES256 button')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin/keys?rotated=ES256')
+    const kid = oauth.keys.keys().findLast(({ algorithm }) => algorithm === 'ES256')!.kid
+    expect(await page.textContent('main')).toContain(kid)
+    await reach(page, 'nav.area a[href="/admin/audit"]')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin/audit')
+    await reach(page, '#user')
+    await page.keyboard.type(ROOT.username)
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/admin/audit?*user=root*')
+    await reach(page, '.events tbody tr:first-child summary')
+    await page.keyboard.press('Enter')
+    expect(await page.locator('.events tbody tr:first-child details[open]').textContent()).toContain(kid)
+    await page.context().close()
+  }) // prettier-ignore
+})
