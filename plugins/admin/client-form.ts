@@ -1,10 +1,14 @@
 /** The form for a client's metadata, shown and sent, whether the client is there already or not. */
+import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { PageCall } from '../pages/index.ts'
 import { sentence } from '../pages/words.ts'
 import { groupsOf, isField, wrongLines, type Errors, type Values } from './client-fields.ts'
 import type { Desk } from './desk.ts'
 import type { ClientForm } from './models.ts'
+
+/** A list of scopes may be longer than what one request asks for. */
+export const LongFields = { scope: Type.Optional(Type.String({ maxLength: 32_768 })) }
 
 /** The key of an error that belongs to no field. */
 export const FORM = ''

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { PageCall } from '../pages/index.ts'
 import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
-import { attempt, clientForm } from './client-form.ts'
+import { attempt, clientForm, LongFields } from './client-form.ts'
 import { CLIENT_TYPES } from './client-types.ts'
 import type { Desk } from './desk.ts'
 import type { ShownOnce } from './shown-once.ts'
@@ -33,7 +33,7 @@ export function addNewClient(desk: Desk, shownOnce: ShownOnce): void {
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({ type: Type.Optional(Type.String()) }),
-    form: Type.Object({ type: Type.Optional(Type.String()) }),
+    form: Type.Object({ type: Type.Optional(Type.String()), ...LongFields }),
     async show({ type = 'web' }, call) {
       const known = Object.hasOwn(CLIENT_TYPES, type) ? type : 'web'
       return show(call, known, CLIENT_TYPES[known]!.preset)

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { BrowserCall } from '../../src/doors.ts'
-import { assertLengths, compileParameters } from '../../src/protocol/parameters.ts'
+import { assertLengths, compileParameters, lengthsOf } from '../../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../endpoint.ts'
 import { acceptForms, formText, queryText } from '../forms.ts'
@@ -71,9 +71,10 @@ function handlerOf(
   handle: (parameters: never, call: PageCall) => Promise<FastifyReply>,
 ): Handler {
   const parse = compileParameters(schema)
+  const lengths = lengthsOf(schema)
   return async (request, reply) => {
     const wire = parseForm(textOf(request))
-    assertLengths(wire)
+    assertLengths(wire, lengths)
     return handle(parse(wire) as never, { request, reply, wire })
   }
 }

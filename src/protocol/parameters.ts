@@ -25,17 +25,26 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
   ['client_secret', 1024],
 ])
 const DEFAULT_LIMIT = 4096
+const NO_LIMITS: ReadonlyMap<string, number> = new Map()
 
-/** Refuses over-long values; called once for all parameters of a request. */
-export function assertLengths(wire: Wire): void {
+/** Refuses over-long values; called once for all parameters of a request. `own` limits go before the usual ones. */
+export function assertLengths(wire: Wire, own: ReadonlyMap<string, number> = NO_LIMITS): void {
   for (const name in wire) {
-    const limit = LIMITS.get(name) ?? DEFAULT_LIMIT
+    const limit = own.get(name) ?? LIMITS.get(name) ?? DEFAULT_LIMIT
     const value = wire[name]!
     const longest = typeof value === 'string' ? value.length : Math.max(...value.map((one) => one.length))
     if (longest > limit) {
       throw new OAuthError('invalid_request', `a parameter is too long${LIMITS.has(name) ? `: ${name}` : ''}`)
     }
   }
+}
+
+/** The `maxLength` of those members that have one, for `assertLengths`. */
+export function lengthsOf({ properties }: TObject): ReadonlyMap<string, number> {
+  const limits = Object.entries(properties as Record<string, { maxLength?: number }>)
+  return new Map(
+    limits.flatMap(([name, { maxLength }]) => (maxLength === undefined ? [] : [[name, maxLength]])),
+  )
 }
 
 /**
