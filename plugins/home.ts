@@ -18,7 +18,7 @@ async function home(fastify: FastifyInstance): Promise<void> {
   const administration = {
     title: 'Administration',
     href: `${basePath}/admin`,
-    text: 'The apps that people sign in to, and their secrets.',
+    text: 'Apps, people, keys and the audit log.',
   }
 
   fastify.setErrorHandler(sendErrorPage)

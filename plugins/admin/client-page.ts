@@ -8,7 +8,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import type { PageCall } from '../pages/index.ts'
 import { appSettings } from './app-settings.ts'
 import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
-import { attempt, clientForm, FORM } from './client-form.ts'
+import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
 import type { Desk } from './desk.ts'
 
 const PATH = '/client'
@@ -52,6 +52,8 @@ export function showClient(
     settings: appSettings(desk.oauth.issuer, client),
     others: othersOf(client),
     listUri: desk.uri('/clients'),
+    authorizationsUri: desk.uri('/client/authorizations', { client_id: clientId }),
+    auditUri: desk.uri('/audit', { client_id: clientId }),
   }
   const refused = deletion !== undefined || Object.keys(errors).length > 0
   return call.reply.page('admin-client', model, { status: refused ? 400 : 200 })
@@ -63,7 +65,11 @@ export function addClientPage(desk: Desk): void {
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({ client_id: Type.Optional(Type.String()), saved: Type.Optional(Type.String()) }),
-    form: Type.Object({ client_id: Type.Optional(Type.String()), version: Type.Optional(Type.String()) }),
+    form: Type.Object({
+      client_id: Type.Optional(Type.String()),
+      version: Type.Optional(Type.String()),
+      ...LongFields,
+    }),
     async show({ client_id: clientId, saved }, call) {
       return showClient(desk, call, await getClient(desk, clientId), { saved: saved !== undefined })
     },

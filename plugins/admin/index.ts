@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import { createServePage } from '../pages/serve.ts'
 import { addAuditExport } from './audit-export.ts'
 import { addAuditList } from './audit-list.ts'
+import { addClientAuthorizations } from './client-authorizations.ts'
 import { addClientEnd } from './client-end.ts'
 import { addClientList } from './client-list.ts'
 import { addNewClient } from './client-new.ts'
@@ -24,6 +25,7 @@ import { addUsers, USER_TEMPLATES } from './users.ts'
 const TEMPLATES = [
   'admin-clients',
   'admin-client',
+  'admin-client-authorizations',
   'admin-client-new',
   'admin-client-secret',
   'admin-audit',
@@ -61,6 +63,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addNewClient(desk, shownOnce)
     addClientPage(desk)
     addClientSecret(desk, shownOnce)
+    addClientAuthorizations(desk)
     addClientEnd(desk)
     addUsers(desk)
     addScopePages(desk)

@@ -10,6 +10,7 @@ declare module '../pages/models.ts' {
     'admin-records': RecordsPage
     'admin-clients': ClientsPage
     'admin-client': ClientPage
+    'admin-client-authorizations': ClientAuthorizationsPage
     'admin-client-new': NewClientPage
     'admin-client-secret': ClientSecretPage
   }
@@ -71,6 +72,30 @@ export interface ClientPage {
   /** Members that the form has no field for. */
   others: readonly { name: string; value: string }[]
   listUri: string
+  authorizationsUri: string
+  auditUri: string
+}
+
+/** What a client holds of users. */
+export interface ClientAuthorizationsPage {
+  clientId: string
+  name: string
+  /** One was revoked just now. */
+  revoked: boolean
+  rows: readonly {
+    id: string
+    username: string
+    userUri: string
+    scopes: string
+    since: Date
+    /** Null for one that cannot be refreshed. */
+    refreshed: Date | null
+    revoke: FormTarget
+  }[]
+  clientUri: string
+  nextUri: string | null
+  /** Null on the first page. */
+  firstUri: string | null
 }
 
 /** What the app is configured with, to be copied. */

@@ -103,6 +103,18 @@ function ofClient(id: string, route: string, fill: (clientId: string) => Record<
   })
 } // prettier-ignore
 
+/** Of a user who approved a client of its own. */
+async function ofAuthorization({ server, database }: TestServer): Promise<Opened> {
+  const { client_id: clientId = '' } = await server.oauth.clients.create({
+    client_name: 'A service',
+    scope: ['a'],
+  })
+  const { id } = (await server.oauth.users.find(OPERATOR.username))!
+  await database.query(`insert into authorizations (id, client_id, subject, scopes, resources, parameters)
+    values (gen_random_uuid(), '${clientId}', '${id}', '{a}', '{}', '{}')`)
+  return { path: `/client/authorizations?client_id=${clientId}` }
+}
+
 let records = 0
 
 /** One on the page of a scope or a resource. */
@@ -151,6 +163,7 @@ export const ADMINISTRATION = {
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),
+  'end of what a client holds': administered('revoke-0', '/admin/client/revoke', ofAuthorization),
   'new key': administered('rotate-EdDSA', '/admin/keys/rotate', async () => ({ path: '/keys' })),
   'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
   scope: ofRecord('scope', 'record'),

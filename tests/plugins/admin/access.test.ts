@@ -42,6 +42,8 @@ test('there are routes to be asked about', () => {
       '/admin/user/end-session',
       '/admin/user/end-sessions',
       '/admin/user/revoke',
+      '/admin/client/authorizations',
+      '/admin/client/revoke',
       '/admin/keys',
       '/admin/keys/rotate',
       '/admin/audit',

@@ -1,0 +1,69 @@
+/** What a client holds of people: who approved it, page by page, and the end of it. */
+import { expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { getTokens, refresh, SEED } from '../../support/sign-in.ts'
+import { openClient, ROOT, signedIn } from './administrator.ts'
+
+const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
+const { audit, users } = server.server.oauth
+const agent = await signedIn(server)
+const link = (body: string, id: string): string =>
+  server.url + new RegExp(`id="${id}" href="([^"]*)"`).exec(body)![1]!.replaceAll('&amp;', '&')
+
+test('the page of a client leads to its events, and to those who approved it', async () => {
+  const { body } = await openClient(server, agent, 'web')
+  expect((await agent.get(link(body, 'authorizations'))).body).toContain(
+    'Nobody has, or nothing of it is left.',
+  )
+  const log = await agent.get(link(body, 'audit'))
+  expect([log.status, log.body]).toEqual([200, expect.stringContaining('Client registered')])
+})
+
+test('what one person approved is revoked, and its tokens with it', async () => {
+  const tokens = await getTokens(server, { scope: 'openid read_books' })
+  const page = await agent.get(link((await openClient(server, agent, 'web')).body, 'authorizations'))
+  expect(page.body).toContain('<bdi>alice</bdi>')
+  expect(page.body).toContain('<code>openid read_books</code>')
+  const revoked = await agent.submit(page, 'revoke-0')
+  expect([revoked.status, revoked.body]).toEqual([
+    200,
+    expect.stringContaining('The authorization is revoked.'),
+  ])
+  expect(revoked.body).not.toContain('<bdi>alice</bdi>')
+  expect((await refresh(server, tokens.refresh_token)).status).toBe(400)
+  expect((await server.get('/userinfo', { authorization: `Bearer ${tokens.access_token}` })).status).toBe(401)
+  const [event] = (await audit.list({ type: 'authorization.revoked' })).events
+  expect(event).toMatchObject({ client: 'web', actor: { kind: 'user', id: (await users.find('root'))!.id } })
+  // Sent once more, it finds what was wanted.
+  expect((await agent.submit(page, 'revoke-0')).status).toBe(200)
+})
+
+test('the list goes on from page to page, each once', async () => {
+  const { id } = (await users.find('bob'))!
+  await server.database
+    .query(`insert into authorizations (id, client_id, subject, scopes, resources, parameters)
+    select gen_random_uuid(), 'web', '${id}', '{openid}', '{}', '{}' from generate_series(1, 70)`)
+  const seen: string[] = []
+  let page = await agent.get(`${server.url}/admin/client/authorizations?client_id=web`)
+  for (;;) {
+    seen.push(...[...page.body.matchAll(/name="authorization" value="([^"]*)"/g)].map(([, one]) => one!))
+    const next = /rel="next" href="([^"]*)"/.exec(page.body)?.[1]
+    if (next === undefined) break
+    page = await agent.get(new URL(next.replaceAll('&amp;', '&'), page.url))
+  }
+  expect([seen.length, new Set(seen).size]).toEqual([70, 70])
+})
+
+test('a client that there is not has no such page', async () => {
+  expect((await agent.get(`${server.url}/admin/client/authorizations?client_id=nobody`)).status).toBe(404)
+})
+
+test('a list of scopes is as long as a client may have it', async () => {
+  const scope = Array.from({ length: 400 }, (_, at) => `scope_${at}`).join(' ')
+  expect(scope.length).toBeGreaterThan(2048)
+  const saved = await agent.submit(await openClient(server, agent, 'web'), 'client', { scope })
+  expect(saved.status).toBe(200)
+  expect((await server.server.oauth.clients.find('web'))!.scope).toHaveLength(400)
+  const tooLong = await agent.submit(saved, 'client', { scope: 'x'.repeat(32_769) })
+  expect(tooLong.status).toBe(400)
+})
