@@ -53,6 +53,22 @@ export async function borrow(pool: pg.Pool): Promise<pg.PoolClient> {
   return client
 }
 
+/** Connections of our own: `size` at most, each statement with `queryTimeout` milliseconds. */
+export function createPool(url: string, size: number, queryTimeout: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: size,
+    idleTimeoutMillis: 30_000,
+    connectionTimeoutMillis: 2000,
+    query_timeout: queryTimeout,
+    keepAlive: true,
+    application_name: 'latchkey',
+  })
+  // An idle one that breaks is gone from the pool already; unheard, the event would end the process.
+  pool.on('error', ignore)
+  return pool
+}
+
 /**
  * Makes the pool that MikroORM created for itself, and has not connected, borrow from `pool`. Values are read as
  * MikroORM reads them, whatever `pool` was told; a statement has `queryTimeout` milliseconds.
@@ -60,14 +76,28 @@ export async function borrow(pool: pg.Pool): Promise<pg.PoolClient> {
 export function lend(pool: pg.Pool, created: pg.Pool, queryTimeout: number): void {
   const { types } = created.options
   const limits = { types, ...(queryTimeout > 0 ? { query_timeout: queryTimeout } : {}) }
-  const connect = async (): Promise<Pick<pg.PoolClient, 'release'> & { query: unknown }> => {
+
+  async function connect(): Promise<Pick<pg.PoolClient, 'release'> & { query: unknown }> {
     const client = await borrow(pool)
+    let lent = true
+    const release = (broken?: boolean): void => {
+      if (lent) client.release(broken)
+      lent = false
+    }
     return {
-      query: async (text: string, values: unknown[]) =>
-        client.query({ text, values, ...limits } as pg.QueryConfig),
-      release: client.release,
+      release,
+      async query(text: string, values: unknown[]) {
+        try {
+          return await client.query({ text, values, ...limits } as pg.QueryConfig)
+        } catch (error) {
+          // Kysely gives no connection back whose transaction could neither begin nor be rolled back.
+          if (/^(?:begin|start transaction|rollback)\b/.test(text)) release(true)
+          throw error
+        }
+      },
     }
   }
+
   Object.assign(created, { connect, end: async () => {} })
 }
 

@@ -1,13 +1,13 @@
 /**
- * The one way to the database: MikroORM for administration, and its own `pg` pool for the named statements of
- * the hot path. Retries what PostgreSQL asks to be retried; knows nothing of OAuth.
+ * The one way to the database: MikroORM for administration, and named statements for the hot path, on one pool of
+ * connections. Retries what PostgreSQL asks to be retried; knows nothing of OAuth.
  */
 import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { isRetryable } from './failures.ts'
 import { ormOptions } from './orm.ts'
-import { borrow, type Place } from './connections.ts'
+import { borrow, createPool, type Place } from './connections.ts'
 import { tableOf, type Statement } from './statement.ts'
 
 /** Runs one statement and returns its rows. */
@@ -41,20 +41,23 @@ export interface DatabaseOptions extends Place {
 }
 
 const TRIES = 3
+/** Milliseconds. */
+const QUERY_TIMEOUT = 5000
 
 /** Opens the database; it need not answer yet: connections are made when they are needed. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { poolSize = 10, prepare = true, schema, where = describePlace(options) } = options
-  const orm = await MikroORM.init({ ...ormOptions(options, poolSize), connect: false } as Parameters<
-    typeof MikroORM.init
-  >[0])
-  const pool = options.pool ?? ((await orm.em.getConnection().getNativeClient()) as pg.Pool)
+  const pool = options.pool ?? createPool(options.url!, poolSize, QUERY_TIMEOUT)
+  // MikroORM borrows from the one pool that there is, its own stays empty.
+  const borrowing = { ...ormOptions({ ...options, pool }, 0, QUERY_TIMEOUT), connect: false }
+  const orm = await MikroORM.init(borrowing as Parameters<typeof MikroORM.init>[0])
   const table = tableOf(orm.getMetadata(), schema)
   // On a pool of somebody's, the same statement may be prepared for another schema, or the name be theirs.
   const prefix = options.pool === undefined ? '' : `latchkey.${schema ?? ''}.`
   const texts = new Map<Statement<unknown>, string>()
 
-  const reading = options.pool === undefined ? { types: pg.types } : { types: pg.types, query_timeout: 5000 }
+  const reading =
+    options.pool === undefined ? { types: pg.types } : { types: pg.types, query_timeout: QUERY_TIMEOUT }
 
   const queryOn = (client: pg.Pool | pg.PoolClient): Query =>
     async function query<Row>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> {
@@ -96,7 +99,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     ping: async () => {
       await pool.query('select 1')
     },
-    close: async () => orm.close(true),
+    async close() {
+      await orm.close(true)
+      if (options.pool === undefined) await pool.end()
+    },
   }
 }
 
