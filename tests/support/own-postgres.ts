@@ -1,0 +1,77 @@
+/**
+ * A PostgreSQL of a test's own, to be stopped, killed, copied and promoted: the embedded binaries, without what guards
+ * them for a server. It makes sure of every commit, as production does.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import { chooseAccount, environment, identity, run } from '../../src/services/embedded-postgres/account.ts'
+import { readyBinaries } from '../../src/services/embedded-postgres/binaries.ts'
+import { createCluster } from '../../src/services/embedded-postgres/cluster.ts'
+import { choosePlace } from '../../src/services/embedded-postgres/place.ts'
+import { atEndOfFile } from './cleanup.ts'
+import { execute } from './connection.ts'
+
+export interface OwnPostgres {
+  /** Of the database `postgres`. */
+  url: string
+  socketDir: string
+  start(settings?: Readonly<Record<string, string>>): Promise<void>
+  /** SIGINT is an orderly end; SIGQUIT leaves everything as a crash does. */
+  stop(signal?: 'SIGINT' | 'SIGQUIT'): Promise<void>
+  isRunning(): boolean
+  /** Its files, as they are now, for another one. */
+  copyTo(other: OwnPostgres): Promise<void>
+  /** As the account that the files belong to. */
+  sh(script: string, ...args: string[]): Promise<void>
+  cluster: string
+}
+
+/** In `directory`; not started yet, and without a cluster if it is to get a copy. */
+export async function createOwnPostgres(directory: string, { empty = false } = {}): Promise<OwnPostgres> {
+  const account = await chooseAccount()
+  const place = await choosePlace(directory, account)
+  const binaries = await readyBinaries(place)
+  if (!empty) await createCluster(place, binaries)
+  const { cluster } = place
+  const socketDir = await mkdtemp(join(tmpdir(), 'lk-'))
+  const url = `postgresql://postgres@localhost/postgres?host=${encodeURIComponent(socketDir)}`
+  let child: ChildProcess | undefined
+
+  const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null
+
+  async function sh(script: string, ...args: string[]): Promise<void> {
+    const { status, output } = await run(account, '/bin/sh', ['-ec', script, 'sh', ...args])
+    if (status !== 0) throw new Error(`${script}: ${output}`)
+  }
+
+  async function stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    if (!isRunning()) return
+    const ended = once(child!, 'exit')
+    child!.kill(signal)
+    await ended
+  }
+
+  async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    const given = { listen_addresses: '', unix_socket_directories: socketDir, max_connections: '100', ...settings }
+    const options = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    child = spawn(binaries.postgres, ['-D', cluster, ...options], {
+      ...identity(account), cwd: '/', env: environment, stdio: 'ignore',
+    }) // prettier-ignore
+    await vi.waitFor(async () => execute(url, 'select 1'), { timeout: 60_000, interval: 50 })
+  }
+
+  if (account.uid !== undefined)
+    for (const made of [socketDir, directory]) await chown(made, account.uid, account.gid!)
+  atEndOfFile(async () => {
+    await stop('SIGQUIT')
+    await rm(socketDir, { recursive: true, force: true })
+  })
+  return {
+    url, socketDir, start, stop, isRunning, sh, cluster,
+    copyTo: async (other) => sh('cp -Rp "$1" "$2"', cluster, other.cluster),
+  } // prettier-ignore
+} // prettier-ignore
