@@ -22,12 +22,12 @@ export interface ClientsPage {
   searchUri: string
   /** What was searched for; `''` for nothing. */
   search: string
-  /** More were found than are shown. */
-  more: boolean
   /** The next page; null at the end. */
   nextUri: string | null
   /** Null on the first page. */
   firstUri: string | null
+  /** Away from a search; null where nothing is searched for. */
+  allUri: string | null
 }
 
 /** A form for client metadata, as it was filled in. */

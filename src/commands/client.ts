@@ -38,7 +38,10 @@ export function clientCommand(): Command {
         const most = wholeNumber('--limit', limit)
         if (search !== undefined && after !== undefined)
           throw new ConfigError('--search and --after do not go together.')
-        const listed = await (search === undefined ? clients.list(after, most) : clients.search(search, most))
+        const listed =
+          search === undefined
+            ? await clients.list(after, most)
+            : (await clients.search(search, { limit: most })).found
         print(listed.map(toWire), listed.map(toLine), json)
       }),
     )

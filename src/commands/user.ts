@@ -38,9 +38,10 @@ export function userCommand(): Command {
         const most = wholeNumber('--limit', limit)
         if (search !== undefined && after !== undefined)
           throw new ConfigError('--search and --after do not go together.')
-        const listed = await (search === undefined
-          ? users.list({ after: after ?? '', limit: most })
-          : users.search(search, most))
+        const listed =
+          search === undefined
+            ? await users.list({ after: after ?? '', limit: most })
+            : (await users.search(search, { limit: most })).found
         print(listed.map(toWire), listed.map(toLine), json)
       }),
     )

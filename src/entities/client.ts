@@ -34,7 +34,7 @@ const ClientSchema = defineEntity({
     {
       name: 'clients_name_search_index',
       expression:
-        'create index "clients_name_search_index" on "clients" ((lower("client_name") collate "C"))',
+        'create index "clients_name_search_index" on "clients" ((lower("client_name") collate "C"), "client_id")',
     },
   ],
 })

@@ -37,11 +37,11 @@ const UserSchema = defineEntity({
     },
     {
       name: 'users_name_search_index',
-      expression: `create index "users_name_search_index" on "users" ((lower("claims"->>'name') collate "C"))`,
+      expression: `create index "users_name_search_index" on "users" ((lower("claims"->>'name') collate "C"), "id")`,
     },
     {
       name: 'users_email_search_index',
-      expression: `create index "users_email_search_index" on "users" ((lower("claims"->>'email') collate "C"))`,
+      expression: `create index "users_email_search_index" on "users" ((lower("claims"->>'email') collate "C"), "id")`,
     },
     {
       name: 'users_roles_index',

@@ -9,6 +9,7 @@ import { Migration20261121000006_client_search } from './Migration20261121000006
 import { Migration20261121000007_audit } from './Migration20261121000007_audit.ts'
 import { Migration20261121000008_lists } from './Migration20261121000008_lists.ts'
 import { Migration20261121000009_user_administration } from './Migration20261121000009_user_administration.ts'
+import { Migration20261121000010_search_pages } from './Migration20261121000010_search_pages.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -21,4 +22,5 @@ export const migrations = [
   Migration20261121000007_audit,
   Migration20261121000008_lists,
   Migration20261121000009_user_administration,
+  Migration20261121000010_search_pages,
 ]

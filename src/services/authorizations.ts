@@ -3,7 +3,7 @@ import type { Authorization } from '../doors.ts'
 import { statements, type AuthorizationRow, type ListedAuthorizationRow } from '../store/authorizations.ts'
 import type { Database } from '../store/database.ts'
 import type { Statement } from '../store/statement.ts'
-import { isUuid } from '../store/uuid.ts'
+import { isUuid, NIL } from '../store/uuid.ts'
 import type { TokenRevoker } from './token-revoker.ts'
 
 /** One that was not revoked; instants are milliseconds since the epoch. */
@@ -44,16 +44,14 @@ export interface Authorizations {
   revoke(id: string): Promise<boolean>
 }
 
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000'
-
 /** @internal */
 export function createAuthorizations(database: Database, revoker: TokenRevoker): Authorizations {
   async function page(
     statement: Statement<ListedAuthorizationRow>,
     whose: string,
-    { after = BEFORE_ALL, limit = 50 }: PageWanted = {},
+    { after = NIL, limit = 50 }: PageWanted = {},
   ): Promise<AuthorizationPage> {
-    const rows = await database.query(statement, [whose, isUuid(after) ? after : BEFORE_ALL, limit + 1])
+    const rows = await database.query(statement, [whose, isUuid(after) ? after : NIL, limit + 1])
     const authorizations = rows.slice(0, limit).map(toInformation)
     return { authorizations, next: rows.length > limit ? (authorizations.at(-1)?.id ?? null) : null }
   }

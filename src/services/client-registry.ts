@@ -19,6 +19,7 @@ import {
   type StoredClient,
 } from '../protocol/client-metadata.ts'
 import { changesBetween } from '../protocol/changes.ts'
+import { type Page, type Place, readPage } from '../store/begins-with.ts'
 import { persistChange } from '../store/changes.ts'
 import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
@@ -49,8 +50,8 @@ export interface ClientRegistry {
   delete(clientId: string): Promise<boolean>
   /** By client_id, from the one after `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<ClientInformation[]>
-  /** Those whose client_id, or name in any case, begins with `text`: by client_id, at most `limit`. */
-  search(text: string, limit?: number): Promise<ClientInformation[]>
+  /** Those whose client_id, or name in any case, begins with `text`: by what was found, at most `limit` (100). */
+  search(text: string, options?: { after?: Place; limit?: number }): Promise<Page<ClientInformation>>
   /** The members of client metadata that plugins added. */
   extensions(): readonly TObject[]
   /** Whether `secret` is the client's now. */
@@ -246,11 +247,14 @@ export function createClientRegistry({
       const clients = await database.fork().find(Client, { clientId: { $gt: after } }, options)
       return clients.map((client) => toMetadata(client, client.secrets.length > 0))
     },
-    async search(text, limit = 100) {
-      const ids = (await database.query(statements.search, [text, limit])).map(({ clientId }) => clientId)
-      const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' } } as const
-      const clients = await database.fork().find(Client, { clientId: { $in: ids } }, options)
-      return clients.map((client) => toMetadata(client, client.secrets.length > 0))
+    async search(text, { after = { at: '', id: '' }, limit = 100 } = {}) {
+      const read = async ({ at, id }: Place, most: number) =>
+        database.query(statements.search, [text, most, at, id])
+      const { found, next } = await readPage(read, { after, limit })
+      const ids = found.map(({ id }) => id)
+      const clients = await database.fork().find(Client, { clientId: { $in: ids } }, WITH_SECRETS)
+      const inOrder = clients.toSorted((a, b) => ids.indexOf(a.clientId) - ids.indexOf(b.clientId))
+      return { found: inOrder.map((client) => toMetadata(client, client.secrets.length > 0)), next }
     },
     extensions: policies.schemas,
     async hasSecret(clientId, secret) {

@@ -7,11 +7,13 @@ import { randomUUID } from 'node:crypto'
 import { changesBetween } from '../protocol/changes.ts'
 import { parseUserMembers, userError, type UserMembers } from '../protocol/user-members.ts'
 import { usernameKey } from '../protocol/username.ts'
+import { type Page, type Place, readPage } from '../store/begins-with.ts'
 import { recordChange } from '../store/changes.ts'
 import type { Database, Query } from '../store/database.ts'
 import { endEverything } from '../store/endings.ts'
 import { isDuplicate } from '../store/failures.ts'
 import { findUserRow, statements, type UserRow } from '../store/users.ts'
+import { isUuid, NIL } from '../store/uuid.ts'
 import type { AuditTrail, Note } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
@@ -39,8 +41,8 @@ export interface UserRegistry {
   get(id: string): Promise<User>
   /** By user name, from the one after `after`, at most `limit` (100). */
   list(options?: { after?: string; limit?: number }): Promise<User[]>
-  /** By user name, at most `limit` (100) whose user name, name or email address begins with `begin`, in any case. */
-  search(begin: string, limit?: number): Promise<User[]>
+  /** Those whose user name, name or email address begins with `begin`, in any case: by what was found, at most `limit` (100). */
+  search(begin: string, options?: { after?: Place; limit?: number }): Promise<Page<User>>
   /** Whether anybody who may sign in has this role. */
   hasRole(role: string): Promise<boolean>
   /**
@@ -253,9 +255,13 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     },
     list: async ({ after = '', limit = 100 } = {}) =>
       (await database.query(statements.list, [usernameKey(after) ?? '', limit])).map(toUser),
-    async search(begin, limit = 100) {
+    async search(begin, { after = { at: '', id: NIL }, limit = 100 } = {}) {
       const key = usernameKey(begin)
-      return key === null ? [] : (await database.query(statements.search, [begin, limit, key])).map(toUser)
+      if (key === null) return { found: [], next: null }
+      const read = async ({ at, id }: Place, most: number) =>
+        database.query(statements.search, [begin, most, key, at, isUuid(id) ? id : NIL])
+      const { found, next } = await readPage(read, { after, limit })
+      return { found: found.map(toUser), next }
     },
     hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
     disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),

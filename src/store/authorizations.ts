@@ -2,6 +2,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { statement, type TableOf } from './statement.ts'
+import { NIL } from './uuid.ts'
 
 export type AuthorizationRow = Pick<Authorization, (typeof AUTHORIZATION)[number] | 'createdAt' | 'revokedAt'>
 
@@ -14,7 +15,6 @@ export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]
 }
 
 const LISTED = ['id', 'clientId', 'subject', 'scopes', 'resources', 'createdAt'] as const
-const NIL = '00000000-0000-0000-0000-000000000000'
 /** Of one user's Authorizations for one client, the youngest, which are looked at. */
 const WINDOW = 100
 

@@ -1,6 +1,7 @@
 /** Clients, scopes and resources as the hot path reads them: one statement each, on a cache miss only. */
 import { Client, ClientSecret } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
+import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
 
@@ -45,15 +46,16 @@ export const statements = {
         where o.${client.column('clientId')} = any(c.${client.column('scope')})) as "scopeClients"
       from ${client.name} c where ${client.column('clientId')} = $1`
   }),
-  /** Ids of at most $2 clients whose id, or name in any case, begins with $1: each of the two by its own index. */
-  search: statement<Pick<Client, 'clientId'>>('clients-search', (table) => {
+  /** At most $2 clients whose id, or name in any case, begins with $1, behind the place ($3, $4). */
+  search: statement<FoundRow>('clients-search', (table) => {
     const client = table(Client)
     const [id, name] = [client.column('clientId'), client.column('clientName')]
-    const within = (value: string, text: string) => `select ${id} from ${client.name}
-      where ${value} collate "C" >= ${text} and ${value} collate "C" < ${text} || U&'\\+10FFFF'
-      order by ${value} collate "C" limit $2`
-    return `select ${id} as "clientId" from (
-      (${within(id, '$1::text')}) union (${within(`lower(${name})`, 'lower($1::text)')})) found order by ${id} limit $2`
+    const ways = [
+      { value: id, text: '$1::text', unique: true },
+      { value: `lower(${name})`, text: 'lower($1::text)' },
+    ]
+    const place = { at: '$3::text', behind: '$4::text', least: `''` }
+    return beginsWith({ table: client.name, columns: `${id} as "id"`, id, ways, ...place, limit: '$2' })
   }),
   scopes: statement<Pick<Scope, 'name' | 'description'> & { resource: string | null }>(
     'scopes-find',

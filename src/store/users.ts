@@ -1,8 +1,9 @@
 /** Users: looked up by id or by the lookup form of their name, and changed by one statement each. */
 import { User } from '../entities/user.ts'
+import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
 import { statement, type Table } from './statement.ts'
-import { isUuid } from './uuid.ts'
+import { isUuid, NIL } from './uuid.ts'
 
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
 
@@ -37,26 +38,34 @@ export const statements = {
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${key} > $1 order by ${key} limit $2`
   }),
   /**
-   * At most $2 users whose lookup form begins with $3, or whose name or email address begins with $1 in any case: each
-   * of the three by its own index.
+   * At most $2 users whose lookup form begins with $3, or whose name or email address begins with $1 in any case,
+   * behind the place ($4, $5).
    */
-  search: statement<UserRow>('users-search', (table) => {
+  search: statement<UserRow & FoundRow>('users-search', (table) => {
     const user = table(User)
     const [id, key, claims] = [user.column('id'), user.column('usernameKey'), user.column('claims')]
-    const within = (value: string, text: string) => `select ${id} from ${user.name}
-      where ${value} collate "C" >= ${text} and ${value} collate "C" < ${text} || U&'\\+10FFFF'
-      order by ${value} collate "C" limit $2`
     const ways = [
-      within(key, '$3::text'),
-      ...['name', 'email'].map((claim) => within(`lower(${claims}->>'${claim}')`, 'lower($1::text)')),
+      { value: key, text: '$3::text', unique: true },
+      ...['name', 'email'].map((claim) => ({
+        value: `lower(${claims}->>'${claim}')`,
+        text: 'lower($1::text)',
+      })),
     ]
-    return `select ${user.columns(...COLUMNS)} from ${user.name}
-      where ${id} in (${ways.map((way) => `(${way})`).join(' union ')}) order by ${key} limit $2`
+    const place = { at: '$4::text', behind: '$5::uuid', least: `'${NIL}'::uuid` }
+    return beginsWith({
+      table: user.name,
+      columns: user.columns(...COLUMNS),
+      id,
+      ways,
+      ...place,
+      limit: '$2',
+    })
   }),
-  /** Whether anybody who may sign in has the role $1. */
+  /** Whether anybody who may sign in has the role $1. As if all were wanted: for any one, the whole table might be read. */
   hasRole: statement<{ found: boolean }>('users-has-role', (table) => {
     const user = table(User)
-    return `select exists (select from ${user.name} where ${having(user)}) as "found"`
+    return `with found as materialized (select from ${user.name} where ${having(user)})
+      select exists (select from found) as "found"`
   }),
   /** All of them, locked; each process in the same order, so that none waits for one who waits for it. */
   lockRole: statement<Pick<User, 'id'>>('users-lock-role', (table) => {

@@ -215,7 +215,7 @@ test('a secret for a client whose method has none is refused at an update too', 
 })
 
 test('a search finds what an id or a name begins with, in any case of the name, and no more than asked for', async () => {
-  const found = async (text: string, limit?: number) => (await clients.search(text, limit)).map(({ client_id: id }) => id)
+  const found = async (text: string, limit?: number) => (await clients.search(text, { limit: limit ?? 100 })).found.map(({ client_id: id }) => id)
   for (const [client_id, client_name] of [['srch-b', 'Überblick'], ['srch-a', 'Zebra'], ['other', 'SRCH by name'], ['srch-c', undefined], ['Srch', 'x']])
     await clients.create({ client_id, client_name, scope: ['a'] })
   expect(await found('srch')).toEqual(['other', 'srch-a', 'srch-b', 'srch-c'])
@@ -224,5 +224,5 @@ test('a search finds what an id or a name begins with, in any case of the name, 
   expect(await found('übe')).toEqual(['srch-b'])
   expect(await found('rch')).toEqual([])
   for (const text of ['srch%', 'srch_', 's%b', String.raw`srch\x`, "srch'"]) expect(await found(text)).toEqual([])
-  expect(await clients.search('srch-c')).toEqual([await clients.find('srch-c')])
+  expect(await clients.search('srch-c')).toEqual({ found: [await clients.find('srch-c')], next: null })
 }) // prettier-ignore

@@ -119,10 +119,16 @@ test('users are listed by name, in pages, and searched', async () => {
   expect(names(await users.list({ after: 'LIST-A', limit: 2 }))).toEqual(['list-b', 'list-c'])
   const all = ['List-A', 'list-b', 'list-c']
   for (const begin of ['LIST-', 'ünal LIST-', 'Mail-list'])
-    expect([begin, names(await users.search(begin))]).toEqual([begin, all])
-  expect(names(await users.search('list-', 2))).toEqual(all.slice(0, 2))
-  expect(names(await users.search('l_st'))).toEqual(['l_st-a'])
-  for (const begin of ['%', 'st-a', '', ' ', '\0', '\ud800']) expect(await users.search(begin)).toEqual([])
+    expect([begin, names((await users.search(begin)).found)]).toEqual([begin, all])
+  const { found, next } = await users.search('list-', { limit: 2 })
+  expect(names(found)).toEqual(all.slice(0, 2))
+  expect(await users.search('list-', { after: next!, limit: 2 })).toEqual({
+    found: [await users.find('list-c')],
+    next: null,
+  })
+  expect(names((await users.search('l_st')).found)).toEqual(['l_st-a'])
+  for (const begin of ['%', 'st-a', '', ' ', '\0', '\ud800'])
+    expect((await users.search(begin)).found).toEqual([])
 })
 
 test('each sign-in costs one comparison, whoever tries: unknown, wrong, disabled, without a password', async () => {

@@ -29,7 +29,8 @@ atEndOfFile(async () => {
 })
 await client.connect()
 await client.query(`insert into clients (client_id, client_name)
-  select 'client-' || n, 'Name ' || md5(n::text) from generate_series(1, 30000) n`)
+  select 'client-' || n, 'Name ' || md5(n::text) from generate_series(1, 30000) n
+  union all select 'x-same-' || n, 'Same' from generate_series(1, 30000) n`)
 await client.query('analyze clients')
 // The plan that a server's prepared statement ends with, for whatever is searched.
 await client.query('set plan_cache_mode = force_generic_plan')
@@ -42,16 +43,23 @@ function rowsRead({ Plans = [], ...plan }: Plan): number {
 }
 
 test.each([
-  ['client-', LIMIT],
-  ['NAME ', LIMIT],
-  ['', LIMIT],
-  ['client-2999', 11],
-  ['nobody', 0],
-])('a search for %j reads no more than what each of its two parts may find', async (begin, count) => {
-  const call = `search ('${begin}', ${LIMIT})`
-  expect((await client.query(`execute ${call}`)).rowCount).toBe(count)
-  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
-    `explain (analyze, format json) execute ${call}`,
-  )
-  expect(rowsRead(rows[0]!['QUERY PLAN'][0]!.Plan)).toBeLessThanOrEqual(2 * LIMIT)
-})
+  ['client-', '', '', LIMIT],
+  ['client-', 'client-2', 'client-2', LIMIT],
+  ['NAME ', '', '', LIMIT],
+  ['NAME ', 'name 8', 'client-9', LIMIT],
+  ['same', 'same', 'x-same-2', LIMIT],
+  ['', '', '', LIMIT],
+  ['', 'name 8', 'client-9', LIMIT],
+  ['client-2999', '', '', 11],
+  ['nobody', '', '', 0],
+])(
+  'a search for %j behind %j reads no more than each of its two ways may find',
+  async (begin, at, after, count) => {
+    const call = `search ('${begin}', ${LIMIT}, '${at}', '${after}')`
+    expect((await client.query(`execute ${call}`)).rowCount).toBe(count)
+    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: Plan }[] }>(
+      `explain (analyze, format json) execute ${call}`,
+    )
+    expect(rowsRead(rows[0]!['QUERY PLAN'][0]!.Plan)).toBeLessThanOrEqual(2 * LIMIT)
+  },
+)
