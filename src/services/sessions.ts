@@ -65,7 +65,12 @@ const MAX_USER_AGENT = 512
  * `idle` and `expire` in seconds.
  * @internal
  */
-export function createSessions(database: Database, audit: AuditTrail, idle: number, expire: number): Sessions {
+export function createSessions(
+  database: Database,
+  audit: AuditTrail,
+  idle: number,
+  expire: number,
+): Sessions {
   const touchEvery = Math.min(TOUCH_EVERY, (idle * 1000) / 4)
 
   return {

@@ -20,7 +20,7 @@ async function find<Type extends EventType>(type: Type): Promise<AuditEvent<Type
   return vi.waitFor(
     async () => {
       const { events } = await oauth.audit.list({ type })
-      expect(events.length, type).toBeGreaterThan(0)
+      if (events.length === 0) throw new Error(`no ${type}`)
       return events as AuditEvent<Type>[]
     },
     { timeout: 30_000, interval: 50 },
@@ -39,10 +39,9 @@ test('SEED_FILE, its users, clients and scopes, and the first keys of the server
   expect(client).toMatchObject({ client: 'web', actor: { kind: 'seed' } })
   expect((await find('scope.registered'))[0]!.details).toMatchObject({ scope: 'read_books' })
   const keys = await find('key.created')
-  expect(keys.map(({ details, actor }) => [details.algorithm, actor.kind]).toSorted()).toEqual([
-    ['ES256', 'server'],
-    ['RS256', 'server'],
-  ])
+  expect(new Set(keys.map(({ details, actor }) => `${details.algorithm} by ${actor.kind}`))).toEqual(
+    new Set(['ES256 by server', 'RS256 by server']),
+  )
 })
 
 test('sign-in, consent, tokens, a refresh, a replay that ends them', async () => {
@@ -114,11 +113,12 @@ test('failures: of a known account by its id, of an unknown one by nothing that 
   }
   await vi.waitFor(async () => expect(await find('user.sign_in_failed')).toHaveLength(2), { timeout: 30_000 })
   const failed = await find('user.sign_in_failed')
-  expect(failed.map(({ user }) => user).toSorted()).toEqual([alice, undefined])
+  expect(new Set(failed.map(({ user }) => user))).toEqual(new Set([alice, undefined]))
   for (const clientId of ['web', typed])
     expect((await server.post('/token', {}, basic(clientId, 'wrong'))).status).toBe(401)
   await vi.waitFor(async () => expect(await find('client.authentication_failed')).toHaveLength(2), { timeout: 30_000 })
-  expect((await find('client.authentication_failed')).map(({ client }) => client).toSorted()).toEqual(['web', undefined])
+  const clients = (await find('client.authentication_failed')).map(({ client }) => client)
+  expect(new Set(clients)).toEqual(new Set(['web', undefined]))
   const told = await everything()
   expect(told).not.toContain(typed)
   expect(told).not.toContain('wrong guess')

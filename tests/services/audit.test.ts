@@ -71,10 +71,7 @@ test('what is observed is stored by its second, like ones as one row', async () 
   own.observe(issued('c1', 'u3'))
   await own.stop()
   const found = await all(audit, { client: 'c1' })
-  expect(found.map(({ user, count }) => [user, count]).toSorted()).toEqual([
-    ['u2', 7],
-    ['u3', 1],
-  ])
+  expect(Object.fromEntries(found.map(({ user, count }) => [user, count]))).toEqual({ u2: 7, u3: 1 })
 })
 
 test('a flood of them is told by the client alone, and none is lost', async () => {

@@ -24,7 +24,7 @@ const register = async (kept = true): Promise<void> =>
 test.each(['begin', 'insert into', 'commit', 'rollback'])('one that breaks at `%s`', async (text) => {
   for (const when of ['before', 'after', 'before'] as const) {
     proxy.cutAt(text, when)
-    await expect(register(text !== 'rollback')).rejects.toThrow()
+    await expect(register(text !== 'rollback')).rejects.toBeInstanceOf(Error)
   }
   const { total, idle, waiting } = database.connections()
   expect([idle, waiting]).toEqual([total, 0])
