@@ -17,6 +17,10 @@ const Query = Type.Object({
   return_to: Type.Optional(Type.String()),
   max_age: Type.Optional(Type.String()),
 })
+/** Seconds since the sign-in. */
+export const FRESH = 600
+/** Encoded; one that is longer loses its query: proxies drop an answer whose headers take more than a few kilobytes. */
+const LONGEST_PATH = 2000
 /** What the page calls us, in the place of a client. */
 const OURSELVES = {
   name: 'Latchkey',
@@ -29,8 +33,15 @@ const OURSELVES = {
 
 /** The address that asks for sign-in, and for one not older than `maxAge` seconds, and then leads to `path`, a path of ours. */
 export function signInAddress(basePath: string, path: string, maxAge?: number): string {
-  const asked = { return_to: path, ...(maxAge === undefined ? {} : { max_age: String(maxAge) }) }
+  const fits = (one: string): boolean => encodeURIComponent(one).length <= LONGEST_PATH
+  const to = [path, path.split('?', 1)[0]!].find(fits) ?? `${basePath}/`
+  const asked = { return_to: to, ...(maxAge === undefined ? {} : { max_age: String(maxAge) }) }
   return `${basePath}/sign-in?${new URLSearchParams(asked).toString()}`
+}
+
+/** Whether the user has signed in within `FRESH` seconds: what a browser that was left open must not do asks for it. */
+export function isFresh({ authenticatedAt }: Session): boolean {
+  return Date.now() - authenticatedAt <= FRESH * 1000
 }
 
 async function signIn(fastify: FastifyInstance): Promise<void> {

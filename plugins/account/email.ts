@@ -4,14 +4,11 @@
  */
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
-import type { Session } from '../../src/doors.ts'
 import type { PageCall } from '../pages/index.ts'
-import { signInAddress } from '../sign-in.ts'
+import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Desk } from './desk.ts'
 
 const PATH = '/email'
-/** Seconds since the sign-in. */
-const FRESH = 600
 const MAX_LENGTH = 254
 
 export function addEmail(desk: Desk): void {
@@ -54,8 +51,4 @@ export function addEmail(desk: Desk): void {
 /** Nobody has verified the new one. */
 function claimsFor(email: string): Record<string, unknown> {
   return email === '' ? { email: null, email_verified: null } : { email, email_verified: false }
-}
-
-function isFresh({ authenticatedAt }: Session): boolean {
-  return Date.now() - authenticatedAt <= FRESH * 1000
 }

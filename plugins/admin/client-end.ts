@@ -21,6 +21,8 @@ export function addClientEnd(desk: Desk): void {
     async submit({ client_id: clientId = '', confirm_client_id: typed = '' }, call) {
       desk.assertGenuine(call, PATH, clientId)
       const client = await getClient(desk, clientId)
+      const again = desk.signInAgain(call, uri('/client', { client_id: clientId, again: 'yes' }))
+      if (again !== undefined) return again
       if (typed.trim() !== clientId) {
         const deletion = { error: 'This is not the client ID of this client.', typed }
         return showClient(desk, call, client, { deletion })

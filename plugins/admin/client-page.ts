@@ -18,6 +18,8 @@ const CHANGED_MEANWHILE =
 /** What the page says besides what is registered. */
 export interface Shown {
   saved?: boolean
+  /** They have signed in once more, for a change that is not done yet. */
+  again?: boolean
   values?: Values
   errors?: Errors
   deletion?: { error: string; typed: string }
@@ -34,13 +36,14 @@ export function showClient(
   desk: Desk,
   call: PageCall,
   client: ClientInformation,
-  { saved = false, values = valuesOf(client), errors = {}, deletion }: Shown = {},
+  { saved = false, again = false, values = valuesOf(client), errors = {}, deletion }: Shown = {},
 ): FastifyReply {
   const { client_id: clientId = '', client_name: name = clientId } = client
   const model = {
     clientId,
     name,
     saved,
+    again,
     form: clientForm(desk, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
     rotation: hasSecret(client) ? desk.target(call, '/client/rotate-secret', clientId) : null,
@@ -61,17 +64,21 @@ export function showClient(
 
 export function addClientPage(desk: Desk): void {
   const { oauth, serve, uri } = desk
+  const Text = Type.Optional(Type.String())
 
   serve({
     path: `/admin${PATH}`,
-    query: Type.Object({ client_id: Type.Optional(Type.String()), saved: Type.Optional(Type.String()) }),
+    query: Type.Object({ client_id: Text, saved: Text, again: Text }),
     form: Type.Object({
-      client_id: Type.Optional(Type.String()),
-      version: Type.Optional(Type.String()),
+      client_id: Text,
+      version: Text,
       ...LongFields,
     }),
-    async show({ client_id: clientId, saved }, call) {
-      return showClient(desk, call, await getClient(desk, clientId), { saved: saved !== undefined })
+    async show({ client_id: clientId, saved, again }, call) {
+      return showClient(desk, call, await getClient(desk, clientId), {
+        saved: saved !== undefined,
+        again: again !== undefined,
+      })
     },
     async submit({ client_id: clientId = '', version }, call) {
       desk.assertGenuine(call, PATH, clientId)

@@ -22,6 +22,8 @@ export function addClientSecret(desk: Desk, shownOnce: ShownOnce): void {
     async submit({ client_id: clientId, overlap }, call) {
       const administrator = desk.assertGenuine(call, ROTATE, clientId)
       await getClient(desk, clientId)
+      const again = desk.signInAgain(call, uri('/client', { client_id: clientId, again: 'yes' }))
+      if (again !== undefined) return again
       const { client_secret: secret } = await oauth.clients.rotateSecret(clientId, Number(overlap))
       const handle = await shownOnce.put(clientId, secret!, administrator)
       return call.reply.redirect(uri('/client/secret', { handle }), 303)

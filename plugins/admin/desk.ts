@@ -1,8 +1,9 @@
 /** What the pages of the administration share: their guarded addresses, and their forms. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { OAuth } from '../oauth.ts'
 import type { FormTarget } from '../pages/models.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
+import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Administrator, Guard } from './guard.ts'
 
 export interface Desk {
@@ -17,6 +18,11 @@ export interface Desk {
   target(call: PageCall, path: string, subject: string): FormTarget
   /** Begins every submit: throws unless the form is one that `target` made for the same. */
   assertGenuine(call: PageCall, path: string, subject: string): Administrator
+  /**
+   * Before what a browser that was left open must not do: undefined for who has signed in a moment ago. Others sign in
+   * once more, come to `page`, and ask again; nothing is done yet.
+   */
+  signInAgain(call: PageCall, page: string): FastifyReply | undefined
 }
 
 export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServePage): Desk {
@@ -41,5 +47,9 @@ export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServeP
       browser.assertGenuine(call, call.wire, purposeOf(path, subject, administrator))
       return administrator
     },
+    signInAgain: ({ request, reply }, page) =>
+      isFresh(guard.administratorOf(request).session)
+        ? undefined
+        : reply.redirect(signInAddress(oauth.config.basePath, page, FRESH), 303),
   }
 }

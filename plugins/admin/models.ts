@@ -62,6 +62,8 @@ export interface ClientPage {
   clientId: string
   name: string
   saved: boolean
+  /** They have signed in once more, for a change that is not done yet. */
+  again: boolean
   form: ClientForm
   /** What the form was filled in from. */
   version: string

@@ -5,7 +5,7 @@ import type { User } from '../../src/services/user.ts'
 import type { Desk } from './desk.ts'
 import { attempt } from './user-form.ts'
 import { subjectOf } from './user-holdings.ts'
-import { getUser, showUser } from './user-page.ts'
+import { getUser, showUser, signInFor } from './user-page.ts'
 
 const LAST =
   'This is the last administrator who may sign in: nobody could come here any more. Give somebody else the role admin first.'
@@ -14,6 +14,8 @@ interface Action {
   readonly path: string
   /** Which of the user's things it is about; the form's field for it. */
   readonly thing?: 'sid' | 'authorization'
+  /** Whether it asks for a sign-in of a moment ago. */
+  readonly grave?: true
   /** What the user's page says afterwards. */
   readonly done: string
   /** Returns why it was refused. */
@@ -25,13 +27,19 @@ export function addUserActions(desk: Desk): void {
   const actions: readonly Action[] = [
     {
       path: '/user/disable',
+      grave: true,
       done: 'disabled',
       async work({ username }) {
         const result = await attempt(async () => users.disable(username, { keepOneWith: ADMIN }))
         return 'errors' in result ? LAST : undefined
       },
     },
-    { path: '/user/enable', done: 'enabled', work: quietly(async ({ username }) => users.enable(username)) },
+    {
+      path: '/user/enable',
+      grave: true,
+      done: 'enabled',
+      work: quietly(async ({ username }) => users.enable(username)),
+    },
     { path: '/user/end-sessions', done: 'sessions', work: quietly(async ({ id }) => sessions.endAll(id)) },
     // What has ended meanwhile is as it was wanted.
     {
@@ -50,7 +58,7 @@ export function addUserActions(desk: Desk): void {
   for (const action of actions) addAction(desk, action)
 }
 
-function addAction(desk: Desk, { path, thing, done, work }: Action): void {
+function addAction(desk: Desk, { path, thing, grave, done, work }: Action): void {
   const Text = Type.Optional(Type.String())
   desk.serve({
     path: `/admin${path}` as const,
@@ -61,6 +69,8 @@ function addAction(desk: Desk, { path, thing, done, work }: Action): void {
       const which = thing === undefined ? '' : (things[thing] ?? '')
       desk.assertGenuine(call, path, thing === undefined ? id : subjectOf(id, which))
       const user = await getUser(desk, id)
+      const again = grave ? signInFor(desk, call, id) : undefined
+      if (again !== undefined) return again
       const refused = await work(user, which)
       return refused === undefined
         ? call.reply.redirect(`${desk.userUri(id)}&done=${done}`, 303)

@@ -30,6 +30,8 @@ export function addNewUser(desk: Desk, handOver: HandOver): void {
     async submit(_form, call) {
       desk.assertGenuine(call, PATH, '')
       const values = typedForNew(call.wire)
+      const again = values['roles'] === '' ? undefined : desk.signInAgain(call, uri(PATH))
+      if (again !== undefined) return again
       const result = await attempt(async () => oauth.users.create(membersOfNew(values)))
       if ('errors' in result) return show(call, values, result.errors)
       if (values['password'] === '') return handOver(call, result)

@@ -36,6 +36,7 @@ const DONE: Readonly<Record<string, string>> = {
   session: 'The session has ended.',
   sessions: 'All sessions have ended.',
   revoked: 'The authorization is revoked.',
+  again: 'Thank you for signing in again. What you asked for is not done yet: ask once more.',
 }
 
 /** What the page says besides what is known of the user. */
@@ -86,6 +87,11 @@ export async function showUser(
   return call.reply.page('admin-user', model, { status: wrong ? 400 : 200 })
 }
 
+/** Before what asks for a sign-in of a moment ago: undefined where there was one. */
+export function signInFor(desk: Desk, call: PageCall, id: string): FastifyReply | undefined {
+  return desk.signInAgain(call, `${desk.userUri(id)}&done=again`)
+}
+
 export function addUserPage(desk: Desk): void {
   const { oauth, serve, userUri } = desk
   const Text = Type.Optional(Type.String())
@@ -118,6 +124,8 @@ export function addUserPage(desk: Desk): void {
       const values = typedIn(call.wire)
       if (version !== versionOf(user))
         return showUser(desk, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+      const again = rolesIn(values['roles'] ?? '').join(' ') === user.roles.join(' ') ? undefined : signInFor(desk, call, id)
+      if (again !== undefined) return again
       const refused = await save(call, user, values)
       return refused === undefined
         ? call.reply.redirect(`${userUri(id)}&done=saved`, 303)

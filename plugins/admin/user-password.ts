@@ -8,7 +8,7 @@ import type { User } from '../../src/services/user.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Desk } from './desk.ts'
 import type { ShownOnce } from './shown-once.ts'
-import { getUser, showUser } from './user-page.ts'
+import { getUser, showUser, signInFor } from './user-page.ts'
 import { attempt, summaryOf } from './user-form.ts'
 
 const MAKE = '/user/password-link'
@@ -36,7 +36,8 @@ export function addPasswordLinks(desk: Desk, shownOnce: ShownOnce): HandOver {
     show: async ({ id = '' }, { reply }) => reply.redirect(userUri(id), 303),
     async submit({ id = '' }, call) {
       desk.assertGenuine(call, MAKE, id)
-      return handOver(call, await getUser(desk, id))
+      const user = await getUser(desk, id)
+      return signInFor(desk, call, id) ?? handOver(call, user)
     },
   })
   serve({
