@@ -21,7 +21,7 @@ const SessionSchema = defineEntity({
     createdAt: p.datetime().defaultRaw('now()'),
     lastSeenAt: p.datetime().defaultRaw('now()'),
     /** When it ends if it is not used before; never after `endsAt`. */
-    expiresAt: p.datetime(),
+    expiresAt: p.datetime().index(),
     /** Until then its user can go on from it by signing in again. */
     endsAt: p.datetime().index(),
   },

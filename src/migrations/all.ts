@@ -10,6 +10,7 @@ import { Migration20261121000007_audit } from './Migration20261121000007_audit.t
 import { Migration20261121000008_lists } from './Migration20261121000008_lists.ts'
 import { Migration20261121000009_user_administration } from './Migration20261121000009_user_administration.ts'
 import { Migration20261121000010_search_pages } from './Migration20261121000010_search_pages.ts'
+import { Migration20261121000011_open_sessions } from './Migration20261121000011_open_sessions.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -23,4 +24,5 @@ export const migrations = [
   Migration20261121000008_lists,
   Migration20261121000009_user_administration,
   Migration20261121000010_search_pages,
+  Migration20261121000011_open_sessions,
 ]
