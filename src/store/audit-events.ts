@@ -23,12 +23,17 @@ function listing(name: string, drivers: readonly (keyof AuditEvent & string)[]):
   return statement(name, (table) => {
     const event = table(AuditEvent)
     const id = event.column('id')
-    const windowOf = (where: string): string =>
-      `(select ${event.columns(...COLUMNS)} from ${event.name}
-        where ${where} and ${id} < $2::uuid and ${id} >= $3::uuid order by ${id} desc limit ${WINDOW})`
-    const windows = drivers.map((driver) => windowOf(`${event.column(driver)} = $1`))
+    const select = `select ${event.columns(...COLUMNS)} from ${event.name}`
+    // Pairs, since equality may be taken for a filter on the index of ids, which reads the whole log for what is rare.
+    // And a limit that the planner does not know, or it may think that all there is of a driver is less, and sort that.
+    const windows = drivers.map((driver) => {
+      const pair = `(${event.column(driver)}, ${id})`
+      const order = `${event.column(driver)} desc, ${id} desc`
+      return `(${select} where ${pair} < ($1, $2::uuid) and ${pair} >= ($1, $3::uuid) order by ${order} limit (select ${WINDOW}))`
+    })
     // $1 stands for nothing where the log itself is the window.
-    const all = windows.length > 0 ? windows : [windowOf('$1::text is null')]
+    const log = `(${select} where $1::text is null and ${id} < $2::uuid and ${id} >= $3::uuid order by ${id} desc limit ${WINDOW})`
+    const all = windows.length > 0 ? windows : [log]
     return `with w as (select * from (${all.join(' union ')}) either order by "id" desc limit ${WINDOW})
       select l."looked", l."reached", f.*
       from (select count(*)::int as "looked", (select "id" from w order by "id" limit 1) as "reached" from w) l
@@ -82,8 +87,9 @@ export const statements = {
   activity: statement<{ hour: Date; type: string; count: number }>('activity-since', (table) => {
     const activity = table(Activity)
     const [hour, type, , count] = activityColumns(activity)
+    // Two ends, since of an hour that is only not too early the planner may think that it is any.
     return `select ${hour} as "hour", ${type} as "type", sum(${count})::float8 as "count" from ${activity.name}
-      where ${hour} >= $1 group by ${hour}, ${type}`
+      where ${hour} >= $1 and ${hour} < now() + interval '1 day' group by ${hour}, ${type}`
   }),
 }
 
