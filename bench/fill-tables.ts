@@ -1,0 +1,185 @@
+// Owns what the rows of a large database look like: SQL by table, the same rows for the same sizes. Some users and
+// clients hold far more than the others, most sessions were left, and some things happened thrice, long ago.
+
+export interface Sizes {
+  users: number
+  clients: number
+  events: number
+}
+
+export interface Filling {
+  table: string
+  columns: string
+  rows: number
+  /** A select list over `generate_series … n`. */
+  values: string
+}
+
+/** Who holds a twentieth of what users hold: the user 1; and half of what clients do: the client 1. */
+export const userId = (n: number | string): string => `md5('user-' || ${n})::uuid`
+export const authorizationId = (n: number | string): string => `md5('authorization-' || ${n})::uuid`
+
+/** 43 characters, as those of tokens. */
+const hash = (kind: string): string =>
+  `translate(rtrim(encode(sha256(('${kind}-' || n)::bytea), 'base64'), '='), '+/', '-_')`
+const DAYS = 90
+
+export function fillings({ users, clients, events }: Sizes): Filling[] {
+  const owner = (scale = 1): string => `case when n % 20 = 0 then 1 else (n / ${scale}) % ${users} + 1 end`
+  const registrar = `case when n % 2 = 0 then 1 else n % ${clients} + 1 end`
+  return [
+    ...parties(users, clients),
+    ...held(users, owner, registrar),
+    ...passing(users),
+    {
+      table: 'audit_events',
+      columns: 'id, at, type, actor_kind, actor_id, user_id, client_id, address, request_id, details',
+      rows: events,
+      values: eventOf(events, owner(5), registrar),
+    },
+    {
+      table: 'activity',
+      columns: 'hour, type, writer, count',
+      rows: 35 * 24 * 12,
+      values: `date_trunc('hour', now()) - n / 12 * interval '1 hour',
+        (array['token.issued', 'user.signed_in', 'user.sign_in_failed'])[n % 3 + 1], md5('writer-' || n % 12 / 3)::uuid, n`,
+    },
+  ]
+}
+
+/** Who is registered. The last five users are administrators, one of them disabled. */
+function parties(users: number, clients: number): Filling[] {
+  const passwordHash = `'$argon2id$v=19$m=19456,t=2,p=1$' || left(${hash('salt')}, 22) || '$' || ${hash('password')}`
+  return [
+    {
+      table: 'users',
+      columns: 'id, username, username_key, password_hash, roles, claims, disabled_at',
+      rows: users,
+      values: `${userId('n')}, 'user-' || n, 'user-' || n, ${passwordHash},
+        case when n > ${users - 5} then '{staff,admin}'::text[] when n % 2 = 0 then '{staff}' else '{}' end,
+        jsonb_build_object('name', 'Name ' || n, 'given_name', 'Name', 'family_name', n::text,
+          'email', 'mail-' || n || '@mail.example', 'email_verified', true),
+        case when n = ${users} then now() end`,
+    },
+    {
+      table: 'resources',
+      columns: 'resource, name',
+      rows: 1000,
+      values: `'https://api-' || n || '.example', 'API ' || n`,
+    },
+    {
+      table: 'scopes',
+      columns: 'name, description, resource',
+      rows: 5000,
+      values: `'scope-' || n, 'Scope ' || n, 'https://api-' || case when n % 2 = 0 then 1 else n % 1000 + 1 end || '.example'`,
+    },
+    {
+      table: 'clients',
+      columns: 'client_id, client_name, redirect_uris, scope, metadata',
+      rows: clients,
+      values: `'client-' || n, 'Client ' || n, array['https://app-' || n || '.example/callback'],
+        array['scope-' || n % 5000 + 1], '{}'`,
+    },
+    {
+      table: 'client_secrets',
+      columns: 'id, client_id, hash',
+      rows: clients,
+      values: `md5('secret-' || n)::uuid, 'client-' || n, 'k1.' || ${hash('secret')}`,
+    },
+  ]
+}
+
+/** What users hold: of the sessions one in a hundred is open, of the Authorizations nine tenths live. */
+function held(users: number, owner: (scale?: number) => string, registrar: string): Filling[] {
+  const ago = (span: number): string => `now() - n * interval '${span} days' / ${users}`
+  return [
+    {
+      table: 'sessions',
+      columns:
+        'hash, sid, user_id, authenticated_at, amr, user_agent, address, created_at, last_seen_at, expires_at, ends_at',
+      rows: users / 5,
+      values: `${hash('session')}, md5('sid-' || n)::uuid, ${userId(`(${owner()})`)}, ${ago(50)}, '{pwd}',
+        'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', '192.0.2.' || n % 256, ${ago(50)}, ${ago(50)},
+        case when n % 100 = 0 then now() + interval '1 hour' else ${ago(50)} end, ${ago(50)} + interval '14 days'`,
+    },
+    {
+      table: 'consents',
+      columns: 'user_id, client_id, scopes, resources',
+      rows: users,
+      values: `${userId(`(${owner()})`)}, 'client-' || (${registrar}), '{openid,profile}', '{}'`,
+    },
+    {
+      table: 'authorizations',
+      columns:
+        'id, client_id, subject, scopes, resources, parameters, authentication, created_at, revoked_at, kept_until',
+      rows: users,
+      values: `${authorizationId('n')}, 'client-' || (${registrar}), (${userId(`(${owner()})`)})::text, '{openid,profile}', '{}', '{}',
+        jsonb_build_object('time', 1763000000, 'amr', array['pwd'], 'sid', md5('sid-' || n)::uuid), ${ago(30)},
+        case when n % 10 = 0 then ${ago(29)} end, now() + interval '20 days' - n % 100 * interval '5 hours'`,
+    },
+    {
+      // Of each Authorization the one that is good, and of every second the one before it. A few are long families.
+      table: 'refresh_tokens',
+      columns: 'authorization_id, hash, created_at, expires_at, consumed_at, successor_hash, successor',
+      rows: users * 1.5,
+      values: `${authorizationId(`case when n <= ${users} then n else (n - ${users}) * 2 / case when n % 10 = 1 then 1000 else 1 end end`)},
+        ${hash('refresh')}, ${ago(20)}, now() + interval '10 days', case when n > ${users} then now() end,
+        case when n > ${users} then ${hash('successor')} end, case when n > ${users} then ${hash('sealed')} end`,
+    },
+  ]
+}
+
+/** What comes and goes. */
+function passing(users: number): Filling[] {
+  const rows = Math.max(5000, users / 20)
+  const when = `now() + (n % 100 - 50) * interval '1 hour'`
+  return [
+    {
+      table: 'authorization_codes',
+      columns: 'authorization_id, hash, client_id, subject, redirect_uri, granted, expires_at, spent_at',
+      rows,
+      values: `${authorizationId('n')}, ${hash('code')}, 'client-1', (${userId('n')})::text, 'https://app-1.example/callback', '{}',
+        now() - interval '1 hour', now() - interval '1 hour'`,
+    },
+    {
+      table: 'access_tokens',
+      columns: 'hash, claims, expires_at',
+      rows,
+      values: `${hash('access')}, jsonb_build_object('sub', 'client-' || n), ${when}`,
+    },
+    { table: 'revoked_tokens', columns: 'jti, expires_at', rows, values: `md5('jti-' || n), ${when}` },
+    {
+      table: 'artifacts',
+      columns: 'kind, hash, value, expires_at',
+      rows,
+      values: `'interaction', ${hash('artifact')}, '{}', ${when}`,
+    },
+    {
+      table: 'throttles',
+      columns: 'source, account, free_at',
+      rows,
+      values: `${hash('source')}, ${hash('account')}, now() - n % 100 * interval '1 minute'`,
+    },
+    {
+      table: 'changes',
+      columns: 'id, kind, key, changed_at',
+      rows,
+      values: `md5('change-' || n)::uuid, 'client', 'client-' || n, now() - n * interval '1 second'`,
+    },
+  ]
+}
+
+/** Ids are of version 7, the oldest first; seven in ten tell of tokens. */
+function eventOf(events: number, owner: string, registrar: string): string {
+  const at = `now() - (${events} - n) * interval '${DAYS} days' / ${events}`
+  const id = `(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') || '7' || substr(md5('event-' || n), 1, 3)
+    || '8' || substr(md5('event-' || n), 4, 15))::uuid`
+  const type = `case when n <= 3 then 'client.deleted' when n % 10 < 7 then 'token.issued' when n % 10 < 9 then 'user.signed_in'
+    when n % 100 = 9 then 'consent.withdrawn' else 'user.sign_in_failed' end`
+  const byClient = 'n <= 3 or n % 10 < 7'
+  const user = `(${userId(`(${owner})`)})::text`
+  return `${id}, ${at}, ${type}, case when ${byClient} then 'client' else 'user' end,
+    case when ${byClient} then 'client-' || (${registrar}) else ${user} end,
+    case when n % 10 >= 7 or n % 2 = 1 then ${user} end, case when ${byClient} then 'client-' || (${registrar}) end,
+    '192.0.2.' || n % 256, md5('request-' || n)::uuid::text, '{"grant_type": "authorization_code"}'`
+}

@@ -1,0 +1,155 @@
+/** What each statement of the store is asked on a large database, and how much it may read for that: rows and index entries. */
+import { createHash } from 'node:crypto'
+import { firstIdAt } from '../../src/protocol/jti.ts'
+import { createJti } from '../../src/protocol/jti.ts'
+import { BATCH } from '../../src/store/expired.ts'
+import { NIL } from '../../src/store/uuid.ts'
+
+export type Question = readonly [values: readonly unknown[], most: number]
+
+/** A twentieth of everything is the first user's, and half of it the first client's; the seventh has a usual share. */
+const HOLDER = idOf('user-1')
+const SOMEBODY = idOf('user-7')
+const AUTHORIZATION = idOf('authorization-400')
+const END = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const UUID = createJti(Date.now())
+const now = new Date()
+const later = new Date(Date.now() + 60_000)
+const PAGE = 51
+/** What one user or client with a usual share may hold, and what leads there. */
+const FEW = 40
+const batch = Array.from({ length: BATCH }, (_, n) => idOf(`authorization-${n + 1000}`))
+/** Each of a batch is found, and read once more to be removed. */
+const REMOVAL = 3 * BATCH
+
+const found = (driver: string | null, type: string | null = null) => [
+  driver,
+  END,
+  NIL,
+  PAGE,
+  type,
+  null,
+  null,
+  null,
+]
+
+/** By the name of the statement. */
+export const questions: Readonly<Record<string, Question>> = {
+  'artifact-put': [['kind', 'hash', {}, 60], 0],
+  'artifact-get': [['interaction', ['hash']], 1],
+  'artifact-replace': [['interaction', ['hash'], {}, {}], 1],
+  'artifact-spend': [['interaction', ['hash']], 1],
+  'audit-events-insert': [['[]'], 0],
+  'audit-events-list': [found(null), 5000],
+  'audit-events-by-request': [found(idOf('request-19')), 4],
+  'audit-events-by-user': [found(HOLDER, 'client.deleted'), 10_000],
+  'audit-events-by-client': [found('client-1', 'client.deleted'), 10_000],
+  'audit-events-by-type': [found('client.deleted'), 4],
+  'audit-events-expired': [[firstIdAt(Date.now() - 80 * 86_400_000)], REMOVAL],
+  'activity-count': [[UUID, now, ['token.issued'], [1]], 0],
+  'activity-since': [[new Date(Date.now() - 86_400_000)], 500],
+  'activity-expired': [[], REMOVAL],
+  'authorization-code-insert': [
+    [UUID, 'hash', 'client-1', HOLDER, 'https://app.example', null, {}, 60, UUID],
+    1,
+  ],
+  'authorization-code-find': [[AUTHORIZATION, 'hash'], 1],
+  'authorization-code-exchange': [
+    [UUID, 'client-1', HOLDER, ['openid'], [], {}, {}, 'hash', 'refresh', 60],
+    1,
+  ],
+  'authorization-codes-expired': [[], REMOVAL],
+  'authorization-insert': [[UUID, 'client-1', HOLDER, ['openid'], [], {}, {}], 0],
+  'authorization-find': [[AUTHORIZATION], 1],
+  'authorization-revoke': [[AUTHORIZATION, 'cause'], 1],
+  'authorizations-of-user': [[HOLDER, AUTHORIZATION, PAGE], 3 * PAGE],
+  'authorizations-of-client': [['client-1', AUTHORIZATION, PAGE], 3 * PAGE],
+  'authorizations-of-clients': [[HOLDER, ['client-1', 'client-21', 'client-41']], 3 * 3 * 100],
+  'changes-since': [[new Date(Date.now() - 15_000)], 100],
+  'change-record': [[UUID, 'client', 'client-1', null], 0],
+  'changes-expired': [[], REMOVAL],
+  'client-find': [['client-1'], 5],
+  'clients-search': [['Client', PAGE, '', ''], 2 * PAGE],
+  'client-secret-rehash': [[idOf('secret-1'), 'hash', 'hash'], 1],
+  'scopes-find': [[['scope-1', 'scope-2']], 4],
+  'resources-find': [[['https://api-1.example']], 2],
+  // All resources, by the janitor, once a round.
+  'resources-longest-lifetime': [[], 1000],
+  'consent-find': [[HOLDER, 'client-1'], 1],
+  'consent-grant': [[HOLDER, 'client-1', ['openid'], []], 1],
+  'consents-connected': [[HOLDER, '', PAGE], 5 * PAGE],
+  'consent-forget': [[HOLDER, 'client-1'], 1],
+  'consent-codes-delete': [[SOMEBODY, 'client-1'], FEW],
+  'consent-authorizations-revoke': [[SOMEBODY, 'client-8'], FEW],
+  // With every refresh token of theirs, for the one that ends last.
+  'authorizations-due': [[90_000], 20 * BATCH],
+  'authorizations-keep': [[batch, batch.map(() => later)], 2 * BATCH],
+  'refresh-tokens-remove': [[batch], 4 * BATCH],
+  'authorization-codes-remove': [[batch], 4 * BATCH],
+  'authorizations-remove': [[batch], 4 * BATCH],
+  'sessions-end': [[SOMEBODY, null], FEW],
+  'authorization-codes-end': [[SOMEBODY, null], FEW],
+  'authorizations-end': [[SOMEBODY, null, 'cause'], FEW],
+  'sessions-end-one': [[SOMEBODY, UUID], FEW],
+  'authorization-codes-end-one': [[SOMEBODY, UUID], FEW],
+  'authorizations-end-one': [[SOMEBODY, UUID, 'cause'], FEW],
+  'sessions-end-others': [[SOMEBODY, null], FEW],
+  'authorization-codes-end-others': [[SOMEBODY, null], FEW],
+  'authorizations-end-others': [[SOMEBODY, null, 'cause'], FEW],
+  'artifacts-expired': [[], REMOVAL],
+  'access-tokens-expired': [[], REMOVAL],
+  'revoked-tokens-expired': [[], REMOVAL],
+  'sessions-expired': [[], REMOVAL],
+  'throttles-expired': [[], REMOVAL],
+  'figures-counts': [[1001], 3 * 1001],
+  'refresh-token-insert': [[AUTHORIZATION, 'hash', 60], 0],
+  'refresh-token-find': [[AUTHORIZATION, 'hash'], 3],
+  'refresh-token-rotate': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60], 3],
+  // All secrets: `doctor` counts them.
+  'secret-key-uses': [[], 20_000],
+  'server-secret': [['name'], 1],
+  'server-secret-insert': [['name', 'sealed'], 0],
+  'server-secret-reseal': [['name', 'sealed', 'sealed'], 1],
+  'session-renew': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60], 1],
+  'session-start': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60, UUID, now], 2],
+  'session-find': [['hash'], 2],
+  'session-is-open': [[idOf('sid-100')], 1],
+  'sessions-of-user': [[HOLDER], 500],
+  'session-touch': [['hash', 60], 1],
+  // All keys that live: a few.
+  'signing-keys': [[], 10],
+  'signing-key-insert': [['kid', 'ES256', '', {}, 'sealed', now], 0],
+  'signing-key-succeed': [['kid', later], 1],
+  'signing-key-reseal': [['kid', 'sealed', 'sealed'], 1],
+  'signing-keys-prune': [[], 10],
+  'throttle-fail': [['source', ['*'], [1000], [10_000]], 0],
+  'throttle-forgive': [['source', '*'], 1],
+  'throttles-blocked': [[], 100],
+  'access-token-insert': [['hash', {}, later], 0],
+  'access-token-find': [['hash'], 1],
+  'access-token-revoke': [['hash'], 1],
+  'revoked-token-insert': [['jti', later], 0],
+  // All that live, when a server starts: every process holds them.
+  'revoked-tokens': [[], 5000],
+  'user-by-id': [[HOLDER], 1],
+  'user-by-key': [['user-7'], 1],
+  'user-lock': [['user-7'], 1],
+  'users-list': [['user-5', PAGE], PAGE],
+  'users-search': [['user-', PAGE, 'user-', '', NIL], 3 * PAGE],
+  'users-has-role': [['admin'], 10],
+  'users-lock-role': [['admin'], 10],
+  'user-insert': [[UUID, 'somebody', 'somebody', null, [], {}, null], 0],
+  'user-update': [['user-7', {}, null, null], 1],
+  'user-disable': [['user-7'], 1],
+  'user-enable': [['user-7'], 1],
+  'user-rehash': [[SOMEBODY, null, 'hash'], 1],
+  'user-put-password-link': [[SOMEBODY, 'hash', 60], 1],
+  'user-by-password-link': [['hash'], 1],
+  'user-spend-password-link': [['hash', 'hash'], 1],
+}
+
+/** As the ids are that a large database has. */
+function idOf(text: string): string {
+  const md5 = createHash('md5').update(text).digest('hex')
+  return md5.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
