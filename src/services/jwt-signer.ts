@@ -6,7 +6,8 @@
 import { SignJWT } from 'jose'
 import { sign } from 'node:crypto'
 import type { Bag } from '../doors.ts'
-import type { KeyRing, RingKey } from './key-ring.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { RingKey } from './ring-key.ts'
 
 export interface SignJwtOptions {
   /** One of the key ring's `algorithms`. */

@@ -3,31 +3,16 @@
  * published before they sign, followed by a successor on schedule or by command, and gone when their last token is
  * dead. What is current is decided by the clock alone, so that all processes agree without talking.
  */
-import { generateKeyPair, exportJWK, calculateJwkThumbprint, type JWK } from 'jose'
-import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
+import { generateKeyPair, exportJWK, calculateJwkThumbprint } from 'jose'
 import type { FastifyBaseLogger } from 'fastify'
-import { ConfigError } from '../config.ts'
 import { statements as clientStatements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { insertSigningKey, statements, type SigningKeyRow } from '../store/signing-keys.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { AuditTrail } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
+import { toRingKey, type RingKey } from './ring-key.ts'
 import type { SecretBox } from './secret-box.ts'
-
-/** A key in memory. */
-export interface RingKey {
-  readonly kid: string
-  readonly algorithm: string
-  readonly privateKey: KeyObject
-  readonly publicKey: KeyObject
-  readonly publicJwk: JWK
-  readonly predecessor: string
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number
-  readonly signsFrom: number
-  readonly retiresAt: number | null
-}
 
 export type KeyState = 'next' | 'current' | 'retiring'
 
@@ -230,30 +215,4 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
 function assertOffered(algorithm: string): void {
   if (!ALGORITHMS.includes(algorithm)) throw new Error(`${algorithm} is not an algorithm of ours`)
-}
-
-function toRingKey(row: SigningKeyRow, box: SecretBox, known: RingKey | undefined): RingKey {
-  const times = { signsFrom: row.signsFrom.getTime(), retiresAt: row.retiresAt?.getTime() ?? null }
-  if (known !== undefined) {
-    return known.signsFrom === times.signsFrom && known.retiresAt === times.retiresAt
-      ? known
-      : { ...known, ...times }
-  }
-  const { kid, algorithm, predecessor } = row
-  let jwk: JsonWebKeyInput['key']
-  try {
-    jwk = JSON.parse(box.open(row.privateJwk, kid)) as JsonWebKeyInput['key']
-  } catch (cause) {
-    throw new ConfigError(
-      `SECRET_KEY: the signing key ${kid} cannot be decrypted with it; put the key it was made with into the list.`,
-      { cause },
-    )
-  }
-  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
-  const publicJwk = row.publicJwk as JWK
-  return {
-    kid, algorithm, privateKey, publicJwk, predecessor, ...times,
-    publicKey: createPublicKey(privateKey),
-    createdAt: row.createdAt.getTime(),
-  } // prettier-ignore
 }

@@ -1,24 +1,25 @@
 /**
- * The one way in which users come to be, change and prove who they are, whoever asks: code, SEED_FILE, the command
- * line, the pages. Signing a browser in is for the sessions; how often one may try is for the throttle.
+ * The one way in which users come to be and change, whoever asks: code, SEED_FILE, the command line, the pages.
+ * Finding them and proving who they are is in `user-finder.ts` and `user-authentication.ts`.
  */
-import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import { changesBetween } from '../protocol/changes.ts'
 import { parseUserMembers, userError, type UserMembers } from '../protocol/user-members.ts'
 import { usernameKey } from '../protocol/username.ts'
-import { type Page, type Place, readPage } from '../store/begins-with.ts'
 import { recordChange } from '../store/changes.ts'
-import type { Database, Query } from '../store/database.ts'
+import type { Query } from '../store/database.ts'
 import { endEverything } from '../store/endings.ts'
 import { isDuplicate } from '../store/failures.ts'
-import { findUserRow, statements, type UserRow } from '../store/users.ts'
-import { isUuid, NIL } from '../store/uuid.ts'
-import type { AuditTrail, Note } from './audit.ts'
+import { statements, type UserRow } from '../store/users.ts'
+import type { Note } from './audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
-import type { Passwords } from './passwords.ts'
-import type { SecretBox } from './secret-box.ts'
+import {
+  createUserAuthentication,
+  type UserAuthentication,
+  type UserAuthenticationOptions,
+} from './user-authentication.ts'
+import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
 import { toUser, type User } from './user.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
@@ -29,22 +30,12 @@ export interface ImportedUser {
   disabled?: boolean
 }
 
-export interface UserRegistry {
+export interface UserRegistry extends UserFinder, UserAuthentication {
   /**
    * Registers a user: `username`, and where they are known `password`, `roles` and the standard claims by their wire
    * names. Who has no password cannot sign in by one. Throws `OAuthError` (`invalid_request`) that names the member.
    */
   create(members: unknown, imported?: ImportedUser): Promise<User>
-  /** Also a disabled one; null when there is none. Upper and lower case are the same. */
-  find(username: string): Promise<User | null>
-  /** By the id, which tokens name as `sub`. Throws when it is not there. */
-  get(id: string): Promise<User>
-  /** By user name, from the one after `after`, at most `limit` (100). */
-  list(options?: { after?: string; limit?: number }): Promise<User[]>
-  /** Those whose user name, name or email address begins with `begin`, in any case: by what was found, at most `limit` (100). */
-  search(begin: string, options?: { after?: Place; limit?: number }): Promise<Page<User>>
-  /** Whether anybody who may sign in has this role. */
-  hasRole(role: string): Promise<boolean>
   /**
    * Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`.
    * An imported one is taken where `takesPassword` says so.
@@ -58,32 +49,18 @@ export interface UserRegistry {
   disable(username: string, options?: Kept): Promise<User>
   /** They may sign in again; what was ended stays ended. */
   enable(username: string): Promise<User>
-  /**
-   * The user, proven. Null for an unknown one, a wrong password, a disabled one and one without a password: the same
-   * answer in the same time. Throws `temporarily_unavailable` (503) when too many ask at once.
-   */
-  authenticate(username: string, password: string): Promise<User | null>
-  /** Whether the user has a password at all. */
-  canSignInByPassword(username: string): Promise<boolean>
-  /** Whether `password` is the user's now, disabled or not. */
-  hasPassword(username: string, password: string): Promise<boolean>
 }
 
 /** @internal */
-export interface UserRegistryOptions {
-  database: Database
-  audit: AuditTrail
-  box: SecretBox
+export interface UserRegistryOptions extends UserAuthenticationOptions {
   feed: ChangeFeed
-  passwords: Passwords
   /** A production start refuses short passwords; a development start warns of them. */
   production: boolean
-  log: FastifyBaseLogger
 }
 
 /** @internal */
 export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
-  const { database, audit, box, feed, passwords, production, log } = options
+  const { database, audit, feed, passwords, production, log } = options
 
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
   async function change(work: (query: Query, note: Note) => Promise<UserRow | undefined>): Promise<User> {
@@ -95,13 +72,6 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     })
     await feed.announce('user', row.id)
     return toUser(row)
-  }
-
-  async function findRow(username: string): Promise<UserRow | undefined> {
-    const key = usernameKey(username)
-    if (key === null) return undefined
-    const [row] = await database.query(statements.byKey, [key])
-    return row
   }
 
   function parse(input: unknown): UserMembers {
@@ -220,69 +190,17 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     return row
   }
 
-  /** Of an unknown one by a keyed hash, which is made for each so that each takes the same time. */
-  function observeFailure(username: string, row: UserRow | undefined): void {
-    const account = box.hash(`audited user\0${usernameKey(username) ?? ''}`)
-    audit.observe({
-      type: 'user.sign_in_failed',
-      user: row?.id,
-      details: row === undefined ? { account } : {},
-    })
-  }
-
-  /** Behind the request: losing it costs nothing, the next sign-in does it again. */
-  async function rehash({ id, passwordHash: former }: UserRow, password: string): Promise<void> {
-    if (former === null || former === undefined || !passwords.isOutdated(former)) return
-    try {
-      await database.query(statements.rehash, [id, former, await passwords.hash(password)])
-    } catch (error) {
-      log.warn({ err: error }, 'a password could not be hashed anew yet')
-    }
-  }
-
   return {
+    ...createUserFinder(database),
+    ...createUserAuthentication(options),
     create,
     update,
     setPassword: async (username, password) => update(username, { password }),
-    async find(username) {
-      const row = await findRow(username)
-      return row === undefined ? null : toUser(row)
-    },
-    async get(id) {
-      const row = await findUserRow(database, id)
-      if (row === null) throw userError('id', 'is not registered')
-      return toUser(row)
-    },
-    list: async ({ after = '', limit = 100 } = {}) =>
-      (await database.query(statements.list, [usernameKey(after) ?? '', limit])).map(toUser),
-    async search(begin, { after = { at: '', id: NIL }, limit = 100 } = {}) {
-      const key = usernameKey(begin)
-      if (key === null) return { found: [], next: null }
-      const read = async ({ at, id }: Place, most: number) =>
-        database.query(statements.search, [begin, most, key, at, isUuid(id) ? id : NIL])
-      const { found, next } = await readPage(read, { after, limit })
-      return { found: found.map(toUser), next }
-    },
-    hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
     disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),
-    async takesPassword(username, passwordHash) {
-      const row = await findRow(username)
-      return row !== undefined && takes(row, passwordHash)
-    },
     enable: async (username) => change(async (query, note) => enable(query, note, username)),
-    async authenticate(username, password) {
-      const row = await findRow(username)
-      const proven = await passwords.verify(password, row?.passwordHash ?? null)
-      if (!proven || row === undefined || row.disabledAt) {
-        observeFailure(username, row)
-        return null
-      }
-      void rehash(row, password)
-      return toUser(row)
-    },
-    canSignInByPassword: async (username) => typeof (await findRow(username))?.passwordHash === 'string',
-    async hasPassword(username, password) {
-      return passwords.verify(password, (await findRow(username))?.passwordHash ?? null)
+    async takesPassword(username, passwordHash) {
+      const row = await findRowByName(database, username)
+      return row !== undefined && takes(row, passwordHash)
     },
   }
 }
