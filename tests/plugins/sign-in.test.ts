@@ -17,6 +17,11 @@ test('leads back to the path that asked, signed in', async () => {
   expect((await agent.get(addressFor('/?c=d'))).url).toBe(`${server.url}/?c=d`)
 })
 
+test('from an address that proxies would not pass on it comes back without the query', async () => {
+  const response = await server.get(`/account?x=${'%61'.repeat(2000)}`, { accept: 'text/html' })
+  expect([response.status, response.headers.get('location')]).toEqual([303, '/sign-in?return_to=%2Faccount'])
+})
+
 test('what is wrong is said on the page, with the user name kept, and leads back all the same afterwards', async () => {
   const agent = createUserAgent(server.url)
   const page = await agent.get(addressFor('/?a=b'))
