@@ -2,10 +2,11 @@
 import type { TestDatabase } from './database.ts'
 
 /** Every row of every table, as text. */
-export async function dump(database: TestDatabase): Promise<string> {
+export async function dump(database: TestDatabase, without: readonly string[] = []): Promise<string> {
   const tables = await database.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname not in ('pg_catalog', 'information_schema')`,
+     where schemaname not in ('pg_catalog', 'information_schema') and tablename <> all($1)`,
+    [without],
   )
   const parts = await Promise.all(
     tables.map(async ({ name }) => {
