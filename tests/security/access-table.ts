@@ -1,0 +1,118 @@
+/** Who may do what, as it was decided: one row for each route, and each kind of row in one place. */
+
+export const ROLES = [
+  'nobody',
+  'user',
+  'other user',
+  'administrator',
+  'disabled administrator',
+  'client',
+] as const
+export type Role = (typeof ROLES)[number]
+
+/** What is answered to a GET, to an empty POST and to any other method: a status, or `sign-in` for being sent there. */
+export type Answers = readonly [get: number | 'sign-in', post: number, other: number]
+
+/** Those who are not named get what `nobody` gets. */
+type Row = Partial<Record<Role, Answers>> & { nobody: Answers; query?: string }
+
+const open = (get: number, post = 405, other = 405): Row => ({ nobody: [get, post, other] })
+
+/** A page of the administration; `get` and `post` are what an administrator is told. */
+function administration(get: number, post: number, query?: string): Row {
+  const refused: Answers = [403, 403, 403]
+  const row: Row = {
+    nobody: ['sign-in', 403, 403],
+    user: refused,
+    'other user': refused,
+    administrator: [get, post, 405],
+  }
+  return query === undefined ? row : { ...row, query }
+}
+
+/** A page of a user's own account: of everybody who is signed in. */
+function account(get: number, post: number): Row {
+  const own: Answers = [get, post, 405]
+  return { nobody: ['sign-in', 403, 403], user: own, 'other user': own, administrator: own }
+}
+
+const CLIENT = 'client_id=web'
+const SCOPE = 'id=read_books'
+const RESOURCE = 'id=https://api.example/'
+/** The id of the user of the role `user` stands in its place. */
+const USER = 'id=:user'
+
+/** By the route, without a slash at its end. No form has its token: 403 where a user of it could send one. */
+export const TABLE: Readonly<Record<string, Row>> = {
+  '': open(200),
+  '/.well-known/oauth-protected-resource': open(200),
+  '/.well-known/oauth-authorization-server': open(200),
+  '/.well-known/openid-configuration': open(200),
+  '/.well-known/change-password': open(303),
+  '/assets/:name': open(200),
+  '/healthz': open(200),
+  '/readyz': open(200),
+  '/jwks': open(200),
+
+  '/authorize': open(400, 400),
+  '/interaction/:id': open(400),
+  '/interaction/:id/:step': open(405, 400),
+  '/sign-in': { ...account(303, 403), nobody: [200, 403, 405] },
+  '/setup': open(404, 403),
+  '/set-password': open(410, 403),
+  '/end-session': open(200, 200),
+
+  '/token': { nobody: [405, 401, 405], client: [405, 400, 405] },
+  '/introspect': { nobody: [405, 401, 405], client: [405, 200, 405] },
+  '/revoke': { nobody: [405, 401, 405], client: [405, 400, 405] },
+  '/userinfo': open(401, 401),
+
+  '/account': account(200, 405),
+  '/account/profile': account(200, 403),
+  '/account/password': account(200, 403),
+  '/account/email': account(200, 403),
+  '/account/sessions': account(200, 405),
+  '/account/sessions/end': account(303, 403),
+  '/account/sessions/end-others': account(303, 403),
+  '/account/apps': account(200, 405),
+  '/account/apps/revoke': account(303, 403),
+  '/account/apps/revoke-all': account(303, 403),
+  '/account/activity': account(200, 405),
+
+  '/admin': administration(200, 405),
+  '/admin/clients': administration(200, 405),
+  '/admin/clients/new': administration(200, 403),
+  '/admin/client': administration(200, 403, CLIENT),
+  '/admin/client/rotate-secret': administration(303, 400, CLIENT),
+  '/admin/client/secret': administration(410, 405),
+  '/admin/client/delete': administration(303, 403, CLIENT),
+  '/admin/client/authorizations': administration(200, 405, CLIENT),
+  '/admin/client/revoke': administration(303, 403, CLIENT),
+  '/admin/users': administration(200, 405),
+  '/admin/users/new': administration(200, 403),
+  '/admin/user': administration(200, 403, USER),
+  '/admin/user/password-link': administration(303, 403, USER),
+  '/admin/user/link': administration(410, 405),
+  '/admin/user/disable': administration(303, 403, USER),
+  '/admin/user/enable': administration(303, 403, USER),
+  '/admin/user/end-session': administration(303, 403, USER),
+  '/admin/user/end-sessions': administration(303, 403, USER),
+  '/admin/user/revoke': administration(303, 403, USER),
+  '/admin/scopes': administration(200, 405),
+  '/admin/scopes/new': administration(200, 403),
+  '/admin/scope': administration(200, 403, SCOPE),
+  '/admin/scope/delete': administration(303, 403, SCOPE),
+  '/admin/resources': administration(200, 405),
+  '/admin/resources/new': administration(200, 403),
+  '/admin/resource': administration(200, 403, RESOURCE),
+  '/admin/resource/delete': administration(303, 403, RESOURCE),
+  '/admin/keys': administration(200, 405),
+  '/admin/keys/rotate': administration(303, 400),
+  '/admin/audit': administration(200, 405),
+  '/admin/audit/export': administration(200, 405, 'format=jsonl'),
+}
+
+/** The answers of a row to a role. */
+export function answersTo(row: Row, role: Role): Answers {
+  return row[role] ?? row.nobody
+}
