@@ -11,8 +11,8 @@ export interface Cluster {
   /** Absent when the cluster's processes cannot be seen, on another machine for one. */
   postmasterPid: number | undefined
   pinned: boolean
-  /** Makes an empty database and returns its connection string. */
-  createDatabase: (name: string) => Promise<string>
+  /** Makes a database, empty or a copy of `template`, and returns its connection string. */
+  createDatabase: (name: string, template?: string) => Promise<string>
   /** Drops what it created, and stops the cluster if it started it. */
   close: () => Promise<void>
 }
@@ -29,9 +29,9 @@ export async function openCluster(): Promise<Cluster> {
     version: await show(admin, 'server_version'),
     postmasterPid,
     pinned: postmasterPid !== undefined && pinFamily(postmasterPid, otherCore),
-    createDatabase: async (name) => {
+    createDatabase: async (name, template = 'template1') => {
       const database = `bench_${name}_${process.pid}`
-      await admin.query(`create database ${database}`)
+      await admin.query(`create database ${database} template "${template}" strategy file_copy`)
       created.push(database)
       return withDatabase(url, database)
     },

@@ -45,7 +45,7 @@ export async function enter(entry: Entry, stage: Stage): Promise<Lane[]> {
   })
   const lanes = contestant.rows
     .map((row) => newLane(contestant, row))
-    .filter(({ name }) => name.toLowerCase().includes(options.rows))
+    .filter(({ name }) => options.rows.split('|').some((text) => name.toLowerCase().includes(text)))
   for (const lane of lanes)
     if (lane.series.row.order !== 'once') await supply(lane, options.connections, stage)
   pause(contestant.child)

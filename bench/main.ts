@@ -10,6 +10,7 @@ import { oidcProvider } from './contestants/oidc-provider.ts'
 import { Generator } from './generator.ts'
 import { enter, runCalmWindow, runWindow, type Lane, type Stage } from './lane.ts'
 import { measureSignIns } from './sign-ins.ts'
+import { besideEmpty, onCopyOf } from './large-beside.ts'
 import { readOptions, usage, type Options } from './options.ts'
 import { endAll } from './pinning.ts'
 import { machine, page, remarks, signInTable, tables } from './report.ts'
@@ -31,21 +32,25 @@ async function main(options: Options): Promise<void> {
   try {
     const stage = { options, cluster, generator: new Generator() }
     const results = options.logins ? [] : await compare(stage)
-    const whole = options.only === undefined && options.rows === ''
+    const whole = options.only === undefined && options.rows === '' && options.template === undefined
     const signIns = options.logins || whole ? await measureSignIns(stage) : undefined
 
-    const sections = [machine(cluster, options), tables(results), signInTable(signIns), remarks(results)]
+    const compared = options.template === undefined ? tables(results) : besideEmpty(results)
+    const sections = [machine(cluster, options), compared, signInTable(signIns), remarks(results)]
     console.log(`\n${sections.filter((section) => section !== '').join('\n\n')}`)
-    if (options.write && !options.profile && !options.logins) write(page(results, signIns, cluster, options))
+    if (options.write && !options.profile && !options.logins && options.template === undefined)
+      write(page(results, signIns, cluster, options))
   } finally {
     await shutDown()
   }
 }
 
 async function compare(stage: Stage): Promise<Result[]> {
-  const { options } = stage
+  const { options, cluster } = stage
   const lanes: Lane[] = []
-  for (const entry of entries.filter(({ name }) => name.includes(options.only?.toLowerCase() ?? ''))) {
+  const { template } = options
+  const entering = template === undefined ? entries : [latchkey, onCopyOf(template, cluster)]
+  for (const entry of entering.filter(({ name }) => name.includes(options.only?.toLowerCase() ?? ''))) {
     lanes.push(...(await enter(entry, stage)))
   }
   console.log('warm-up')

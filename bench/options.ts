@@ -15,6 +15,8 @@ export interface Options {
   only: string | undefined
   /** Only rows whose endpoint and label, in lower case, contain this. */
   rows: string
+  /** A database of the cluster: Latchkey on a copy of it, beside Latchkey on an empty one, and nobody else. */
+  template: string | undefined
   /** Measure nothing but token requests beside people who sign in. */
   logins: boolean
   /** Write docs/benchmarks.md. */
@@ -30,7 +32,8 @@ export const usage = `npm run bench -- [options]
   --connections N   keep-alive connections (32)
   --fresh-tokens N  distinct tokens for introspection and userinfo without cache hits (20000)
   --only TEXT       contestants whose name contains TEXT
-  --rows TEXT       rows whose "endpoint, label" contains TEXT
+  --rows TEXT       rows whose "endpoint, label" contains TEXT, or one of TEXT|TEXT
+  --template NAME   Latchkey on a copy of the database NAME, beside it on an empty one
   --logins          only token requests while 20 people sign in, against without them
   --quick           2 rounds of 1 s, 12000 fresh tokens: a smoke test, not a result
   --profile DIR     write V8 CPU profiles of the servers to DIR
@@ -48,6 +51,7 @@ export function readOptions(argv: string[]): Options | undefined {
       'fresh-tokens': { type: 'string' },
       only: { type: 'string' },
       rows: { type: 'string', default: '' },
+      template: { type: 'string' },
       profile: { type: 'string' },
       quick: { type: 'boolean', default: false },
       logins: { type: 'boolean', default: false },
@@ -64,6 +68,7 @@ export function readOptions(argv: string[]): Options | undefined {
     freshTokens: positive('fresh-tokens', values['fresh-tokens'], values.quick ? 12_000 : 20_000),
     only: values.only,
     rows: values.rows.toLowerCase(),
+    template: values.template,
     logins: values.logins,
     write: values.write,
     profile: values.profile,
