@@ -71,12 +71,13 @@ test('show, list and update give users without their passwords, to programs and 
   })
   const lines = (await run('show', 'shown-b')).split('\n')
   expect(lines).toEqual(expect.arrayContaining(['username: shown-b', 'roles: admin', 'disabled: false']))
+  // In the order of what begins with it: a name, and a user name.
   expect(await runJson('list', '--search', 'Shown')).toMatchObject([
-    { username: 'shown-a', name: 'New Name' },
     { username: 'shown-b', roles: ['admin'], name: 'Shown' },
+    { username: 'shown-a', name: 'New Name' },
   ])
   expect(await runJson('list', '--search', 'A@Example')).toMatchObject([{ username: 'shown-a' }])
-  expect(await run('list', '--search', 'shown', '--limit', '1')).toBe('shown-a\n')
+  expect(await run('list', '--search', 'shown-', '--limit', '1')).toBe('shown-a\n')
   expect(await run('list', '--after', 'shown-a', '--limit', '1')).toBe('shown-b  admin\n')
 })
 
