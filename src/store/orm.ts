@@ -19,6 +19,8 @@ export function ormOptions(place: Place | string, poolSize = 10, queryTimeout = 
     entities,
     extensions: [Migrator],
     discovery: { warnWhenNoEntities: false },
+    // Of a pool the name of the database is not known, and one of any other name would be created.
+    ensureDatabase: false,
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     driverOptions: {
       connectionString: url,
