@@ -1,0 +1,144 @@
+/**
+ * Every route there is, by requests that it would take but for a few things that are wrong with them: no fault, no hang,
+ * nothing shown as it was sent, and no growth. `FUZZ_RUNS=10000` sends as many to each, and tells what was answered.
+ */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { resolve } from 'node:path'
+import { spawnBeside } from '../support/beside.ts'
+import { DEVICE_SEED, DEVICE_SETTINGS } from '../support/device.ts'
+import { groundOf, SERVICE } from '../support/fuzz-ground.ts'
+import { anyRequest, type Ground, MARK } from '../support/fuzz-mutations.ts'
+import { type Answer, type Draft, draft, rendered, send } from '../support/fuzz-request.ts'
+import { type Route, routesOf } from '../support/routes.ts'
+import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+import { ADMINISTRATION } from '../security/forms.ts'
+
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 100)
+const ONLY = process.env['FUZZ_ROUTE']
+/** Requests that are under way at once, and how many come before forms are opened anew: some are good once. */
+const [AT_ONCE, FRESH] = [10, Math.min(500, Math.max(100, RUNS / 4))]
+const MEGABYTE = 2 ** 20
+const MAX_GROWTH = 20 * MEGABYTE
+
+const seed = {
+  ...DEVICE_SEED,
+  clients: [...DEVICE_SEED.clients, SERVICE],
+  resources: [{ resource: 'https://books.example/', scopes: ['read_books'] }],
+}
+/** Prepares, inside this process, what the other one is asked for. */
+const server = await startServer({ ...DEVICE_SETTINGS, LOG_LEVEL: 'warn' }, { seed })
+const metricsPort = await freePort()
+const target = await spawnBeside(
+  {
+    ...server.settings,
+    LOG_LEVEL: 'warn',
+    METRICS_PORT: metricsPort,
+    PLUGINS: `${DEVICE_SETTINGS.PLUGINS},${resolve(import.meta.dirname, '../support/fuzz-heap-plugin.ts')}`,
+  },
+  server.database,
+)
+const origin = `http://127.0.0.1:${target.settings.PORT}`
+const metrics = `http://127.0.0.1:${metricsPort}`
+const routes = routesOf(server.server)
+  .map(({ url, methods }): Route => ({ url: url.replace(/(?!^)\/$/, ''), methods }))
+  .filter(({ url }, at, all) => all.findIndex((one) => one.url === url) === at)
+
+async function heapUsed(): Promise<number> {
+  return ((await (await target.get('/heap')).json()) as { used: number }).used
+}
+
+/** One of ours, whatever was sent: no fault, no markup that was sent, and nowhere but to us or to the client. */
+function assertClean(sent: Draft, { status, headers, body }: Answer): void {
+  const told = [status, rendered(sent), body.slice(0, 500)]
+  const type = headers['content-type'] ?? ''
+  if (status >= 500) throw new Error(`a fault: ${JSON.stringify(told)}`)
+  if (type.startsWith('text/html') && body.includes(MARK.slice(0, 6)))
+    throw new Error(`an echo: ${JSON.stringify(told)}`)
+  if (/\bat .*\.[jt]s:\d/.test(body)) throw new Error(`a stack: ${JSON.stringify(told)}`)
+  if (!/^(?:\/(?![/\\])|https:\/\/app\.example\/callback\b)/.test(headers.location ?? '/'))
+    throw new Error(`a way out: ${headers.location} ${JSON.stringify(told)}`)
+  if (headers['set-cookie']?.some((cookie) => cookie.startsWith('a=')) === true)
+    throw new Error(`a split: ${JSON.stringify(told)}`)
+  if (type.startsWith('application/json') && body !== '') JSON.parse(body)
+}
+
+/** The same ground for `FRESH` requests, `AT_ONCE` of which go by each call; then what was opened may be spent. */
+function lasting(first: Ground, renew: () => Promise<Ground>): () => Promise<Ground> {
+  let [ground, left] = [first, FRESH]
+  return async () => {
+    if (left <= 0) [ground, left] = [await renew(), FRESH]
+    left -= AT_ONCE
+    return ground
+  }
+}
+
+/** Sends half of the requests, `AT_ONCE` at a time, and counts how often each status came. */
+async function fuzz(to: string, next: () => Promise<Ground>, statuses: Map<number, number>): Promise<void> {
+  const several = fc.array(anyRequest, { minLength: AT_ONCE, maxLength: AT_ONCE })
+  await fc.assert(
+    fc.asyncProperty(several, async (requests) => {
+      const ground = await next()
+      const drafts = requests.map((one) => one(ground))
+      const answers = await Promise.all(drafts.map(async (one) => send(to, one)))
+      for (const [at, answer] of answers.entries()) {
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+        assertClean(drafts[at]!, answer)
+      }
+    }),
+    // Not shrunk: few things are wrong with each, and the failure shows the one it was.
+    { numRuns: Math.ceil(RUNS / 2 / AT_ONCE), endOnFailure: true },
+  )
+}
+
+/** In two halves: what the first leaves in caches is no growth, what the second adds to it is. */
+async function sweep(name: string, to: string, next: () => Promise<Ground>): Promise<void> {
+  const statuses = new Map<number, number>()
+  const began = performance.now()
+  await fuzz(to, next, statuses)
+  const before = await heapUsed()
+  await fuzz(to, next, statuses)
+  const growth = (await heapUsed()) - before
+  const seconds = Math.round((performance.now() - began) / 1000)
+  const told = [...statuses].toSorted(([one], [other]) => one - other).map((pair) => pair.join(': '))
+  const heap = `heap ${Math.round(before / MEGABYTE)} MB, ${(growth / MEGABYTE).toFixed(1)} more`
+  if (process.env['FUZZ_RUNS'] !== undefined)
+    process.stdout.write(`${name}  ${told.join(', ')}; ${heap}; ${seconds} s\n`)
+  expect(growth).toBeLessThan(MAX_GROWTH)
+  // Else nothing behind the door was tried.
+  expect([...statuses.keys()].some((status) => status > 0 && status < 400)).toBe(true)
+  expect(target.output()).not.toMatch(/"level":"(?:error|fatal)"/)
+  expect(target.output()).not.toContain('Zq7')
+}
+
+describe('any request at', () => {
+  // First, while there is little to tell of.
+  test('/metrics', { timeout: 1_200_000 }, async () => {
+    const skeletons = [draft({ path: '/metrics' })]
+    await sweep('/metrics', metrics, async () => ({ skeletons, values: ['latchkey'] }))
+  })
+
+  // The setup is open until there is an administrator.
+  const ordered = routes.toSorted(
+    (one, other) => Number(other.url === '/setup') - Number(one.url === '/setup'),
+  )
+  test.each(ordered.filter(({ url }) => ONLY === undefined || url === ONLY))(
+    '$url',
+    { timeout: 1_200_000 },
+    async (route) => {
+      const ground = await groundOf(server, route)
+      // Who may do everything posts nothing: what does not refuse the method takes forms, so some must be known.
+      const { agent } = await ADMINISTRATION['new client'].open(server)
+      const { status } = await agent.post(server.url + route.url, {})
+      const takesForms = route.methods.includes('POST') && status !== 405
+      expect(ground.skeletons.some(({ method }) => method === 'POST')).toBe(takesForms)
+      if (route.url === '/setup') await server.database.query(`delete from users where 'admin' = any(roles)`)
+      await sweep(
+        route.url,
+        origin,
+        lasting(ground, async () => groundOf(server, route)),
+      )
+    },
+  )
+})

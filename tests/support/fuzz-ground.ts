@@ -1,0 +1,147 @@
+/** For each route, requests that it takes, by those who may send them: the ground of a fuzz run. What can be wrong with them is for `fuzz-mutations`. */
+import {
+  ACCOUNT,
+  ADMINISTRATION,
+  CONSENT,
+  type FormKind,
+  LOGIN,
+  SET_PASSWORD,
+  SETUP,
+  SIGN_IN,
+  SIGN_OUT,
+} from '../security/forms.ts'
+import { ask, GRANT_TYPE, TV } from './device.ts'
+import type { Ground } from './fuzz-mutations.ts'
+import { type Draft, draft, encoded } from './fuzz-request.ts'
+import { basic, bearer } from './requests.ts'
+import type { Route } from './routes.ts'
+import type { TestServer } from './server.ts'
+import { authorizationUrl, authorize, getTokens, REDIRECT_URI, WEB } from './sign-in.ts'
+import { createUserAgent, findForm, type UserAgent } from './user-agent.ts'
+
+/** By the route that takes them. */
+const FORMS = Map.groupBy(
+  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, SET_PASSWORD, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
+  ({ route }) => route,
+) // prettier-ignore
+const cookiesOf = ({ cookies }: UserAgent) =>
+  [...cookies].map(([name, value]): [string, string] => [name, value])
+const asWeb = basic(WEB.client_id, WEB.client_secret)
+
+/** What clients of the server hold, and the addresses of things that there are. */
+async function valuesOf(server: TestServer) {
+  const agent = createUserAgent(server.url)
+  const tokens = await getTokens(server, { scope: 'openid read_books' }, agent)
+  const code = (await authorize(server, {}, agent)).get('code')!
+  const { users } = server.server.oauth
+  const user = (await users.find('alice'))!.id
+  const device = await ask(server)
+  return { ...tokens, code, user, ...device, agent }
+}
+type Values = Awaited<ReturnType<typeof valuesOf>>
+
+/** What stands in addresses of pages, by its name; those that a page does not know change nothing. */
+const queryOf = ({ user, user_code, id_token }: Values, route: string): Record<string, string> => ({
+  client_id: WEB.client_id,
+  id: /scope/.test(route) ? 'read_books' : /resource/.test(route) ? 'https://books.example/' : user,
+  type: /audit/.test(route) ? 'user.signed_in' : 'service',
+  from: '2026-01-01',
+  to: '2099-12-31',
+  user,
+  search: 'a',
+  format: 'csv',
+  user_code,
+  id_token_hint: id_token,
+})
+
+type Posted = (values: Values) => { fields?: Record<string, string>; headers?: Record<string, string> }[]
+
+/** What programs post, and what no page of the server's own has a form for. */
+const POSTED: Record<string, Posted> = {
+  '/token': ({ code, refresh_token, device_code }) => [
+    { fields: { grant_type: 'client_credentials', scope: 'read_books' }, headers: basic('service', SERVICE.client_secret) },
+    { fields: { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }, headers: asWeb },
+    { fields: { grant_type: 'refresh_token', refresh_token }, headers: asWeb },
+    { fields: { grant_type: GRANT_TYPE, device_code, client_id: TV.client_id } },
+  ],
+  '/introspect': ({ access_token, refresh_token }) => [access_token, refresh_token].map((token) => ({ fields: { token, token_type_hint: 'access_token' }, headers: asWeb })),
+  '/revoke': ({ access_token, refresh_token }) => [access_token, refresh_token].map((token) => ({ fields: { token, token_type_hint: 'refresh_token' }, headers: asWeb })),
+  '/userinfo': ({ access_token }) => [{ headers: bearer(access_token) }, { fields: { access_token } }],
+  '/authorize': () => [{ fields: { client_id: WEB.client_id, redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 'x', max_age: '100', claims: '{"userinfo":{"email":null}}' } }],
+  '/device_authorization': () => [{ fields: { client_id: TV.client_id, scope: 'openid read_books' } }],
+} // prettier-ignore
+
+export const SERVICE = { client_id: 'service', client_secret: `lks_${'s'.repeat(43)}`, scope: ['read_books'] }
+
+async function draftsOf(server: TestServer, kind: FormKind): Promise<Draft[]> {
+  const { agent, action, fields } = await kind.open(server)
+  const { pathname: path, searchParams } = new URL(action)
+  const common = { path, cookies: cookiesOf(agent), query: encoded(searchParams) }
+  const headers = { origin: server.url, accept: 'text/html' }
+  const shown = draft({ ...common, headers: { accept: 'text/html' }, query: encoded(Object.entries(fields)) })
+  return [draft({ ...common, method: 'POST', fields: encoded(Object.entries(fields)), headers }), shown]
+}
+
+/** The form for a user code, as it stands in the example. */
+async function deviceForm(server: TestServer, { user_code, agent }: Values): Promise<Draft[]> {
+  const { fields } = findForm(await agent.get(`${server.url}/device`), 'device')!
+  const pairs = encoded(Object.entries({ ...fields, user_code }))
+  const headers = { origin: server.url, accept: 'text/html' }
+  return [draft({ method: 'POST', path: '/device', fields: pairs, headers, cookies: cookiesOf(agent) })]
+}
+
+/** A browser that everybody trusts: an administrator's. */
+async function visits(server: TestServer, { url }: Route, values: Values): Promise<Draft[]> {
+  const administrator = url.startsWith('/admin') ? (await ADMINISTRATION['new client'].open(server)).agent : values.agent
+  const query =
+    url === '/authorize' ? encoded(new URL(authorizationUrl(server)).searchParams) : encoded(Object.entries(queryOf(values, url)))
+  const headers = { accept: 'text/html', ...(url === '/userinfo' ? bearer(values.access_token) : {}) }
+  return [draft({ path: url, query, cookies: cookiesOf(administrator), headers })]
+} // prettier-ignore
+
+/** An interaction has an address of its own, which is no route. */
+async function interaction(server: TestServer): Promise<Draft[]> {
+  const { agent, action } = await LOGIN.open(server)
+  const path = new URL(action).pathname.replace(/\/login$/, '')
+  return [draft({ path, cookies: cookiesOf(agent), headers: { accept: 'text/html' } })]
+}
+
+/** Where what was opened once is spent by the first good request. */
+const spends = (url: string): boolean => url in POSTED || /^\/(?:device|end-session)$/.test(url)
+const kept = new WeakMap<TestServer, Values>()
+
+/** A key that waits needs no successor: the form for one is not there again until it signs. */
+const ONCE = '/admin/keys/rotate'
+const opened = new WeakMap<TestServer, Ground>()
+
+export async function groundOf(server: TestServer, route: Route): Promise<Ground> {
+  const had = route.url === ONCE ? opened.get(server) : undefined
+  if (had !== undefined) return had
+  const ground = await openGround(server, route)
+  if (route.url === ONCE) opened.set(server, ground)
+  return ground
+}
+
+async function openGround(server: TestServer, route: Route): Promise<Ground> {
+  const { url, methods } = route
+  // Before the first administrator there is none.
+  if (url === '/setup') await server.database.query(`delete from users where 'admin' = any(roles)`)
+  const values = (spends(url) ? undefined : kept.get(server)) ?? (await valuesOf(server))
+  if (!spends(url)) kept.set(server, values)
+  const kinds = FORMS.get(url) ?? []
+  const forms: Draft[] = []
+  for (const kind of kinds) forms.push(...(await draftsOf(server, kind)))
+  if (url === '/interaction/:id') forms.push(...(await interaction(server)))
+  if (url === '/device') forms.push(...(await deviceForm(server, values)))
+  const posted = (POSTED[url]?.(values) ?? []).map(({ fields = {}, headers = {} }) =>
+    draft({ method: 'POST', path: url, fields: encoded(Object.entries(fields)), headers }),
+  )
+  const shown = methods.includes('GET') && url !== '/setup' && !url.includes(':') ? await visits(server, route, values) : []
+  const texts = Object.values(values).filter((value) => typeof value === 'string')
+  const typed = forms.flatMap(({ fields, cookies }) => [...fields, ...cookies].map(([, value]) => decodeURIComponent(value)))
+  return {
+    // Forms twice, since most of a page is behind them.
+    skeletons: [...forms, ...forms, ...posted, ...posted, ...shown],
+    values: [...texts, WEB.client_id, WEB.client_secret, ...typed],
+  }
+} // prettier-ignore
