@@ -46,7 +46,6 @@ const QUERY = /^[\x21\x24-\x7e]*$/
 const VALUE = /^[A-Za-z0-9_-]{43}$/
 
 async function browser(fastify: FastifyInstance): Promise<void> {
-  await loadCookieFunctions()
   const { oauth } = fastify
   const { issuer, box, config } = oauth
   const { origin: issuerOrigin, protocol } = new URL(issuer)
@@ -122,16 +121,6 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       if (!box.matches(csrfOf(purpose, value), token)) throw forged()
     },
   })
-}
-
-/**
- * The cookie plugin's functions serve once it has been registered somewhere: with an app of its own, so that its
- * decorators and hooks are on nobody's, and do not clash with those of an app that registered it before.
- */
-async function loadCookieFunctions(): Promise<void> {
-  const app = createApp()
-  await app.register(cookie, { hook: false })
-  await app.close()
 }
 
 function csrfOf(purpose: string, browserId: string): string {
