@@ -46,7 +46,7 @@ export async function openCluster(): Promise<Cluster> {
 async function findServer(): Promise<{ url: string; stop: () => Promise<void> }> {
   const url = process.env['BENCH_DATABASE_URL']
   if (url) return { url, stop: async () => undefined }
-  const { startEmbeddedPostgres } = await import('../src/services/embedded-postgres.ts')
+  const { startEmbeddedPostgres } = await import('../src/services/database/embedded-postgres.ts')
   const dataDir = fileURLToPath(new URL('data', import.meta.url))
   const embedded = await startEmbeddedPostgres({ dataDir })
   return { url: embedded.url, stop: () => embedded.stop() }

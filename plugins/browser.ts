@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto'
 import type { BrowserCall, Session } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import type { Wire } from '../src/protocol/wire.ts'
-import type { SignIn } from '../src/services/sessions.ts'
+import type { SignIn } from '../src/services/users/sessions.ts'
 
 export interface Browser {
   /** Null when nobody is signed in. */

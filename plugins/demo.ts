@@ -6,9 +6,9 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ClientInformation } from '../src/protocol/client-metadata.ts'
-import { generateClientSecret } from '../src/services/client-secrets.ts'
-import { keptSecret, writeDataFile } from '../src/services/data-dir.ts'
-import { generatePassword } from '../src/services/passwords.ts'
+import { generateClientSecret } from '../src/services/clients/client-secrets.ts'
+import { keptSecret, writeDataFile } from '../src/services/database/data-dir.ts'
+import { generatePassword } from '../src/services/users/passwords.ts'
 import type { OAuth } from './oauth.ts'
 
 /** The file in DATA_DIR with `client_id:client_secret`, as `curl -u` takes it. */

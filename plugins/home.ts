@@ -1,7 +1,7 @@
 /** The home page: never a bare 404 at the issuer's own address. Who is signed in can sign out here. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { ADMIN } from '../src/services/first-administrator.ts'
+import { ADMIN } from '../src/services/users/first-administrator.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { signOutPurpose } from './end-session.ts'
 import { sendErrorPage } from './pages/error-page.ts'

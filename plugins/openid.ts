@@ -15,7 +15,7 @@ import {
 } from '../src/protocol/claims-request.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { tokenHash } from '../src/protocol/token-hash.ts'
-import { userClaims } from '../src/services/user.ts'
+import { userClaims } from '../src/services/users/user.ts'
 
 /** Registration §2: what many clients accept alone. */
 const DEFAULT_ALGORITHM = 'RS256'

@@ -5,7 +5,7 @@ import type { BrowserCall, Session } from '../src/doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
-import type { User } from '../src/services/user.ts'
+import type { User } from '../src/services/users/user.ts'
 
 /** RFC 8176 §2. */
 export const PASSWORD_AMR = ['pwd'] as const

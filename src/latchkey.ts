@@ -43,7 +43,7 @@ import { ConfigError, parseConfig } from './config.ts'
 import { assertRoom, poolOf, warnOfRisks } from './foreign-app.ts'
 import type { LatchkeyOptions } from './latchkey-options.ts'
 import { importPlugin } from './own-plugins.ts'
-import { openOwnDatabase, type OwnDatabase } from './services/own-database.ts'
+import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 import { applySeedFile } from './services/seed.ts'
 
 /** Ours, by the names under which they may be left out; each comes after those that it depends on. */

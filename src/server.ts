@@ -7,9 +7,9 @@ import metrics from '../plugins/metrics/index.ts'
 import notFound from '../plugins/not-found.ts'
 import { parseConfig, type SettingValues } from './config.ts'
 import { install } from './latchkey.ts'
-import type { EmbeddedPostgres } from './services/embedded-postgres.ts'
+import type { EmbeddedPostgres } from './services/database/embedded-postgres.ts'
 import { loggingOptions, logResponses } from './services/log.ts'
-import { openOwnDatabase, type OwnDatabase } from './services/own-database.ts'
+import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 
 export interface BuildOptions {
   /** Whether this is a start of the server, which applies SEED_FILE or the demo; commands do neither. Default true. */

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import type { User } from '../../src/services/user.ts'
+import type { User } from '../../src/services/users/user.ts'
 import type { Browser } from '../browser.ts'
 import type { OAuth } from '../oauth.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import type { User } from '../../src/services/user.ts'
+import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'
 import {
   changesOf,

@@ -1,6 +1,6 @@
 /** `/account/sessions`: the browsers in which a user is signed in, and signing them out. */
 import { Type } from 'typebox'
-import type { SessionInformation } from '../../src/services/sessions.ts'
+import type { SessionInformation } from '../../src/services/users/sessions.ts'
 import type { PageCall } from '../pages/index.ts'
 import { describeUserAgent } from '../pages/user-agent.ts'
 import type { Desk } from './desk.ts'

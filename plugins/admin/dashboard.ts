@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import type { OAuth } from '../oauth.ts'
 import { firstHour, grouped, plotOf } from './activity-plot.ts'
-import { auditRows } from './audit-rows.ts'
+import { auditRows } from './audit/audit-rows.ts'
 import type { Desk } from './desk.ts'
 import type { HealthView } from './models.ts'
 

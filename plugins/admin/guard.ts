@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { ADMIN } from '../../src/services/first-administrator.ts'
-import type { User } from '../../src/services/user.ts'
+import { ADMIN } from '../../src/services/users/first-administrator.ts'
+import type { User } from '../../src/services/users/user.ts'
 import { signInAddress } from '../sign-in.ts'
 
 export interface Administrator {

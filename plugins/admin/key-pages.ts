@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import type { RingKey } from '../../src/services/ring-key.ts'
+import type { RingKey } from '../../src/services/keys/ring-key.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Desk } from './desk.ts'
 import type { KeyView } from './models.ts'

@@ -1,7 +1,7 @@
 /** What has happened, by the events of the audit log: counted here from the start of the process. */
 import { Counter, type Registry } from 'prom-client'
 import type { EventType } from '../../src/events.ts'
-import type { Audit } from '../../src/services/audit.ts'
+import type { Audit } from '../../src/services/audit/audit.ts'
 
 const COUNTED = [
   ['user.signed_in', 'latchkey_sign_ins_total', 'Sign-ins'],

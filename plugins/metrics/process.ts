@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 import { Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
-import type { KeyRing } from '../../src/services/key-ring.ts'
+import type { KeyRing } from '../../src/services/keys/key-ring.ts'
 
 type Define = <Label extends string>(configuration: GaugeConfiguration<Label>) => Gauge<Label>
 

@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { ConfigError } from '../config.ts'
-import type { RingKey } from '../services/ring-key.ts'
+import type { RingKey } from '../services/keys/ring-key.ts'
 import { print, withServer } from './run.ts'
 
 interface Options {

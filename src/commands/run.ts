@@ -5,7 +5,7 @@
 import { userInfo } from 'node:os'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { buildServer } from '../server.ts'
-import { runAs } from '../services/origin.ts'
+import { runAs } from '../services/audit/origin.ts'
 
 /** `work` gets the doors and services; what it throws ends the command with status 1. */
 export async function withServer(work: (oauth: OAuth) => Promise<void>): Promise<void> {

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { registerSample, SAMPLE_CREDENTIALS_FILE } from '../../plugins/demo.ts'
-import { readDataFile } from '../services/data-dir.ts'
+import { readDataFile } from '../services/database/data-dir.ts'
 
 export interface SampleApp {
   /** Where it is, once it listens and the server knows that; undefined when it does not come up. */

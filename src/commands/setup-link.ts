@@ -1,6 +1,6 @@
 /** `setup-link`: prints a link for the first administrator, on the terminal of who runs the server and nowhere else. */
 import { ConfigError } from '../config.ts'
-import { setupAddress } from '../services/first-administrator.ts'
+import { setupAddress } from '../services/users/first-administrator.ts'
 import { print, withServer } from './run.ts'
 
 export async function setupLink(json = false): Promise<void> {

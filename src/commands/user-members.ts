@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { text } from 'node:stream/consumers'
 import { ConfigError } from '../config.ts'
 import { StandardClaims } from '../protocol/claims.ts'
-import { generatePassword } from '../services/passwords.ts'
+import { generatePassword } from '../services/users/passwords.ts'
 import { memberValue, optionName } from './option.ts'
 
 const CLAIMS = Object.entries(StandardClaims.properties).filter(([name]) => name !== 'updated_at')

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
 import { CREDENTIALS_FILE, PASSWORD_FILE, USERNAME } from '../../plugins/demo.ts'
-import { setupAddress } from '../services/first-administrator.ts'
-import { readDataFile } from '../services/data-dir.ts'
+import { setupAddress } from '../services/users/first-administrator.ts'
+import { readDataFile } from '../services/database/data-dir.ts'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 
 /**

@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import type { EmbeddedPostgres } from '../services/embedded-postgres.ts'
+import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { onStopSignal } from './signals.ts'
 

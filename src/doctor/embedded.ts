@@ -1,8 +1,8 @@
 /** The embedded PostgreSQL, where there is one already: an examination makes none. */
 import { readdir, statfs } from 'node:fs/promises'
 import { ConfigError } from '../config.ts'
-import type { EmbeddedPostgres } from '../services/embedded-postgres.ts'
-import { startOwnPostgres } from '../services/own-postgres.ts'
+import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
+import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const CHECK = 'embedded PostgreSQL'

@@ -4,7 +4,7 @@
  */
 import { ConfigError, parseConfig, type Config, type SettingValues } from '../config.ts'
 import { cautionsOf } from '../services/cautions.ts'
-import { readDataFile } from '../services/data-dir.ts'
+import { readDataFile } from '../services/database/data-dir.ts'
 import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'

@@ -49,7 +49,7 @@ const ClientSecretSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     client: () => p.manyToOne(Client).fieldName('client_id').deleteRule('cascade').index(),
-    /** A keyed hash of a generated secret, or argon2id of a chosen one: `services/client-secrets.ts`. */
+    /** A keyed hash of a generated secret, or argon2id of a chosen one: `services/clients/client-secrets.ts`. */
     hash: p.text(),
     createdAt: p
       .datetime()

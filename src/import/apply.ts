@@ -4,8 +4,8 @@
  */
 import { OAuthError } from '../protocol/errors.ts'
 import { usernameKey } from '../protocol/username.ts'
-import type { ClientRegistry } from '../services/client-registry.ts'
-import type { UserRegistry } from '../services/user-registry.ts'
+import type { ClientRegistry } from '../services/clients/client-registry.ts'
+import type { UserRegistry } from '../services/users/user-registry.ts'
 import { applyClient } from './clients.ts'
 import { readResponseType } from './django-client.ts'
 import type { DumpRecord } from './dump.ts'

@@ -1,7 +1,7 @@
 /** Brings one translated client into the registry. */
 import { isDeepStrictEqual } from 'node:util'
 import { OAuthError } from '../protocol/errors.ts'
-import type { ClientRegistry } from '../services/client-registry.ts'
+import type { ClientRegistry } from '../services/clients/client-registry.ts'
 import type { Applied, ImportContext } from './apply.ts'
 import { translateClient, type TranslatedClient } from './django-client.ts'
 import type { DumpRecord } from './dump.ts'

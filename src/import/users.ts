@@ -1,8 +1,8 @@
 /** Brings one translated user into the registry. */
 import { isDeepStrictEqual } from 'node:util'
 import { parseUserMembers } from '../protocol/user-members.ts'
-import type { User } from '../services/user.ts'
-import type { ImportedUser, UserRegistry } from '../services/user-registry.ts'
+import type { User } from '../services/users/user.ts'
+import type { ImportedUser, UserRegistry } from '../services/users/user-registry.ts'
 import type { Applied, ImportContext } from './apply.ts'
 import { translateUser } from './django-user.ts'
 import type { DumpRecord } from './dump.ts'

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Artifacts, Bag } from '../doors.ts'
 import { statements } from '../store/artifacts.ts'
 import type { Database } from '../store/database.ts'
-import type { SecretBox } from './secret-box.ts'
+import type { SecretBox } from './keys/secret-box.ts'
 
 /** Artifacts of one `kind`, living `lifetime` seconds each. */
 export function createArtifacts<Value extends object = Bag>(

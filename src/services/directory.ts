@@ -9,8 +9,8 @@ import { findClientRow, statements, type ClientRow } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { findUserRow } from '../store/users.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import type { StoredSecret } from './client-secrets.ts'
-import { toUser, type User } from './user.ts'
+import type { StoredSecret } from './clients/client-secrets.ts'
+import { toUser, type User } from './users/user.ts'
 
 /** Where a client carries its secrets' hashes: seen by nothing that lists or prints it. */
 const SECRETS = Symbol('secrets')

@@ -13,7 +13,7 @@ import {
 import { persistChange } from '../store/changes.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
-import type { AuditTrail } from './audit.ts'
+import type { AuditTrail } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 export type { ResourceInformation, ScopeInformation }

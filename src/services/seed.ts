@@ -7,10 +7,10 @@ import { metadataError, parseMetadata } from '../protocol/client-metadata.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { parseUserMembers, userError } from '../protocol/user-members.ts'
 import { isDuplicate } from '../store/failures.ts'
-import type { ClientRegistry } from './client-registry.ts'
-import { runAs } from './origin.ts'
+import type { ClientRegistry } from './clients/client-registry.ts'
+import { runAs } from './audit/origin.ts'
 import type { ResourceInformation, ResourceRegistry, ScopeInformation } from './resource-registry.ts'
-import type { UserRegistry } from './user-registry.ts'
+import type { UserRegistry } from './users/user-registry.ts'
 
 export interface SeedTargets {
   clients: ClientRegistry

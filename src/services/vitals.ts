@@ -1,7 +1,7 @@
 /** How busy this process is at the moment, and how current its memory: for the metrics, and for pages about health. */
 import type { Database } from '../store/database.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import type { HashingQueue } from './hashing-queue.ts'
+import type { HashingQueue } from './users/hashing-queue.ts'
 
 export interface Vitals {
   /** Database connections, and requests that wait for one. */

@@ -1,7 +1,7 @@
 /** The database goes away under load and comes back: what still answers, what says 503, and that all heals. */
 import { chmod } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { startEmbeddedPostgres } from '../../src/services/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../../src/services/database/embedded-postgres.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { requestToken } from '../support/clients.ts'
 import { type DatabaseProxy, startDatabaseProxy } from '../support/database-proxy.ts'

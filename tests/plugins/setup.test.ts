@@ -1,6 +1,6 @@
 /** The first administrator, by the one-time link; and the home page, where they arrive. */
 import { beforeEach, expect, test } from 'vitest'
-import { setupAddress } from '../../src/services/first-administrator.ts'
+import { setupAddress } from '../../src/services/users/first-administrator.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { createUserAgent, findForm, type UserAgent } from '../support/user-agent.ts'
 

@@ -2,7 +2,7 @@
  * A process of its own that uses the embedded PostgreSQL of the data directory named on its command line: it
  * prints one line of JSON when it is ready or has failed, and leaves when its standard input ends.
  */
-import { startEmbeddedPostgres } from '../../src/services/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../../src/services/database/embedded-postgres.ts'
 
 try {
   const postgres = await startEmbeddedPostgres({ dataDir: process.argv[2] ?? '' })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { cp, mkdir, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { EmbeddedPostgres } from '../../src/services/embedded-postgres.ts'
+import type { EmbeddedPostgres } from '../../src/services/database/embedded-postgres.ts'
 import { atEndOfFile } from './cleanup.ts'
 
 const ownCheckout = resolve(import.meta.dirname, '../..')
@@ -57,7 +57,7 @@ export async function startProcess(dataDir: string, options: ProcessOptions = {}
 export async function copyCheckout(directory: string, { binaries = true } = {}): Promise<string> {
   const sources = [
     'package.json',
-    'src/services/embedded-postgres.ts',
+    'src/services/database/embedded-postgres.ts',
     'src/services/embedded-postgres',
     program,
   ]

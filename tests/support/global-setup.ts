@@ -6,7 +6,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { startEmbeddedPostgres } from '../../src/services/embedded-postgres.ts'
+import { startEmbeddedPostgres } from '../../src/services/database/embedded-postgres.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { execute, withDatabase } from './connection.ts'
 

@@ -8,10 +8,15 @@ import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import { chooseAccount, environment, identity, run } from '../../src/services/embedded-postgres/account.ts'
-import { readyBinaries } from '../../src/services/embedded-postgres/binaries.ts'
-import { createCluster } from '../../src/services/embedded-postgres/cluster.ts'
-import { choosePlace } from '../../src/services/embedded-postgres/place.ts'
+import {
+  chooseAccount,
+  environment,
+  identity,
+  run,
+} from '../../src/services/database/embedded-postgres/account.ts'
+import { readyBinaries } from '../../src/services/database/embedded-postgres/binaries.ts'
+import { createCluster } from '../../src/services/database/embedded-postgres/cluster.ts'
+import { choosePlace } from '../../src/services/database/embedded-postgres/place.ts'
 import { atEndOfFile } from './cleanup.ts'
 import { execute } from './connection.ts'
 

@@ -8,8 +8,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { Type } from 'typebox'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
-import { AUTHORIZATION_CODE, type FoundCode } from '../../../src/services/authorization-codes.ts'
-import { isOfClient } from '../../../src/services/registration.ts'
+import { AUTHORIZATION_CODE, type FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
+import { isOfClient } from '../../../src/services/clients/registration.ts'
 
 const Parameters = Type.Object({
   code: Type.String(),

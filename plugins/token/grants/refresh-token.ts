@@ -9,7 +9,7 @@ import type { Authorization, Client } from '../../../src/doors.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { OPENID_SCOPES, parseScope } from '../../../src/protocol/scope.ts'
-import { isOfClient } from '../../../src/services/registration.ts'
+import { isOfClient } from '../../../src/services/clients/registration.ts'
 
 const Parameters = Type.Object({
   refresh_token: Type.String(),

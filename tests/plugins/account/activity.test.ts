@@ -1,6 +1,6 @@
 /** What a user is told of their account: what happened to it, by whom, and nothing of others. */
 import { expect, test, vi } from 'vitest'
-import { runAs } from '../../../src/services/origin.ts'
+import { runAs } from '../../../src/services/audit/origin.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, getTokens, SEED } from '../../support/sign-in.ts'
 import type { Page } from '../../support/user-agent.ts'

@@ -1,0 +1,72 @@
+/** What is looked for in the audit log, as it stands in an address: read from it, and written back. */
+import { Type, type Static } from 'typebox'
+import type { AuditFilter } from '../../../src/services/audit/audit-log.ts'
+import { isUuid } from '../../../src/store/uuid.ts'
+import type { OAuth } from '../../oauth.ts'
+
+const Text = () => Type.Optional(Type.String())
+/** A user by name or id; days are those of UTC. */
+export const FilterQuery = Type.Object({
+  type: Text(),
+  user: Text(),
+  client_id: Text(),
+  request_id: Text(),
+  from: Text(),
+  to: Text(),
+})
+export type FilterQuery = Static<typeof FilterQuery>
+
+const NAMES = ['type', 'user', 'client_id', 'request_id', 'from', 'to'] as const
+export type FilterField = (typeof NAMES)[number]
+export type FilterErrors = Readonly<Partial<Record<FilterField, string>>>
+
+const DAY = 86_400_000
+
+/** What was typed, by the field. */
+export function typedFilter(query: FilterQuery): Record<FilterField, string> {
+  const entries = NAMES.map((name) => [name, query[name]?.trim() ?? ''] as const)
+  return Object.fromEntries(entries) as Record<FilterField, string>
+}
+
+/** For an address; fields without a value are left out. */
+export function filterAddress(query: FilterQuery): Record<string, string> {
+  return Object.fromEntries(Object.entries(typedFilter(query)).filter(([, value]) => value !== ''))
+}
+
+/** What `AuditLog.list` takes, or what is wrong with which field. */
+export async function parseFilter(
+  { users }: Pick<OAuth, 'users'>,
+  query: FilterQuery,
+): Promise<{ filter: AuditFilter; errors: FilterErrors }> {
+  const typed = typedFilter(query)
+  const errors: { -readonly [Name in FilterField]?: string } = {}
+  const [since, lastDay] = [dayOf(typed.from), dayOf(typed.to)]
+  if (Number.isNaN(since)) errors.from = 'This is not a day, such as 2026-11-21.'
+  if (Number.isNaN(lastDay)) errors.to = 'This is not a day, such as 2026-11-21.'
+  const user = await idOf(users, typed.user)
+  if (user === null) errors.user = 'No user has this name.'
+  const filter: AuditFilter = {
+    type: typed.type || undefined,
+    user: user ?? undefined,
+    client: typed.client_id || undefined,
+    requestId: typed.request_id || undefined,
+    since,
+    until: lastDay === undefined ? undefined : lastDay + DAY,
+  }
+  return { filter, errors }
+}
+
+/** The beginning of a day, in milliseconds since the epoch; NaN for what is none. */
+function dayOf(text: string): number | undefined {
+  if (text === '') return undefined
+  const instant = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  // Date.parse takes the 31st of any month.
+  return Number.isNaN(instant) || new Date(instant).toISOString().startsWith(text) ? instant : Number.NaN
+}
+
+/** Undefined for nobody in particular; null for a name that nobody has. */
+async function idOf(users: OAuth['users'], text: string): Promise<string | undefined | null> {
+  if (text === '') return undefined
+  if (isUuid(text.toLowerCase())) return text.toLowerCase()
+  return (await users.find(text))?.id ?? null
+}

@@ -1,0 +1,62 @@
+/** Events as rows of a page: with the names of those whom they name by ids, and with the ways to them. */
+import type { AuditEvent } from '../../../src/events.ts'
+import { wordsOf, toldBy } from './audit-words.ts'
+import type { Desk } from '../desk.ts'
+import type { AuditRow, Party } from '../models.ts'
+
+/** Longest name that a row shows. */
+const LONGEST = 60
+
+export async function auditRows(desk: Desk, events: readonly AuditEvent[]): Promise<AuditRow[]> {
+  return Promise.all(events.map(async (event) => rowOf(desk, event)))
+}
+
+async function rowOf(desk: Desk, event: AuditEvent): Promise<AuditRow> {
+  const { id, at, type, user, client, address, requestId, count, actor } = event
+  const who = await actorOf(desk, actor)
+  const about = await Promise.all([
+    ...(user === undefined || user === actor.id ? [] : [userOf(desk, user)]),
+    ...(client === undefined || client === actor.id ? [] : [clientOf(desk, client)]),
+  ])
+  return {
+    id,
+    time: new Date(at),
+    type,
+    what: wordsOf(type),
+    count,
+    who,
+    about,
+    address,
+    requestId,
+    requestUri: requestId === null ? null : desk.uri('/audit', { request_id: requestId }),
+    ...toldBy(event),
+  }
+}
+
+async function actorOf(desk: Desk, { kind, id }: AuditEvent['actor']): Promise<Party> {
+  if (kind === 'user') return id === null ? plain('Somebody not signed in') : userOf(desk, id)
+  if (kind === 'client') return id === null ? plain('A client') : clientOf(desk, id)
+  if (kind === 'command') return plain(id === null ? 'Command line' : `Command line, ${id}`)
+  return plain(kind === 'seed' ? 'SEED_FILE' : 'The server')
+}
+
+function plain(text: string): Party {
+  return { text, href: null }
+}
+
+async function userOf(desk: Desk, id: string): Promise<Party> {
+  const user = await desk.oauth.findUser(id)
+  return user === null ? plain(shortened(id)) : { text: shortened(user.username), href: desk.userUri(id) }
+}
+
+async function clientOf(desk: Desk, clientId: string): Promise<Party> {
+  const client = await desk.oauth.findClient(clientId)
+  if (client === null) return plain(shortened(clientId))
+  const name = client.metadata['client_name']
+  const text = shortened(typeof name === 'string' ? name : clientId)
+  return { text, href: desk.uri('/client', { client_id: clientId }) }
+}
+
+function shortened(text: string): string {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST).toWellFormed()}…` : text
+}

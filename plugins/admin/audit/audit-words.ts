@@ -1,0 +1,82 @@
+/** What an event says to people: its type as a few words, and what its details are called. */
+import type { AuditEvent, EventType } from '../../../src/events.ts'
+import type { Changes } from '../../../src/protocol/changes.ts'
+
+/** By the type, in the order in which the filter offers them. */
+const WORDS: Readonly<Partial<Record<EventType, string>>> = {
+  'user.signed_in': 'Signed in',
+  'user.sign_in_failed': 'Sign-in failed',
+  'user.signed_out': 'Signed out',
+  'session.ended': 'Session ended',
+  'user.registered': 'User registered',
+  'user.changed': 'User changed',
+  'user.password_changed': 'Password changed',
+  'user.password_link_made': 'Password link made',
+  'user.disabled': 'User disabled',
+  'user.enabled': 'User enabled',
+  'consent.given': 'Consent given',
+  'consent.denied': 'Consent denied',
+  'consent.withdrawn': 'Consent withdrawn',
+  'token.issued': 'Token issued',
+  'token.revoked': 'Token revoked',
+  'authorization.revoked': 'Authorization revoked',
+  'authorization.replayed': 'Code or refresh token used twice',
+  'client.registered': 'Client registered',
+  'client.changed': 'Client changed',
+  'client.secret_rotated': 'Client secret replaced',
+  'client.deleted': 'Client deleted',
+  'client.authentication_failed': 'Client authentication failed',
+  'resource.registered': 'Resource registered',
+  'resource.changed': 'Resource changed',
+  'resource.deleted': 'Resource deleted',
+  'scope.registered': 'Scope registered',
+  'scope.changed': 'Scope changed',
+  'scope.deleted': 'Scope deleted',
+  'key.created': 'Signing key made',
+}
+
+/** A type that a plugin added speaks for itself. */
+export function wordsOf(type: string): string {
+  return (WORDS as Readonly<Record<string, string>>)[type] ?? type
+}
+
+/** For the filter; `chosen` too, whoever's type it is. */
+export function typeOptions(chosen: string): { value: string; text: string }[] {
+  const types = [...new Set([...Object.keys(WORDS), ...(chosen === '' ? [] : [chosen])])]
+  return [{ value: '', text: 'Everything' }, ...types.map((value) => ({ value, text: wordsOf(value) }))]
+}
+
+/** What the row says of the details, before somebody opens them. */
+const TELLING = ['scope', 'resource', 'algorithm', 'grant_type', 'cause', 'scopes'] as const
+
+export interface Told {
+  /** `''` for nothing. */
+  summary: string
+  facts: readonly { name: string; value: string }[]
+  changes: readonly { member: string; before: string; after: string }[]
+}
+
+/** The details as text: what changed apart from all else. */
+export function toldBy({ type, details }: AuditEvent): Told {
+  const { changes = {}, ...facts } = details as { changes?: Changes } & Record<string, unknown>
+  const telling = TELLING.map((name) => facts[name]).find((value) => value !== undefined)
+  const named = telling === undefined ? [] : [textOf(telling)]
+  // Of what is new, all is.
+  const members = type.endsWith('.registered') ? [] : Object.keys(changes)
+  return {
+    summary: [...named, ...(members.length > 0 ? [members.join(', ')] : [])].join(': '),
+    facts: Object.entries(facts).map(([name, value]) => ({ name, value: textOf(value) })),
+    changes: Object.entries(changes).map(([member, [before, after]]) => ({
+      member,
+      before: textOf(before),
+      after: textOf(after),
+    })),
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '–'
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string'))
+    return value.length === 0 ? '–' : value.join(' ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,67 @@
+/** What an app is configured with: the lines of a `.env` file, and the first lines of code for `openid-client`. */
+import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
+import type { AppSettings } from '../models.ts'
+
+/** `secret` only on the page that shows it. */
+export function appSettings(issuer: string, client: ClientInformation, secret?: string): AppSettings {
+  const isPublic = client.token_endpoint_auth_method === 'none'
+  const [redirectUri] = client.redirect_uris ?? []
+  const env = [
+    `OIDC_ISSUER=${issuer}`,
+    `OIDC_DISCOVERY_URL=${issuer}/.well-known/openid-configuration`,
+    `OIDC_CLIENT_ID=${quoted(client.client_id ?? '')}`,
+    ...(isPublic ? [] : [`OIDC_CLIENT_SECRET=${secret ?? ''}`]),
+    ...(redirectUri === undefined ? [] : [`OIDC_REDIRECT_URI=${quoted(redirectUri)}`]),
+  ]
+  const code = (client.response_types ?? []).includes('code')
+  const snippet = [...discovery(issuer, client), '', ...(code ? signIn(client) : getToken())]
+  return { env: env.join('\n'), snippet: snippet.join('\n') }
+}
+
+/** A value with anything but plain characters would be read as something else. */
+function quoted(value: string): string {
+  if (/^[\w.:/?&=%+~@-]*$/.test(value)) return value
+  return value.includes("'") ? `"${value}"` : `'${value}'`
+}
+
+/** By itself the library sends the secret in the form, which a client registered for Basic may not. */
+function discovery(issuer: string, client: ClientInformation): string[] {
+  const { token_endpoint_auth_method: method } = client
+  const authentication =
+    method === 'none'
+      ? 'client.None()'
+      : method === 'client_secret_post'
+        ? 'client.ClientSecretPost(env.OIDC_CLIENT_SECRET)'
+        : 'client.ClientSecretBasic(env.OIDC_CLIENT_SECRET)'
+  return [
+    `import * as client from 'openid-client'`,
+    '',
+    'const { env } = process',
+    'const config = await client.discovery(',
+    '  new URL(env.OIDC_ISSUER),',
+    '  env.OIDC_CLIENT_ID,',
+    '  undefined,',
+    `  ${authentication},`,
+    ...(issuer.startsWith('http:') ? ['  { execute: [client.allowInsecureRequests] }, // the issuer is http'] : []),
+    ')',
+  ] // prettier-ignore
+}
+
+function signIn({ scope = [] }: ClientInformation): string[] {
+  const scopes = [...new Set(['openid', 'profile', ...scope])].join(' ')
+  return [
+    'const codeVerifier = client.randomPKCECodeVerifier() // keep it in the session',
+    'const url = client.buildAuthorizationUrl(config, {',
+    '  redirect_uri: env.OIDC_REDIRECT_URI,',
+    `  scope: ${scopes.includes("'") ? JSON.stringify(scopes) : `'${scopes}'`},`,
+    '  code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),',
+    `  code_challenge_method: 'S256',`,
+    '})',
+    '// Redirect to url. At the redirect URI, with the address that came as currentUrl:',
+    '// const tokens = await client.authorizationCodeGrant(config, currentUrl, { pkceCodeVerifier: codeVerifier })',
+  ]
+}
+
+function getToken(): string[] {
+  return ['const tokens = await client.clientCredentialsGrant(config)', 'console.log(tokens.access_token)']
+}

@@ -1,0 +1,61 @@
+/** `/admin/client/authorizations`: who approved a client, a page at a time, and the end of what it has of them. */
+import { Type } from 'typebox'
+import { getClient } from './client-page.ts'
+import type { Desk } from '../desk.ts'
+
+const PAGE = 50
+const PATH = '/client/authorizations'
+const REVOKE = '/client/revoke'
+const Text = () => Type.Optional(Type.String())
+
+export function addClientAuthorizations(desk: Desk): void {
+  const { oauth, serve, uri } = desk
+  const subjectOf = (clientId: string, authorization: string): string => `${clientId} ${authorization}`
+
+  serve({
+    path: `/admin${PATH}`,
+    query: Type.Object({ client_id: Text(), after: Text(), revoked: Text() }),
+    async show({ client_id: clientId = '', after, revoked }, call) {
+      const client = await getClient(desk, clientId)
+      const { authorizations, next } = await oauth.authorizations.listByClient(clientId, {
+        after,
+        limit: PAGE,
+      })
+      const rows = authorizations.map(
+        async ({ id, userId, scopes, createdAt, refreshedAt, refreshable }) => ({
+          id,
+          username: (await oauth.findUser(userId))?.username ?? userId,
+          userUri: desk.userUri(userId),
+          scopes: scopes.join(' '),
+          since: new Date(createdAt),
+          refreshed: refreshable && refreshedAt !== null ? new Date(refreshedAt) : null,
+          revoke: desk.target(call, REVOKE, subjectOf(clientId, id)),
+        }),
+      )
+      const ofClient = { client_id: clientId }
+      return call.reply.page('admin-client-authorizations', {
+        clientId,
+        name: client.client_name ?? clientId,
+        revoked: revoked !== undefined,
+        rows: await Promise.all(rows),
+        clientUri: uri('/client', ofClient),
+        nextUri: next === null ? null : uri(PATH, { ...ofClient, after: next }),
+        firstUri: after === undefined ? null : uri(PATH, ofClient),
+      })
+    },
+  })
+  serve({
+    path: `/admin${REVOKE}`,
+    query: Type.Object({ client_id: Text() }),
+    form: Type.Object({ client_id: Text(), authorization: Text() }),
+    show: async ({ client_id: clientId = '' }, { reply }) =>
+      reply.redirect(uri(PATH, { client_id: clientId }), 303),
+    async submit({ client_id: clientId = '', authorization = '' }, call) {
+      desk.assertGenuine(call, REVOKE, subjectOf(clientId, authorization))
+      await getClient(desk, clientId)
+      // One that has ended meanwhile is as it was wanted.
+      await oauth.authorizations.revoke(authorization)
+      return call.reply.redirect(uri(PATH, { client_id: clientId, revoked: 'yes' }), 303)
+    },
+  })
+}

@@ -1,0 +1,134 @@
+/** The form for client metadata: its fields by their names of RFC 7591, and the way from text to members and back. */
+import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
+import { redirectUriProblem } from '../../../src/protocol/redirect-uri.ts'
+import type { Wire } from '../../../src/protocol/wire.ts'
+import { sentence } from '../../pages/words.ts'
+import type { FieldView } from '../models.ts'
+
+type Field = Pick<FieldView, 'name' | 'label' | 'hint' | 'kind'>
+/** What stands in the fields, by their names. */
+export type Values = Readonly<Record<string, string>>
+export type Errors = Readonly<Record<string, string>>
+
+export const CLIENT_ID: Field = {
+  name: 'client_id', label: 'Client ID', kind: 'text', hint: 'Leave it empty, and one is made. It cannot be changed later.',
+} // prettier-ignore
+
+const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
+  {
+    title: 'The app',
+    fields: [
+      { name: 'client_name', label: 'Name', kind: 'text', hint: 'People see it when they sign in.' },
+      { name: 'redirect_uris', label: 'Redirect URIs', kind: 'lines', hint: 'One per line, exactly as the app sends them. People come back here after signing in.' },
+      { name: 'post_logout_redirect_uris', label: 'Redirect URIs after sign-out', kind: 'lines', hint: 'One per line.' },
+      { name: 'scope', label: 'Scopes', kind: 'words', hint: 'Separated by spaces: what the app may ask for beyond the profile, and what it gets when it acts for itself.' },
+    ],
+  },
+  {
+    title: 'Protocol',
+    fields: [
+      { name: 'token_endpoint_auth_method', label: 'Client authentication', kind: 'choice', hint: '' },
+      { name: 'grant_types', label: 'Grant types', kind: 'words', hint: 'Separated by spaces. Empty: those that follow from the rest.' },
+      { name: 'response_types', label: 'Response types', kind: 'lines', hint: 'One per line. Empty: code, where there is a redirect URI.' },
+      { name: 'access_token_format', label: 'Access tokens', kind: 'choice', hint: '' },
+    ],
+  },
+  {
+    title: 'Shown to people',
+    fields: [
+      { name: 'client_uri', label: 'Home page', kind: 'url', hint: '' },
+      { name: 'logo_uri', label: 'Logo', kind: 'url', hint: '' },
+      { name: 'policy_uri', label: 'Privacy policy', kind: 'url', hint: '' },
+      { name: 'tos_uri', label: 'Terms of service', kind: 'url', hint: '' },
+    ],
+  },
+] // prettier-ignore
+
+const FIELDS = GROUPS.flatMap(({ fields }) => fields)
+const REDIRECTS = ['redirect_uris', 'post_logout_redirect_uris']
+/** Of these, none is nothing; of all others, none means the default. */
+const LISTS = new Set(['redirect_uris', 'post_logout_redirect_uris', 'scope'])
+
+export function isField(name: string): boolean {
+  return name === CLIENT_ID.name || FIELDS.some((field) => field.name === name)
+}
+
+/** What was typed, as it was typed. */
+export function typedIn(wire: Wire): Values {
+  const names = [CLIENT_ID, ...FIELDS].map(({ name }) => name)
+  return Object.fromEntries(names.map((name) => [name, String(wire[name] ?? '')]))
+}
+
+/** What a client has, as it would be typed. */
+export function valuesOf(client: ClientInformation): Values {
+  return Object.fromEntries(
+    FIELDS.map(({ name, kind }) => {
+      const value = [client[name] ?? []].flat() as string[]
+      return [name, value.join(kind === 'lines' ? '\n' : ' ')]
+    }),
+  )
+}
+
+/** The members that the fields say; null for one to be without. */
+export function membersOf(values: Values): Record<string, unknown> {
+  return Object.fromEntries(FIELDS.map(({ name, kind }) => [name, memberOf(name, kind, values[name] ?? '')]))
+}
+
+function memberOf(name: string, kind: Field['kind'], text: string): unknown {
+  if (kind === 'lines' || kind === 'words') {
+    const items = itemsOf(kind, text)
+    return items.length > 0 || LISTS.has(name) ? items : null
+  }
+  return text.trim() === '' ? null : text.trim()
+}
+
+function itemsOf(kind: 'lines' | 'words', text: string): string[] {
+  return text
+    .split(kind === 'lines' ? /[\r\n]+/ : /\s+/)
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+}
+
+/** What only the form can tell: the line that is wrong. All else is for the registry to refuse. */
+export function wrongLines(values: Values): Errors {
+  const errors: Record<string, string> = {}
+  for (const name of REDIRECTS) {
+    const lines = itemsOf('lines', values[name] ?? '')
+    for (const [index, uri] of lines.entries()) {
+      const problem = redirectUriProblem(uri)
+      if (problem === undefined || problem.insecure || name in errors) continue
+      errors[name] = lines.length === 1 ? sentence(problem.reason) : `Line ${index + 1} ${problem.reason}.`
+    }
+  }
+  return errors
+}
+
+/** The form as people see it. `methods` are the ways to authenticate that somebody serves. */
+export function groupsOf(values: Values, errors: Errors, methods: readonly string[]) {
+  const view = (field: Field): FieldView => ({
+    ...field,
+    value: values[field.name] ?? '',
+    error: errors[field.name] ?? null,
+    options: optionsOf(field.name, values[field.name] ?? '', methods),
+  })
+  return GROUPS.map(({ title, fields }) => ({ title, fields: fields.map(view) }))
+}
+
+export function clientIdField(values: Values, errors: Errors): FieldView {
+  return {
+    ...CLIENT_ID,
+    value: values[CLIENT_ID.name] ?? '',
+    error: errors[CLIENT_ID.name] ?? null,
+    options: [],
+  }
+}
+
+function optionsOf(name: string, value: string, methods: readonly string[]): FieldView['options'] {
+  const [unset, known] =
+    name === 'token_endpoint_auth_method'
+      ? ['Secret, as Basic or in the form', methods]
+      : ['As the resource says', ['jwt', 'opaque']]
+  const texts: Record<string, string> = { none: 'none: a public client, with PKCE' }
+  const names = [...new Set([...known, ...(value === '' ? [] : [value])])]
+  return [{ value: '', text: unset }, ...names.map((one) => ({ value: one, text: texts[one] ?? one }))]
+}

@@ -1,0 +1,55 @@
+/** `/admin/clients/new`: registers a client. The form is filled in for its kind, and may be changed before it is sent. */
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import type { PageCall } from '../../pages/index.ts'
+import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
+import { attempt, clientForm, LongFields } from './client-form.ts'
+import { CLIENT_TYPES } from './client-types.ts'
+import type { Desk } from '../desk.ts'
+import type { ShownOnce } from './shown-once.ts'
+
+const PATH = '/clients/new'
+
+export function addNewClient(desk: Desk, shownOnce: ShownOnce): void {
+  const { oauth, serve, uri } = desk
+
+  function show(call: PageCall, type: string, values: Values, errors: Errors = {}): FastifyReply {
+    const form = clientForm(desk, call, { path: PATH, subject: '', values, errors })
+    const [first, ...rest] = form.groups
+    const withId = { ...first!, fields: first!.fields.toSpliced(1, 0, clientIdField(values, errors)) }
+    const types = Object.entries(CLIENT_TYPES).map(([key, { title, text }]) => ({
+      title,
+      text,
+      href: uri(PATH, { type: key }),
+      current: key === type,
+    }))
+    return call.reply.page(
+      'admin-client-new',
+      { form: { ...form, groups: [withId, ...rest] }, types, type, listUri: uri('/clients') },
+      { status: Object.keys(errors).length > 0 ? 400 : 200 },
+    )
+  }
+
+  serve({
+    path: `/admin${PATH}`,
+    query: Type.Object({ type: Type.Optional(Type.String()) }),
+    form: Type.Object({ type: Type.Optional(Type.String()), ...LongFields }),
+    async show({ type = 'web' }, call) {
+      const known = Object.hasOwn(CLIENT_TYPES, type) ? type : 'web'
+      return show(call, known, CLIENT_TYPES[known]!.preset)
+    },
+    async submit({ type = '' }, call) {
+      const administrator = desk.assertGenuine(call, PATH, '')
+      const values = typedIn(call.wire)
+      const result = await attempt(values, async () =>
+        oauth.clients.create({ ...membersOf(values), client_id: values['client_id']!.trim() || null }),
+      )
+      if ('errors' in result) return show(call, type, values, result.errors as Errors)
+      const { client_id: clientId = '', client_secret: secret } = result
+      if (secret === undefined)
+        return call.reply.redirect(uri('/client', { client_id: clientId, saved: 'yes' }), 303)
+      const handle = await shownOnce.put(clientId, secret, administrator)
+      return call.reply.redirect(uri('/client/secret', { handle }), 303)
+    },
+  })
+}

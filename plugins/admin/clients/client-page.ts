@@ -1,0 +1,119 @@
+/** `/admin/client`: one client, to look at and to change. Its secret and its end are in `client-secret.ts` and `client-end.ts`. */
+import type { FastifyReply } from 'fastify'
+import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { Type } from 'typebox'
+import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
+import { OAuthError } from '../../../src/protocol/errors.ts'
+import type { PageCall } from '../../pages/index.ts'
+import { appSettings } from './app-settings.ts'
+import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
+import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
+import type { Desk } from '../desk.ts'
+
+const PATH = '/client'
+const CHANGED_MEANWHILE =
+  'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+
+/** What the page says besides what is registered. */
+export interface Shown {
+  saved?: boolean
+  /** They have signed in once more, for a change that is not done yet. */
+  again?: boolean
+  values?: Values
+  errors?: Errors
+  deletion?: { error: string; typed: string }
+}
+
+export async function getClient({ oauth }: Desk, clientId = ''): Promise<ClientInformation> {
+  const client = await oauth.clients.find(clientId)
+  if (client === null)
+    throw new OAuthError('not_found', 'no client is registered under this client_id', { status: 404 })
+  return client
+}
+
+export function showClient(
+  desk: Desk,
+  call: PageCall,
+  client: ClientInformation,
+  { saved = false, again = false, values = valuesOf(client), errors = {}, deletion }: Shown = {},
+): FastifyReply {
+  const { client_id: clientId = '', client_name: name = clientId } = client
+  const model = {
+    clientId,
+    name,
+    saved,
+    again,
+    form: clientForm(desk, call, { path: PATH, subject: clientId, values, errors }),
+    version: versionOf(client),
+    rotation: hasSecret(client) ? desk.target(call, '/client/rotate-secret', clientId) : null,
+    deletion: {
+      ...desk.target(call, '/client/delete', clientId),
+      error: deletion?.error ?? null,
+      typed: deletion?.typed ?? '',
+    },
+    settings: appSettings(desk.oauth.issuer, client),
+    others: othersOf(client),
+    listUri: desk.uri('/clients'),
+    authorizationsUri: desk.uri('/client/authorizations', { client_id: clientId }),
+    auditUri: desk.uri('/audit', { client_id: clientId }),
+  }
+  const refused = deletion !== undefined || Object.keys(errors).length > 0
+  return call.reply.page('admin-client', model, { status: refused ? 400 : 200 })
+}
+
+export function addClientPage(desk: Desk): void {
+  const { oauth, serve, uri } = desk
+  const Text = Type.Optional(Type.String())
+
+  serve({
+    path: `/admin${PATH}`,
+    query: Type.Object({ client_id: Text, saved: Text, again: Text }),
+    form: Type.Object({
+      client_id: Text,
+      version: Text,
+      ...LongFields,
+    }),
+    async show({ client_id: clientId, saved, again }, call) {
+      return showClient(desk, call, await getClient(desk, clientId), {
+        saved: saved !== undefined,
+        again: again !== undefined,
+      })
+    },
+    async submit({ client_id: clientId = '', version }, call) {
+      desk.assertGenuine(call, PATH, clientId)
+      const client = await getClient(desk, clientId)
+      const values = typedIn(call.wire)
+      if (version !== versionOf(client))
+        return showClient(desk, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+      const result = await attempt(values, async () => oauth.clients.update(clientId, changesOf(client, values)))
+      if ('errors' in result) return showClient(desk, call, client, { values, errors: result.errors as Errors })
+      return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
+    },
+  }) // prettier-ignore
+}
+
+/** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
+function versionOf(client: ClientInformation): string {
+  return hash('sha256', JSON.stringify(valuesOf(client)), 'base64url')
+}
+
+/** Only what is different: what the form shows of defaults stays a default. */
+function changesOf(client: ClientInformation, values: Values): Record<string, unknown> {
+  const shown = membersOf(valuesOf(client))
+  return Object.fromEntries(
+    Object.entries(membersOf(values)).filter(([name, value]) => !isDeepStrictEqual(value, shown[name])),
+  )
+}
+
+function hasSecret({ token_endpoint_auth_method: method }: ClientInformation): boolean {
+  return method === undefined || method.startsWith('client_secret_')
+}
+
+/** Plain ones only: a key set, say, is too much to look at here. */
+function othersOf(client: ClientInformation): { name: string; value: string }[] {
+  return Object.entries(client).flatMap(([name, value]) => {
+    const plain = ['string', 'number', 'boolean'].includes(typeof value) || Array.isArray(value)
+    return isField(name) || !plain ? [] : [{ name, value: [value].flat().join(' ') }]
+  })
+}

@@ -1,0 +1,53 @@
+/** A client's secret: replaced at `/admin/client/rotate-secret`, and shown once at `/admin/client/secret`. */
+import { Type } from 'typebox'
+import { appSettings } from './app-settings.ts'
+import { getClient } from './client-page.ts'
+import type { Desk } from '../desk.ts'
+import type { ShownOnce } from './shown-once.ts'
+
+/** Seconds for which the former secret goes on working; one that leaked must not. */
+const OVERLAPS = ['0', '3600', '86400', '604800'] as const
+const ROTATE = '/client/rotate-secret'
+
+export function addClientSecret(desk: Desk, shownOnce: ShownOnce): void {
+  const { oauth, serve, uri } = desk
+  const Id = Type.Object({ client_id: Type.Optional(Type.String()) })
+
+  serve({
+    path: `/admin${ROTATE}`,
+    query: Id,
+    form: Type.Object({ client_id: Type.String(), overlap: Type.Enum(OVERLAPS) }),
+    show: async ({ client_id: clientId = '' }, { reply }) =>
+      reply.redirect(uri('/client', { client_id: clientId }), 303),
+    async submit({ client_id: clientId, overlap }, call) {
+      const administrator = desk.assertGenuine(call, ROTATE, clientId)
+      await getClient(desk, clientId)
+      const again = desk.signInAgain(call, uri('/client', { client_id: clientId, again: 'yes' }))
+      if (again !== undefined) return again
+      const { client_secret: secret } = await oauth.clients.rotateSecret(clientId, Number(overlap))
+      const handle = await shownOnce.put(clientId, secret!, administrator)
+      return call.reply.redirect(uri('/client/secret', { handle }), 303)
+    },
+  })
+  serve({
+    path: '/admin/client/secret',
+    query: Type.Object({ handle: Type.Optional(Type.String()) }),
+    async show({ handle = '' }, { request, reply }) {
+      const taken = await shownOnce.take(handle, desk.administratorOf(request))
+      if (taken === null) {
+        const text = 'A secret is shown once, and is then known to the app alone. Replace it if it was lost.'
+        const primary = { href: uri('/clients'), text: 'Go to the clients' }
+        return reply.page('page-message', { title: 'Not shown again', text, primary }, { status: 410 })
+      }
+      const { subject: clientId, secret } = taken
+      const client = await getClient(desk, clientId)
+      return reply.page('admin-client-secret', {
+        clientId,
+        name: client.client_name ?? clientId,
+        secret,
+        settings: appSettings(oauth.issuer, client, secret),
+        clientUri: uri('/client', { client_id: clientId }),
+      })
+    },
+  })
+}

@@ -1,0 +1,39 @@
+/** Carries a new secret from the form that made it to the page that shows it, once: sealed, for one session, not for long. */
+import type { OAuth } from '../../oauth.ts'
+import type { Administrator } from '../guard.ts'
+
+export interface ShownOnce {
+  /** `subject` is whose it is. Returns the handle by which the page takes it. */
+  put(subject: string, secret: string, administrator: Administrator): Promise<string>
+  /** Null when it was shown, is too old, or was another's. */
+  take(handle: string, administrator: Administrator): Promise<{ subject: string; secret: string } | null>
+}
+
+interface Kept {
+  subject: string
+  sid: string
+  sealed: string
+}
+
+/** Seconds. */
+const LIFETIME = 300
+const HANDLE = /^[A-Za-z0-9_-]{43}$/
+
+/** A handle of one `kind` is none of another. */
+export function createShownOnce({ artifacts, box }: OAuth, kind: string): ShownOnce {
+  const kept = artifacts<Kept | { shown: true }>(kind, LIFETIME)
+  const contextOf = ({ subject, sid }: Pick<Kept, 'subject' | 'sid'>): string =>
+    `shown once\0${subject}\0${sid}`
+
+  return {
+    async put(subject, secret, { session: { sid } }) {
+      return kept.put({ subject, sid, sealed: box.seal(secret, contextOf({ subject, sid })) })
+    },
+    async take(handle, { session }) {
+      const found = HANDLE.test(handle) ? await kept.get(handle) : null
+      if (found === null || 'shown' in found || found.sid !== session.sid) return null
+      if (!(await kept.replace(handle, found, { shown: true }))) return null
+      return { subject: found.subject, secret: box.open(found.sealed, contextOf(found)) }
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/** What the pages of `record-pages.ts` need to know of a kind of things. */
+import type { FieldView, RecordPage } from '../models.ts'
+
+/** What stands in the fields, by their names. */
+export type Values = Readonly<Record<string, string>>
+export type RecordField = Omit<FieldView, 'value' | 'error'>
+
+export interface RecordKind<Information extends object> {
+  /** Such as `/scope`: its page; the list is at the same with an s. */
+  readonly path: `/${string}`
+  readonly words: Pick<RecordPage, 'lead' | 'endings'> & {
+    list: string
+    listLead: string
+    new: string
+    one: string
+  }
+  /** Titles of the list's columns: the identifier's, and one for each of `cellsOf`. */
+  readonly columns: readonly string[]
+  /** The member that identifies it: the first field of a new one, and fixed from then on. */
+  readonly identifier: RecordField & { name: keyof Information & string }
+  fields(): Promise<readonly RecordField[]>
+  cellsOf(one: Information): readonly string[]
+  /** What it has, as it would be typed. */
+  valuesOf(one: Information): Values
+  list(options: { after?: string | undefined; limit: number }): Promise<Information[]>
+  find(id: string): Promise<Information | null>
+  save(values: Values, options: { isNew: boolean }): Promise<void>
+  delete(id: string): Promise<boolean>
+  /** More of it, that is not edited here. */
+  related(one: Information): Promise<RecordPage['related']>
+}
+
+/** Where its pages are, below `/admin`. */
+export function pathsOf({ path }: { path: `/${string}` }) {
+  return {
+    list: `${path}s`,
+    create: `${path}s/new`,
+    one: path,
+    remove: `${path}/delete`,
+  } as const
+}

@@ -1,0 +1,112 @@
+/** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
+import { Type } from 'typebox'
+import type { Desk } from '../desk.ts'
+import { pathsOf, type RecordKind } from './record-kind.ts'
+import { createRecordView, FORM, type RecordView } from './record-view.ts'
+
+const PAGE = 50
+/** Kinds that stand beside each other. */
+const TABS = [
+  { text: 'Scopes', path: '/scopes' },
+  { text: 'Resources', path: '/resources' },
+]
+const CHANGED_MEANWHILE =
+  'It was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+const Text = () => Type.Optional(Type.String())
+
+type Add = <Information extends object>(
+  desk: Desk,
+  kind: RecordKind<Information>,
+  view: RecordView<Information>,
+) => void
+
+export function addRecordPages<Information extends object>(desk: Desk, kind: RecordKind<Information>): void {
+  const view = createRecordView(desk, kind)
+  for (const add of [addList, addNew, addOne, addEnd]) add(desk, kind, view)
+}
+
+const addList: Add = ({ serve, uri }, kind, { idOf }) => {
+  const { list, create, one: page } = pathsOf(kind)
+  serve({
+    path: `/admin${list}`,
+    query: Type.Object({ after: Text() }),
+    async show({ after }, { reply }) {
+      const found = await kind.list({ after, limit: PAGE + 1 })
+      const rows = found.slice(0, PAGE).map((one) => ({
+        id: idOf(one),
+        href: uri(page, { id: idOf(one) }),
+        cells: kind.cellsOf(one),
+      }))
+      return reply.page('admin-records', {
+        heading: kind.words.list,
+        lead: kind.words.listLead,
+        newUri: uri(create),
+        newText: kind.words.new,
+        columns: kind.columns,
+        rows,
+        nextUri: found.length > PAGE ? uri(list, { after: rows.at(-1)!.id }) : null,
+        firstUri: after === undefined ? null : uri(list),
+        tabs: TABS.map((tab) => ({ text: tab.text, href: uri(tab.path), current: tab.path === list })),
+      })
+    },
+  })
+}
+
+const addNew: Add = (desk, kind, { show, attempt }) => {
+  const { create, one: page } = pathsOf(kind)
+  desk.serve({
+    path: `/admin${create}`,
+    query: Type.Object({}),
+    form: Type.Object({}),
+    show: async (_query, call) => show(call, null),
+    async submit(_form, call) {
+      desk.assertGenuine(call, create, '')
+      const { values, errors } = await attempt(call.wire, null)
+      if (Object.keys(errors).length > 0) return show(call, null, { values, errors })
+      const id = values[kind.identifier.name]!
+      return call.reply.redirect(desk.uri(page, { id, saved: 'yes' }), 303)
+    },
+  })
+}
+
+const addOne: Add = (desk, kind, { get, show, attempt, versionOf }) => {
+  const { one: page } = pathsOf(kind)
+  desk.serve({
+    path: `/admin${page}`,
+    query: Type.Object({ id: Text(), saved: Text() }),
+    form: Type.Object({ id: Text(), version: Text() }),
+    show: async ({ id = '', saved }, call) => show(call, await get(id), { saved: saved !== undefined }),
+    async submit({ id = '', version }, call) {
+      desk.assertGenuine(call, page, id)
+      const one = await get(id)
+      if (version !== versionOf(one)) {
+        const names = Object.keys(kind.valuesOf(one))
+        const values = Object.fromEntries(names.map((name) => [name, String(call.wire[name] ?? '')]))
+        return show(call, one, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+      }
+      const { values, errors } = await attempt(call.wire, id)
+      if (Object.keys(errors).length > 0) return show(call, one, { values, errors })
+      return call.reply.redirect(desk.uri(page, { id, saved: 'yes' }), 303)
+    },
+  })
+}
+
+const addEnd: Add = (desk, kind, { get, show }) => {
+  const { list, one: page, remove } = pathsOf(kind)
+  desk.serve({
+    path: `/admin${remove}`,
+    query: Type.Object({ id: Text() }),
+    form: Type.Object({ id: Text(), confirm: Text() }),
+    show: async ({ id = '' }, { reply }) => reply.redirect(desk.uri(page, { id }), 303),
+    async submit({ id = '', confirm = '' }, call) {
+      desk.assertGenuine(call, remove, id)
+      const one = await get(id)
+      if (confirm.trim() !== id) {
+        const error = `This is not the name of this ${kind.words.one}.`
+        return show(call, one, { deletion: { error, typed: confirm } })
+      }
+      await kind.delete(id)
+      return call.reply.redirect(desk.uri(list), 303)
+    },
+  })
+}

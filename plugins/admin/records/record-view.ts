@@ -1,0 +1,112 @@
+/** The page of one thing, or of the form for a new one, with whatever was refused; and the way from what was typed to what is saved. */
+import type { FastifyReply } from 'fastify'
+import { hash } from 'node:crypto'
+import { OAuthError } from '../../../src/protocol/errors.ts'
+import type { Wire } from '../../../src/protocol/wire.ts'
+import type { PageCall } from '../../pages/index.ts'
+import { sentence } from '../../pages/words.ts'
+import type { Desk } from '../desk.ts'
+import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
+
+type Errors = Readonly<Record<string, string>>
+
+/** What the page says besides what is registered. */
+export interface Shown {
+  saved?: boolean
+  values?: Values
+  errors?: Errors
+  deletion?: { error: string; typed: string }
+}
+
+export interface RecordView<Information> {
+  /** Throws `not_found` (404). */
+  get(id: string): Promise<Information>
+  /** `one` is null for a new one. */
+  show(call: PageCall, one: Information | null, shown?: Shown): Promise<FastifyReply>
+  /** What was typed, and what is wrong with it; nothing is saved while something is. `id` is null for a new one. */
+  attempt(wire: Wire, id: string | null): Promise<{ values: Values; errors: Errors }>
+  idOf(one: Information): string
+  /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
+  versionOf(one: Information): string
+}
+
+/** The key of an error that belongs to no field. */
+export const FORM = ''
+
+export function createRecordView<Information extends object>(
+  desk: Desk,
+  kind: RecordKind<Information>,
+): RecordView<Information> {
+  const { words, identifier } = kind
+  const { list, create, one: page, remove } = pathsOf(kind)
+  const idOf = (one: Information): string => String(one[identifier.name])
+  const versionOf = (one: Information): string =>
+    hash('sha256', JSON.stringify(kind.valuesOf(one)), 'base64url')
+
+  /** Only of one that is there already. */
+  async function existing(call: PageCall, one: Information, { deletion }: Shown) {
+    const id = idOf(one)
+    const { error = null, typed = '' } = deletion ?? {}
+    return {
+      ...desk.target(call, page, id),
+      heading: id,
+      id,
+      version: versionOf(one),
+      related: await kind.related(one),
+      deletion: { ...desk.target(call, remove, id), error, typed },
+    }
+  }
+
+  async function show(call: PageCall, one: Information | null, shown: Shown = {}): Promise<FastifyReply> {
+    const { saved = false, values = one === null ? {} : kind.valuesOf(one), errors = {} } = shown
+    const refused = Object.keys(errors).length > 0
+    const fields = [...(one === null ? [identifier] : []), ...(await kind.fields())]
+    const blank = { heading: words.new, id: '', version: '', related: null, deletion: null }
+    const model = {
+      ...(one === null ? { ...blank, ...desk.target(call, create, '') } : await existing(call, one, shown)),
+      what: words.one,
+      lead: words.lead,
+      saved,
+      error: refused ? (errors[FORM] ?? 'Please look at the marked fields.') : null,
+      fields: fields.map((field) => ({
+        ...field,
+        value: values[field.name] ?? '',
+        error: errors[field.name] ?? null,
+      })),
+      endings: words.endings,
+      listUri: desk.uri(list),
+      listText: words.list,
+    }
+    return call.reply.page('admin-record', model, {
+      status: refused || shown.deletion !== undefined ? 400 : 200,
+    })
+  }
+
+  return {
+    idOf,
+    versionOf,
+    show,
+    async get(id) {
+      const found = await kind.find(id)
+      if (found !== null) return found
+      throw new OAuthError('not_found', `no ${words.one} is registered under this name`, { status: 404 })
+    },
+    async attempt(wire, id) {
+      const names = [identifier, ...(await kind.fields())].map(({ name }) => name)
+      const typed = Object.fromEntries(names.map((name) => [name, [wire[name] ?? ''].flat()[0]!.trim()]))
+      const values = id === null ? typed : { ...typed, [identifier.name]: id }
+      try {
+        await kind.save(values, { isNew: id === null })
+        return { values, errors: {} }
+      } catch (error) {
+        if (!(error instanceof OAuthError) || error.status !== 400) throw error
+        const [, field = '', reason = ''] = /^(\w+) (.+)$/s.exec(error.message) ?? []
+        const known = names.includes(field)
+        return {
+          values,
+          errors: known ? { [field]: sentence(reason) } : { [FORM]: sentence(error.message) },
+        }
+      }
+    },
+  }
+}

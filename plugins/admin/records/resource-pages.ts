@@ -1,0 +1,66 @@
+/** `/admin/resources`: APIs that tokens are for, and what their tokens are like (RFC 8707). */
+import type { ResourceInformation } from '../../../src/services/resource-registry.ts'
+import type { Desk } from '../desk.ts'
+import { addRecordPages } from './record-pages.ts'
+
+/** Scopes that the page of a resource shows. */
+const SHOWN = 100
+const FORMATS = [
+  { value: '', text: 'As the client says' },
+  { value: 'jwt', text: 'jwt: APIs verify it by themselves' },
+  { value: 'opaque', text: 'opaque: APIs ask this server' },
+]
+
+export function addResourcePages(desk: Desk): void {
+  const { resources, issuer, config } = desk.oauth
+
+  addRecordPages<ResourceInformation>(desk, {
+    path: '/resource',
+    words: {
+      list: 'Resources',
+      listLead: `The APIs that tokens are for. Scopes that belong to none of them are for the default one, ${issuer}.`,
+      new: 'Register a resource',
+      one: 'resource',
+      lead: 'An API that tokens are for: their audience.',
+      endings: [
+        `Its scopes belong to the default resource from then on, and clients keep them in their lists: new tokens with them are for ${issuer}.`,
+        'Approvals that were for this resource alone can no longer be refreshed: the apps have to ask again.',
+        'Tokens that are out already are good until they expire.',
+      ],
+    },
+    columns: ['Identifier', 'Name', 'Tokens'],
+    identifier: {
+      name: 'resource', label: 'Identifier', kind: 'url', options: [],
+      hint: 'An absolute URI, the aud of its tokens. It cannot be changed later.',
+    },
+    fields: async () => [
+      { name: 'name', label: 'Name', kind: 'text', options: [], hint: 'People see it when they are asked to allow its scopes.' },
+      { name: 'access_token_format', label: 'Access tokens', kind: 'choice', options: FORMATS, hint: '' },
+      { name: 'access_token_lifetime', label: 'Lifetime of access tokens, in seconds', kind: 'number', options: [], hint: `Empty: ${config.OIDC_TOKEN_EXPIRE}, as OIDC_TOKEN_EXPIRE says.` },
+    ],
+    cellsOf: ({ name = '', access_token_format: format = 'as the client says', access_token_lifetime: seconds = config.OIDC_TOKEN_EXPIRE }) =>
+      [name, `${format}, ${seconds} s`],
+    valuesOf: ({ name = '', access_token_format: format = '', access_token_lifetime: seconds = '' }) =>
+      ({ name, access_token_format: format, access_token_lifetime: String(seconds) }),
+    list: async (options) => resources.listResources(options),
+    find: async (resource) => resources.findResource(resource),
+    save: async ({ resource = '', name, access_token_format: format, access_token_lifetime: seconds = '' }, options) =>
+      resources.saveResource({
+        resource,
+        name: name || null,
+        access_token_format: (format || null) as 'jwt' | 'opaque' | null,
+        access_token_lifetime: seconds === '' ? null : numberIn(seconds),
+      }, options),
+    delete: async (resource) => resources.deleteResource(resource),
+    async related({ resource }) {
+      const scopes = await resources.scopesOf(resource, SHOWN)
+      const links = scopes.map(({ name }) => ({ text: name, href: desk.uri('/scope', { id: name }) }))
+      return { title: 'Its scopes', none: 'No scope belongs to it yet.', links: links.toSorted((a, b) => a.text.localeCompare(b.text)) }
+    },
+  })
+} // prettier-ignore
+
+/** NaN, which is refused, for anything but digits. */
+function numberIn(text: string): number {
+  return /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN
+}

@@ -1,0 +1,48 @@
+/** `/admin/scopes`: what clients may ask for, what people read of it, and which resource it belongs to. */
+import type { ScopeInformation } from '../../../src/services/resource-registry.ts'
+import type { Desk } from '../desk.ts'
+import { addRecordPages } from './record-pages.ts'
+
+/** Resources that the field offers. */
+const SUGGESTED = 100
+
+export function addScopePages(desk: Desk): void {
+  const { resources, issuer } = desk.oauth
+  const ofDefault = `${issuer} (the default)`
+
+  addRecordPages<ScopeInformation>(desk, {
+    path: '/scope',
+    words: {
+      list: 'Scopes',
+      listLead: 'What clients may ask for, beyond the scopes of OpenID Connect. A client also needs it in its own list.',
+      new: 'Register a scope',
+      one: 'scope',
+      lead: 'What clients may ask for, once it is in their list.',
+      endings: [
+        'Apps that sign people in no longer get it, from the next sign-in on.',
+        'Clients keep it in their lists: a service that acts for itself still gets it, for the default resource, until it is taken out of its list.',
+        'Tokens that have it are good until they expire. An approval for another resource than the default one can no longer be refreshed with it.',
+      ],
+    },
+    columns: ['Name', 'What people read', 'Resource'],
+    identifier: {
+      name: 'name', label: 'Name', kind: 'text', options: [],
+      hint: 'As it stands in requests and tokens, such as read:books. It cannot be changed later.',
+    },
+    async fields() {
+      const known = await resources.listResources({ limit: SUGGESTED })
+      return [
+        { name: 'description', label: 'What people read', kind: 'text', options: [], hint: 'They see it when they are asked to allow it, such as: Read your books.' },
+        { name: 'resource', label: 'Resource', kind: 'url', hint: `Which API it is for: the audience of its tokens. Empty: ${ofDefault}.`, options: known.map(({ resource, name = resource }) => ({ value: resource, text: name })) },
+      ]
+    },
+    cellsOf: ({ description = '', resource = ofDefault }) => [description, resource],
+    valuesOf: ({ description = '', resource = '' }) => ({ description, resource }),
+    list: async (options) => resources.listScopes(options),
+    find: async (name) => resources.findScope(name),
+    save: async ({ name = '', description, resource }, options) =>
+      resources.saveScope({ name, description: description || null, resource: resource || null }, options),
+    delete: async (name) => resources.deleteScope(name),
+    related: async () => null,
+  })
+} // prettier-ignore

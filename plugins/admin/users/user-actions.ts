@@ -1,0 +1,88 @@
+/** What an administrator does to a user by one button each: disable, enable, end sessions, revoke. */
+import { Type } from 'typebox'
+import { ADMIN } from '../../../src/services/users/first-administrator.ts'
+import type { User } from '../../../src/services/users/user.ts'
+import type { Desk } from '../desk.ts'
+import { attempt } from './user-form.ts'
+import { subjectOf } from './user-holdings.ts'
+import { getUser, showUser, signInFor } from './user-page.ts'
+
+const LAST =
+  'This is the last administrator who may sign in: nobody could come here any more. Give somebody else the role admin first.'
+
+interface Action {
+  readonly path: string
+  /** Which of the user's things it is about; the form's field for it. */
+  readonly thing?: 'sid' | 'authorization'
+  /** Whether it asks for a sign-in of a moment ago. */
+  readonly grave?: true
+  /** What the user's page says afterwards. */
+  readonly done: string
+  /** Returns why it was refused. */
+  work(user: User, thing: string): Promise<string | undefined>
+}
+
+export function addUserActions(desk: Desk): void {
+  const { users, sessions, authorizations } = desk.oauth
+  const actions: readonly Action[] = [
+    {
+      path: '/user/disable',
+      grave: true,
+      done: 'disabled',
+      async work({ username }) {
+        const result = await attempt(async () => users.disable(username, { keepOneWith: ADMIN }))
+        return 'errors' in result ? LAST : undefined
+      },
+    },
+    {
+      path: '/user/enable',
+      grave: true,
+      done: 'enabled',
+      work: quietly(async ({ username }) => users.enable(username)),
+    },
+    { path: '/user/end-sessions', done: 'sessions', work: quietly(async ({ id }) => sessions.endAll(id)) },
+    // What has ended meanwhile is as it was wanted.
+    {
+      path: '/user/end-session',
+      thing: 'sid',
+      done: 'session',
+      work: quietly(async ({ id }, sid) => sessions.endOne(id, sid)),
+    },
+    {
+      path: '/user/revoke',
+      thing: 'authorization',
+      done: 'revoked',
+      work: quietly(async (_user, id) => authorizations.revoke(id)),
+    },
+  ]
+  for (const action of actions) addAction(desk, action)
+}
+
+function addAction(desk: Desk, { path, thing, grave, done, work }: Action): void {
+  const Text = Type.Optional(Type.String())
+  desk.serve({
+    path: `/admin${path}` as const,
+    query: Type.Object({ id: Text }),
+    form: Type.Object({ id: Text, sid: Text, authorization: Text }),
+    show: async ({ id = '' }, { reply }) => reply.redirect(desk.userUri(id), 303),
+    async submit({ id = '', ...things }, call) {
+      const which = thing === undefined ? '' : (things[thing] ?? '')
+      desk.assertGenuine(call, path, thing === undefined ? id : subjectOf(id, which))
+      const user = await getUser(desk, id)
+      const again = grave ? signInFor(desk, call, id) : undefined
+      if (again !== undefined) return again
+      const refused = await work(user, which)
+      return refused === undefined
+        ? call.reply.redirect(`${desk.userUri(id)}&done=${done}`, 303)
+        : showUser(desk, call, user, { refused })
+    },
+  })
+}
+
+/** Whatever it returns, it was not refused. */
+function quietly(work: (user: User, thing: string) => Promise<unknown>): Action['work'] {
+  return async (user, thing) => {
+    await work(user, thing)
+    return undefined
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The forms for users: their fields, and the way from text to members and back. The claims that people change themselves
+ * are described in `pages/profile-fields.ts`; here is what only an administrator says of somebody.
+ */
+import type { Wire } from '../../../src/protocol/wire.ts'
+import { MIN_PASSWORD_LENGTH } from '../../../src/services/users/passwords.ts'
+import type { User } from '../../../src/services/users/user.ts'
+import * as profile from '../../pages/profile-fields.ts'
+import type { UserField, UserForm } from './user-models.ts'
+
+type Field = Omit<UserField, 'value' | 'error' | 'options'>
+/** What stands in the fields, by their names. */
+export type Values = Readonly<Record<string, string>>
+export type Errors = Readonly<Record<string, string>>
+type Groups = UserForm['groups']
+
+const field = (name: string, label: string, hint = '', type: Field['type'] = 'text'): Field => ({
+  name, label, hint, type, autocomplete: 'off',
+}) // prettier-ignore
+
+const NAME = field('name', 'Full name', 'As it is shown.')
+const EMAIL = field('email', 'Email address', '', 'email')
+const VERIFIED = field('email_verified', 'The address is', '', 'choice')
+const ROLES = field('roles', 'Roles', 'Separated by spaces. Who has admin may come here.')
+const USERNAME = field('username', 'User name', 'They sign in by it. It cannot be changed later.')
+const PASSWORD = field(
+  'password',
+  'Password',
+  `Leave it empty, and a link is made by which they set their own. At least ${MIN_PASSWORD_LENGTH} characters.`,
+  'password',
+)
+
+const NEW = [USERNAME, NAME, EMAIL, ROLES, PASSWORD]
+const OWN = [EMAIL, VERIFIED, ROLES]
+const CHOICES = [
+  { value: 'no', text: 'not confirmed' },
+  { value: 'yes', text: 'confirmed' },
+]
+
+/** What was typed into the form for a new user; the password goes into no form again. */
+export function typedForNew(wire: Wire): Values {
+  return Object.fromEntries(NEW.map(({ name }) => [name, String(wire[name] ?? '')]))
+}
+
+/** For `users.create`. */
+export function membersOfNew(values: Values): Record<string, unknown> {
+  const given = NEW.flatMap(({ name }) => {
+    const text = name === PASSWORD.name ? values[name] : values[name]?.trim()
+    return text ? [[name, name === ROLES.name ? rolesIn(text) : text] as const] : []
+  })
+  return { username: '', ...Object.fromEntries(given) }
+}
+
+export function groupsOfNew(values: Values, errors: Errors): Groups {
+  return [{ title: 'The user', fields: NEW.map((one) => view(one, { ...values, password: '' }, errors)) }]
+}
+
+export function typedIn(wire: Wire): Values {
+  const own = OWN.map(({ name }) => [name, String(wire[name] ?? '').trim()] as const)
+  return { ...profile.typedIn(wire), ...Object.fromEntries(own) }
+}
+
+/** What is known of a user, as it would be typed. */
+export function valuesOf({ claims, roles }: User): Values {
+  return {
+    ...profile.valuesOf(claims),
+    email: (claims['email'] as string | undefined) ?? '',
+    email_verified: claims['email_verified'] === true ? 'yes' : 'no',
+    roles: roles.join(' '),
+  }
+}
+
+export function problemsOf(values: Values, shown: Values): Errors {
+  const email = values['email'] ?? ''
+  const wrong = email !== shown['email'] && email !== '' && !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email)
+  return {
+    ...profile.problemsOf(values, shown),
+    ...(wrong ? { email: 'This must be an email address, such as alice@example.com.' } : {}),
+  }
+}
+
+/** The members that are different from what was shown; null for a claim to be without. */
+export function changesOf(values: Values, shown: Values): Record<string, unknown> {
+  const differs = (name: string): boolean => values[name] !== shown[name]
+  const { email = '', email_verified: verified, roles = '' } = values
+  return {
+    ...profile.changesOf(values, shown),
+    ...(differs('email') || differs('email_verified')
+      ? { email: email || null, email_verified: email === '' ? null : verified === 'yes' }
+      : {}),
+    ...(differs('roles') ? { roles: rolesIn(roles) } : {}),
+  }
+}
+
+export function groupsOf(values: Values, errors: Errors): Groups {
+  const [you, ...rest] = profile.groupsOf(values, errors).map(({ title, fields }) => ({
+    title,
+    fields: fields.map((one) => ({ ...one, autocomplete: 'off', options: [] })),
+  }))
+  const own = OWN.map((one) => view(one, values, errors))
+  return [{ title: 'Account', fields: own }, { ...you!, title: 'The person' }, ...rest]
+}
+
+/** The field where a refusal of the registry belongs, which begins with a member's name; undefined for none. */
+export function fieldOf(member: string): string | undefined {
+  const own = [...NEW, ...OWN].find(({ name }) => name === member)?.name
+  return own ?? profile.fieldOf(member)
+}
+
+export function rolesIn(text: string): string[] {
+  return text.split(/\s+/).filter((one) => one !== '')
+}
+
+function view(one: Field, values: Values, errors: Errors): UserField {
+  const options = one.type === 'choice' ? CHOICES : []
+  return { ...one, value: values[one.name] ?? '', error: errors[one.name] ?? null, options }
+}

@@ -1,0 +1,52 @@
+/** What a user holds, as an administrator sees it: the browsers they are signed in with, and what apps have of them. */
+import type { PageCall } from '../../pages/index.ts'
+import { describeUserAgent } from '../../pages/user-agent.ts'
+import type { Desk } from '../desk.ts'
+import type { UserPage } from './user-models.ts'
+
+/** Authorizations on a page. */
+const PAGE = 20
+
+/** What a form is about that ends one of a user's things. */
+export function subjectOf(userId: string, thing: string): string {
+  return `${userId} ${thing}`
+}
+
+export async function sessionsOf(desk: Desk, call: PageCall, userId: string): Promise<UserPage['sessions']> {
+  const { sid: own } = desk.administratorOf(call.request).session
+  return (await desk.oauth.sessions.list(userId)).map(
+    ({ sid, userAgent, address, createdAt, lastSeenAt }) => ({
+      sid,
+      title: describeUserAgent(userAgent),
+      address,
+      since: new Date(createdAt),
+      lastSeen: new Date(lastSeenAt),
+      isThis: sid === own,
+      end: desk.target(call, '/user/end-session', subjectOf(userId, sid)),
+    }),
+  )
+}
+
+export async function authorizationsOf(
+  desk: Desk,
+  call: PageCall,
+  userId: string,
+  after: string | undefined,
+): Promise<Pick<UserPage, 'authorizations' | 'nextUri'>> {
+  const { oauth, uri } = desk
+  const { authorizations, next } = await oauth.authorizations.listByUser(userId, { after, limit: PAGE })
+  const views = authorizations.map(async ({ id, clientId, scopes, createdAt, refreshedAt, refreshable }) => ({
+    id,
+    clientName:
+      ((await oauth.findClient(clientId))?.metadata['client_name'] as string | undefined) ?? clientId,
+    clientUri: uri('/client', { client_id: clientId }),
+    scopes: scopes.join(' '),
+    since: new Date(createdAt),
+    refreshed: refreshable ? new Date(refreshedAt!) : null,
+    revoke: desk.target(call, '/user/revoke', subjectOf(userId, id)),
+  }))
+  return {
+    authorizations: await Promise.all(views),
+    nextUri: next === null ? null : uri('/user', { id: userId, after: next }),
+  }
+}

@@ -1,0 +1,115 @@
+/** What each page of the administration of users is given. */
+import type { FormTarget } from '../../pages/models.ts'
+import type { ProfileField } from '../../pages/profile-fields.ts'
+
+declare module '../../pages/models.ts' {
+  interface Pages {
+    'admin-users': UsersPage
+    'admin-user': UserPage
+    'admin-user-new': NewUserPage
+    'admin-user-link': PasswordLinkPage
+    'password-link': SetPasswordPage
+  }
+}
+
+export interface UsersPage {
+  users: readonly {
+    username: string
+    href: string
+    /** Name and email address, where they are known. */
+    about: string
+    roles: string
+    disabled: boolean
+  }[]
+  newUri: string
+  searchUri: string
+  /** What was searched for; `''` for nothing. */
+  search: string
+  /** The next page; null at the end. */
+  nextUri: string | null
+  /** Null on the first page. */
+  firstUri: string | null
+  /** Away from a search; null where nothing is searched for. */
+  allUri: string | null
+}
+
+export type UserField = Omit<ProfileField, 'type'> & {
+  type: ProfileField['type'] | 'email' | 'password' | 'choice'
+  /** Of a choice. */
+  options: readonly { value: string; text: string }[]
+}
+
+/** A form about a user, as it was filled in. */
+export interface UserForm extends FormTarget {
+  groups: readonly { title: string; fields: readonly UserField[] }[]
+  /** What is wrong; null when nothing is. */
+  error: string | null
+}
+
+export interface NewUserPage {
+  form: UserForm
+  listUri: string
+}
+
+export interface UserPage {
+  id: string
+  username: string
+  /** Their name, or else the user name. */
+  title: string
+  disabled: boolean
+  /** The administrator who looks at it. */
+  isSelf: boolean
+  /** What was done, or was refused; null for nothing. */
+  done: string | null
+  refused: string | null
+  form: UserForm
+  /** What the form was filled in from. */
+  version: string
+  /** Of the question whether an administrator means to lose the role; `''` where it is not asked. */
+  confirm: string
+  /** Each null where it cannot be done now. */
+  passwordLink: FormTarget | null
+  disable: FormTarget | null
+  enable: FormTarget | null
+  endSessions: FormTarget | null
+  sessions: readonly {
+    sid: string
+    /** The browser and its system, in words. */
+    title: string
+    address: string | null
+    since: Date
+    lastSeen: Date
+    /** The one in which the administrator looks at it. */
+    isThis: boolean
+    end: FormTarget
+  }[]
+  authorizations: readonly {
+    id: string
+    clientName: string
+    clientUri: string
+    scopes: string
+    since: Date
+    /** When its tokens were last refreshed; null where they cannot be. */
+    refreshed: Date | null
+    revoke: FormTarget
+  }[]
+  /** The next Authorizations; null at the end. */
+  nextUri: string | null
+  auditUri: string
+  listUri: string
+}
+
+export interface PasswordLinkPage {
+  username: string
+  address: string
+  expires: Date
+  userUri: string
+}
+
+/** Where whoever has a one-time link sets the password. */
+export interface SetPasswordPage extends FormTarget {
+  token: string
+  username: string
+  error: string | null
+  passwordMinLength: number
+}

@@ -1,0 +1,41 @@
+/** `/admin/users/new`: registers a user, with a password or with a one-time link by which they set their own. */
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import type { PageCall } from '../../pages/index.ts'
+import type { Desk } from '../desk.ts'
+import { groupsOfNew, membersOfNew, typedForNew, type Errors, type Values } from './user-fields.ts'
+import { attempt, summaryOf } from './user-form.ts'
+import type { HandOver } from './user-password.ts'
+
+const PATH = '/users/new'
+
+export function addNewUser(desk: Desk, handOver: HandOver): void {
+  const { oauth, serve, uri, userUri } = desk
+
+  function show(call: PageCall, values: Values, errors: Errors = {}): FastifyReply {
+    const form = {
+      ...desk.target(call, PATH, ''),
+      groups: groupsOfNew(values, errors),
+      error: summaryOf(errors),
+    }
+    const status = form.error === null ? 200 : 400
+    return call.reply.page('admin-user-new', { form, listUri: uri('/users') }, { status })
+  }
+
+  serve({
+    path: `/admin${PATH}`,
+    query: Type.Object({}),
+    form: Type.Object({}),
+    show: async (_query, call) => show(call, {}),
+    async submit(_form, call) {
+      desk.assertGenuine(call, PATH, '')
+      const values = typedForNew(call.wire)
+      const again = values['roles'] === '' ? undefined : desk.signInAgain(call, uri(PATH))
+      if (again !== undefined) return again
+      const result = await attempt(async () => oauth.users.create(membersOfNew(values)))
+      if ('errors' in result) return show(call, values, result.errors)
+      if (values['password'] === '') return handOver(call, result)
+      return call.reply.redirect(`${userUri(result.id)}&done=registered`, 303)
+    },
+  })
+}

@@ -1,0 +1,140 @@
+/**
+ * `/admin/user`: one user, to look at and to change. What may be done to them, beside what is known of them, is in
+ * `user-actions.ts` and `user-password.ts`.
+ */
+import type { FastifyReply } from 'fastify'
+import { hash } from 'node:crypto'
+import { Type } from 'typebox'
+import { OAuthError } from '../../../src/protocol/errors.ts'
+import { ADMIN } from '../../../src/services/users/first-administrator.ts'
+import type { User } from '../../../src/services/users/user.ts'
+import type { PageCall } from '../../pages/index.ts'
+import type { Desk } from '../desk.ts'
+import {
+  changesOf,
+  groupsOf,
+  problemsOf,
+  rolesIn,
+  typedIn,
+  valuesOf,
+  type Errors,
+  type Values,
+} from './user-fields.ts'
+import { attempt, FORM, summaryOf } from './user-form.ts'
+import { authorizationsOf, sessionsOf } from './user-holdings.ts'
+
+export const PATH = '/user'
+const CHANGED_MEANWHILE =
+  'The user was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+/** What the field `confirm` says that an administrator has been told. */
+const LOSING_ADMIN = 'losing-admin'
+const DONE: Readonly<Record<string, string>> = {
+  registered: 'The user is registered.',
+  saved: 'Saved. Every endpoint knows it within two seconds.',
+  disabled: 'The user is disabled: every session and token of theirs has ended.',
+  enabled: 'The user may sign in again.',
+  session: 'The session has ended.',
+  sessions: 'All sessions have ended.',
+  revoked: 'The authorization is revoked.',
+  again: 'Thank you for signing in again. What you asked for is not done yet: ask once more.',
+}
+
+/** What the page says besides what is known of the user. */
+export interface Shown {
+  done?: string | undefined
+  refused?: string
+  values?: Values
+  errors?: Errors
+  confirm?: string
+  after?: string | undefined
+}
+
+export async function getUser({ oauth }: Desk, id = ''): Promise<User> {
+  try {
+    return await oauth.users.get(id)
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
+    throw new OAuthError('not_found', 'no user has this id', { status: 404 })
+  }
+}
+
+export async function showUser(
+  desk: Desk,
+  call: PageCall,
+  user: User,
+  { done = '', refused, values = valuesOf(user), errors = {}, confirm = '', after }: Shown = {},
+): Promise<FastifyReply> {
+  const { id, username, disabled } = user
+  const target = (path: string) => desk.target(call, path, id)
+  const sessions = await sessionsOf(desk, call, id)
+  const model = {
+    id, username, disabled, confirm, sessions,
+    title: (user.claims['name'] as string | undefined) ?? username,
+    isSelf: desk.administratorOf(call.request).user.id === id,
+    done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
+    refused: refused ?? null,
+    form: { ...target(PATH), groups: groupsOf(values, errors), error: summaryOf(errors) },
+    version: versionOf(user),
+    passwordLink: disabled ? null : target('/user/password-link'),
+    disable: disabled ? null : target('/user/disable'),
+    enable: disabled ? target('/user/enable') : null,
+    endSessions: sessions.length > 0 ? target('/user/end-sessions') : null,
+    ...(await authorizationsOf(desk, call, id, after)),
+    auditUri: desk.uri('/audit', { user: id }),
+    listUri: desk.uri('/users'),
+  } // prettier-ignore
+  const wrong = refused !== undefined || model.form.error !== null
+  return call.reply.page('admin-user', model, { status: wrong ? 400 : 200 })
+}
+
+/** Before what asks for a sign-in of a moment ago: undefined where there was one. */
+export function signInFor(desk: Desk, call: PageCall, id: string): FastifyReply | undefined {
+  return desk.signInAgain(call, `${desk.userUri(id)}&done=again`)
+}
+
+export function addUserPage(desk: Desk): void {
+  const { oauth, serve, userUri } = desk
+  const Text = Type.Optional(Type.String())
+
+  /** Errors that stand in the way of it; `confirm` where an administrator must first say that they mean it. */
+  async function save(call: PageCall, user: User, values: Values): Promise<Pick<Shown, 'errors' | 'confirm'> | undefined> {
+    const shown = valuesOf(user)
+    const errors = problemsOf(values, shown)
+    if (Object.keys(errors).length > 0) return { errors }
+    const isSelf = desk.administratorOf(call.request).user.id === user.id
+    const loses = user.roles.includes(ADMIN) && !rolesIn(values['roles'] ?? '').includes(ADMIN)
+    if (isSelf && loses && call.wire['confirm'] !== LOSING_ADMIN) {
+      const roles = 'This is your own account: without admin you cannot come back here. Save once more if you mean it.'
+      return { errors: { roles }, confirm: LOSING_ADMIN }
+    }
+    const changes = changesOf(values, shown)
+    if (Object.keys(changes).length === 0) return undefined
+    const result = await attempt(async () => oauth.users.update(user.username, changes, { keepOneWith: ADMIN }))
+    return 'errors' in result ? result : undefined
+  }
+
+  serve({
+    path: `/admin${PATH}`,
+    query: Type.Object({ id: Text, done: Text, after: Text }),
+    form: Type.Object({ id: Text, version: Text, confirm: Text }),
+    show: async ({ id, done, after }, call) => showUser(desk, call, await getUser(desk, id), { done, after }),
+    async submit({ id = '', version }, call) {
+      desk.assertGenuine(call, PATH, id)
+      const user = await getUser(desk, id)
+      const values = typedIn(call.wire)
+      if (version !== versionOf(user))
+        return showUser(desk, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+      const again = rolesIn(values['roles'] ?? '').join(' ') === user.roles.join(' ') ? undefined : signInFor(desk, call, id)
+      if (again !== undefined) return again
+      const refused = await save(call, user, values)
+      return refused === undefined
+        ? call.reply.redirect(`${userUri(id)}&done=saved`, 303)
+        : showUser(desk, call, user, { values, ...refused })
+    },
+  })
+} // prettier-ignore
+
+/** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
+function versionOf(user: User): string {
+  return hash('sha256', JSON.stringify(valuesOf(user)), 'base64url')
+}

@@ -1,0 +1,18 @@
+/** The administration of users: its pages together. */
+import { createShownOnce } from '../clients/shown-once.ts'
+import type { Desk } from '../desk.ts'
+import { addUserActions } from './user-actions.ts'
+import { addUserList } from './user-list.ts'
+import './user-models.ts'
+import { addNewUser } from './user-new.ts'
+import { addUserPage } from './user-page.ts'
+import { addPasswordLinks } from './user-password.ts'
+
+export const USER_TEMPLATES = ['admin-users', 'admin-user', 'admin-user-new', 'admin-user-link'] as const
+
+export function addUsers(desk: Desk): void {
+  addUserList(desk)
+  addNewUser(desk, addPasswordLinks(desk, createShownOnce(desk.oauth, 'admin-password-link')))
+  addUserPage(desk)
+  addUserActions(desk)
+}

@@ -1,0 +1,115 @@
+/**
+ * What a registration must agree with beyond its own form: the plugins that are present, and the kind of start.
+ * Types, grants and methods of the standards whose plugin is absent are kept and named in a warning.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type { TObject } from 'typebox'
+import type { Bag } from '../../doors.ts'
+import {
+  effectiveGrantTypes,
+  effectiveResponseTypes,
+  metadataError,
+  toMetadata,
+  type StoredClient,
+} from '../../protocol/client-metadata.ts'
+import type { DoorRegistry } from '../door-registry.ts'
+
+/** The standards' names: RFC 6749, 7523, 8628, 8693, OpenID Connect Core and CIBA; RFC 8705 for the methods. */
+const RESPONSE_TYPES = new Set(['code', 'token', 'id_token', 'none'])
+const GRANT_TYPES = new Set([
+  'authorization_code', 'implicit', 'refresh_token', 'client_credentials', 'password',
+  'urn:ietf:params:oauth:grant-type:device_code', 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+  'urn:ietf:params:oauth:grant-type:saml2-bearer', 'urn:ietf:params:oauth:grant-type:token-exchange',
+  'urn:openid:params:grant-type:ciba',
+]) // prettier-ignore
+const METHODS = new Set([
+  'none', 'client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt',
+  'tls_client_auth', 'self_signed_tls_client_auth',
+]) // prettier-ignore
+const METHODS_WITH_SECRET = new Set(['client_secret_basic', 'client_secret_post', 'client_secret_jwt'])
+
+export interface ClientPolicies {
+  /** The members that plugins added. */
+  schemas(): readonly TObject[]
+  extend(schema: TObject, check?: (metadata: Bag) => void): void
+  /** Whether clients with this method (undefined: unset) authenticate with a secret. */
+  needsSecret(method: string | undefined): boolean
+  /** Throws in a production start when addresses without https were sent. */
+  assertInsecureAllowed(members: readonly string[]): void
+  /**
+   * What a client names that is stored though nothing serves it. Throws `invalid_client_metadata` for what no standard
+   * and no plugin knows, or what cannot go together.
+   */
+  inspect(client: StoredClient, hasSecret: boolean): Unserved[]
+  /** As `inspect`, and names in a warning what nothing serves. */
+  check(client: StoredClient, hasSecret: boolean): void
+}
+
+/** A member, and the name in it. */
+export interface Unserved {
+  field: string
+  name: string
+}
+
+export function createClientPolicies(
+  doors: DoorRegistry,
+  production: boolean,
+  log: FastifyBaseLogger,
+): ClientPolicies {
+  const extensions: { schema: TObject; check: ((metadata: Bag) => void) | undefined }[] = []
+
+  /** `standard` names are kept though nobody serves them yet; all others need a plugin. */
+  function unserved(
+    field: string,
+    names: readonly string[],
+    standard: ReadonlySet<string>,
+    served: ReadonlySet<string>,
+  ): Unserved[] {
+    const missing = names.filter((name) => !served.has(name))
+    if (!missing.every((name) => name.split(' ').every((part) => standard.has(part))))
+      throw metadataError(field, 'names what no plugin serves')
+    return missing.map((name) => ({ field, name }))
+  }
+
+  function inspect(client: StoredClient, hasSecret: boolean): Unserved[] {
+    const { grantTypes, responseTypes, tokenEndpointAuthMethod: method } = client
+    const owners = (kind: 'clientAuthentication' | 'responseType') => new Set(doors.owners(kind).keys())
+    const stored = [
+      ...unserved('grant_types', grantTypes ?? [], GRANT_TYPES, new Set(doors.grants.keys())),
+      ...unserved('response_types', responseTypes ?? [], RESPONSE_TYPES, owners('responseType')),
+      ...unserved(
+        'token_endpoint_auth_method',
+        typeof method === 'string' ? [method] : [],
+        METHODS,
+        owners('clientAuthentication'),
+      ),
+    ]
+    if (method === 'none' && effectiveGrantTypes(client, hasSecret).includes('client_credentials'))
+      throw metadataError('grant_types', 'client_credentials needs a client that can authenticate')
+    if (effectiveResponseTypes(client).length > 0 && client.redirectUris.length === 0)
+      throw metadataError('redirect_uris', 'must name an address when there are response_types')
+    const metadata = toMetadata(client, hasSecret)
+    for (const { check } of extensions) check?.(metadata)
+    return stored
+  }
+
+  return {
+    schemas: () => extensions.map(({ schema }) => schema),
+    extend(schema, check) {
+      extensions.push({ schema, check })
+    },
+    needsSecret: (method) => method === undefined || METHODS_WITH_SECRET.has(method),
+    assertInsecureAllowed(members) {
+      if (production && members[0] !== undefined)
+        throw metadataError(members[0], 'must use https (http only to this machine)')
+    },
+    inspect,
+    check(client, hasSecret) {
+      for (const { field, name } of inspect(client, hasSecret))
+        log.warn(
+          { client: client.clientId, field, name },
+          'stored, but nothing serves it: using it is refused',
+        )
+    },
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The one way in which clients come to be and change, whoever asks: code, SEED_FILE, the command line, the pages.
+ * It speaks the names of RFC 7591, with `scope` as a list; what it refuses, it refuses with the field and the reason.
+ */
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyBaseLogger } from 'fastify'
+import type { TObject } from 'typebox'
+import { Client, ClientSecret } from '../../entities/client.ts'
+import {
+  applyMetadata,
+  metadataError,
+  nullMembers,
+  parseMetadata,
+  removeMembers,
+  toMetadata,
+  type ClientInformation,
+  type StoredClient,
+} from '../../protocol/client-metadata.ts'
+import { changesBetween } from '../../protocol/changes.ts'
+import { type Page, type Place, readPage } from '../../store/begins-with.ts'
+import { persistChange } from '../../store/changes.ts'
+import { statements } from '../../store/clients.ts'
+import type { Database } from '../../store/database.ts'
+import { isDuplicate } from '../../store/failures.ts'
+import type { AuditTrail, Note } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { ClientPolicies, Unserved } from './client-policies.ts'
+import type { ClientSecrets } from './client-secrets.ts'
+
+export interface ClientRegistry {
+  /**
+   * Registers a client. Where it needs a secret and none is given, the result carries a generated `client_secret`:
+   * this once, and never again; with `generateSecret: false` it stays without, and cannot authenticate yet.
+   * Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`).
+   */
+  create(metadata: unknown, options?: { generateSecret?: boolean }): Promise<ClientInformation>
+  /** Throws as `create` would, and stores nothing; what nothing serves is returned, not warned of. */
+  check(metadata: unknown): Unserved[]
+  /** The client without its secrets, or null. */
+  find(clientId: string): Promise<ClientInformation | null>
+  /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
+  save(client: ClientInformation): Promise<ClientInformation>
+  /** Lays members over those of a client; one that is null is taken away. Throws when it is not there. */
+  update(clientId: string, members: unknown): Promise<ClientInformation>
+  /** A new secret, returned once; those before it go on working for `overlap` seconds. */
+  rotateSecret(clientId: string, overlap?: number): Promise<ClientInformation>
+  /** False when there was none. Its tokens are dead within two seconds. */
+  delete(clientId: string): Promise<boolean>
+  /** By client_id, from the one after `after`, at most `limit`. */
+  list(after?: string, limit?: number): Promise<ClientInformation[]>
+  /** Those whose client_id, or name in any case, begins with `text`: by what was found, at most `limit` (100). */
+  search(text: string, options?: { after?: Place; limit?: number }): Promise<Page<ClientInformation>>
+  /** The members of client metadata that plugins added. */
+  extensions(): readonly TObject[]
+  /** Whether `secret` is the client's now. */
+  hasSecret(clientId: string, secret: string): Promise<boolean>
+}
+
+/** @internal */
+export interface ClientRegistryOptions {
+  database: Database
+  audit: AuditTrail
+  feed: ChangeFeed
+  secrets: ClientSecrets
+  policies: ClientPolicies
+  log: FastifyBaseLogger
+}
+
+const WITH_SECRETS = { populate: ['secrets'] } as const
+
+/** @internal */
+export function createClientRegistry({
+  database,
+  audit,
+  feed,
+  secrets,
+  policies,
+  log,
+}: ClientRegistryOptions): ClientRegistry {
+  /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
+  async function change<T>(
+    clientId: string,
+    work: (em: EntityManager, note: Note) => Promise<T>,
+  ): Promise<T> {
+    const result = await audit.transactional(async (em, note) => {
+      const done = await work(em, note)
+      persistChange(em, 'client', clientId)
+      return done
+    })
+    await feed.announce('client', clientId)
+    return result
+  }
+
+  const get = async (em: EntityManager, clientId: string): Promise<Client> => {
+    const client = clientId === '' ? null : await em.findOne(Client, { clientId }, WITH_SECRETS)
+    if (client === null) throw metadataError('client_id', 'is not registered')
+    return client
+  }
+
+  const parse = (input: unknown): ClientInformation => {
+    const { members, unknown, insecure } = parseMetadata(input, policies.schemas())
+    policies.assertInsecureAllowed(insecure)
+    const client = members.client_id
+    for (const member of unknown)
+      log.warn({ client, member: member.slice(0, 100) }, 'unknown client metadata is ignored')
+    for (const member of insecure)
+      log.warn({ client, member }, 'an address without https: a production start refuses it')
+    return members
+  }
+
+  const assertSecretUsed = (
+    { client_secret: secret }: ClientInformation,
+    method: string | undefined,
+  ): void => {
+    if (secret === undefined || policies.needsSecret(method)) return
+    throw metadataError('client_secret', `is not used with token_endpoint_auth_method ${method}`)
+  }
+
+  const addSecret = (em: EntityManager, client: Client, hash: string): void => {
+    em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
+  }
+
+  function check(input: unknown): Unserved[] {
+    const { members, insecure } = parseMetadata(input, policies.schemas())
+    policies.assertInsecureAllowed(insecure)
+    assertSecretUsed(members, members.token_endpoint_auth_method)
+    const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
+    applyMetadata(client, members)
+    return policies.inspect(client, members.client_secret !== undefined)
+  }
+
+  async function create(input: unknown, { generateSecret = true } = {}): Promise<ClientInformation> {
+    const members = parse(input)
+    const clientId = members.client_id ?? randomUUID()
+    const needed = policies.needsSecret(members.token_endpoint_auth_method)
+    assertSecretUsed(members, members.token_endpoint_auth_method)
+    const generated =
+      needed && generateSecret && members.client_secret === undefined ? secrets.generate() : undefined
+    const secret = members.client_secret ?? generated
+    const hash = secret === undefined ? undefined : await secrets.hash(secret)
+    try {
+      return await change(clientId, async (em, note) => {
+        const client = em.create(
+          Client,
+          { clientId, redirectUris: [], scope: [], metadata: {} },
+          { persist: true },
+        )
+        applyMetadata(client, members)
+        policies.check(client, hash !== undefined)
+        if (hash !== undefined) addSecret(em, client, hash)
+        await em.flush()
+        const registered = toMetadata(client, hash !== undefined)
+        const changes = changesBetween({}, registered)
+        note({ type: 'client.registered', client: clientId, details: { changes } })
+        return {
+          ...registered,
+          ...(generated === undefined ? {} : { client_secret: generated }),
+        }
+      })
+    } catch (error) {
+      if (isDuplicate(error)) throw metadataError('client_id', 'is already registered')
+      throw error
+    }
+  }
+
+  async function update(clientId: string, input: unknown): Promise<ClientInformation> {
+    const members = parse(input)
+    if (members.client_id !== undefined && members.client_id !== clientId)
+      throw metadataError('client_id', 'cannot be changed')
+    const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
+    return change(clientId, async (em, note) => {
+      const client = await get(em, clientId)
+      const before = structuredClone(toMetadata(client, client.secrets.length > 0))
+      removeMembers(client, nullMembers(input))
+      applyMetadata(client, members)
+      assertSecretUsed(members, client.tokenEndpointAuthMethod ?? undefined)
+      if (hash !== undefined) {
+        client.secrets.removeAll()
+        addSecret(em, client, hash)
+      }
+      const hasSecret = hash !== undefined || client.secrets.length > 0
+      policies.check(client, hasSecret)
+      const after = toMetadata(client, hasSecret)
+      const changes = changesBetween(before, after)
+      if (Object.keys(changes).length > 0)
+        note({ type: 'client.changed', client: clientId, details: { changes } })
+      if (hash !== undefined)
+        note({ type: 'client.secret_rotated', client: clientId, details: { overlap: 0 } })
+      return after
+    })
+  }
+
+  async function save(wanted: ClientInformation): Promise<ClientInformation> {
+    const clientId = wanted.client_id ?? ''
+    const stored = await get(database.fork(), clientId)
+    const current = toMetadata(stored, stored.secrets.length > 0)
+    const { client_secret: _shownOnce, ...members } = wanted
+    const changed = Object.entries(members).filter(
+      ([name, value]) => !isDeepStrictEqual(value, current[name]),
+    )
+    return changed.length === 0 ? current : update(clientId, Object.fromEntries(changed))
+  }
+
+  async function rotateSecret(clientId: string, overlap = 0): Promise<ClientInformation> {
+    const secret = secrets.generate()
+    const hash = await secrets.hash(secret)
+    return change(clientId, async (em, note) => {
+      const client = await get(em, clientId)
+      if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
+        throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
+      }
+      const [newest, ...older] = client.secrets
+        .getItems()
+        .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
+      for (const one of overlap > 0 || newest === undefined ? older : [newest, ...older])
+        client.secrets.remove(one)
+      if (overlap > 0 && newest !== undefined) newest.expiresAt = new Date(Date.now() + overlap * 1000)
+      addSecret(em, client, hash)
+      note({ type: 'client.secret_rotated', client: clientId, details: { overlap } })
+      return { ...toMetadata(client, true), client_secret: secret }
+    })
+  }
+
+  return {
+    create,
+    check,
+    update,
+    save,
+    rotateSecret,
+    async find(clientId) {
+      if (clientId === '') return null
+      const client = await database.fork().findOne(Client, { clientId }, WITH_SECRETS)
+      return client === null ? null : toMetadata(client, client.secrets.length > 0)
+    },
+    async delete(clientId) {
+      if (clientId === '') return false
+      return change(clientId, async (em, note) => {
+        const deleted = (await em.nativeDelete(Client, { clientId })) > 0
+        if (deleted) note({ type: 'client.deleted', client: clientId, details: {} })
+        return deleted
+      })
+    },
+    async list(after = '', limit = 100) {
+      const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
+      const clients = await database.fork().find(Client, { clientId: { $gt: after } }, options)
+      return clients.map((client) => toMetadata(client, client.secrets.length > 0))
+    },
+    async search(text, { after = { at: '', id: '' }, limit = 100 } = {}) {
+      const read = async ({ at, id }: Place, most: number) =>
+        database.query(statements.search, [text, most, at, id])
+      const { found, next } = await readPage(read, { after, limit })
+      const ids = found.map(({ id }) => id)
+      const clients = await database.fork().find(Client, { clientId: { $in: ids } }, WITH_SECRETS)
+      const inOrder = clients.toSorted((a, b) => ids.indexOf(a.clientId) - ids.indexOf(b.clientId))
+      return { found: inOrder.map((client) => toMetadata(client, client.secrets.length > 0)), next }
+    },
+    extensions: policies.schemas,
+    async hasSecret(clientId, secret) {
+      const client = await database.fork().findOne(Client, { clientId }, WITH_SECRETS)
+      const stored = (client?.secrets.getItems() ?? []).map(({ id, hash, expiresAt }) => ({
+        id, hash, expiresAt: expiresAt?.getTime() ?? null,
+      })) // prettier-ignore
+      return (await secrets.verify(secret, stored, Date.now())) !== undefined
+    },
+  }
+}

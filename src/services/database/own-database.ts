@@ -1,0 +1,97 @@
+/**
+ * The database of this server: one that somebody has open, the one DATABASE_URL names, or the embedded one; with the
+ * newest schema, and with its secrets.
+ */
+import type pg from 'pg'
+import { ConfigError, type Config } from '../../config.ts'
+import { openDatabase, type Database } from '../../store/database.ts'
+import { sqlState } from '../../store/failures.ts'
+import { migrate, missingMigrations } from '../../store/migrate.ts'
+import type { Place } from '../../store/connections.ts'
+import { developmentSecretKey } from './data-dir.ts'
+import type { EmbeddedPostgres } from './embedded-postgres.ts'
+import { startOwnPostgres } from './own-postgres.ts'
+
+const DUPLICATE_TABLE = '42P07'
+
+export interface OwnDatabase {
+  /** The configuration with SECRET_KEY filled in. */
+  config: Config
+  database: Database
+  close(): Promise<void>
+}
+
+export interface OwnDatabaseOptions {
+  /** The embedded one, where it was started before. */
+  postgres?: Promise<EmbeddedPostgres> | undefined
+  /** Connections of somebody else's, which stay theirs. */
+  pool?: pg.Pool | undefined
+  /** Whether missing migrations are run; else they are an error. Default true. */
+  migrate?: boolean | undefined
+}
+
+/** Opens it. Throws what keeps it from serving. */
+export async function openOwnDatabase(given: Config, options: OwnDatabaseOptions = {}): Promise<OwnDatabase> {
+  const { postgres, pool, migrate: migrates = true } = options
+  const config =
+    given.SECRET_KEY === undefined
+      ? { ...given, SECRET_KEY: [await developmentSecretKey(given.DATA_DIR)] }
+      : given
+  const embedded =
+    pool === undefined && config.DATABASE_URL === undefined
+      ? await (postgres ?? startOwnPostgres(config.DATA_DIR))
+      : undefined
+  const url = pool === undefined ? (embedded?.url ?? config.DATABASE_URL) : undefined
+  const place = { url, pool, schema: config.DATABASE_SCHEMA }
+  try {
+    await (migrates ? migrateAt(place) : assertMigrated(place))
+    const { DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARE: prepare } = config
+    const where = embedded && describe(embedded)
+    const database = await openDatabase({
+      ...place,
+      ...(where === undefined ? {} : { where }),
+      poolSize,
+      prepare,
+    })
+    return {
+      config,
+      database,
+      async close() {
+        await database.close()
+        await embedded?.stop()
+      },
+    }
+  } catch (error) {
+    await embedded?.stop()
+    throw error
+  }
+}
+
+/** Whose tables are there already cannot be told; that they are in the way can. */
+async function migrateAt(place: Place): Promise<void> {
+  await migrate(place).catch((cause: unknown) => {
+    if (sqlState(cause) !== DUPLICATE_TABLE) throw cause
+    throw new ConfigError(
+      `The database has tables of somebody else's by our names: set DATABASE_SCHEMA to a schema for ours alone.`,
+      { cause },
+    )
+  })
+}
+
+async function assertMigrated(place: Place): Promise<void> {
+  const missing = await missingMigrations(place)
+  if (missing.length === 0) return
+  const more = missing.length > 1 ? ` and ${missing.length - 1} more` : ''
+  throw new ConfigError(
+    `The database lacks the migration ${missing[0]}${more}: run \`latchkey migrate\` on it, or let this start do it with migrate: true.`,
+  )
+}
+
+function describe({ dataDir, created, relocated, owned }: EmbeddedPostgres): string {
+  const remarks = [
+    ...(created ? ['created'] : []),
+    ...(relocated ? ['here, since DATA_DIR is out of reach for the user PostgreSQL runs as'] : []),
+    ...(owned ? [] : ['started by another process']),
+  ]
+  return `embedded PostgreSQL in ${dataDir}${remarks.length > 0 ? ` (${remarks.join('; ')})` : ''}`
+}

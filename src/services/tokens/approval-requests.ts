@@ -1,0 +1,64 @@
+/**
+ * What a client may ask an end-user to approve, wherever it asks: the registered parameters, the scopes that it may
+ * have, the resources they belong to. Which endpoint asks, and for what response, is for its plugin.
+ */
+import { Type } from 'typebox'
+import type { ApprovalRequest, Client, Parameter } from '../../doors.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import { compileParameters } from '../../protocol/parameters.ts'
+import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
+import type { Wire } from '../../protocol/wire.ts'
+import type { Targets } from './audience.ts'
+import type { Directory } from '../directory.ts'
+import type { DoorRegistry } from '../door-registry.ts'
+
+/** Throws `OAuthError` for what the client may not ask. */
+export type ParseApproval = (client: Client, wire: Wire) => Promise<ApprovalRequest>
+
+type RawParameters = (wire: Wire) => Record<string, Wire[string]>
+
+/** @internal */
+export function createApprovalParser(
+  doors: DoorRegistry,
+  directory: Directory,
+  targets: Targets,
+): ParseApproval {
+  let parsers: readonly (readonly [Parameter, RawParameters])[] | undefined
+
+  async function parseParameters(wire: Wire, client: Client): Promise<Record<string, unknown>> {
+    parsers ??= doors.all('parameter').map((parameter) => {
+      const schema = Type.Object({ [parameter.name]: Type.Optional(parameter.schema) })
+      return [parameter, compileParameters(schema) as never] as const
+    })
+    const parameters: Record<string, unknown> = {}
+    for (const [{ name, parse }, check] of parsers) {
+      const raw = check(wire)[name]
+      const value = parse === undefined ? raw : await parse(raw, client, wire)
+      if (value !== undefined) parameters[name] = value
+    }
+    return parameters
+  }
+
+  /** The scopes of OpenID Connect for every client, and registered scopes that stand in the client's `scope`. */
+  async function grantableTo(client: Client, { scope }: Wire): Promise<ReadonlySet<string>> {
+    if (typeof scope !== 'string') throw new OAuthError('invalid_scope', 'the parameter scope is missing')
+    const granted = new Set<string>()
+    for (const name of parseScope(scope)) {
+      const known =
+        OPENID_SCOPES.has(name) ||
+        (client.grantableScopes.has(name) && (await directory.findScope(name)).registered)
+      if (known) granted.add(name)
+    }
+    if (granted.size === 0) throw new OAuthError('invalid_scope', 'the client may have none of these scopes')
+    return granted
+  }
+
+  return async (client, wire) => {
+    const parameters = await parseParameters(wire, client)
+    const scopes = await grantableTo(client, wire)
+    const resources = (wire['resource'] ?? []) as readonly string[]
+    // RFC 8707 §2: refused here, and not when the person has approved.
+    await targets.resolve(client, scopes, resources)
+    return { client, scopes, resources, parameters }
+  }
+}

@@ -1,0 +1,54 @@
+/** Which resources a token is for, and what they ask of it (RFC 8707, RFC 9068 §3). */
+import type { Client } from '../../doors.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import type { Directory } from '../directory.ts'
+
+export interface Target {
+  /** Identifiers of the resources, at least one: the `aud` claim. */
+  audience: readonly string[]
+  /** Seconds: the shortest of what the resources allow. */
+  lifetime: number
+  format: 'jwt' | 'opaque'
+}
+
+export interface Targets {
+  /**
+   * The resources of `scopes`, narrowed to those that were asked for, and to those `within` which an approval
+   * holds. Throws `invalid_target` when one was asked for that no granted scope belongs to.
+   */
+  resolve(
+    client: Client,
+    scopes: ReadonlySet<string>,
+    requested: readonly string[],
+    within?: readonly string[],
+  ): Promise<Target>
+}
+
+/** `defaultResource` is the issuer; `defaultLifetime` in seconds. */
+export function createTargets(
+  directory: Directory,
+  defaultResource: string,
+  defaultLifetime: number,
+): Targets {
+  return {
+    async resolve(client, scopes, requested, within) {
+      const ofScopes = new Set<string>()
+      for (const found of (await directory.resourcesOf(scopes)).values()) {
+        const resource = found ?? defaultResource
+        if (within === undefined || within.includes(resource)) ofScopes.add(resource)
+      }
+      if (ofScopes.size === 0 || requested.some((resource) => !ofScopes.has(resource)))
+        throw new OAuthError('invalid_target', 'no granted scope belongs to the resource')
+      const audience = requested.length > 0 ? [...new Set(requested)] : [...ofScopes]
+
+      let lifetime = Infinity
+      let format: Target['format'] = client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
+      for (const identifier of audience) {
+        const resource = identifier === defaultResource ? null : await directory.findResource(identifier)
+        lifetime = Math.min(lifetime, resource?.accessTokenLifetime ?? defaultLifetime)
+        if (resource?.accessTokenFormat === 'opaque') format = 'opaque'
+      }
+      return { audience, lifetime, format }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+/** Authorizations as the server uses them, read from what the store holds, and as people look at them and end them. */
+import type { Authorization } from '../../doors.ts'
+import { statements, type AuthorizationRow, type ListedAuthorizationRow } from '../../store/authorizations.ts'
+import type { Database } from '../../store/database.ts'
+import type { Statement } from '../../store/statement.ts'
+import { isUuid, NIL } from '../../store/uuid.ts'
+import type { TokenRevoker } from './token-revoker.ts'
+
+/** One that was not revoked; instants are milliseconds since the epoch. */
+export interface AuthorizationInformation {
+  readonly id: string
+  readonly clientId: string
+  readonly userId: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly createdAt: number
+  /** When its refresh token was got, which is the last use; null where it has none. */
+  readonly refreshedAt: number | null
+  /** Whether that refresh token is good now. */
+  readonly refreshable: boolean
+}
+
+export interface AuthorizationPage {
+  readonly authorizations: readonly AuthorizationInformation[]
+  /** For `after`, to go on; null at the end. */
+  readonly next: string | null
+}
+
+interface PageWanted {
+  after?: string | undefined
+  /** 50 by default. */
+  limit?: number
+}
+
+export interface Authorizations {
+  /** By client, the oldest first. */
+  listByUser(userId: string, page?: PageWanted): Promise<AuthorizationPage>
+  /** The oldest first. */
+  listByClient(clientId: string, page?: PageWanted): Promise<AuthorizationPage>
+  /**
+   * Ends every token that names it; signed ones that others verify by themselves live to their end. False where it had
+   * been revoked, or there is none.
+   */
+  revoke(id: string): Promise<boolean>
+}
+
+/** @internal */
+export function createAuthorizations(database: Database, revoker: TokenRevoker): Authorizations {
+  async function page(
+    statement: Statement<ListedAuthorizationRow>,
+    whose: string,
+    { after = NIL, limit = 50 }: PageWanted = {},
+  ): Promise<AuthorizationPage> {
+    const rows = await database.query(statement, [whose, isUuid(after) ? after : NIL, limit + 1])
+    const authorizations = rows.slice(0, limit).map(toInformation)
+    return { authorizations, next: rows.length > limit ? (authorizations.at(-1)?.id ?? null) : null }
+  }
+
+  return {
+    listByUser: async (userId, wanted) => page(statements.listByUser, userId, wanted),
+    listByClient: async (clientId, wanted) => page(statements.listByClient, clientId, wanted),
+    revoke: async (id) => isUuid(id) && revoker.revokeAuthorization(id, 'revoked by hand'),
+  }
+}
+
+function toInformation({
+  subject,
+  createdAt,
+  usedAt,
+  ...row
+}: ListedAuthorizationRow): AuthorizationInformation {
+  const refreshedAt = usedAt?.getTime() ?? null
+  return { ...row, userId: subject, createdAt: createdAt.getTime(), refreshedAt }
+}
+
+/** @internal */
+export function toAuthorization(row: AuthorizationRow): Authorization {
+  const { id, clientId, subject, scopes, resources, parameters, authentication, createdAt } = row
+  return {
+    id, clientId, subject, resources, parameters,
+    scopes: new Set(scopes),
+    createdAt: createdAt.getTime(),
+    ...(authentication ? { authentication: authentication as unknown as NonNullable<Authorization['authentication']> } : {}),
+  } // prettier-ignore
+}

@@ -1,0 +1,165 @@
+/**
+ * What is stored when tokens are issued: what was presented is spent and what it gives is kept, in one transaction,
+ * and in one statement where that serves. A crash leaves either everything as it was, or everything done.
+ */
+import { hash } from 'node:crypto'
+import type { Authorization, Bag, Continuation } from '../../doors.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import { readHandle } from '../../protocol/handle.ts'
+import { statements as artifacts } from '../../store/artifacts.ts'
+import { statements as codes } from '../../store/authorization-codes.ts'
+import { statements as authorizations } from '../../store/authorizations.ts'
+import type { Database, Query } from '../../store/database.ts'
+import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
+import { statements as tokens } from '../../store/tokens.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import { AUTHORIZATION_CODE } from './authorization-codes.ts'
+import { REFRESH_PREFIX, type RefreshTokens } from './refresh-tokens.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+
+export interface Issuance {
+  /** Stored unless it is continued, or has no `id`. */
+  readonly authorization: Authorization
+  readonly audience: readonly string[]
+  readonly spends: readonly { kind: string; handle: string }[]
+  readonly continues?: Continuation | undefined
+  /** A new one, to go with the Authorization. */
+  readonly refreshToken?: string | undefined
+  /** An access token that is looked up, with the claims it stands for. */
+  readonly opaque?: { token: string; claims: Bag } | undefined
+}
+
+/**
+ * Returns the refresh token to hand out: for a retry, the one that was handed out before. A code or refresh token that
+ * was used before takes the whole Authorization down (RFC 9700 §2.1.1, §4.14.2), whether by a second or by a day.
+ */
+export type StoreIssuance = (issuance: Issuance) => Promise<string | undefined>
+
+/** Why an Authorization ended, for people who ask later. */
+const REPLAYED = 'its code or refresh token was used again'
+
+/** One statement that an issuance needs, in the order in which it must run. */
+type Write = (query: Query) => Promise<void>
+
+/** How an opaque token is looked up: 256 random bits need no slower hash. */
+export function hashOpaque(token: string): string {
+  return hash('sha256', token, 'base64url')
+}
+
+/** The code or the refresh token is not as good as it was when it was looked at, or was not good then either. */
+class Overtaken extends Error {}
+
+export function createIssuanceStore(
+  database: Database,
+  audit: AuditTrail,
+  box: SecretBox,
+  refreshes: RefreshTokens,
+): StoreIssuance {
+  const spendArtifact =
+    (kind: string, handle: string): Write =>
+    async (query) => {
+      const [spent] = await query(artifacts.spend, [kind, box.hashes(handle)])
+      if (spent === undefined) throw alreadySpent()
+    }
+
+  const exchangeCode =
+    (code: string, { authorization, audience, refreshToken }: Issuance): Write =>
+    async (query) => {
+      const refresh = refreshToken === undefined ? null : readHandle(refreshToken, REFRESH_PREFIX).hash
+      const values = [readHandle(code).hash, refresh, refreshes.lifetime()]
+      const rows = await query(codes.exchange, [...valuesOf(authorization, audience), ...values])
+      if (rows.length === 0) throw new Overtaken()
+    }
+
+  const storeAuthorization =
+    ({ authorization, audience }: Issuance): Write =>
+    async (query) => {
+      await query(authorizations.insert, valuesOf(authorization, audience))
+    }
+
+  const storeRefreshToken =
+    (token: string): Write =>
+    async (query) => {
+      const { authorizationId, hash: hashed } = readHandle(token, REFRESH_PREFIX)
+      await query(refreshTokens.insert, [authorizationId, hashed, refreshes.lifetime()])
+    }
+
+  const replaceRefreshToken =
+    ({ refreshToken, authorization }: Continuation, successor: string): Write =>
+    async (query) => {
+      const lifetime = refreshes.lifetime(authorization.createdAt)
+      if (!(await refreshes.rotate(query, refreshToken, successor, lifetime))) throw new Overtaken()
+    }
+
+  const storeOpaque =
+    ({ token, claims }: { token: string; claims: Bag }): Write =>
+    async (query) => {
+      const expiresAt = new Date(((claims['exp'] as number) + 1) * 1000)
+      await query(tokens.insertAccessToken, [hashOpaque(token), claims, expiresAt])
+    }
+
+  /** The ladder of what an issuance needs. */
+  function writesOf(issuance: Issuance): Write[] {
+    const { authorization, continues, refreshToken, opaque } = issuance
+    const writes: Write[] = []
+    const code = issuance.spends.find(({ kind }) => kind === AUTHORIZATION_CODE)
+    for (const { kind, handle } of issuance.spends) {
+      if (kind !== AUTHORIZATION_CODE) writes.push(spendArtifact(kind, handle))
+    }
+    if (code !== undefined) {
+      writes.push(exchangeCode(code.handle, issuance))
+    } else if (continues !== undefined) {
+      if (refreshToken !== undefined) writes.push(replaceRefreshToken(continues, refreshToken))
+    } else if (authorization.id !== undefined) {
+      writes.push(storeAuthorization(issuance))
+      if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken))
+    }
+    if (opaque !== undefined) writes.push(storeOpaque(opaque))
+    return writes
+  }
+
+  async function commit(writes: readonly Write[]): Promise<void> {
+    if (writes.length === 1) await writes[0]!(database.query)
+    else if (writes.length > 1)
+      await database.transaction(async (query) => {
+        for (const write of writes) await write(query)
+      })
+  }
+
+  async function endReplayed({ id, clientId, subject }: Authorization): Promise<void> {
+    await audit.transaction(async (query, note) => {
+      await query(authorizations.revoke, [id, REPLAYED])
+      const details = { authorization: id! }
+      note({ type: 'authorization.replayed', client: clientId, user: subject, details })
+    })
+  }
+
+  /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
+  async function findSuccessor({ authorization, continues }: Issuance): Promise<string> {
+    const use = continues === undefined ? 'replayed' : await refreshes.useOf(continues.refreshToken)
+    if (typeof use === 'object') return use.successor
+    if (use === 'replayed') await endReplayed(authorization)
+    throw alreadySpent()
+  }
+
+  return async (issuance) => {
+    try {
+      await commit(writesOf(issuance))
+      return issuance.refreshToken
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error
+      const successor = await findSuccessor(issuance)
+      await commit(writesOf({ ...issuance, refreshToken: undefined }))
+      return successor
+    }
+  }
+}
+
+function valuesOf(authorization: Authorization, audience: readonly string[]): unknown[] {
+  const { id, clientId, subject, scopes, parameters, authentication } = authorization
+  return [id, clientId, subject, [...scopes], audience, parameters ?? {}, authentication ?? null]
+}
+
+function alreadySpent(): OAuthError {
+  return new OAuthError('invalid_grant', 'it has expired or was used before')
+}

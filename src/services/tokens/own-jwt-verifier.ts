@@ -1,0 +1,71 @@
+/**
+ * Whether a JWT is one that we signed: the key by its `kid`, bound to its algorithm, the type, the issuer, and one
+ * spelling of it alone. Revocation, audience and what else a kind of token needs are for who asks.
+ */
+import { compactVerify, errors } from 'jose'
+import type { Bag } from '../../doors.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+
+export interface OwnJwtVerifier {
+  /** The claims of a JWT of ours with exactly this `typ` (undefined: none), expired or not; null for all others. */
+  read(jwt: string, typ: string | undefined): Promise<{ kid: string; claims: Bag } | null>
+  /**
+   * The claims of an ID token of ours, or null. `ignoreExpiry` accepts one that has expired, as an `id_token_hint`
+   * may be (OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2); one whose key is gone is not verifiable any more.
+   */
+  verifyIdToken(jwt: string, options?: { ignoreExpiry?: boolean }): Promise<IdTokenClaims | null>
+}
+
+/** The claims that every ID token has (OpenID Connect Core §2). */
+export interface IdTokenClaims extends Bag {
+  readonly iss: string
+  readonly sub: string
+  readonly aud: string | readonly string[]
+  readonly iat: number
+  readonly exp: number
+}
+
+const MAX_LENGTH = 16_384
+
+export function createOwnJwtVerifier(keyRing: KeyRing, issuer: string): OwnJwtVerifier {
+  async function read(jwt: string, typ: string | undefined): Promise<{ kid: string; claims: Bag } | null> {
+    if (jwt.length > MAX_LENGTH) return null
+    try {
+      const { payload, protectedHeader } = await compactVerify(jwt, ({ kid, alg }) => {
+        const key = kid === undefined ? undefined : keyRing.find(kid)
+        if (key === undefined || key.algorithm !== alg) throw new errors.JWKSNoMatchingKey()
+        return key.publicKey
+      })
+      // base64url can be written in several ways (RFC 4648 §3.5); a token of ours only in one.
+      if (protectedHeader.typ !== typ || !isCanonical(jwt)) return null
+      const claims = JSON.parse(Buffer.from(payload).toString()) as Bag
+      return claims['iss'] === issuer ? { kid: protectedHeader.kid!, claims: Object.freeze(claims) } : null
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return null
+      throw error
+    }
+  }
+
+  return {
+    read,
+    async verifyIdToken(jwt, { ignoreExpiry = false } = {}) {
+      const claims = (await read(jwt, undefined))?.claims
+      if (claims === undefined || !isIdTokenClaims(claims)) return null
+      return ignoreExpiry || Date.now() < claims.exp * 1000 ? claims : null
+    },
+  }
+}
+
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
+}
+
+function isIdTokenClaims(claims: Bag): claims is IdTokenClaims {
+  const { sub, aud, iat, exp } = claims
+  return (
+    typeof sub === 'string' &&
+    [aud].flat().every((one) => typeof one === 'string') &&
+    Number.isSafeInteger(iat) &&
+    Number.isSafeInteger(exp)
+  )
+}

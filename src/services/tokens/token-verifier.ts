@@ -1,0 +1,113 @@
+/**
+ * Decides whether an access token of ours is good at this moment: its signature or row, its time, its revocation,
+ * its client and its Authorization. What it is good for (audience, scopes, the caller) is for who asks.
+ */
+import { LRUCache } from 'lru-cache'
+import { hash } from 'node:crypto'
+import { expiresAt, issueInstant } from '../../../plugins/require-scope/expiry.ts'
+import type { Authorization, Bag, Verified } from '../../doors.ts'
+import { statements as authorizations } from '../../store/authorizations.ts'
+import type { Database } from '../../store/database.ts'
+import { statements } from '../../store/tokens.ts'
+import { toAuthorization } from './authorizations.ts'
+import type { Directory } from '../directory.ts'
+import { hashOpaque } from './issuance.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { OwnJwtVerifier } from './own-jwt-verifier.ts'
+import type { Revocations } from './revocations.ts'
+import { isOfClient } from '../clients/registration.ts'
+import { AUTHORIZATION_ID, OPAQUE_PREFIX } from './token-issuer.ts'
+
+export interface TokenVerifier {
+  /** Null for a token that is not ours, malformed, expired or revoked. Throws 503 when it cannot be decided. */
+  verify(token: string): Promise<Verified | null>
+  /** The claims of a token that we issued, good or not any more; null for all others. */
+  read(token: string): Promise<AccessTokenClaims | null>
+}
+
+/** The claims of RFC 9068 §2.2 that every token of ours has. */
+export interface AccessTokenClaims extends Bag {
+  readonly iss: string
+  readonly sub: string
+  readonly client_id: string
+  readonly jti: string
+  readonly iat: number
+  readonly exp: number
+}
+
+export interface TokenVerifierOptions {
+  database: Database
+  directory: Directory
+  keyRing: KeyRing
+  ownJwts: OwnJwtVerifier
+  revocations: Revocations
+}
+
+const MAX_LENGTH = 16_384
+const CACHED = 10_000
+const OPAQUE = new RegExp(`^${OPAQUE_PREFIX}[A-Za-z0-9_-]{43}$`)
+
+export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
+  const { database, directory, keyRing, ownJwts, revocations } = options
+  /** Signatures that were found good, by the token's hash: checking one costs more than all the rest. */
+  const signatures = new LRUCache<string, { kid: string; claims: AccessTokenClaims }>({ max: CACHED })
+
+  async function readSigned(token: string): Promise<AccessTokenClaims | null> {
+    const digest = hash('sha256', token, 'base64url')
+    const known = signatures.get(digest)
+    if (known !== undefined && keyRing.find(known.kid) !== undefined) return known.claims
+    const found = await ownJwts.read(token, 'at+jwt')
+    if (found === null || !isAccessTokenClaims(found.claims)) return null
+    signatures.set(digest, { kid: found.kid, claims: found.claims })
+    return found.claims
+  }
+
+  async function readOpaque(token: string): Promise<{ claims: AccessTokenClaims; revoked: boolean } | null> {
+    const [row] = await database.query(statements.accessToken, [hashOpaque(token)])
+    if (row === undefined || !isAccessTokenClaims(row.claims)) return null
+    return { claims: row.claims, revoked: row.revokedAt !== null }
+  }
+
+  async function findAuthorization(claims: AccessTokenClaims): Promise<Authorization | null | undefined> {
+    const id = claims[AUTHORIZATION_ID]
+    if (typeof id !== 'string') return undefined
+    const [row] = await database.query(authorizations.find, [id])
+    return row === undefined || row.revokedAt !== null ? null : toAuthorization(row)
+  }
+
+  async function finish(claims: AccessTokenClaims, revoked: boolean): Promise<Verified | null> {
+    if (revoked || Date.now() >= expiresAt(claims)) return null
+    const client = await directory.findClient(claims.client_id)
+    const issued = issueInstant(claims) ?? claims.iat * 1000
+    if (client === null || !isOfClient(claims.client_id, issued, client)) return null
+    const authorization = await findAuthorization(claims)
+    if (authorization === null) return null
+    return { kind: 'access_token', claims, ...(authorization === undefined ? {} : { authorization }) }
+  }
+
+  return {
+    async verify(token) {
+      if (token.length > MAX_LENGTH) return null
+      if (OPAQUE.test(token)) {
+        const found = await readOpaque(token)
+        return found === null ? null : finish(found.claims, found.revoked)
+      }
+      const claims = await readSigned(token)
+      return claims === null ? null : finish(claims, revocations.isRevoked(claims.jti))
+    },
+    async read(token) {
+      if (token.length > MAX_LENGTH) return null
+      return OPAQUE.test(token) ? ((await readOpaque(token))?.claims ?? null) : readSigned(token)
+    },
+  }
+}
+
+function isAccessTokenClaims(claims: Bag): claims is AccessTokenClaims {
+  return (
+    [claims['iss'], claims['sub'], claims['client_id'], claims['jti']].every(
+      (one) => typeof one === 'string',
+    ) &&
+    Number.isSafeInteger(claims['iat']) &&
+    Number.isSafeInteger(claims['exp'])
+  )
+}

@@ -1,0 +1,102 @@
+/**
+ * One-time links by which users set their passwords: 256 random bits, stored hashed, one at a time for each user, for a
+ * day. Who makes one hands it over; whoever has it is taken for the user.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { OAuthError } from '../../protocol/errors.ts'
+import { userError } from '../../protocol/user-members.ts'
+import { recordChange } from '../../store/changes.ts'
+import type { Database } from '../../store/database.ts'
+import { endEverything } from '../../store/endings.ts'
+import { statements } from '../../store/users.ts'
+import { isUuid } from '../../store/uuid.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import { MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
+import { toUser, type User } from './user.ts'
+
+export interface PasswordLinks {
+  /**
+   * A link for the user, who may sign in; the one before it is no longer good. Throws `invalid_request` for who may not,
+   * and for an unknown one.
+   */
+  make(userId: string): Promise<PasswordLink>
+  /** Whose link it is; null where it is not good now. */
+  find(code: string): Promise<User | null>
+  /**
+   * Sets the password, uses the link up and ends everything of the user. Throws `access_denied` for a link that is not
+   * good, and `invalid_request` that names `password`; the link stays good then.
+   */
+  setPassword(code: string, password: string): Promise<User>
+}
+
+export interface PasswordLink {
+  readonly address: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/** Seconds. */
+const LIFETIME = 86_400
+
+/** @internal */
+export interface PasswordLinksOptions {
+  database: Database
+  audit: AuditTrail
+  feed: ChangeFeed
+  passwords: Passwords
+  issuer: string
+}
+
+/** @internal */
+export function createPasswordLinks(options: PasswordLinksOptions): PasswordLinks {
+  const { database, audit, feed, passwords, issuer } = options
+
+  async function find(code: string): Promise<User | null> {
+    const [row] = await database.query(statements.byPasswordLink, [hashOf(code)])
+    return row === undefined ? null : toUser(row)
+  }
+
+  return {
+    find,
+    async make(userId) {
+      if (!isUuid(userId)) throw userError('user', 'is not registered')
+      const code = randomBytes(32).toString('base64url')
+      const expiresAt = await audit.transaction(async (query, note) => {
+        const [row] = await query(statements.putPasswordLink, [userId, hashOf(code), LIFETIME])
+        if (row === undefined) throw userError('user', 'may not sign in')
+        const expires = Math.floor(row.endsAt.getTime() / 1000)
+        note({ type: 'user.password_link_made', user: row.id, details: { expires } })
+        return row.endsAt.getTime()
+      })
+      return { address: `${issuer}/set-password?token=${code}`, expiresAt }
+    },
+    async setPassword(code, password) {
+      const problem = passwords.problem(password)
+      if (problem !== undefined) throw userError('password', problem)
+      if (passwords.isShort(password))
+        throw userError('password', `must have ${MIN_PASSWORD_LENGTH} characters at least`)
+      // Hashing is dear: not for strangers.
+      if ((await find(code)) === null) throw spent()
+      const hashed = await passwords.hash(password)
+      const row = await audit.transaction(async (query, note) => {
+        const [changed] = await query(statements.spendPasswordLink, [hashOf(code), hashed])
+        if (changed === undefined) throw spent()
+        await endEverything(query, changed.id, 'password changed')
+        note({ type: 'user.password_changed', user: changed.id, details: {} })
+        await recordChange(query, 'user', changed.id)
+        return changed
+      })
+      await feed.announce('user', row.id)
+      return toUser(row)
+    },
+  }
+}
+
+function hashOf(code: string): string {
+  return hash('sha256', code, 'base64url')
+}
+
+function spent(): OAuthError {
+  return new OAuthError('access_denied', 'this link has been used, is too old, or was replaced by another')
+}

@@ -1,0 +1,145 @@
+/** Browser sessions: a row each, opened by 256 random bits that only the cookie holds. */
+import { hash, randomBytes, randomUUID } from 'node:crypto'
+import type { Session } from '../../doors.ts'
+import type { Database } from '../../store/database.ts'
+import { endSession, endSessions } from '../../store/endings.ts'
+import { statements, type ListedSessionRow } from '../../store/sessions.ts'
+import { isUuid } from '../../store/uuid.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import type { User } from './user.ts'
+
+export interface SignIn {
+  /** As they were when they proved who they are. */
+  user: Pick<User, 'id' | 'updatedAt'>
+  /** RFC 8176. */
+  amr: readonly string[]
+  acr?: string
+  /** Of the browser, for its owner to recognise it by. */
+  userAgent?: string | undefined
+  address?: string
+}
+
+export interface Sessions {
+  /** Null when it has ended, or its user was disabled. */
+  find(token: string): Promise<Session | null>
+  /**
+   * Whether the session that an approval came from goes on. For what was approved and not fetched yet: sign-out, a new
+   * password and disabling end it.
+   */
+  isOpen(sid: string): Promise<boolean>
+  /**
+   * Signs in: by a new token always, so that nobody who knew `former` is signed in too. That one's session goes on
+   * when it was the same user's, and ends otherwise. Null for a user who was disabled or changed meanwhile.
+   */
+  start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session } | null>
+  /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). */
+  end(session: Session): Promise<void>
+  /** Those of a user that last, the last used first. */
+  list(userId: string): Promise<SessionInformation[]>
+  /** Ends one of this user's, as `end` does; false where they have none of this `sid`. */
+  endOne(userId: string, sid: string): Promise<boolean>
+  /** Ends all of this user's, as `end` does, or all but the one of `except`. */
+  endAll(userId: string, options?: { except?: string }): Promise<void>
+}
+
+/** A session, for people to recognise it by; instants are milliseconds since the epoch. */
+export interface SessionInformation {
+  readonly sid: string
+  readonly userAgent: string | null
+  readonly address: string | null
+  readonly createdAt: number
+  /** To the minute. */
+  readonly lastSeenAt: number
+  readonly authenticatedAt: number
+  /** RFC 8176. */
+  readonly amr: readonly string[]
+  /** At the latest. */
+  readonly endsAt: number
+}
+
+/** Milliseconds between two notes of when a session was last used. */
+const TOUCH_EVERY = 60_000
+const MAX_USER_AGENT = 512
+
+/**
+ * `idle` and `expire` in seconds.
+ * @internal
+ */
+export function createSessions(
+  database: Database,
+  audit: AuditTrail,
+  idle: number,
+  expire: number,
+): Sessions {
+  const touchEvery = Math.min(TOUCH_EVERY, (idle * 1000) / 4)
+
+  return {
+    isOpen: async (sid) => (await database.query(statements.isOpen, [sid])).length > 0,
+    async find(token) {
+      const hashed = hashSession(token)
+      const [row] = await database.query(statements.find, [hashed])
+      if (row === undefined) return null
+      const { sid, userId, amr, acr = null } = row
+      if (Date.now() - row.lastSeenAt.getTime() > touchEvery)
+        await database.query(statements.touch, [hashed, idle])
+      return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime() }
+    },
+    async start({ user, amr, acr, userAgent, address }, former) {
+      const token = randomBytes(32).toString('base64url')
+      const authenticatedAt = Date.now()
+      const values = [
+        hashSession(token), former === undefined ? null : hashSession(former), user.id,
+        new Date(authenticatedAt), [...amr], acr ?? null,
+        userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null, idle, expire,
+      ] // prettier-ignore
+      const row = await audit.transaction(async (query, note) => {
+        const [renewed] = former === undefined ? [] : await query(statements.renew, values)
+        const started = [...values, randomUUID(), new Date(user.updatedAt)]
+        const [opened] = renewed ? [renewed] : await query(statements.start, started)
+        if (opened !== undefined)
+          note({ type: 'user.signed_in', user: user.id, details: { sid: opened.sid, amr: [...amr] } })
+        return opened
+      })
+      if (row === undefined) return null
+      return { token, session: { sid: row.sid, userId: user.id, amr, acr: acr ?? null, authenticatedAt } }
+    },
+    end: ({ userId, sid }) =>
+      audit.transaction(async (query, note) => {
+        await endSession(query, userId, 'signed out', sid)
+        note({ type: 'user.signed_out', user: userId, details: { sid } })
+      }),
+    async list(userId) {
+      if (!isUuid(userId)) return []
+      return (await database.query(statements.listByUser, [userId])).map(toInformation)
+    },
+    async endOne(userId, sid) {
+      if (!isUuid(userId)) return false
+      return audit.transaction(async (query, note) => {
+        const ended = await endSession(query, userId, 'session ended', sid)
+        if (ended) note({ type: 'session.ended', user: userId, details: { sid } })
+        return ended
+      })
+    },
+    async endAll(userId, { except } = {}) {
+      if (!isUuid(userId)) return
+      await audit.transaction(async (query, note) => {
+        await endSessions(query, userId, 'session ended', except ?? null)
+        note({ type: 'session.ended', user: userId, details: except === undefined ? {} : { except } })
+      })
+    },
+  }
+}
+
+function toInformation({ userAgent = null, address = null, ...row }: ListedSessionRow): SessionInformation {
+  return {
+    sid: row.sid, userAgent, address, amr: row.amr,
+    createdAt: row.createdAt.getTime(),
+    lastSeenAt: row.lastSeenAt.getTime(),
+    authenticatedAt: row.authenticatedAt.getTime(),
+    endsAt: row.endsAt.getTime(),
+  } // prettier-ignore
+}
+
+function hashSession(token: string): string {
+  return hash('sha256', token, 'base64url')
+}

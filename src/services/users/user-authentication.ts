@@ -1,0 +1,76 @@
+/** Whether somebody is the user they say: by their password. How often one may try is for the throttle. */
+import type { FastifyBaseLogger } from 'fastify'
+import { usernameKey } from '../../protocol/username.ts'
+import type { Database } from '../../store/database.ts'
+import { statements, type UserRow } from '../../store/users.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import type { Passwords } from './passwords.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+import { findRowByName } from './user-finder.ts'
+import { toUser, type User } from './user.ts'
+
+export interface UserAuthentication {
+  /**
+   * The user, proven. Null for an unknown one, a wrong password, a disabled one and one without a password: the same
+   * answer in the same time. Throws `temporarily_unavailable` (503) when too many ask at once.
+   */
+  authenticate(username: string, password: string): Promise<User | null>
+  /** Whether the user has a password at all. */
+  canSignInByPassword(username: string): Promise<boolean>
+  /** Whether `password` is the user's now, disabled or not. */
+  hasPassword(username: string, password: string): Promise<boolean>
+}
+
+/** @internal */
+export interface UserAuthenticationOptions {
+  database: Database
+  audit: AuditTrail
+  box: SecretBox
+  passwords: Passwords
+  log: FastifyBaseLogger
+}
+
+/** @internal */
+export function createUserAuthentication({
+  database,
+  audit,
+  box,
+  passwords,
+  log,
+}: UserAuthenticationOptions): UserAuthentication {
+  /** Of an unknown one by a keyed hash, which is made for each so that each takes the same time. */
+  function observeFailure(username: string, row: UserRow | undefined): void {
+    const account = box.hash(`audited user\0${usernameKey(username) ?? ''}`)
+    const details = row === undefined ? { account } : {}
+    audit.observe({ type: 'user.sign_in_failed', user: row?.id, details })
+  }
+
+  /** Behind the request: losing it costs nothing, the next sign-in does it again. */
+  async function rehash({ id, passwordHash: former }: UserRow, password: string): Promise<void> {
+    if (former === null || former === undefined || !passwords.isOutdated(former)) return
+    try {
+      await database.query(statements.rehash, [id, former, await passwords.hash(password)])
+    } catch (error) {
+      log.warn({ err: error }, 'a password could not be hashed anew yet')
+    }
+  }
+
+  return {
+    async authenticate(username, password) {
+      const row = await findRowByName(database, username)
+      const proven = await passwords.verify(password, row?.passwordHash ?? null)
+      if (!proven || row === undefined || row.disabledAt) {
+        observeFailure(username, row)
+        return null
+      }
+      void rehash(row, password)
+      return toUser(row)
+    },
+    async canSignInByPassword(username) {
+      return typeof (await findRowByName(database, username))?.passwordHash === 'string'
+    },
+    async hasPassword(username, password) {
+      return passwords.verify(password, (await findRowByName(database, username))?.passwordHash ?? null)
+    },
+  }
+}

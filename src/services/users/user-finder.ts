@@ -1,0 +1,55 @@
+/** Finds users: by their id, their name, the beginning of it, and their role. */
+import { userError } from '../../protocol/user-members.ts'
+import { usernameKey } from '../../protocol/username.ts'
+import { type Page, type Place, readPage } from '../../store/begins-with.ts'
+import type { Database } from '../../store/database.ts'
+import { findUserRow, statements, type UserRow } from '../../store/users.ts'
+import { isUuid, NIL } from '../../store/uuid.ts'
+import { toUser, type User } from './user.ts'
+
+export interface UserFinder {
+  /** Also a disabled one; null when there is none. Upper and lower case are the same. */
+  find(username: string): Promise<User | null>
+  /** By the id, which tokens name as `sub`. Throws when it is not there. */
+  get(id: string): Promise<User>
+  /** By user name, from the one after `after`, at most `limit` (100). */
+  list(options?: { after?: string; limit?: number }): Promise<User[]>
+  /** Those whose user name, name or email address begins with `begin`, in any case: by what was found, at most `limit` (100). */
+  search(begin: string, options?: { after?: Place; limit?: number }): Promise<Page<User>>
+  /** Whether anybody who may sign in has this role. */
+  hasRole(role: string): Promise<boolean>
+}
+
+/** @internal */
+export async function findRowByName(database: Database, username: string): Promise<UserRow | undefined> {
+  const key = usernameKey(username)
+  if (key === null) return undefined
+  const [row] = await database.query(statements.byKey, [key])
+  return row
+}
+
+/** @internal */
+export function createUserFinder(database: Database): UserFinder {
+  return {
+    async find(username) {
+      const row = await findRowByName(database, username)
+      return row === undefined ? null : toUser(row)
+    },
+    async get(id) {
+      const row = await findUserRow(database, id)
+      if (row === null) throw userError('id', 'is not registered')
+      return toUser(row)
+    },
+    list: async ({ after = '', limit = 100 } = {}) =>
+      (await database.query(statements.list, [usernameKey(after) ?? '', limit])).map(toUser),
+    async search(begin, { after = { at: '', id: NIL }, limit = 100 } = {}) {
+      const key = usernameKey(begin)
+      if (key === null) return { found: [], next: null }
+      const read = async ({ at, id }: Place, most: number) =>
+        database.query(statements.search, [begin, most, key, at, isUuid(id) ? id : NIL])
+      const { found, next } = await readPage(read, { after, limit })
+      return { found: found.map(toUser), next }
+    },
+    hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The one way in which users come to be and change, whoever asks: code, SEED_FILE, the command line, the pages.
+ * Finding them and proving who they are is in `user-finder.ts` and `user-authentication.ts`.
+ */
+import { randomUUID } from 'node:crypto'
+import { changesBetween } from '../../protocol/changes.ts'
+import { parseUserMembers, userError, type UserMembers } from '../../protocol/user-members.ts'
+import { usernameKey } from '../../protocol/username.ts'
+import { recordChange } from '../../store/changes.ts'
+import type { Query } from '../../store/database.ts'
+import { endEverything } from '../../store/endings.ts'
+import { isDuplicate } from '../../store/failures.ts'
+import { statements, type UserRow } from '../../store/users.ts'
+import type { Note } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import {
+  createUserAuthentication,
+  type UserAuthentication,
+  type UserAuthenticationOptions,
+} from './user-authentication.ts'
+import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
+import { toUser, type User } from './user.ts'
+
+/** What is known of a user who comes from elsewhere, beside their members. */
+export interface ImportedUser {
+  /** Their password's hash, in a form that is read here; it is replaced by one of ours when they first sign in. */
+  passwordHash?: string | undefined
+  /** They may not sign in. False leaves it as it is. */
+  disabled?: boolean
+}
+
+export interface UserRegistry extends UserFinder, UserAuthentication {
+  /**
+   * Registers a user: `username`, and where they are known `password`, `roles` and the standard claims by their wire
+   * names. Who has no password cannot sign in by one. Throws `OAuthError` (`invalid_request`) that names the member.
+   */
+  create(members: unknown, imported?: ImportedUser): Promise<User>
+  /**
+   * Lays members over those of a user; a claim that is null is taken away. A password ends what was, as `setPassword`.
+   * An imported one is taken where `takesPassword` says so.
+   */
+  update(username: string, members: unknown, options?: ImportedUser & Kept): Promise<User>
+  /** Whether an imported hash would be the user's: they have no password, or another imported one, never used here. */
+  takesPassword(username: string, passwordHash: string): Promise<boolean>
+  /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
+  setPassword(username: string, password: string): Promise<User>
+  /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`. */
+  disable(username: string, options?: Kept): Promise<User>
+  /** They may sign in again; what was ended stays ended. */
+  enable(username: string): Promise<User>
+}
+
+/** @internal */
+export interface UserRegistryOptions extends UserAuthenticationOptions {
+  feed: ChangeFeed
+  /** A production start refuses short passwords; a development start warns of them. */
+  production: boolean
+}
+
+/** @internal */
+export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
+  const { database, audit, feed, passwords, production, log } = options
+
+  /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
+  async function change(work: (query: Query, note: Note) => Promise<UserRow | undefined>): Promise<User> {
+    const row = await audit.transaction(async (query, note) => {
+      const changed = await work(query, note)
+      if (changed === undefined) throw userError('username', 'is not registered')
+      await recordChange(query, 'user', changed.id)
+      return changed
+    })
+    await feed.announce('user', row.id)
+    return toUser(row)
+  }
+
+  function parse(input: unknown): UserMembers {
+    const members = parseUserMembers(input)
+    for (const member of members.unknown)
+      log.warn(
+        { user: members.username, member: member.slice(0, 100) },
+        'unknown member of a user is ignored',
+      )
+    return members
+  }
+
+  async function hash(password: string | undefined, username: string | undefined): Promise<string | null> {
+    if (password === undefined) return null
+    const problem = passwords.problem(password)
+    if (problem !== undefined) throw userError('password', problem)
+    if (passwords.isShort(password)) {
+      if (production) throw userError('password', 'must have 8 characters at least')
+      log.warn({ user: username }, 'a password of fewer than 8 characters: a production start refuses it')
+    }
+    return passwords.hash(password)
+  }
+
+  function assertReadable(passwordHash: string | undefined): void {
+    if (passwordHash !== undefined && !passwords.isImported(passwordHash))
+      throw userError('password', 'has a hash of a form that is not read here')
+  }
+
+  const takes = ({ passwordHash: stored }: UserRow, imported: string): boolean =>
+    stored === null || stored === undefined || (stored !== imported && passwords.isImported(stored))
+
+  async function create(input: unknown, imported: ImportedUser = {}): Promise<User> {
+    const { username, password, roles = [], claims } = parse(input)
+    if (username === undefined) throw userError('username', 'is missing')
+    assertReadable(imported.passwordHash)
+    const passwordHash = (await hash(password, username)) ?? imported.passwordHash ?? null
+    const disabledAt = imported.disabled ? new Date() : null
+    const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
+    const values = [randomUUID(), username, usernameKey(username), passwordHash, roles, known, disabledAt]
+    try {
+      return await change(async (query, note) => {
+        const [row] = await query(statements.insert, values)
+        const changes = changesBetween({}, membersOf(row!))
+        note({ type: 'user.registered', user: row!.id, details: { changes } })
+        return row
+      })
+    } catch (error) {
+      if (isDuplicate(error)) throw userError('username', 'is already taken')
+      throw error
+    }
+  }
+
+  async function update(
+    username: string,
+    input: unknown,
+    { keepOneWith, ...imported }: ImportedUser & Kept = {},
+  ): Promise<User> {
+    const { username: wanted, password, roles, claims } = parse(input)
+    const key = usernameKey(username)
+    if (wanted !== undefined && usernameKey(wanted) !== key) throw userError('username', 'cannot be changed')
+    assertReadable(imported.passwordHash)
+    const passwordHash = await hash(password, username)
+    return change(async (query, note) => {
+      const holders = await lockHolders(query, roles === undefined ? undefined : keepOneWith)
+      const [before] = await query(statements.lock, [key])
+      const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
+      if (before === undefined || row === undefined) return undefined
+      if (keepOneWith !== undefined && !row.roles.includes(keepOneWith))
+        assertKept(keepOneWith, holders, row.id)
+      const changes = changesBetween(membersOf(before), membersOf(row))
+      if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
+      if (passwordHash !== null) await endWithPassword(query, note, row.id)
+      return lay(query, note, row, imported)
+    })
+  }
+
+  async function endWithPassword(query: Query, note: Note, id: string): Promise<void> {
+    await endEverything(query, id, 'password changed')
+    note({ type: 'user.password_changed', user: id, details: {} })
+  }
+
+  /** Of a row that this transaction has locked. */
+  async function lay(
+    query: Query,
+    note: Note,
+    row: UserRow,
+    imported: ImportedUser,
+  ): Promise<UserRow | undefined> {
+    if (imported.passwordHash !== undefined && takes(row, imported.passwordHash)) {
+      await query(statements.rehash, [row.id, row.passwordHash, imported.passwordHash])
+      await endWithPassword(query, note, row.id)
+    }
+    return imported.disabled && !row.disabledAt ? disable(query, note, row.username) : row
+  }
+
+  async function disable(
+    query: Query,
+    note: Note,
+    username: string,
+    { keepOneWith }: Kept = {},
+  ): Promise<UserRow | undefined> {
+    const holders = await lockHolders(query, keepOneWith)
+    const [before] = await query(statements.lock, [usernameKey(username)])
+    const [row] = await query(statements.disable, [usernameKey(username)])
+    if (row === undefined) return undefined
+    if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
+    await endEverything(query, row.id, 'user disabled')
+    if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: {} })
+    return row
+  }
+
+  async function enable(query: Query, note: Note, username: string): Promise<UserRow | undefined> {
+    const [before] = await query(statements.lock, [usernameKey(username)])
+    const [row] = await query(statements.enable, [usernameKey(username)])
+    if (row !== undefined && before?.disabledAt) note({ type: 'user.enabled', user: row.id, details: {} })
+    return row
+  }
+
+  return {
+    ...createUserFinder(database),
+    ...createUserAuthentication(options),
+    create,
+    update,
+    setPassword: async (username, password) => update(username, { password }),
+    disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),
+    enable: async (username) => change(async (query, note) => enable(query, note, username)),
+    async takesPassword(username, passwordHash) {
+      const row = await findRowByName(database, username)
+      return row !== undefined && takes(row, passwordHash)
+    },
+  }
+}
+
+/** What of a user an audit event may tell. */
+function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
+  return { username, roles, ...claims, ...(disabledAt ? { disabled: true } : {}) }
+}

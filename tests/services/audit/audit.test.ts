@@ -1,0 +1,124 @@
+/** The audit log: stored with the change or not at all, told after it, and read by the window. */
+import { afterAll, expect, test } from 'vitest'
+import type { AuditEvent } from '../../../src/events.ts'
+import { createAudit, type AuditTrail } from '../../../src/services/audit/audit.ts'
+import { runAs } from '../../../src/services/audit/origin.ts'
+import { openDatabase } from '../../../src/store/database.ts'
+import { createDatabase } from '../../support/database.ts'
+import { recordingLog } from '../../support/log.ts'
+
+const rows = await createDatabase()
+const database = await openDatabase({ url: rows.url })
+const { log, output } = recordingLog()
+const audit = createAudit(database, log)
+afterAll(async () => database.close())
+
+const signedIn = (user: string) =>
+  ({ type: 'user.signed_in', user, details: { sid: 'a', amr: ['pwd'] } }) as const
+const issued = (client: string, user?: string) =>
+  ({ type: 'token.issued', client, user, details: { grant_type: 'refresh_token' } }) as const
+
+async function all(of: AuditTrail, filter = {}, limit = 50): Promise<AuditEvent[]> {
+  const found: AuditEvent[] = []
+  let before: string | undefined
+  do {
+    const page = await of.list(filter, { before, limit })
+    found.push(...page.events)
+    before = page.next ?? undefined
+  } while (before !== undefined)
+  return found
+}
+
+test('what a transaction notes is stored with it, by whoever is at work', async () => {
+  await runAs({ kind: 'command', id: 'root' }, async () =>
+    audit.transaction(async (_query, note) => note(signedIn('u1'))),
+  )
+  const [event] = await all(audit, { user: 'u1' })
+  expect(event).toMatchObject({
+    type: 'user.signed_in', user: 'u1', actor: { kind: 'command', id: 'root' }, address: null, requestId: null,
+    count: 1, details: { sid: 'a', amr: ['pwd'] },
+  }) // prettier-ignore
+  expect(Math.abs(event!.at - Date.now())).toBeLessThan(60_000)
+})
+
+test('a transaction that fails leaves no event, and tells nobody', async () => {
+  const heard: AuditEvent[] = []
+  audit.on('client.deleted', (event) => heard.push(event))
+  const failing = audit.transaction(async (_query, note) => {
+    note({ type: 'client.deleted', client: 'gone', details: {} })
+    throw new Error('no')
+  })
+  await expect(failing).rejects.toThrow('no')
+  expect(await all(audit, { client: 'gone' })).toEqual([])
+  expect(heard).toEqual([])
+})
+
+test('who listens hears once; one that throws keeps nobody else from hearing', async () => {
+  const heard: string[] = []
+  audit.on('scope.deleted', () => {
+    throw new Error('a listener of the test')
+  })
+  audit.on('scope.deleted', ({ details }) => heard.push(details.scope))
+  await audit.transactional(async (_em, note) => note({ type: 'scope.deleted', details: { scope: 'read' } }))
+  expect(heard).toEqual(['read'])
+  expect(output()).toContain('a listener of the test')
+})
+
+test('what is observed is stored by its second, like ones as one row', async () => {
+  const own = createAudit(database, log)
+  own.start()
+  for (let time = 0; time < 7; time++) own.observe(issued('c1', 'u2'))
+  own.observe(issued('c1', 'u3'))
+  await own.stop()
+  const found = await all(audit, { client: 'c1' })
+  expect(Object.fromEntries(found.map(({ user, count }) => [user, count]))).toEqual({ u2: 7, u3: 1 })
+})
+
+test('a flood of them is told by the client alone, and none is lost', async () => {
+  const own = createAudit(database, log)
+  own.start()
+  for (let n = 0; n < 1000; n++) own.observe(issued('flood', `user ${n}`))
+  await own.stop()
+  const found = await all(audit, { client: 'flood' })
+  expect(found.length).toBe(201)
+  expect(found.reduce((sum, { count }) => sum + count, 0)).toBe(1000)
+  const hours = (await audit.activity(Date.now() - 7_200_000)).filter(({ type }) => type === 'token.issued')
+  expect(hours.reduce((sum, { count }) => sum + count, 0)).toBe(1008)
+})
+
+test('every filter, each page and the order', async () => {
+  for (const user of ['p1', 'p2', 'p1', 'p2', 'p1'])
+    await audit.transaction(async (_query, note) => {
+      note(signedIn(user))
+      note({ type: 'consent.given', user, client: 'app', details: { scopes: ['openid'], resources: [] } })
+    })
+  const ofOne = await all(audit, { user: 'p1' }, 2)
+  expect(ofOne.map(({ type }) => type)).toEqual(
+    Array.from({ length: 3 }, () => ['consent.given', 'user.signed_in']).flat(),
+  )
+  expect(ofOne.map(({ id }) => id)).toEqual(
+    ofOne
+      .map(({ id }) => id)
+      .toSorted()
+      .toReversed(),
+  )
+  expect((await all(audit, { user: 'p1', type: 'consent.given' })).length).toBe(3)
+  expect((await all(audit, { user: 'p2', client: 'app' })).length).toBe(2)
+  expect((await all(audit, { client: 'app', type: 'user.signed_in' })).length).toBe(0)
+  const [newest] = ofOne
+  expect(await all(audit, { user: 'p1', until: newest!.at - 60_000 })).toEqual([])
+  expect((await all(audit, { user: 'p1', since: newest!.at - 60_000 })).length).toBe(6)
+  expect(await all(audit, { since: Number.MAX_SAFE_INTEGER })).toEqual([])
+})
+
+test('of the id of a request, what it did', async () => {
+  const request = { actor: { kind: 'user', id: 'p3' }, ip: '192.0.2.1', id: 'request-1' }
+  await runAs(request as never, async () =>
+    audit.transaction(async (_query, note) =>
+      note({ type: 'user.signed_out', user: 'p3', details: { sid: 'b' } }),
+    ),
+  )
+  expect(await all(audit, { requestId: 'request-1' })).toMatchObject([
+    { address: '192.0.2.1', actor: { kind: 'user', id: 'p3' }, requestId: 'request-1' },
+  ])
+})

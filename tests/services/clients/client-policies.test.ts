@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { expect, test } from 'vitest'
+import { OAuthError } from '../../../src/protocol/errors.ts'
+import { createClientPolicies } from '../../../src/services/clients/client-policies.ts'
+import { createDoorRegistry } from '../../../src/services/door-registry.ts'
+import { recordingLog } from '../../support/log.ts'
+
+const client = (members: object = {}) => ({
+  clientId: 'c',
+  redirectUris: [],
+  scope: [],
+  metadata: {},
+  ...members,
+})
+
+function policies(production = false) {
+  const doors = createDoorRegistry()
+  const { log, output } = recordingLog()
+  return { doors, output, ...createClientPolicies(doors, production, log) }
+}
+
+test('a grant of a plugin is known once it is registered, and not warned of', () => {
+  const { doors, check, output } = policies()
+  const wanted = client({ grantTypes: ['urn:example:voucher'] })
+  expect(() => check(wanted, true)).toThrow('grant_types names what no plugin serves')
+  doors.registerGrant({
+    type: 'urn:example:voucher',
+    parameters: Type.Object({}),
+    authorize: () => Promise.reject(new Error('unused')),
+  })
+  expect(() => check(wanted, true)).not.toThrow()
+  expect(output()).toBe('')
+})
+
+test("a plugin's own check sees the whole metadata and may refuse it", () => {
+  const { extend, check, schemas } = policies()
+  const schema = Type.Object({ shelf: Type.Integer() })
+  extend(schema, ({ shelf, client_id }) => {
+    if (shelf === 13)
+      throw new OAuthError('invalid_client_metadata', `shelf of ${client_id as string} is unlucky`)
+  })
+  expect(schemas()).toEqual([schema])
+  expect(() => check(client({ metadata: { shelf: 12 } }), true)).not.toThrow()
+  expect(() => check(client({ metadata: { shelf: 13 } }), true)).toThrow('shelf of c is unlucky')
+})
+
+test('addresses without https are refused in a production start alone', () => {
+  expect(() => policies(true).assertInsecureAllowed(['redirect_uris'])).toThrow(
+    'redirect_uris must use https',
+  )
+  expect(() => policies(true).assertInsecureAllowed([])).not.toThrow()
+  expect(() => policies(false).assertInsecureAllowed(['redirect_uris'])).not.toThrow()
+})
+
+test('who needs a secret: those with a method that has one, and those with none set', () => {
+  const { needsSecret } = policies()
+  const methods = [
+    undefined,
+    'client_secret_basic',
+    'client_secret_post',
+    'client_secret_jwt',
+    'none',
+    'private_key_jwt',
+    'tls_client_auth',
+  ]
+  expect(methods.filter(needsSecret)).toEqual([
+    undefined,
+    'client_secret_basic',
+    'client_secret_post',
+    'client_secret_jwt',
+  ])
+})

@@ -1,0 +1,149 @@
+import { beforeEach, expect, test } from 'vitest'
+import { createSecretBox } from '../../../src/services/keys/secret-box.ts'
+import {
+  createThrottles,
+  type Throttle,
+  type ThrottleLimits,
+} from '../../../src/services/throttle/throttle.ts'
+import { openDatabase, type Database } from '../../../src/store/database.ts'
+import { atEndOfFile } from '../../support/cleanup.ts'
+import { createDatabase, type TestDatabase } from '../../support/database.ts'
+import { recordingLog } from '../../support/log.ts'
+
+const HERE = '192.0.2.1'
+const box = createSecretBox(['k'.repeat(40)])
+/** Hours, so that no failure is forgotten meanwhile. */
+const LIMITS: ThrottleLimits = {
+  account: { failures: 3, recovery: 3600 },
+  network: { failures: 5, recovery: 3600 },
+}
+let testDatabase: TestDatabase
+let database: Database
+/** The statements that ran, by name. */
+let ran: string[]
+
+beforeEach(async () => {
+  testDatabase = await createDatabase()
+  const opened = await openDatabase({ url: testDatabase.url })
+  ran = []
+  database = {
+    ...opened,
+    query: async (statement, values) => {
+      ran.push(statement.name)
+      return opened.query(statement, values)
+    },
+  }
+  atEndOfFile(() => opened.close())
+})
+
+/** A process's throttle of one kind, without a poll. */
+const createThrottle = (limits = LIMITS, kind = 'user'): Throttle =>
+  createThrottles(database, box, recordingLog().log).throttle(kind, limits)
+
+/** What an attempt that fails is answered with: 0 when it was counted, else the status. */
+async function fail(throttle: Throttle, account: string | null, address = HERE): Promise<number> {
+  try {
+    await (await throttle.attempt(account, address)).failed()
+    return 0
+  } catch (error) {
+    return (error as { status: number }).status
+  }
+}
+
+async function failTimes(times: number, throttle: Throttle, account: string | null): Promise<number[]> {
+  const answers: number[] = []
+  while (answers.length < times) answers.push(await fail(throttle, account))
+  return answers
+}
+
+test('an account is refused at its limit, others at the limit of the network', async () => {
+  const throttle = createThrottle()
+  expect(await failTimes(4, throttle, 'alice')).toEqual([0, 0, 0, 429])
+  expect(await failTimes(3, throttle, 'bob')).toEqual([0, 0, 429])
+  expect(await fail(throttle, 'alice', '192.0.2.2')).toBe(0)
+})
+
+test('where there is no account the network alone counts, and kinds count apart', async () => {
+  const throttle = createThrottle()
+  expect(await failTimes(6, throttle, null)).toEqual([0, 0, 0, 0, 0, 429])
+  expect(await fail(createThrottle(LIMITS, 'device'), null)).toBe(0)
+})
+
+test('a refusal says when the next try may come, and then it may', async () => {
+  const throttle = createThrottle({ ...LIMITS, account: { failures: 2, recovery: 0.2 } })
+  await failTimes(2, throttle, 'alice')
+  await expect(throttle.attempt('alice', HERE)).rejects.toMatchObject({
+    code: 'temporarily_unavailable',
+    status: 429,
+    headers: { 'retry-after': '1' },
+  })
+  const attempt = async () => (await throttle.attempt('alice', HERE)).succeeded()
+  await expect.poll(attempt, { timeout: 1000, interval: 20 }).toBeUndefined()
+})
+
+test('attempts that could all fail wait for those under way, and go on when these succeed', async () => {
+  const throttle = createThrottle()
+  const [first, ...more] = await Promise.all([1, 2, 3].map(async () => throttle.attempt('alice', HERE)))
+  let admitted = 0
+  const waiting = [4, 5, 6, 7].map(async () => {
+    const attempt = await throttle.attempt('alice', HERE)
+    admitted++
+    attempt.succeeded()
+  })
+  await expect(Promise.race([...waiting, Promise.resolve('waits')])).resolves.toBe('waits')
+  expect(admitted).toBe(0)
+  first!.succeeded()
+  await Promise.all(waiting)
+  expect(admitted).toBe(4)
+  for (const one of more) one.abandoned()
+  expect(ran).toEqual([])
+})
+
+test('attempts that wait are refused when those under way reach the limit', async () => {
+  const throttle = createThrottle()
+  const underWay = await Promise.all([1, 2, 3].map(async () => throttle.attempt('alice', HERE)))
+  const waiting = Promise.allSettled([4, 5].map(async () => throttle.attempt('alice', HERE)))
+  await Promise.all(underWay.map(async (attempt) => attempt.failed()))
+  expect((await waiting).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+})
+
+test('an attempt is settled once, and abandoning it counts nothing', async () => {
+  const throttle = createThrottle()
+  const attempt = await throttle.attempt('alice', HERE)
+  await attempt.failed()
+  await attempt.failed()
+  attempt.succeeded()
+  const abandoned = await throttle.attempt('alice', HERE)
+  abandoned.abandoned()
+  await abandoned.failed()
+  expect(ran).toEqual(['throttle-fail'])
+  expect(await failTimes(3, throttle, 'alice')).toEqual([0, 0, 429])
+})
+
+test('a success forgives the account, not the network, and asks nothing where nothing failed', async () => {
+  const throttle = createThrottle()
+  const succeed = async () => (await throttle.attempt('alice', HERE)).succeeded()
+  await succeed()
+  expect(ran).toEqual([])
+  await failTimes(2, throttle, 'alice')
+  await succeed()
+  await succeed()
+  expect(ran).toEqual(['throttle-fail', 'throttle-fail', 'throttle-forgive'])
+  await expect.poll(() => testDatabase.query('select account from throttles')).toEqual([{ account: '*' }])
+  expect(await failTimes(4, throttle, 'alice')).toEqual([0, 0, 0, 429])
+})
+
+test('two processes reach one limit, and the second is told by its first failure', async () => {
+  const [one, two] = [createThrottle(), createThrottle()]
+  expect(await failTimes(2, one, 'alice')).toEqual([0, 0])
+  expect(await failTimes(3, two, 'alice')).toEqual([0, 429, 429])
+  expect(await fail(one, 'alice')).toBe(429)
+  expect(ran.filter((name) => name === 'throttle-fail')).toHaveLength(4)
+})
+
+test('parallel failures of one network lock each other out of nothing', async () => {
+  const throttle = createThrottle({ ...LIMITS, network: { failures: 50, recovery: 3600 } })
+  const names = Array.from({ length: 40 }, (_, at) => `user-${at}`)
+  expect(await Promise.all(names.map(async (name) => fail(throttle, name)))).toEqual(names.map(() => 0))
+  expect(await testDatabase.query('select count(*)::int from throttles')).toEqual([{ count: 41 }])
+})
