@@ -25,14 +25,15 @@ export const statements = {
     const [source, account, freeAt] = (['source', 'account', 'freeAt'] as const).map((one) =>
       throttle.column(one),
     )
-    // Sorted, so that two failures of one source lock their rows in one order.
+    // Sorted, so that two failures of one source lock their rows in one order; and by the clock, since who waited for
+    // the row began before the one it waited for.
     return `with spent as (select * from unnest($2::text[], $3::float8[], $4::float8[]) as one (account, step, tolerance))
       insert into ${throttle.name} as had (${source}, ${account}, ${freeAt})
       select $1, account, now() + (step - tolerance) * interval '1 millisecond' from spent order by account
       on conflict (${source}, ${account}) do update set ${freeAt} = greatest(excluded.${freeAt},
         had.${freeAt} + (select step from spent where spent.account = had.${account}) * interval '1 millisecond')
-      where had.${freeAt} <= now()
-      returning ${account} as "account", (extract(epoch from ${freeAt} - now()) * 1000)::float8 as "freeIn"`
+      where had.${freeAt} <= clock_timestamp()
+      returning ${account} as "account", (extract(epoch from ${freeAt} - clock_timestamp()) * 1000)::float8 as "freeIn"`
   }),
   forgive: statement('throttle-forgive', (table) => {
     const throttle = table(Throttle)

@@ -65,7 +65,8 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
         const now = performance.now()
         for (const [at, bucket] of buckets.entries()) {
           const freeIn = rows.find(({ account }) => account === accounts[at])?.freeIn
-          if (freeIn !== undefined) bucket.freeAt = now + freeIn
+          // Answers to failures at once may come in another order than the failures were counted in.
+          if (freeIn !== undefined) bucket.freeAt = Math.max(bucket.freeAt, now + freeIn)
           else if (bucket.freeAt <= now) bucket.freeAt = now + bucket.step
           bucket.learnedAt = now
         }
