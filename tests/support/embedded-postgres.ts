@@ -58,7 +58,7 @@ export async function copyCheckout(directory: string, { binaries = true } = {}):
   const sources = [
     'package.json',
     'src/services/database/embedded-postgres.ts',
-    'src/services/embedded-postgres',
+    'src/services/database/embedded-postgres',
     program,
   ]
   const paths = binaries ? [...sources, `node_modules/${binariesPackage}`] : sources

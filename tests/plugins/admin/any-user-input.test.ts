@@ -1,4 +1,5 @@
 /** Whatever an administrator types about a user: an answer of ours, and a page of every user still. */
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
@@ -19,7 +20,7 @@ const text = fc.oneof(
 const typed = fc.dictionary(fc.constantFrom(...FIELDS), text, { maxKeys: 6 })
 
 test.each(['new', 'one'])('at the form of the user %s', { timeout: 120_000 }, async (which) => {
-  const path = which === 'new' ? '/users/new' : `/user?id=${(await users.create({ username: 'one', roles: ['admin'] })).id}`
+  const path = which === 'new' ? '/users/new' : `/user?id=${(await users.create({ username: `one ${randomUUID()}`, roles: ['admin'] })).id}`
   await fc.assert(
     fc.asyncProperty(typed, async (fields) => {
       const page = await agent.get(`${server.url}/admin${path}`)
