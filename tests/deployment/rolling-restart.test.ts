@@ -58,7 +58,7 @@ describe.each(PROXIES)('behind $name', ({ absent, startProxy }) => {
           expect(await servers[index]!.stop()).toBe(0)
           await load.more(40)
           servers[index] = await start(on)
-          await untilAsked(servers[index]!)
+          await untilAsked(servers[index])
           await load.more(40)
         }
       const steps = await load.stop()
