@@ -2,7 +2,7 @@
 import type { AuditEvent } from '../../../src/events.ts'
 import { wordsOf, toldBy } from './audit-words.ts'
 import type { Desk } from '../desk.ts'
-import type { AuditRow, Party } from '../models.ts'
+import type { AuditRow, Party } from './audit-models.ts'
 
 /** Longest name that a row shows. */
 const LONGEST = 60

@@ -1,6 +1,6 @@
 /** What an app is configured with: the lines of a `.env` file, and the first lines of code for `openid-client`. */
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
-import type { AppSettings } from '../models.ts'
+import type { AppSettings } from './client-models.ts'
 
 /** `secret` only on the page that shows it. */
 export function appSettings(issuer: string, client: ClientInformation, secret?: string): AppSettings {

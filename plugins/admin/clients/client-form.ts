@@ -4,8 +4,8 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { sentence } from '../../pages/words.ts'
 import { groupsOf, isField, wrongLines, type Errors, type Values } from './client-fields.ts'
+import type { ClientForm } from './client-models.ts'
 import type { Desk } from '../desk.ts'
-import type { ClientForm } from '../models.ts'
 
 /** A list of scopes may be longer than what one request asks for. */
 export const LongFields = { scope: Type.Optional(Type.String({ maxLength: 32_768 })) }

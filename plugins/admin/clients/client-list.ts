@@ -1,53 +1,30 @@
-/** `/admin/clients`: the registered clients, a page at a time in the order of their ids, or those that a search finds. */
-import { Type } from 'typebox'
+/** `/admin/clients`: the registered clients in the order of their ids, or those that a search finds. */
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
-import type { Place } from '../../../src/store/begins-with.ts'
 import type { Desk } from '../desk.ts'
+import { ListQuery, readList, type Listed } from '../searched-list.ts'
 
-const PAGE = 50
-const PATH = '/clients'
-const Text = () => Type.Optional(Type.String())
-
-interface Listed {
-  clients: readonly ClientInformation[]
-  /** What the address of the next page asks for; null at the end. */
-  next: Record<string, string> | null
-}
-
-export function addClientList({ oauth, serve, uri }: Desk): void {
+export function addClientList(desk: Desk): void {
+  const { clients } = desk.oauth
+  const listed: Listed<ClientInformation> = {
+    path: '/clients',
+    newPath: '/clients/new',
+    list: async (after, limit) => clients.list(after, limit),
+    search: async (text, options) => clients.search(text, options),
+    nameOf: ({ client_id: clientId }) => clientId!,
+  }
   const toRow = ({ client_id: clientId = '', client_name: name, grant_types: grants = [] }: ClientInformation) => ({
     clientId,
     name: name ?? clientId,
-    href: uri('/client', { client_id: clientId }),
+    href: desk.uri('/client', { client_id: clientId }),
     grants: grants.join(' '),
   }) // prettier-ignore
 
-  async function list(after = ''): Promise<Listed> {
-    const found = await oauth.clients.list(after, PAGE + 1)
-    const clients = found.slice(0, PAGE)
-    return { clients, next: found.length > PAGE ? { after: clients.at(-1)!.client_id! } : null }
-  }
-
-  async function find(search: string, after: Place): Promise<Listed> {
-    const { found, next } = await oauth.clients.search(search, { after, limit: PAGE })
-    return { clients: found, next: next && { search, at: next.at, after: next.id } }
-  }
-
-  serve({
-    path: `/admin${PATH}`,
-    query: Type.Object({ search: Text(), at: Text(), after: Text() }),
-    async show({ search: typed = '', at = '', after }, { reply }) {
-      const search = typed.trim()
-      const { clients, next } = await (search === '' ? list(after) : find(search, { at, id: after ?? '' }))
-      return reply.page('admin-clients', {
-        clients: clients.map(toRow),
-        newUri: uri('/clients/new'),
-        searchUri: uri(PATH),
-        search,
-        nextUri: next && uri(PATH, next),
-        firstUri: after === undefined ? null : uri(PATH, search === '' ? undefined : { search }),
-        allUri: search === '' ? null : uri(PATH),
-      })
+  desk.serve({
+    path: '/admin/clients',
+    query: ListQuery,
+    async show(query, { reply }) {
+      const { found, page } = await readList(desk, listed, query)
+      return reply.page('admin-clients', { ...page, clients: found.map(toRow) })
     },
   })
 }

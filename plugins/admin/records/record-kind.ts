@@ -1,5 +1,6 @@
 /** What the pages of `record-pages.ts` need to know of a kind of things. */
-import type { FieldView, RecordPage } from '../models.ts'
+import type { FieldView } from '../models.ts'
+import type { RecordPage } from './record-models.ts'
 
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>

@@ -1,54 +1,31 @@
-/** `/admin/users`: the registered users, a page at a time in the order of their names, or those that a search finds. */
-import { Type } from 'typebox'
+/** `/admin/users`: the registered users in the order of their names, or those that a search finds. */
 import type { User } from '../../../src/services/users/user.ts'
-import type { Place } from '../../../src/store/begins-with.ts'
 import type { Desk } from '../desk.ts'
+import { ListQuery, readList, type Listed } from '../searched-list.ts'
 
-const PAGE = 50
-const PATH = '/users'
-const Text = () => Type.Optional(Type.String())
-
-interface Listed {
-  users: readonly User[]
-  /** What the address of the next page asks for; null at the end. */
-  next: Record<string, string> | null
-}
-
-export function addUserList({ oauth, serve, uri, userUri }: Desk): void {
+export function addUserList(desk: Desk): void {
+  const { users } = desk.oauth
+  const listed: Listed<User> = {
+    path: '/users',
+    newPath: '/users/new',
+    list: async (after, limit) => users.list({ after, limit }),
+    search: async (text, options) => users.search(text, options),
+    nameOf: ({ username }) => username,
+  }
   const toRow = ({ id, username, claims, roles, disabled }: User) => ({
     username,
-    href: userUri(id),
+    href: desk.userUri(id),
     about: [claims['name'], claims['email']].filter((one) => typeof one === 'string').join(', '),
     roles: roles.join(' '),
     disabled,
   })
 
-  async function list(after = ''): Promise<Listed> {
-    const found = await oauth.users.list({ after, limit: PAGE + 1 })
-    const users = found.slice(0, PAGE)
-    return { users, next: found.length > PAGE ? { after: users.at(-1)!.username } : null }
-  }
-
-  async function find(search: string, after: Place): Promise<Listed> {
-    const { found, next } = await oauth.users.search(search, { after, limit: PAGE })
-    return { users: found, next: next && { search, at: next.at, after: next.id } }
-  }
-
-  serve({
-    path: `/admin${PATH}`,
-    query: Type.Object({ search: Text(), at: Text(), after: Text() }),
-    async show({ search: typed = '', at = '', after }, { reply }) {
-      const search = typed.trim()
-      const { users, next } = await (search === '' ? list(after) : find(search, { at, id: after ?? '' }))
-      return reply.page('admin-users', {
-        users: users.map(toRow),
-        newUri: uri('/users/new'),
-        searchUri: uri(PATH),
-        search,
-        nextUri: next && uri(PATH, next),
-        firstUri: after === undefined ? null : uri(PATH, search === '' ? undefined : { search }),
-        allUri: search === '' ? null : uri(PATH),
-      })
+  desk.serve({
+    path: '/admin/users',
+    query: ListQuery,
+    async show(query, { reply }) {
+      const { found, page } = await readList(desk, listed, query)
+      return reply.page('admin-users', { ...page, users: found.map(toRow) })
     },
   })
 }

@@ -1,6 +1,7 @@
 /** What each page of the administration of users is given. */
 import type { FormTarget } from '../../pages/models.ts'
 import type { ProfileField } from '../../pages/profile-fields.ts'
+import type { SearchedList } from '../models.ts'
 
 declare module '../../pages/models.ts' {
   interface Pages {
@@ -12,7 +13,7 @@ declare module '../../pages/models.ts' {
   }
 }
 
-export interface UsersPage {
+export interface UsersPage extends SearchedList {
   users: readonly {
     username: string
     href: string
@@ -21,16 +22,6 @@ export interface UsersPage {
     roles: string
     disabled: boolean
   }[]
-  newUri: string
-  searchUri: string
-  /** What was searched for; `''` for nothing. */
-  search: string
-  /** The next page; null at the end. */
-  nextUri: string | null
-  /** Null on the first page. */
-  firstUri: string | null
-  /** Away from a search; null where nothing is searched for. */
-  allUri: string | null
 }
 
 export type UserField = Omit<ProfileField, 'type'> & {

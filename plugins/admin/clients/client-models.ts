@@ -1,0 +1,85 @@
+/** What each page of the administration of clients is given. */
+import type { FormTarget } from '../../pages/models.ts'
+import type { FieldView, Paged, SearchedList } from '../models.ts'
+
+declare module '../../pages/models.ts' {
+  interface Pages {
+    'admin-clients': ClientsPage
+    'admin-client': ClientPage
+    'admin-client-authorizations': ClientAuthorizationsPage
+    'admin-client-new': NewClientPage
+    'admin-client-secret': ClientSecretPage
+  }
+}
+
+export interface ClientsPage extends SearchedList {
+  clients: readonly { clientId: string; name: string; href: string; grants: string }[]
+}
+
+/** A form for client metadata, as it was filled in. */
+export interface ClientForm extends FormTarget {
+  groups: readonly { title: string; fields: readonly FieldView[] }[]
+  /** What is wrong and belongs to no field; null when nothing is. */
+  error: string | null
+}
+
+export interface NewClientPage {
+  form: ClientForm
+  /** Which of `types` the form was filled in for. */
+  type: string
+  types: readonly { title: string; text: string; href: string; current: boolean }[]
+  listUri: string
+}
+
+export interface ClientPage {
+  clientId: string
+  name: string
+  saved: boolean
+  /** They have signed in once more, for a change that is not done yet. */
+  again: boolean
+  form: ClientForm
+  /** What the form was filled in from. */
+  version: string
+  /** Null for a client that has no secret. */
+  rotation: FormTarget | null
+  deletion: FormTarget & { error: string | null; typed: string }
+  settings: AppSettings
+  /** Members that the form has no field for. */
+  others: readonly { name: string; value: string }[]
+  listUri: string
+  authorizationsUri: string
+  auditUri: string
+}
+
+/** What a client holds of users. */
+export interface ClientAuthorizationsPage extends Paged {
+  clientId: string
+  name: string
+  /** One was revoked just now. */
+  revoked: boolean
+  rows: readonly {
+    id: string
+    username: string
+    userUri: string
+    scopes: string
+    since: Date
+    /** Null for one that cannot be refreshed. */
+    refreshed: Date | null
+    revoke: FormTarget
+  }[]
+  clientUri: string
+}
+
+/** What the app is configured with, to be copied. */
+export interface AppSettings {
+  env: string
+  snippet: string
+}
+
+export interface ClientSecretPage {
+  clientId: string
+  name: string
+  secret: string
+  settings: AppSettings
+  clientUri: string
+}

@@ -1,0 +1,47 @@
+/** What the pages of scopes and resources are given: one kind of page for both. */
+import type { FormTarget } from '../../pages/models.ts'
+import type { FieldView, Paged } from '../models.ts'
+
+declare module '../../pages/models.ts' {
+  interface Pages {
+    'admin-record': RecordPage
+    'admin-records': RecordsPage
+  }
+}
+
+/** Things of a few members, of one kind. */
+export interface RecordsPage extends Paged {
+  heading: string
+  lead: string
+  newUri: string
+  newText: string
+  columns: readonly string[]
+  rows: readonly { id: string; href: string; cells: readonly string[] }[]
+  /** The kinds that stand beside each other. */
+  tabs: readonly { text: string; href: string; current: boolean }[]
+}
+
+/** One of them, or a form for a new one, whose `deletion` is null. */
+export interface RecordPage extends FormTarget {
+  heading: string
+  /** The kind, in the singular. */
+  what: string
+  lead: string
+  /** `''` for a new one. */
+  id: string
+  saved: boolean
+  /** What the form was filled in from. */
+  version: string
+  error: string | null
+  fields: readonly FieldView[]
+  related: {
+    title: string
+    none: string
+    links: readonly { text: string; href: string }[]
+  } | null
+  /** What becomes of what names it, when it is deleted. */
+  endings: readonly string[]
+  deletion: (FormTarget & { error: string | null; typed: string }) | null
+  listUri: string
+  listText: string
+}
