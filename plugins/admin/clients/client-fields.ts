@@ -14,36 +14,32 @@ export const CLIENT_ID: Field = {
   name: 'client_id', label: 'Client ID', kind: 'text', hint: 'Leave it empty, and one is made. It cannot be changed later.',
 } // prettier-ignore
 
-const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
-  {
-    title: 'The app',
-    fields: [
-      { name: 'client_name', label: 'Name', kind: 'text', hint: 'People see it when they sign in.' },
-      { name: 'redirect_uris', label: 'Redirect URIs', kind: 'lines', hint: 'One per line, exactly as the app sends them. People come back here after signing in.' },
-      { name: 'post_logout_redirect_uris', label: 'Redirect URIs after sign-out', kind: 'lines', hint: 'One per line.' },
-      { name: 'scope', label: 'Scopes', kind: 'words', hint: 'Separated by spaces: what the app may ask for beyond the profile, and what it gets when it acts for itself.' },
-    ],
-  },
-  {
-    title: 'Protocol',
-    fields: [
-      { name: 'token_endpoint_auth_method', label: 'Client authentication', kind: 'choice', hint: '' },
-      { name: 'grant_types', label: 'Grant types', kind: 'words', hint: 'Separated by spaces. Empty: those that follow from the rest.' },
-      { name: 'response_types', label: 'Response types', kind: 'lines', hint: 'One per line. Empty: code, where there is a redirect URI.' },
-      { name: 'access_token_format', label: 'Access tokens', kind: 'choice', hint: '' },
-    ],
-  },
-  {
-    title: 'Shown to people',
-    fields: [
-      { name: 'client_uri', label: 'Home page', kind: 'url', hint: '' },
-      { name: 'logo_uri', label: 'Logo', kind: 'url', hint: '' },
-      { name: 'policy_uri', label: 'Privacy policy', kind: 'url', hint: '' },
-      { name: 'tos_uri', label: 'Terms of service', kind: 'url', hint: '' },
-    ],
-  },
-] // prettier-ignore
+/** The fields by the titles under which they stand: the member, what people call it, how it is typed, and a hint. */
+const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['kind'], string?])[]>> = {
+  'The app': [
+    ['client_name', 'Name', 'text', 'People see it when they sign in.'],
+    ['redirect_uris', 'Redirect URIs', 'lines', 'One per line, exactly as the app sends them. People come back here after signing in.'],
+    ['post_logout_redirect_uris', 'Redirect URIs after sign-out', 'lines', 'One per line.'],
+    ['scope', 'Scopes', 'words', 'Separated by spaces: what the app may ask for beyond the profile, and what it gets when it acts for itself.'],
+  ],
+  Protocol: [
+    ['token_endpoint_auth_method', 'Client authentication', 'choice'],
+    ['grant_types', 'Grant types', 'words', 'Separated by spaces. Empty: those that follow from the rest.'],
+    ['response_types', 'Response types', 'lines', 'One per line. Empty: code, where there is a redirect URI.'],
+    ['access_token_format', 'Access tokens', 'choice'],
+  ],
+  'Shown to people': [
+    ['client_uri', 'Home page', 'url'],
+    ['logo_uri', 'Logo', 'url'],
+    ['policy_uri', 'Privacy policy', 'url'],
+    ['tos_uri', 'Terms of service', 'url'],
+  ],
+} // prettier-ignore
 
+const GROUPS = Object.entries(TABLE).map(([title, rows]) => ({
+  title,
+  fields: rows.map(([name, label, kind, hint = '']): Field => ({ name, label, kind, hint })),
+}))
 const FIELDS = GROUPS.flatMap(({ fields }) => fields)
 const REDIRECTS = ['redirect_uris', 'post_logout_redirect_uris']
 /** Of these, none is nothing; of all others, none means the default. */
