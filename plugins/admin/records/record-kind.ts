@@ -4,7 +4,9 @@ import type { RecordPage } from './record-models.ts'
 
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
-export type RecordField = Omit<FieldView, 'value' | 'error'>
+/** Of `kind` text, unless it says another. */
+export type RecordField = Pick<FieldView, 'name' | 'label'> &
+  Partial<Pick<FieldView, 'hint' | 'kind' | 'options'>>
 
 export interface RecordKind<Information extends object> {
   /** Such as `/scope`: its page; the list is at the same with an s. */

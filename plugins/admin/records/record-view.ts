@@ -69,6 +69,9 @@ export function createRecordView<Information extends object>(
       saved,
       error: refused ? (errors[FORM] ?? 'Please look at the marked fields.') : null,
       fields: fields.map((field) => ({
+        hint: '',
+        kind: 'text' as const,
+        options: [],
         ...field,
         value: values[field.name] ?? '',
         error: errors[field.name] ?? null,

@@ -29,14 +29,11 @@ export function addResourcePages(desk: Desk): void {
       ],
     },
     columns: ['Identifier', 'Name', 'Tokens'],
-    identifier: {
-      name: 'resource', label: 'Identifier', kind: 'url', options: [],
-      hint: 'An absolute URI, the aud of its tokens. It cannot be changed later.',
-    },
+    identifier: { name: 'resource', label: 'Identifier', kind: 'url', hint: 'An absolute URI, the aud of its tokens. It cannot be changed later.' },
     fields: async () => [
-      { name: 'name', label: 'Name', kind: 'text', options: [], hint: 'People see it when they are asked to allow its scopes.' },
-      { name: 'access_token_format', label: 'Access tokens', kind: 'choice', options: FORMATS, hint: '' },
-      { name: 'access_token_lifetime', label: 'Lifetime of access tokens, in seconds', kind: 'number', options: [], hint: `Empty: ${config.OIDC_TOKEN_EXPIRE}, as OIDC_TOKEN_EXPIRE says.` },
+      { name: 'name', label: 'Name', hint: 'People see it when they are asked to allow its scopes.' },
+      { name: 'access_token_format', label: 'Access tokens', kind: 'choice', options: FORMATS },
+      { name: 'access_token_lifetime', label: 'Lifetime of access tokens, in seconds', kind: 'number', hint: `Empty: ${config.OIDC_TOKEN_EXPIRE}, as OIDC_TOKEN_EXPIRE says.` },
     ],
     cellsOf: ({ name = '', access_token_format: format = 'as the client says', access_token_lifetime: seconds = config.OIDC_TOKEN_EXPIRE }) =>
       [name, `${format}, ${seconds} s`],

@@ -25,15 +25,13 @@ export function addScopePages(desk: Desk): void {
       ],
     },
     columns: ['Name', 'What people read', 'Resource'],
-    identifier: {
-      name: 'name', label: 'Name', kind: 'text', options: [],
-      hint: 'As it stands in requests and tokens, such as read:books. It cannot be changed later.',
-    },
+    identifier: { name: 'name', label: 'Name', hint: 'As it stands in requests and tokens, such as read:books. It cannot be changed later.' },
     async fields() {
       const known = await resources.listResources({ limit: SUGGESTED })
+      const options = known.map(({ resource, name = resource }) => ({ value: resource, text: name }))
       return [
-        { name: 'description', label: 'What people read', kind: 'text', options: [], hint: 'They see it when they are asked to allow it, such as: Read your books.' },
-        { name: 'resource', label: 'Resource', kind: 'url', hint: `Which API it is for: the audience of its tokens. Empty: ${ofDefault}.`, options: known.map(({ resource, name = resource }) => ({ value: resource, text: name })) },
+        { name: 'description', label: 'What people read', hint: 'They see it when they are asked to allow it, such as: Read your books.' },
+        { name: 'resource', label: 'Resource', kind: 'url', options, hint: `Which API it is for: the audience of its tokens. Empty: ${ofDefault}.` },
       ]
     },
     cellsOf: ({ description = '', resource = ofDefault }) => [description, resource],
