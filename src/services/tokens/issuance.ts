@@ -2,7 +2,6 @@
  * What is stored when tokens are issued: what was presented is spent and what it gives is kept, in one transaction,
  * and in one statement where that serves. A crash leaves either everything as it was, or everything done.
  */
-import { hash } from 'node:crypto'
 import type { Authorization, Bag, Continuation } from '../../doors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { readHandle } from '../../protocol/handle.ts'
@@ -14,6 +13,7 @@ import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as tokens } from '../../store/tokens.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
+import { hashOfOpaque } from './opaque-tokens.ts'
 import { REFRESH_PREFIX, type RefreshTokens } from './refresh-tokens.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
@@ -40,11 +40,6 @@ const REPLAYED = 'its code or refresh token was used again'
 
 /** One statement that an issuance needs, in the order in which it must run. */
 type Write = (query: Query) => Promise<void>
-
-/** How an opaque token is looked up: 256 random bits need no slower hash. */
-export function hashOpaque(token: string): string {
-  return hash('sha256', token, 'base64url')
-}
 
 /** The code or the refresh token is not as good as it was when it was looked at, or was not good then either. */
 class Overtaken extends Error {}
@@ -95,7 +90,7 @@ export function createIssuanceStore(
     ({ token, claims }: { token: string; claims: Bag }): Write =>
     async (query) => {
       const expiresAt = new Date(((claims['exp'] as number) + 1) * 1000)
-      await query(tokens.insertAccessToken, [hashOpaque(token), claims, expiresAt])
+      await query(tokens.insertAccessToken, [hashOfOpaque(token), claims, expiresAt])
     }
 
   /** The ladder of what an issuance needs. */

@@ -3,7 +3,7 @@
  * prepares everything that can fail, and then spends and stores in one transaction. A crash leaves either
  * everything as it was, or everything done.
  */
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Authorization, Bag, Call, Client, Granted } from '../../doors.ts'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
@@ -16,6 +16,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import type { DoorRegistry } from '../door-registry.ts'
 import type { StoreIssuance } from './issuance.ts'
+import { createOpaqueToken } from './opaque-tokens.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { SubjectOf } from './subjects.ts'
 
@@ -35,8 +36,6 @@ export interface TokenIssuerOptions {
   audit: AuditTrail
 }
 
-/** Opaque access tokens begin like this, so that scanners find a leaked one. */
-export const OPAQUE_PREFIX = 'lka_'
 /** The claim by which a token names its Authorization. */
 export const AUTHORIZATION_ID = 'authorization_id'
 
@@ -78,7 +77,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         // Owned also where there is none, so that no contribution can name one.
         [AUTHORIZATION_ID]: authorization.id,
       })
-      const opaque = format === 'opaque' ? OPAQUE_PREFIX + randomBytes(32).toString('base64url') : undefined
+      const opaque = format === 'opaque' ? createOpaqueToken() : undefined
       const accessToken = opaque ?? (await sign(claims))
       const refreshToken = mayRefresh(granted, client) ? refreshTokens.create(authorization.id!) : undefined
       const response = await doors.extended('tokenResponse', authorization, {

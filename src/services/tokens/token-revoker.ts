@@ -1,10 +1,9 @@
 /** Ends tokens before their time: one token, or an Authorization with all that name it. */
 import { statements as authorizations } from '../../store/authorizations.ts'
 import { statements, storeRevocation } from '../../store/tokens.ts'
-import { hashOpaque } from './issuance.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { Revocations } from './revocations.ts'
-import { OPAQUE_PREFIX } from './token-issuer.ts'
+import { hashOfOpaque } from './opaque-tokens.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 
 export interface TokenRevoker {
@@ -28,14 +27,14 @@ export function createTokenRevoker(
       if (claims === null) return
       // The instant of issue may lie up to a second after `iat`, and the end with it.
       const end = new Date((claims.exp + 1) * 1000)
-      const opaque = token.startsWith(OPAQUE_PREFIX)
-      if (!opaque && end.getTime() <= Date.now()) return
+      const opaque = hashOfOpaque(token)
+      if (opaque === null && end.getTime() <= Date.now()) return
       await audit.transaction(async (query, note) => {
-        if (opaque) await query(statements.revokeAccessToken, [hashOpaque(token)])
+        if (opaque !== null) await query(statements.revokeAccessToken, [opaque])
         else await storeRevocation(query, claims.jti, end)
         note({ type: 'token.revoked', client: claims.client_id, details: { jti: claims.jti } })
       })
-      if (!opaque) await revocations.announce(claims.jti, end)
+      if (opaque === null) await revocations.announce(claims.jti, end)
     },
     async revokeAuthorization(authorizationId, cause) {
       if (authorizationId === '') throw new Error('revoking an Authorization needs its id')

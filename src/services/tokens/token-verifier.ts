@@ -11,12 +11,12 @@ import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/tokens.ts'
 import { toAuthorization } from './authorizations.ts'
 import type { Directory } from '../directory.ts'
-import { hashOpaque } from './issuance.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { OwnJwtVerifier } from './own-jwt-verifier.ts'
+import { hashOfOpaque } from './opaque-tokens.ts'
 import type { Revocations } from './revocations.ts'
 import { isOfClient } from '../clients/registration.ts'
-import { AUTHORIZATION_ID, OPAQUE_PREFIX } from './token-issuer.ts'
+import { AUTHORIZATION_ID } from './token-issuer.ts'
 
 export interface TokenVerifier {
   /** Null for a token that is not ours, malformed, expired or revoked. Throws 503 when it cannot be decided. */
@@ -45,7 +45,6 @@ export interface TokenVerifierOptions {
 
 const MAX_LENGTH = 16_384
 const CACHED = 10_000
-const OPAQUE = new RegExp(`^${OPAQUE_PREFIX}[A-Za-z0-9_-]{43}$`)
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { database, directory, keyRing, ownJwts, revocations } = options
@@ -62,8 +61,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return found.claims
   }
 
-  async function readOpaque(token: string): Promise<{ claims: AccessTokenClaims; revoked: boolean } | null> {
-    const [row] = await database.query(statements.accessToken, [hashOpaque(token)])
+  async function readOpaque(digest: string): Promise<{ claims: AccessTokenClaims; revoked: boolean } | null> {
+    const [row] = await database.query(statements.accessToken, [digest])
     if (row === undefined || !isAccessTokenClaims(row.claims)) return null
     return { claims: row.claims, revoked: row.revokedAt !== null }
   }
@@ -88,8 +87,9 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   return {
     async verify(token) {
       if (token.length > MAX_LENGTH) return null
-      if (OPAQUE.test(token)) {
-        const found = await readOpaque(token)
+      const opaque = hashOfOpaque(token)
+      if (opaque !== null) {
+        const found = await readOpaque(opaque)
         return found === null ? null : finish(found.claims, found.revoked)
       }
       const claims = await readSigned(token)
@@ -97,7 +97,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     },
     async read(token) {
       if (token.length > MAX_LENGTH) return null
-      return OPAQUE.test(token) ? ((await readOpaque(token))?.claims ?? null) : readSigned(token)
+      const opaque = hashOfOpaque(token)
+      return opaque === null ? readSigned(token) : ((await readOpaque(opaque))?.claims ?? null)
     },
   }
 }

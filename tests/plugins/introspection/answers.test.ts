@@ -1,4 +1,5 @@
 /** What introspection says (RFC 7662 §2.2): of a good token all of it, of any other that it is not active. */
+import { hash } from 'node:crypto'
 import { decodeJwt, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { createClient, getToken, introspect, type TestClient } from '../../support/clients.ts'
@@ -46,6 +47,16 @@ describe('an active token', () => {
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
     })
     expect(Number(answered['exp']) - Number(answered['iat'])).toBe(3600)
+  })
+
+  test('is known also when another version of the server made it', async () => {
+    const made = `lka_${Buffer.alloc(48, 7).toString('base64url')}`
+    await server.database.query(
+      `insert into access_tokens (hash, claims, expires_at) select $1, claims, expires_at
+       from access_tokens where hash = $2`,
+      [made, await tokenOf(opaque)].map((token) => hash('sha256', token, 'base64url')),
+    )
+    expect(await introspect(server, watcher, made)).toMatchObject({ active: true, client_id: 'opaque' })
   })
 
   test('says the same as its claims', async () => {
