@@ -1,140 +1,15 @@
 /**
- * Every setting, explained once. The schema below is the whole configuration: its type is derived from it, the
- * environment is parsed against it once, and what it refuses is refused in one sentence that names the setting.
+ * Reads settings by the schemas of `settings.ts`, once, and checks what they are to each other. What it refuses is
+ * refused in one sentence that names the setting.
  */
 import { isIP } from 'node:net'
-import { Type, type Static, type TSchema } from 'typebox'
+import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
-
-const Seconds = (fallback: number, minimum: number, description: string) =>
-  Type.Integer({ default: fallback, minimum, maximum: 10 * 365 * 86_400, description, unit: 'seconds' })
-
-const Settings = Type.Object({
-  NODE_ENV: Type.Optional(Type.String({ description: '`production` makes this a production start' })),
-  HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'address to listen on' }),
-  PORT: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 65_535,
-      description: 'port to listen on (3000, or the next free one)',
-    }),
-  ),
-  OIDC_ISSUER: Type.Optional(Type.String({ description: 'public base URL of the server; may have a path' })),
-  DATABASE_URL: Type.Optional(
-    Type.String({ secret: true, description: 'PostgreSQL 15+; without it, an embedded one in DATA_DIR' }),
-  ),
-  DATABASE_SCHEMA: Type.Optional(
-    Type.String({
-      pattern: '^(?!pg_)[a-z_][a-z0-9_]{0,62}$',
-      description:
-        'schema of our tables, made where there is none; without it, the one that connections look in',
-    }),
-  ),
-  DATABASE_POOL_SIZE: Type.Integer({
-    default: 10,
-    minimum: 2,
-    maximum: 500,
-    description: 'database connections of one process',
-  }),
-  DATABASE_PREPARE: Type.Boolean({
-    default: true,
-    description: 'prepared statements; false for poolers that break them',
-  }),
-  DATA_DIR: Type.String({
-    default: './data',
-    minLength: 1,
-    description: 'embedded database and generated secrets',
-  }),
-  SECRET_KEY: Type.Optional(
-    Type.Array(Type.String({ minLength: 32 }), {
-      minItems: 1,
-      secret: true,
-      description:
-        'encrypts signing keys and peppers hashes; 32 characters or more; a comma-separated list, the first for new values',
-    }),
-  ),
-  SEED_FILE: Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: 'JSON file with users, clients, scopes and resources, applied at start',
-    }),
-  ),
-  PLUGINS: Type.Array(Type.String({ minLength: 1 }), {
-    default: [],
-    description: 'modules to register: paths or package names',
-  }),
-  WORKERS: Type.Integer({ default: 1, minimum: 1, maximum: 64, description: 'processes on this machine' }),
-  SHUTDOWN_DELAY: Type.Integer({
-    default: 0,
-    minimum: 0,
-    maximum: 300,
-    unit: 'seconds',
-    description:
-      'how long requests are still taken after SIGTERM, for balancers to learn from /readyz that it stops',
-  }),
-  TRUSTED_PROXIES: Type.Array(Type.String({ minLength: 1 }), {
-    default: [],
-    description: 'addresses and networks of proxies: their X-Forwarded-For says where a request comes from',
-  }),
-  METRICS_PORT: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 65_535,
-      description: 'port of a listener for metrics in the format of Prometheus, at /metrics',
-    }),
-  ),
-  METRICS_HOST: Type.String({
-    default: '127.0.0.1',
-    minLength: 1,
-    description: 'address on which the metrics are, for whoever reaches it',
-  }),
-  LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-    default: 'info',
-    description: 'a successful request is logged at debug',
-  }),
-  OIDC_TOKEN_EXPIRE: Seconds(3600, 0, 'lifetime of access tokens; 0 makes them expired at once'),
-  OIDC_CODE_EXPIRE: Seconds(300, 1, 'lifetime of authorization codes'),
-  OIDC_IDTOKEN_EXPIRE: Seconds(3600, 1, 'lifetime of ID tokens'),
-  OIDC_IDTOKEN_INCLUDE_CLAIMS: Type.Boolean({
-    default: true,
-    description: 'ID tokens carry the claims of the granted scopes; false leaves them to userinfo',
-  }),
-  OIDC_REFRESH_TOKEN_EXPIRE: Seconds(
-    90 * 86_400,
-    1,
-    'age at which refresh tokens end, however often renewed',
-  ),
-  OIDC_REFRESH_TOKEN_IDLE: Seconds(30 * 86_400, 1, 'lifetime of a refresh token that is not used'),
-  OIDC_REFRESH_REUSE_INTERVAL: Seconds(
-    10,
-    0,
-    'how long a refresh token may be sent again, for clients that lost the answer',
-  ),
-  OIDC_SESSION_EXPIRE: Seconds(14 * 86_400, 60, 'age at which a sign-in ends'),
-  OIDC_SESSION_IDLE: Seconds(86_400, 60, 'how long a sign-in lasts that is not used'),
-  OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: Type.Boolean({
-    default: true,
-    description:
-      'a token is active only for callers whose scope list names its client, and never when it came from client_credentials',
-  }),
-  OIDC_SIGN_SYNCHRONOUSLY: Type.Boolean({
-    default: true,
-    description:
-      'ES256 access tokens are signed on the request path; false hands them to the thread pool by jose',
-  }),
-  OIDC_KEY_ROTATE: Seconds(90 * 86_400, 0, 'age at which a signing key is replaced; 0 for never'),
-  OIDC_KEY_PUBLISH: Seconds(35, 3, 'how long a new signing key is published before it signs'),
-  OIDC_AUDIT_EXPIRE: Seconds(365 * 86_400, 0, 'age at which audit events are removed; 0 keeps them'),
-  OIDC_JANITOR_INTERVAL: Seconds(
-    60,
-    0,
-    'how often what has expired is removed from the database; 0 for never, where another process does it',
-  ),
-})
+import { Settings } from './settings.ts'
 
 /** Settings as the server uses them: parsed, with defaults, and with what follows from them. */
-export type Config = Readonly<Static<typeof Settings>> & {
+export type Config = Readonly<Settings> & {
   /** The issuer identifier, without a trailing slash (RFC 8414 §2). */
   readonly issuer: string
   /** The issuer's path, `''` at the root: every endpoint lies below it. */
@@ -168,7 +43,7 @@ export function parseConfig(
     const value = parseSetting(name, schema as TSchema as Annotated, values[name])
     if (value !== undefined) parsed[name] = value
   }
-  const settings = parsed as Static<typeof Settings>
+  const settings = parsed as Settings
   assertDatabaseUrl(settings.DATABASE_URL)
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   if (settings.METRICS_PORT === (settings.PORT ?? 3000))
@@ -262,7 +137,7 @@ function assertTrustedProxies(proxies: readonly string[]): void {
 }
 
 function assertProduction(
-  settings: Static<typeof Settings>,
+  settings: Settings,
   issuer: string,
   required: readonly (keyof typeof settings)[],
 ): void {
