@@ -1,6 +1,7 @@
 /**
  * The one way in which clients come to be and change, whoever asks: code, SEED_FILE, the command line, the pages.
  * It speaks the names of RFC 7591, with `scope` as a list; what it refuses, it refuses with the field and the reason.
+ * Finding them is in `client-finder.ts`.
  */
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
@@ -19,17 +20,16 @@ import {
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
 import { changesBetween } from '../../protocol/changes.ts'
-import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import { persistChange } from '../../store/changes.ts'
-import { statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { createClientFinder, findWithSecrets, toInformation, type ClientFinder } from './client-finder.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
 
-export interface ClientRegistry {
+export interface ClientRegistry extends ClientFinder {
   /**
    * Registers a client. Where it needs a secret and none is given, the result carries a generated `client_secret`:
    * this once, and never again; with `generateSecret: false` it stays without, and cannot authenticate yet.
@@ -38,8 +38,6 @@ export interface ClientRegistry {
   create(metadata: unknown, options?: { generateSecret?: boolean }): Promise<ClientInformation>
   /** Throws as `create` would, and stores nothing; what nothing serves is returned, not warned of. */
   check(metadata: unknown): Unserved[]
-  /** The client without its secrets, or null. */
-  find(clientId: string): Promise<ClientInformation | null>
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
   save(client: ClientInformation): Promise<ClientInformation>
   /** Lays members over those of a client; one that is null is taken away. Throws when it is not there. */
@@ -48,14 +46,8 @@ export interface ClientRegistry {
   rotateSecret(clientId: string, overlap?: number): Promise<ClientInformation>
   /** False when there was none. Its tokens are dead within two seconds. */
   delete(clientId: string): Promise<boolean>
-  /** By client_id, from the one after `after`, at most `limit`. */
-  list(after?: string, limit?: number): Promise<ClientInformation[]>
-  /** Those whose client_id, or name in any case, begins with `text`: by what was found, at most `limit` (100). */
-  search(text: string, options?: { after?: Place; limit?: number }): Promise<Page<ClientInformation>>
   /** The members of client metadata that plugins added. */
   extensions(): readonly TObject[]
-  /** Whether `secret` is the client's now. */
-  hasSecret(clientId: string, secret: string): Promise<boolean>
 }
 
 /** @internal */
@@ -67,8 +59,6 @@ export interface ClientRegistryOptions {
   policies: ClientPolicies
   log: FastifyBaseLogger
 }
-
-const WITH_SECRETS = { populate: ['secrets'] } as const
 
 /** @internal */
 export function createClientRegistry({
@@ -94,7 +84,7 @@ export function createClientRegistry({
   }
 
   const get = async (em: EntityManager, clientId: string): Promise<Client> => {
-    const client = clientId === '' ? null : await em.findOne(Client, { clientId }, WITH_SECRETS)
+    const client = await findWithSecrets(em, clientId)
     if (client === null) throw metadataError('client_id', 'is not registered')
     return client
   }
@@ -172,7 +162,7 @@ export function createClientRegistry({
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
     return change(clientId, async (em, note) => {
       const client = await get(em, clientId)
-      const before = structuredClone(toMetadata(client, client.secrets.length > 0))
+      const before = structuredClone(toInformation(client))
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
       assertSecretUsed(members, client.tokenEndpointAuthMethod ?? undefined)
@@ -195,7 +185,7 @@ export function createClientRegistry({
   async function save(wanted: ClientInformation): Promise<ClientInformation> {
     const clientId = wanted.client_id ?? ''
     const stored = await get(database.fork(), clientId)
-    const current = toMetadata(stored, stored.secrets.length > 0)
+    const current = toInformation(stored)
     const { client_secret: _shownOnce, ...members } = wanted
     const changed = Object.entries(members).filter(
       ([name, value]) => !isDeepStrictEqual(value, current[name]),
@@ -224,16 +214,12 @@ export function createClientRegistry({
   }
 
   return {
+    ...createClientFinder(database, secrets),
     create,
     check,
     update,
     save,
     rotateSecret,
-    async find(clientId) {
-      if (clientId === '') return null
-      const client = await database.fork().findOne(Client, { clientId }, WITH_SECRETS)
-      return client === null ? null : toMetadata(client, client.secrets.length > 0)
-    },
     async delete(clientId) {
       if (clientId === '') return false
       return change(clientId, async (em, note) => {
@@ -242,27 +228,6 @@ export function createClientRegistry({
         return deleted
       })
     },
-    async list(after = '', limit = 100) {
-      const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
-      const clients = await database.fork().find(Client, { clientId: { $gt: after } }, options)
-      return clients.map((client) => toMetadata(client, client.secrets.length > 0))
-    },
-    async search(text, { after = { at: '', id: '' }, limit = 100 } = {}) {
-      const read = async ({ at, id }: Place, most: number) =>
-        database.query(statements.search, [text, most, at, id])
-      const { found, next } = await readPage(read, { after, limit })
-      const ids = found.map(({ id }) => id)
-      const clients = await database.fork().find(Client, { clientId: { $in: ids } }, WITH_SECRETS)
-      const inOrder = clients.toSorted((a, b) => ids.indexOf(a.clientId) - ids.indexOf(b.clientId))
-      return { found: inOrder.map((client) => toMetadata(client, client.secrets.length > 0)), next }
-    },
     extensions: policies.schemas,
-    async hasSecret(clientId, secret) {
-      const client = await database.fork().findOne(Client, { clientId }, WITH_SECRETS)
-      const stored = (client?.secrets.getItems() ?? []).map(({ id, hash, expiresAt }) => ({
-        id, hash, expiresAt: expiresAt?.getTime() ?? null,
-      })) // prettier-ignore
-      return (await secrets.verify(secret, stored, Date.now())) !== undefined
-    },
   }
 }

@@ -1,0 +1,64 @@
+/** Finds clients: by their client_id, in its order, and by the beginning of it or of their name; and tells a secret of theirs. */
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { Client } from '../../entities/client.ts'
+import { toMetadata, type ClientInformation } from '../../protocol/client-metadata.ts'
+import { type Page, type Place, readPage } from '../../store/begins-with.ts'
+import { statements } from '../../store/clients.ts'
+import type { Database } from '../../store/database.ts'
+import type { ClientSecrets } from './client-secrets.ts'
+
+export interface ClientFinder {
+  /** The client without its secrets, or null. */
+  find(clientId: string): Promise<ClientInformation | null>
+  /** By client_id, from the one after `after`, at most `limit`. */
+  list(after?: string, limit?: number): Promise<ClientInformation[]>
+  /** Those whose client_id, or name in any case, begins with `text`: by what was found, at most `limit` (100). */
+  search(text: string, options?: { after?: Place; limit?: number }): Promise<Page<ClientInformation>>
+  /** Whether `secret` is the client's now. */
+  hasSecret(clientId: string, secret: string): Promise<boolean>
+}
+
+const WITH_SECRETS = { populate: ['secrets'] } as const
+
+/** @internal */
+export async function findWithSecrets(em: EntityManager, clientId: string): Promise<Client | null> {
+  return clientId === '' ? null : em.findOne(Client, { clientId }, WITH_SECRETS)
+}
+
+/**
+ * What is registered of a client that was read with its secrets.
+ * @internal
+ */
+export function toInformation(client: Client): ClientInformation {
+  return toMetadata(client, client.secrets.length > 0)
+}
+
+/** @internal */
+export function createClientFinder(database: Database, secrets: ClientSecrets): ClientFinder {
+  return {
+    async find(clientId) {
+      const client = await findWithSecrets(database.fork(), clientId)
+      return client === null ? null : toInformation(client)
+    },
+    async list(after = '', limit = 100) {
+      const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
+      return (await database.fork().find(Client, { clientId: { $gt: after } }, options)).map(toInformation)
+    },
+    async search(text, { after = { at: '', id: '' }, limit = 100 } = {}) {
+      const read = async ({ at, id }: Place, most: number) =>
+        database.query(statements.search, [text, most, at, id])
+      const { found, next } = await readPage(read, { after, limit })
+      const ids = found.map(({ id }) => id)
+      const clients = await database.fork().find(Client, { clientId: { $in: ids } }, WITH_SECRETS)
+      const inOrder = clients.toSorted((a, b) => ids.indexOf(a.clientId) - ids.indexOf(b.clientId))
+      return { found: inOrder.map(toInformation), next }
+    },
+    async hasSecret(clientId, secret) {
+      const client = await findWithSecrets(database.fork(), clientId)
+      const stored = (client?.secrets.getItems() ?? []).map(({ id, hash, expiresAt }) => ({
+        id, hash, expiresAt: expiresAt?.getTime() ?? null,
+      })) // prettier-ignore
+      return (await secrets.verify(secret, stored, Date.now())) !== undefined
+    },
+  }
+}
