@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { OAuthError } from '../protocol/errors.ts'
 import { changesSince, type ChangeKind, type ChangeRow } from '../store/changes.ts'
 import type { Database } from '../store/database.ts'
+import { createBackgroundLoop } from './background-loop.ts'
 
 export interface ChangeFeed {
   /** `apply` runs for each change of this kind, ours included, also more than once. */
@@ -39,9 +40,6 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   let databaseTime: Date | undefined
   let freshAt = 0
   let failing = false
-  let timer: NodeJS.Timeout | undefined
-  let polling = Promise.resolve()
-  let stopped = false
 
   const apply = async (kind: ChangeKind, change: Pick<ChangeRow, 'key' | 'expiresAt'>): Promise<void> => {
     for (const one of appliers.get(kind) ?? []) await one(change)
@@ -72,13 +70,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     }
   }
 
-  const schedule = (): void => {
-    timer = setTimeout(() => {
-      polling = pollAndReport().then(() => {
-        if (!stopped) schedule()
-      })
-    }, INTERVAL).unref()
-  }
+  const loop = createBackgroundLoop(pollAndReport, () => INTERVAL)
 
   return {
     on(kind, apply) {
@@ -103,12 +95,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     age: () => (freshAt === 0 ? undefined : Math.max(0, Date.now() - freshAt) / 1000),
     async start() {
       await poll()
-      schedule()
+      loop.start()
     },
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await polling
-    },
+    stop: loop.stop,
   }
 }

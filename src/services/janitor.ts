@@ -10,6 +10,7 @@ import type { Database } from '../store/database.ts'
 import { statements as authorizations } from '../store/dead-authorizations.ts'
 import { statements as expired } from '../store/expired.ts'
 import type { Statement } from '../store/statement.ts'
+import { createBackgroundLoop } from './background-loop.ts'
 
 export interface Janitor {
   /** Removes all there is, unless its time is up before; returns how many rows, by what they are. */
@@ -49,8 +50,6 @@ type Sweep = (round: Round) => Promise<boolean>
 
 export function createJanitor(options: JanitorOptions): Janitor {
   const { database, log, interval, longestLifetime, auditExpire } = options
-  let timer: NodeJS.Timeout | undefined
-  let underWay: Promise<unknown> = Promise.resolve()
   let stopped = false
   let failing = false
 
@@ -114,25 +113,18 @@ export function createJanitor(options: JanitorOptions): Janitor {
     }
   }
 
-  function schedule(): void {
-    // Processes that were started together do not go on together.
-    const delay = Math.min(interval * 1000 * (0.5 + Math.random()), LONGEST_DELAY)
-    timer = setTimeout(() => {
-      underWay = roundAndReport().then(() => {
-        if (!stopped) schedule()
-      })
-    }, delay).unref()
-  }
+  // Processes that were started together do not go on together.
+  const delay = (): number => Math.min(interval * 1000 * (0.5 + Math.random()), LONGEST_DELAY)
+  const loop = createBackgroundLoop(roundAndReport, delay)
 
   return {
     round,
     start() {
-      if (interval > 0) schedule()
+      if (interval > 0) loop.start()
     },
     async stop() {
       stopped = true
-      clearTimeout(timer)
-      await underWay
+      await loop.stop()
     },
   }
 }

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../../store/database.ts'
 import { isUnavailable } from '../../store/failures.ts'
 import { statements } from '../../store/throttles.ts'
+import { createBackgroundLoop } from '../background-loop.ts'
 import { addFailure, type Bucket } from './throttle-bucket.ts'
 
 export interface ThrottledEverywhere {
@@ -25,9 +26,6 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
   /** Who was at a limit, and until when, at `readAt`. */
   let blocked: ReadonlyMap<string, number> = new Map()
   let readAt = -Infinity
-  let timer: NodeJS.Timeout | undefined
-  let polling = Promise.resolve()
-  let stopped = false
 
   async function poll(): Promise<void> {
     const began = performance.now()
@@ -42,15 +40,10 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
     if (!isUnavailable(error)) log.warn({ err: error }, 'failures are not counted across processes')
   }
 
-  function schedule(): void {
-    timer = setTimeout(() => {
-      polling = poll()
-        .catch(report)
-        .then(() => {
-          if (!stopped) schedule()
-        })
-    }, INTERVAL).unref()
-  }
+  const loop = createBackgroundLoop(
+    async () => poll().catch(report),
+    () => INTERVAL,
+  )
 
   return {
     async fail(buckets) {
@@ -91,12 +84,8 @@ export function createThrottledEverywhere(database: Database, log: FastifyBaseLo
     },
     async start() {
       await poll()
-      schedule()
+      loop.start()
     },
-    async stop() {
-      stopped = true
-      clearTimeout(timer)
-      await polling
-    },
+    stop: loop.stop,
   }
 }
