@@ -30,6 +30,7 @@ const TEMPLATES = [
   'admin-client-secret',
   'admin-audit',
   'admin-dashboard',
+  'admin-field',
   'admin-keys',
   'admin-record',
   'admin-records',

@@ -5,6 +5,7 @@ import type { AuditRow } from './audit/audit-models.ts'
 declare module '../pages/models.ts' {
   interface Pages {
     'admin-dashboard': DashboardPage
+    'admin-field': FieldView
     'admin-keys': KeysPage
   }
 }
@@ -33,7 +34,10 @@ export interface FieldView {
   label: string
   /** `''` for none. */
   hint: string
-  kind: 'text' | 'url' | 'lines' | 'words' | 'choice' | 'number'
+  /** `prose` is in people's own words. */
+  kind: 'prose' | 'text' | 'email' | 'password' | 'tel' | 'url' | 'number' | 'words' | 'lines' | 'choice'
+  /** What browsers fill it in with; `off` for nothing. */
+  autocomplete: string
   value: string
   error: string | null
   /** Of a choice; of a text, what may be chosen instead of typed. */

@@ -39,11 +39,15 @@ interface Data {
 }
 
 export const LAYOUT = 'layout'
-/** Every template begins with it: the names that it may use, and `title`, which puts the page into the layout. */
+/**
+ * Every template begins with it: the names that it may use, `title`, which puts the page into the layout, and `part`,
+ * which prints another template, of a part of pages, with a model of its own.
+ */
 const HEADER = `
 const { model, site, link, time, apology } = it
 const title = (text, { wide = false, area = null, here = '' } = {}) =>
-  layout('${LAYOUT}.eta', { title: text, wide, area: area === null ? null : it.areas[area], here })`
+  layout('${LAYOUT}.eta', { title: text, wide, area: area === null ? null : it.areas[area], here })
+const part = (name, own) => output(include(\`\${name}.eta\`, { model: own }))`
 /** Ways of Eta to print as it is; \`<%body%>\` in the layout is ours. */
 const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/
 

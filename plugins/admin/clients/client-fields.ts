@@ -17,7 +17,7 @@ export const CLIENT_ID: Field = {
 /** The fields by the titles under which they stand: the member, what people call it, how it is typed, and a hint. */
 const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['kind'], string?])[]>> = {
   'The app': [
-    ['client_name', 'Name', 'text', 'People see it when they sign in.'],
+    ['client_name', 'Name', 'prose', 'People see it when they sign in.'],
     ['redirect_uris', 'Redirect URIs', 'lines', 'One per line, exactly as the app sends them. People come back here after signing in.'],
     ['post_logout_redirect_uris', 'Redirect URIs after sign-out', 'lines', 'One per line.'],
     ['scope', 'Scopes', 'words', 'Separated by spaces: what the app may ask for beyond the profile, and what it gets when it acts for itself.'],
@@ -101,22 +101,19 @@ export function wrongLines(values: Values): Errors {
 
 /** The form as people see it. `methods` are the ways to authenticate that somebody serves. */
 export function groupsOf(values: Values, errors: Errors, methods: readonly string[]) {
-  const view = (field: Field): FieldView => ({
-    ...field,
-    value: values[field.name] ?? '',
-    error: errors[field.name] ?? null,
-    options: optionsOf(field.name, values[field.name] ?? '', methods),
-  })
+  const view = (field: Field) => viewOf(field, values, errors, methods)
   return GROUPS.map(({ title, fields }) => ({ title, fields: fields.map(view) }))
 }
 
 export function clientIdField(values: Values, errors: Errors): FieldView {
-  return {
-    ...CLIENT_ID,
-    value: values[CLIENT_ID.name] ?? '',
-    error: errors[CLIENT_ID.name] ?? null,
-    options: [],
-  }
+  return viewOf(CLIENT_ID, values, errors)
+}
+
+function viewOf(field: Field, values: Values, errors: Errors, methods: readonly string[] = []): FieldView {
+  const { name, kind } = field
+  const value = values[name] ?? ''
+  const options = kind === 'choice' ? optionsOf(name, value, methods) : []
+  return { ...field, autocomplete: 'off', value, error: errors[name] ?? null, options }
 }
 
 function optionsOf(name: string, value: string, methods: readonly string[]): FieldView['options'] {

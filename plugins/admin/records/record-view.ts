@@ -71,6 +71,7 @@ export function createRecordView<Information extends object>(
       fields: fields.map((field) => ({
         hint: '',
         kind: 'text' as const,
+        autocomplete: 'off',
         options: [],
         ...field,
         value: values[field.name] ?? '',

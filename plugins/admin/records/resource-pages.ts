@@ -31,7 +31,7 @@ export function addResourcePages(desk: Desk): void {
     columns: ['Identifier', 'Name', 'Tokens'],
     identifier: { name: 'resource', label: 'Identifier', kind: 'url', hint: 'An absolute URI, the aud of its tokens. It cannot be changed later.' },
     fields: async () => [
-      { name: 'name', label: 'Name', hint: 'People see it when they are asked to allow its scopes.' },
+      { name: 'name', label: 'Name', kind: 'prose', hint: 'People see it when they are asked to allow its scopes.' },
       { name: 'access_token_format', label: 'Access tokens', kind: 'choice', options: FORMATS },
       { name: 'access_token_lifetime', label: 'Lifetime of access tokens, in seconds', kind: 'number', hint: `Empty: ${config.OIDC_TOKEN_EXPIRE}, as OIDC_TOKEN_EXPIRE says.` },
     ],

@@ -30,7 +30,7 @@ export function addScopePages(desk: Desk): void {
       const known = await resources.listResources({ limit: SUGGESTED })
       const options = known.map(({ resource, name = resource }) => ({ value: resource, text: name }))
       return [
-        { name: 'description', label: 'What people read', hint: 'They see it when they are asked to allow it, such as: Read your books.' },
+        { name: 'description', label: 'What people read', kind: 'prose', hint: 'They see it when they are asked to allow it, such as: Read your books.' },
         { name: 'resource', label: 'Resource', kind: 'url', options, hint: `Which API it is for: the audience of its tokens. Empty: ${ofDefault}.` },
       ]
     },

@@ -6,16 +6,17 @@ import type { Wire } from '../../../src/protocol/wire.ts'
 import { MIN_PASSWORD_LENGTH } from '../../../src/services/users/passwords.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import * as profile from '../../pages/profile-fields.ts'
-import type { UserField, UserForm } from './user-models.ts'
+import type { FieldView } from '../models.ts'
+import type { UserForm } from './user-models.ts'
 
-type Field = Omit<UserField, 'value' | 'error' | 'options'>
+type Field = Omit<FieldView, 'value' | 'error' | 'options'>
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
 export type Errors = Readonly<Record<string, string>>
 type Groups = UserForm['groups']
 
-const field = (name: string, label: string, hint = '', type: Field['type'] = 'text'): Field => ({
-  name, label, hint, type, autocomplete: 'off',
+const field = (name: string, label: string, hint = '', kind: Field['kind'] = 'text'): Field => ({
+  name, label, hint, kind, autocomplete: kind === 'password' ? 'new-password' : 'off',
 }) // prettier-ignore
 
 const NAME = field('name', 'Full name', 'As it is shown.')
@@ -95,7 +96,7 @@ export function changesOf(values: Values, shown: Values): Record<string, unknown
 export function groupsOf(values: Values, errors: Errors): Groups {
   const [you, ...rest] = profile.groupsOf(values, errors).map(({ title, fields }) => ({
     title,
-    fields: fields.map((one) => ({ ...one, autocomplete: 'off', options: [] })),
+    fields: fields.map(({ type: kind, ...one }) => ({ ...one, kind, autocomplete: 'off', options: [] })),
   }))
   const own = OWN.map((one) => view(one, values, errors))
   return [{ title: 'Account', fields: own }, { ...you!, title: 'The person' }, ...rest]
@@ -111,7 +112,7 @@ export function rolesIn(text: string): string[] {
   return text.split(/\s+/).filter((one) => one !== '')
 }
 
-function view(one: Field, values: Values, errors: Errors): UserField {
-  const options = one.type === 'choice' ? CHOICES : []
+function view(one: Field, values: Values, errors: Errors): FieldView {
+  const options = one.kind === 'choice' ? CHOICES : []
   return { ...one, value: values[one.name] ?? '', error: errors[one.name] ?? null, options }
 }

@@ -1,7 +1,6 @@
 /** What each page of the administration of users is given. */
 import type { FormTarget } from '../../pages/models.ts'
-import type { ProfileField } from '../../pages/profile-fields.ts'
-import type { SearchedList } from '../models.ts'
+import type { FieldView, SearchedList } from '../models.ts'
 
 declare module '../../pages/models.ts' {
   interface Pages {
@@ -24,15 +23,9 @@ export interface UsersPage extends SearchedList {
   }[]
 }
 
-export type UserField = Omit<ProfileField, 'type'> & {
-  type: ProfileField['type'] | 'email' | 'password' | 'choice'
-  /** Of a choice. */
-  options: readonly { value: string; text: string }[]
-}
-
 /** A form about a user, as it was filled in. */
 export interface UserForm extends FormTarget {
-  groups: readonly { title: string; fields: readonly UserField[] }[]
+  groups: readonly { title: string; fields: readonly FieldView[] }[]
   /** What is wrong; null when nothing is. */
   error: string | null
 }
