@@ -6,9 +6,11 @@ import type { RingKey } from '../../src/services/keys/ring-key.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Desk } from './desk.ts'
 import type { KeyView } from './models.ts'
+import { noticeOf, type Told } from './notice.ts'
 
 const ROTATE = '/keys/rotate'
 const DAY = 86_400
+const Text = Type.Optional(Type.String())
 
 export function addKeyPages(desk: Desk): void {
   const { oauth, serve, uri } = desk
@@ -24,7 +26,7 @@ export function addKeyPages(desk: Desk): void {
   const newestOf = (algorithm: string): RingKey | undefined =>
     keys.keys().findLast((key) => key.algorithm === algorithm && key.retiresAt === null)
 
-  function show(call: PageCall, rotated: string): FastifyReply {
+  function show(call: PageCall, rotated: string, told: Told): FastifyReply {
     const algorithms = keys.algorithms.map((algorithm) => {
       const own = keys.keys().filter((key) => key.algorithm === algorithm)
       const newest = newestOf(algorithm)
@@ -43,23 +45,26 @@ export function addKeyPages(desk: Desk): void {
       publishFor,
       rotateDays: rotateAfter === 0 ? null : Math.floor(rotateAfter / DAY),
       jwksUri: `${oauth.issuer}/jwks`,
+      notice: noticeOf(told),
     })
   }
 
   serve({
     path: '/admin/keys',
-    query: Type.Object({ rotated: Type.Optional(Type.String()) }),
-    show: async ({ rotated = '' }, call) => show(call, rotated),
+    query: Type.Object({ rotated: Text, again: Text }),
+    show: async ({ rotated = '', again }, call) => show(call, rotated, { again }),
   })
   serve({
     path: `/admin${ROTATE}`,
     query: Type.Object({}),
-    form: Type.Object({ algorithm: Type.String(), newest: Type.Optional(Type.String()) }),
+    form: Type.Object({ algorithm: Type.String(), newest: Text }),
     show: async (_query, { reply }) => reply.redirect(uri('/keys'), 303),
     async submit({ algorithm, newest = '' }, call) {
       desk.assertGenuine(call, ROTATE, algorithm)
       if (!keys.algorithms.includes(algorithm))
         throw new OAuthError('invalid_request', 'this is not an algorithm of ours')
+      const again = desk.signInAgain(call, uri('/keys', { again: 'yes' }))
+      if (again !== undefined) return again
       // A form that was sent twice, or opened before somebody else's was sent, makes no second successor.
       if ((newestOf(algorithm)?.kid ?? '') === newest) await keys.rotate(algorithm)
       return call.reply.redirect(uri('/keys', { rotated: algorithm }), 303)

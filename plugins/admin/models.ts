@@ -70,6 +70,8 @@ export interface KeysPage {
   /** Null for never. */
   rotateDays: number | null
   jwksUri: string
+  /** What was asked for and is not done; null for nothing. */
+  notice: string | null
 }
 
 export interface PlotView {

@@ -34,9 +34,8 @@ export interface NewClientPage {
 export interface ClientPage {
   clientId: string
   name: string
-  saved: boolean
-  /** They have signed in once more, for a change that is not done yet. */
-  again: boolean
+  /** What was done; null for nothing. */
+  notice: string | null
   form: ClientForm
   /** What the form was filled in from. */
   version: string

@@ -10,6 +10,7 @@ import { appSettings } from './app-settings.ts'
 import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
 import type { Desk } from '../desk.ts'
+import { noticeOf } from '../notice.ts'
 
 const PATH = '/client'
 const CHANGED_MEANWHILE =
@@ -17,9 +18,7 @@ const CHANGED_MEANWHILE =
 
 /** What the page says besides what is registered. */
 export interface Shown {
-  saved?: boolean
-  /** They have signed in once more, for a change that is not done yet. */
-  again?: boolean
+  notice?: string | null
   values?: Values
   errors?: Errors
   deletion?: { error: string; typed: string }
@@ -36,14 +35,13 @@ export function showClient(
   desk: Desk,
   call: PageCall,
   client: ClientInformation,
-  { saved = false, again = false, values = valuesOf(client), errors = {}, deletion }: Shown = {},
+  { notice = null, values = valuesOf(client), errors = {}, deletion }: Shown = {},
 ): FastifyReply {
   const { client_id: clientId = '', client_name: name = clientId } = client
   const model = {
     clientId,
     name,
-    saved,
-    again,
+    notice,
     form: clientForm(desk, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
     rotation: hasSecret(client) ? desk.target(call, '/client/rotate-secret', clientId) : null,
@@ -74,12 +72,8 @@ export function addClientPage(desk: Desk): void {
       version: Text,
       ...LongFields,
     }),
-    async show({ client_id: clientId, saved, again }, call) {
-      return showClient(desk, call, await getClient(desk, clientId), {
-        saved: saved !== undefined,
-        again: again !== undefined,
-      })
-    },
+    show: async ({ client_id: clientId, ...told }, call) =>
+      showClient(desk, call, await getClient(desk, clientId), { notice: noticeOf(told) }),
     async submit({ client_id: clientId = '', version }, call) {
       desk.assertGenuine(call, PATH, clientId)
       const client = await getClient(desk, clientId)

@@ -29,7 +29,8 @@ export interface RecordPage extends FormTarget {
   lead: string
   /** `''` for a new one. */
   id: string
-  saved: boolean
+  /** What was done; null for nothing. */
+  notice: string | null
   /** What the form was filled in from. */
   version: string
   error: string | null

@@ -1,6 +1,7 @@
 /** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
 import { Type } from 'typebox'
 import type { Desk } from '../desk.ts'
+import { noticeOf } from '../notice.ts'
 import { pathsOf, type RecordKind } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
 
@@ -73,9 +74,9 @@ const addOne: Add = (desk, kind, { get, show, attempt, versionOf }) => {
   const { one: page } = pathsOf(kind)
   desk.serve({
     path: `/admin${page}`,
-    query: Type.Object({ id: Text(), saved: Text() }),
+    query: Type.Object({ id: Text(), saved: Text(), again: Text() }),
     form: Type.Object({ id: Text(), version: Text() }),
-    show: async ({ id = '', saved }, call) => show(call, await get(id), { saved: saved !== undefined }),
+    show: async ({ id = '', ...told }, call) => show(call, await get(id), { notice: noticeOf(told) }),
     async submit({ id = '', version }, call) {
       desk.assertGenuine(call, page, id)
       const one = await get(id)
@@ -101,6 +102,8 @@ const addEnd: Add = (desk, kind, { get, show }) => {
     async submit({ id = '', confirm = '' }, call) {
       desk.assertGenuine(call, remove, id)
       const one = await get(id)
+      const again = desk.signInAgain(call, desk.uri(page, { id, again: 'yes' }))
+      if (again !== undefined) return again
       if (confirm.trim() !== id) {
         const error = `This is not the name of this ${kind.words.one}.`
         return show(call, one, { deletion: { error, typed: confirm } })

@@ -12,7 +12,7 @@ type Errors = Readonly<Record<string, string>>
 
 /** What the page says besides what is registered. */
 export interface Shown {
-  saved?: boolean
+  notice?: string | null
   values?: Values
   errors?: Errors
   deletion?: { error: string; typed: string }
@@ -58,7 +58,7 @@ export function createRecordView<Information extends object>(
   }
 
   async function show(call: PageCall, one: Information | null, shown: Shown = {}): Promise<FastifyReply> {
-    const { saved = false, values = one === null ? {} : kind.valuesOf(one), errors = {} } = shown
+    const { notice = null, values = one === null ? {} : kind.valuesOf(one), errors = {} } = shown
     const refused = Object.keys(errors).length > 0
     const fields = [...(one === null ? [identifier] : []), ...(await kind.fields())]
     const blank = { heading: words.new, id: '', version: '', related: null, deletion: null }
@@ -66,7 +66,7 @@ export function createRecordView<Information extends object>(
       ...(one === null ? { ...blank, ...desk.target(call, create, '') } : await existing(call, one, shown)),
       what: words.one,
       lead: words.lead,
-      saved,
+      notice,
       error: refused ? (errors[FORM] ?? 'Please look at the marked fields.') : null,
       fields: fields.map((field) => ({
         hint: '',
@@ -105,7 +105,8 @@ export function createRecordView<Information extends object>(
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
         const [, field = '', reason = ''] = /^(\w+) (.+)$/s.exec(error.message) ?? []
-        const known = names.includes(field)
+        // What identifies one that is there has no field.
+        const known = names.includes(field) && (id === null || field !== identifier.name)
         return {
           values,
           errors: known ? { [field]: sentence(reason) } : { [FORM]: sentence(error.message) },

@@ -10,6 +10,7 @@ import { ADMIN } from '../../../src/services/users/first-administrator.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Desk } from '../desk.ts'
+import { SIGNED_IN_AGAIN } from '../notice.ts'
 import {
   changesOf,
   groupsOf,
@@ -36,7 +37,7 @@ const DONE: Readonly<Record<string, string>> = {
   session: 'The session has ended.',
   sessions: 'All sessions have ended.',
   revoked: 'The authorization is revoked.',
-  again: 'Thank you for signing in again. What you asked for is not done yet: ask once more.',
+  again: SIGNED_IN_AGAIN,
 }
 
 /** What the page says besides what is known of the user. */

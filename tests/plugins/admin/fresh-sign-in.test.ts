@@ -6,7 +6,9 @@ import { findForm, type UserAgent } from '../../support/user-agent.ts'
 import { age } from '../account/owner.ts'
 import { ROOT, signedIn } from './administrator.ts'
 
-const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
+const API = 'https://api.example/'
+const seed = { ...SEED, users: [...SEED.users, ROOT], resources: [{ resource: API }] }
+const server = await startServer({}, { seed })
 const { users, clients } = server.server.oauth
 const alice = (await users.find(ALICE.username))!.id
 let agent: UserAgent
@@ -18,7 +20,8 @@ beforeEach(async () => {
 async function state(): Promise<unknown> {
   const [row] = await server.database.query(`select
     (select json_agg(u order by id) from (select id, roles, claims, password_link_hash, disabled_at from users) u) as users,
-    (select json_agg(id order by id) from client_secrets) as secrets, (select json_agg(client_id order by client_id) from clients) as clients`)
+    (select json_agg(id order by id) from client_secrets) as secrets, (select json_agg(client_id order by client_id) from clients) as clients,
+    (select json_agg(name order by name) from scopes) as scopes, (select json_agg(resource) from resources) as resources, (select json_agg(kid order by kid) from signing_keys) as keys`)
   return row
 }
 
@@ -30,6 +33,9 @@ test.each([
   ['a user with a role', '/users/new', 'user', { username: 'dora', roles: 'admin' }],
   ['the disabling of a user', `/user?id=${alice}`, 'disable', {}],
   ['the enabling of a user', `/user?id=${alice}`, 'enable', {}],
+  ['a new key', '/keys', 'rotate-EdDSA', {}],
+  ['the deletion of a scope', '/scope?id=read_books', 'delete-record', { confirm: 'read_books' }],
+  ['the deletion of a resource', `/resource?id=${API}`, 'delete-record', { confirm: API }],
 ])('%s', async (what, path, form, fields) => {
   if ((await clients.find('web')) === null) await clients.create(SEED.clients[0])
   if (form === 'enable') await users.disable(ALICE.username)
