@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { ApprovalRequest, Interaction, Session, StepPage } from '../src/doors.ts'
+import type { ApprovalRequest, Session } from '../src/doors.ts'
+import type { Interaction, StepPage } from '../src/interaction-doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { createPasswordSignIn } from './password-sign-in.ts'

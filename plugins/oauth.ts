@@ -6,19 +6,8 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { TObject } from 'typebox'
 import type { Config } from '../src/config.ts'
-import type {
-  Additive,
-  Artifacts,
-  Bag,
-  Call,
-  Client,
-  Dispatched,
-  Endpoint,
-  Grant,
-  Granted,
-  Ordered,
-  Verified,
-} from '../src/doors.ts'
+import type { Additive, Dispatched, Ordered } from '../src/door-kinds.ts'
+import type { Artifacts, Bag, Call, Client, Endpoint, Grant, Granted, Verified } from '../src/doors.ts'
 import type { ParseApproval } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
 import type { AuthorizationCodes } from '../src/services/tokens/authorization-codes.ts'

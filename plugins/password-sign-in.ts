@@ -1,7 +1,8 @@
 /** User name and password, throttled, and signing a browser in by them: the same for every page that asks for them. */
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { BrowserCall, Session } from '../src/doors.ts'
+import type { Session } from '../src/doors.ts'
+import type { BrowserCall } from '../src/interaction-doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { Type } from 'typebox'
-import type { BrowserCall } from '../src/doors.ts'
+import type { BrowserCall } from '../src/interaction-doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { parseForm } from '../src/protocol/wire.ts'

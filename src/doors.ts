@@ -1,11 +1,9 @@
 /**
  * The doors that plugins use, ours and a stranger's alike: the facts that pass through them and the shape of each.
- * Three kinds: *dispatched* (one owner per key), *ordered* (all run, each may refuse), *additive* (all are merged,
- * none overrides what the server owns). `services/door-registry.ts` keeps what is registered.
+ * Those that people come to are in `interaction-doors.ts`; which is of which kind tells `door-kinds.ts`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { OAuthError } from './protocol/errors.ts'
 import type { Wire } from './protocol/wire.ts'
 
 export type Bag = Readonly<Record<string, unknown>>
@@ -175,89 +173,13 @@ export interface Session {
   readonly acr: string | null
 }
 
-/** One request for approval on its way through the steps. */
-export interface Interaction {
-  readonly request: ApprovalRequest
-  /** Whose browser it is; null before sign-in. */
-  readonly session: Session | null
-  /** What the steps noted so far, by step name. */
-  readonly notes: Bag
-}
-
-/** A page of the interaction; its model is completed with `action`, `csrfToken` and `client`. */
-export interface StepPage {
-  readonly page: string
-  readonly model: Bag
-  readonly status?: number
-}
-
-/** One thing that stands between a request and its answer: login, consent, a second factor. */
-export interface InteractionStep {
-  readonly name: string
-  /** The error when `prompt=none` forbids to show it (OpenID Connect Core §3.1.2.6). */
-  readonly required: string
-  /** `'done'`, or what must be shown. Throws `OAuthError` to end the interaction with that error. */
-  run(interaction: Interaction): Promise<'done' | StepPage>
-  /**
-   * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, and
-   * the session where it began one. Throws `OAuthError` to end the interaction.
-   */
-  submit(
-    interaction: Interaction,
-    wire: Wire,
-    call: BrowserCall,
-  ): Promise<StepPage | { note: unknown; session?: Session }>
-}
-
-/** A request from a browser. */
-export interface BrowserCall {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-}
-
-/** What becomes of an interaction at its end. */
-export interface Outcome {
-  approved(ended: EndedInteraction, granted: Granted, call: BrowserCall): Promise<FastifyReply>
-  denied(ended: EndedInteraction, error: OAuthError, call: BrowserCall): Promise<FastifyReply>
-}
-
-export interface EndedInteraction {
-  readonly request: ApprovalRequest
-  /** What the interaction was started with. */
-  readonly state: Bag
-}
-
 /** What clients know users by (OpenID Connect Core §8); its key is the `subject_type`. */
 export interface SubjectType {
   subject(userId: string, client: Client): string
 }
 
-export interface Dispatched {
-  clientAuthentication: ClientAuthentication
-  responseType: ResponseType
-  responseMode: ResponseMode
-  outcome: Outcome
-  subjectType: SubjectType
-}
-
 /** What may still refuse a grant, whatever its type. */
 export type Policy = (granted: Granted, call: Call) => Promise<void>
-
-export interface Ordered {
-  parameter: Parameter
-  interactionStep: InteractionStep
-  policy: Policy
-}
-
-/** Contributions that are merged into a document; the server's own members win. */
-export interface Additive {
-  tokenResponse: Authorization
-  access_token: Authorization
-  id_token: Authorization
-  userinfo: Authorization
-  introspection: Verified
-  metadata: Bag
-}
 
 /** Stored things of a plugin's own, as JSON: hashed at rest, gone when they expire, replaced by compare-and-set. */
 export interface Artifacts<Value extends object = Bag> {

@@ -11,32 +11,32 @@ import type { BuildOptions } from './server.ts'
 
 export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
+export type { Additive, Dispatched, Ordered } from './door-kinds.ts'
 export type {
-  Additive,
   ApprovalRequest,
   Artifacts,
   Authorization,
   Bag,
   Binding,
-  BrowserCall,
   Call,
   Client,
   ClientAuthentication,
-  Dispatched,
-  EndedInteraction,
   Endpoint,
   Grant,
   Granted,
-  Interaction,
-  InteractionStep,
-  Ordered,
-  Outcome,
   Parameter,
   Policy,
   Session,
-  StepPage,
   Verified,
 } from './doors.ts'
+export type {
+  BrowserCall,
+  EndedInteraction,
+  Interaction,
+  InteractionStep,
+  Outcome,
+  StepPage,
+} from './interaction-doors.ts'
 export type * from './events.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
 export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'

@@ -1,13 +1,7 @@
 /** Takes interactions through the registered steps, in the order of their registration, to one end each. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type {
-  ApprovalRequest,
-  Bag,
-  BrowserCall,
-  Interaction,
-  InteractionStep,
-  StepPage,
-} from '../../src/doors.ts'
+import type { ApprovalRequest, Bag } from '../../src/doors.ts'
+import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/interaction-doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Pages } from '../pages/models.ts'

@@ -1,0 +1,60 @@
+/**
+ * The doors that people come to: what stands, page by page in their browser, between a request for approval and its
+ * answer. The requests themselves, and the session of who is signed in, are in `doors.ts`.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ApprovalRequest, Bag, Granted, Session } from './doors.ts'
+import type { OAuthError } from './protocol/errors.ts'
+import type { Wire } from './protocol/wire.ts'
+
+/** One request for approval on its way through the steps. */
+export interface Interaction {
+  readonly request: ApprovalRequest
+  /** Whose browser it is; null before sign-in. */
+  readonly session: Session | null
+  /** What the steps noted so far, by step name. */
+  readonly notes: Bag
+}
+
+/** A page of the interaction; its model is completed with `action`, `csrfToken` and `client`. */
+export interface StepPage {
+  readonly page: string
+  readonly model: Bag
+  readonly status?: number
+}
+
+/** One thing that stands between a request and its answer: login, consent, a second factor. */
+export interface InteractionStep {
+  readonly name: string
+  /** The error when `prompt=none` forbids to show it (OpenID Connect Core §3.1.2.6). */
+  readonly required: string
+  /** `'done'`, or what must be shown. Throws `OAuthError` to end the interaction with that error. */
+  run(interaction: Interaction): Promise<'done' | StepPage>
+  /**
+   * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, and
+   * the session where it began one. Throws `OAuthError` to end the interaction.
+   */
+  submit(
+    interaction: Interaction,
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<StepPage | { note: unknown; session?: Session }>
+}
+
+/** A request from a browser. */
+export interface BrowserCall {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** What becomes of an interaction at its end. */
+export interface Outcome {
+  approved(ended: EndedInteraction, granted: Granted, call: BrowserCall): Promise<FastifyReply>
+  denied(ended: EndedInteraction, error: OAuthError, call: BrowserCall): Promise<FastifyReply>
+}
+
+export interface EndedInteraction {
+  readonly request: ApprovalRequest
+  /** What the interaction was started with. */
+  readonly state: Bag
+}
