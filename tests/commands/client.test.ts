@@ -1,7 +1,7 @@
 /** `client …`: what each command stores and prints, for programs (--json) and for people. */
 import { expect, test } from 'vitest'
 import { requestToken } from '../support/clients.ts'
-import { runCommandHere } from '../support/command-here.ts'
+import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 import { GUARDED, statusOf, toClient } from '../support/service.ts'
@@ -9,20 +9,7 @@ import { GUARDED, statusOf, toClient } from '../support/service.ts'
 const server = await startServer({ PLUGINS: GUARDED })
 const { clients } = server.server.oauth
 const settings = { ...server.settings, LOG_LEVEL: 'error' }
-
-/** What the command prints; it must succeed and say nothing else. */
-async function run(...args: string[]): Promise<string> {
-  const { status, stdout, stderr } = await runCommandHere(['client', ...args], settings)
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return stdout
-}
-
-/** Exactly one JSON value, on one line. */
-async function runJson(...args: string[]): Promise<Record<string, unknown>> {
-  const printed = await run(...args, '--json')
-  expect(printed.split('\n')).toHaveLength(2)
-  return JSON.parse(printed) as Record<string, unknown>
-}
+const { run, runJson } = commandsHere(settings, 'client')
 
 async function refusal(...args: string[]): Promise<string> {
   const { status, stdout, stderr } = await runCommandHere(['client', ...args], settings)

@@ -1,23 +1,12 @@
 /** `key list|rotate`, `migrate` and every command's `--help`. */
 import { expect, test } from 'vitest'
-import { runCommandHere } from '../support/command-here.ts'
+import { commandsHere } from '../support/command-here.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand } from '../support/process.ts'
 
 const database = await createDatabase()
 const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(40), OIDC_TOKEN_EXPIRE: 100 }
-
-async function run(...args: string[]): Promise<string> {
-  const { status, stdout, stderr } = await runCommandHere(args, settings)
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return stdout
-}
-
-async function runJson(...args: string[]): Promise<unknown> {
-  const printed = await run(...args, '--json')
-  expect(printed.split('\n')).toHaveLength(2)
-  return JSON.parse(printed)
-}
+const { run, runJson } = commandsHere(settings)
 
 test('migrate makes the schema, and doing it again changes nothing', async () => {
   await database.query('drop schema public cascade')
@@ -31,7 +20,7 @@ test('migrate makes the schema, and doing it again changes nothing', async () =>
   expect(await tables()).toEqual(made)
 })
 
-const list = async () => (await runJson('key', 'list')) as Record<string, unknown>[]
+const list = async () => (await runJson('key', 'list')) as unknown as Record<string, unknown>[]
 
 test('list shows the keys with their states; rotate --algorithm adds the next one', async () => {
   const [current, other] = await list()
@@ -45,7 +34,7 @@ test('list shows the keys with their states; rotate --algorithm adds the next on
     retires_at: null,
   })
   expect(other).toMatchObject({ alg: 'RS256', state: 'current', retires_at: null })
-  const next = (await runJson('key', 'rotate', '--algorithm', 'ES256')) as Record<string, unknown>
+  const next = await runJson('key', 'rotate', '--algorithm', 'ES256')
   expect(next).toMatchObject({ alg: 'ES256', state: 'next', retires_at: null })
   expect(await list()).toEqual([{ ...current, retires_at: instant }, other, next])
   const lines = (await run('key', 'list')).trimEnd().split('\n')
@@ -57,7 +46,7 @@ test('list shows the keys with their states; rotate --algorithm adds the next on
 })
 
 test('rotate replaces every key there is; one that nobody has used yet comes by its name', async () => {
-  const rotated = (await runJson('key', 'rotate')) as Record<string, unknown>[]
+  const rotated = (await runJson('key', 'rotate')) as unknown as Record<string, unknown>[]
   expect(rotated.map(({ alg, state }) => [alg, state])).toEqual([
     ['ES256', 'next'],
     ['RS256', 'next'],

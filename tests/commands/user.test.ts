@@ -1,6 +1,6 @@
 /** `user …`: what each command stores and prints, for programs (--json) and for people. */
 import { expect, test } from 'vitest'
-import { runCommandHere } from '../support/command-here.ts'
+import { commandsHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 import { giveEverything, whatIsLeft } from '../support/users.ts'
@@ -8,21 +8,8 @@ import { giveEverything, whatIsLeft } from '../support/users.ts'
 const server = await startServer()
 const { users } = server.server.oauth
 const settings = { ...server.settings, LOG_LEVEL: 'error' }
+const { run, runJson } = commandsHere(settings, 'user')
 const PASSWORD = 'correct horse battery'
-
-/** What the command prints; it must succeed and say nothing else. */
-async function run(...args: string[]): Promise<string> {
-  const { status, stdout, stderr } = await runCommandHere(['user', ...args], settings)
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  return stdout
-}
-
-/** Exactly one JSON value, on one line. */
-async function runJson(...args: string[]): Promise<Record<string, unknown>> {
-  const printed = await run(...args, '--json')
-  expect(printed.split('\n')).toHaveLength(2)
-  return JSON.parse(printed) as Record<string, unknown>
-}
 
 test('create registers a user with standard claims by their names, and shows a generated password', async () => {
   // In a process of its own: what else might write to stdout there is seen too.

@@ -1,5 +1,5 @@
 /** Commands inside the test's own process: as many as a test likes, at a tenth of a child's price. */
-import { vi } from 'vitest'
+import { expect, vi } from 'vitest'
 import { run } from '../../src/commands/program.ts'
 import { temporaryDirectory } from './cleanup.ts'
 import type { runCommand } from './process.ts'
@@ -26,4 +26,23 @@ export async function runCommandHere(args: string[], settings: Settings): Return
     vi.unstubAllEnvs()
     vi.restoreAllMocks()
   }
+}
+
+/** The commands that begin with these words, such as `client`; each must succeed, and say nothing else. */
+export function commandsHere(settings: Settings, ...words: string[]) {
+  /** What it prints. */
+  async function run(...args: string[]): Promise<string> {
+    const { status, stdout, stderr } = await runCommandHere([...words, ...args], settings)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    return stdout
+  }
+
+  /** Exactly one JSON value, on one line. */
+  async function runJson(...args: string[]): Promise<Record<string, unknown>> {
+    const printed = await run(...args, '--json')
+    expect(printed.split('\n')).toHaveLength(2)
+    return JSON.parse(printed) as Record<string, unknown>
+  }
+
+  return { run, runJson }
 }
