@@ -6,6 +6,11 @@ export function optionName(member: string): string {
   return `--${member.replaceAll('_', '-')}`
 }
 
+/** The name under which commander has what was given: `--redirect-uris` is `redirectUris`. */
+export function optionKey(member: string): string {
+  return member.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
 /** The member's value, of the JSON type that its schema has. Throws `ConfigError` for malformed JSON. */
 export function memberValue(member: string, schema: { type?: string }, values: readonly string[]): unknown {
   // Response types are the names that hold spaces themselves.

@@ -2,6 +2,16 @@
 import cluster from 'node:cluster'
 import { Command } from 'commander'
 
+/** Commands of a file each, with what is said of them without it. */
+const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
+  ['client', 'registered clients: create, list, show, update, rotate-secret, delete', async () => (await import('./client.ts')).clientCommand()],
+  ['import', 'clients and users from Django with django-oidc-provider', async () => (await import('./import.ts')).importCommand()],
+  ['key', 'signing keys: list, rotate', async () => (await import('./key.ts')).keyCommand()],
+  ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],
+  ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
+  ['user', 'users: create, list, show, update, disable, enable, set-password', async () => (await import('./user.ts')).userCommand()],
+] // prettier-ignore
+
 /** Runs one command line. A failure is told on stderr, and the exit status is 1. */
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command('latchkey')
@@ -33,17 +43,9 @@ export async function run(argv: readonly string[]): Promise<void> {
     .description('what is well and what is not, of the settings, the database and the keys; changes nothing')
     .option('--json', 'one JSON value on stdout')
     .action(async ({ json }: { json?: boolean }) => (await import('./doctor.ts')).doctor(process.env, json))
-  if (argv.includes('client')) program.addCommand((await import('./client.ts')).clientCommand())
-  else
-    program
-      .command('client')
-      .description('registered clients: create, list, show, update, rotate-secret, delete')
-  if (argv.includes('import')) program.addCommand((await import('./import.ts')).importCommand())
-  else program.command('import').description('clients and users from Django with django-oidc-provider')
-  if (argv.includes('key')) program.addCommand((await import('./key.ts')).keyCommand())
-  else program.command('key').description('signing keys: list, rotate')
-  if (argv.includes('user')) program.addCommand((await import('./user.ts')).userCommand())
-  else program.command('user').description('users: create, list, show, update, disable, enable, set-password')
+  for (const [name, description, load] of LOADED_BY_NAME)
+    if (argv.includes(name)) program.addCommand(await load())
+    else program.command(name).description(description)
   try {
     await program.parseAsync(argv)
   } catch (error) {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { ConfigError } from '../config.ts'
 import { StandardClaims } from '../protocol/claims.ts'
 import { generatePassword } from '../services/users/passwords.ts'
-import { memberValue, optionName } from './option.ts'
+import { memberValue, optionKey, optionName } from './option.ts'
 
 const CLAIMS = Object.entries(StandardClaims.properties).filter(([name]) => name !== 'updated_at')
 
@@ -28,7 +28,7 @@ export function membersFrom(command: Command): Record<string, unknown> {
   const members: Record<string, unknown> = {}
   if (options['role'] !== undefined) members['roles'] = options['role']
   for (const [name, schema] of CLAIMS) {
-    const given = options[name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())]
+    const given = options[optionKey(name)]
     if (typeof given === 'string') members[name] = memberValue(name, schema, [given])
   }
   return members

@@ -18,7 +18,7 @@ import type { ChangeFeed } from './change-feed.ts'
 
 export type { ResourceInformation, ScopeInformation }
 
-/** By default, what is given is laid over what is there; `isNew` refuses what is there. */
+/** By default, what is given is laid over what may be there; `isNew` refuses what is there, or else what is not. */
 export interface SaveOptions {
   isNew?: boolean
 }
@@ -55,13 +55,13 @@ export function createResourceRegistry(
   feed: ChangeFeed,
 ): ResourceRegistry {
   return {
-    async saveResource(wanted, { isNew = false } = {}) {
+    async saveResource(wanted, { isNew } = {}) {
       assertResource(wanted)
       const { resource, name, access_token_format, access_token_lifetime } = wanted as ResourceInformation
       const changed = await refusingTwice('resource', isNew, async () =>
         audit.transactional(async (em, note) => {
           const known = await em.findOne(Resource, { resource })
-          if (isNew && known !== null) throw taken('resource')
+          assertAsWanted('resource', known, isNew)
           const before = known === null ? {} : resourceMembers(known)
           const entity = known ?? em.create(Resource, { resource }, { persist: true })
           if (name !== undefined) entity.name = name
@@ -77,13 +77,13 @@ export function createResourceRegistry(
       )
       if (changed) await feed.announce('resource', resource)
     },
-    async saveScope(wanted, { isNew = false } = {}) {
+    async saveScope(wanted, { isNew } = {}) {
       assertScope(wanted)
       const { name, description, resource } = wanted as Laid<ScopeInformation> & { name: string }
       const changed = await refusingTwice('name', isNew, async () =>
         audit.transactional(async (em, note) => {
           const known = await em.findOne(Scope, { name })
-          if (isNew && known !== null) throw taken('name')
+          assertAsWanted('name', known, isNew)
           const before = known === null ? {} : scopeMembers(known)
           const entity = known ?? em.create(Scope, { name }, { persist: true })
           if (description !== undefined) entity.description = description
@@ -147,10 +147,19 @@ export function createResourceRegistry(
 }
 
 /** Two that register the same at once: the second is told so, as if it had come later. */
-async function refusingTwice<T>(member: string, isNew: boolean, work: () => Promise<T>): Promise<T> {
+async function refusingTwice<T>(
+  member: string,
+  isNew: boolean | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
   return work().catch((error: unknown) => {
     throw isNew && isDuplicate(error) ? taken(member) : error
   })
+}
+
+function assertAsWanted(member: string, known: object | null, isNew: boolean | undefined): void {
+  if (isNew === true && known !== null) throw taken(member)
+  if (isNew === false && known === null) throw metadataError(member, 'is not registered')
 }
 
 function taken(member: string): Error {

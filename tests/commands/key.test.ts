@@ -57,7 +57,7 @@ test('rotate replaces every key there is; one that nobody has used yet comes by 
 })
 
 test.for([
-  [[], ['serve', 'migrate', 'client', 'key']],
+  [[], ['serve', 'migrate', 'client', 'key', 'resource', 'scope', 'user']],
   [['client'], ['create', 'list', 'show', 'update', 'rotate-secret', 'delete']],
   [
     ['client', 'create'],
@@ -68,6 +68,16 @@ test.for([
     ['--overlap <seconds>', '--json'],
   ],
   [['key'], ['list', 'rotate']],
+  [['scope'], ['create', 'list', 'show', 'update', 'delete']],
+  [
+    ['scope', 'create'],
+    ['<name>', '--description', '--resource', '--json', 'empty text'],
+  ],
+  [['resource'], ['create', 'list', 'show', 'update', 'delete']],
+  [
+    ['resource', 'update'],
+    ['<resource>', '--access-token-format', '--access-token-lifetime <seconds>', '--json'],
+  ],
   [
     ['key', 'rotate'],
     ['--algorithm', '--json'],

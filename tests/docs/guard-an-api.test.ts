@@ -11,7 +11,7 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('the API lets in who has the scope, and tells the others what it wants', async () => {
   const page = await openPage('guard-an-api.md')
-  const [seed, app, calls] = [page.next('json'), page.next('js'), page.next('sh')]
+  const [place, seed, app, calls] = [page.next('sh'), page.next('json'), page.next('js'), page.next('sh')]
   page.end()
 
   const server = await startServer({}, { seed: JSON.parse(seed) as object })
@@ -30,4 +30,10 @@ test('the API lets in who has the scope, and tells the others what it wants', as
   const [granted, refused] = (await desk.sh(block)).stdout.trim().split('\n')
   expect(granted).toBe('{"reader":"reports","books":["The Trial"]} 200')
   expect(refused).toMatch(/ 401$/)
+
+  const other = await startServer()
+  await (await sitDown(other.settings)).sh(place)
+  const [here, there] = [server, other].map((one) => one.server.oauth.resources)
+  expect(await there!.listResources()).toEqual(await here!.listResources())
+  expect(await there!.findScope('read_books')).toEqual(await here!.findScope('read_books'))
 }, 180_000)

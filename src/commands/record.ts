@@ -1,0 +1,113 @@
+/** Commands for things of a few members that have a name of their own: `create|list|show|update|delete`, by their wire names. */
+import { Command } from 'commander'
+import type { OAuth } from '../../plugins/oauth.ts'
+import { ConfigError } from '../config.ts'
+import { metadataError } from '../protocol/client-metadata.ts'
+import type { Laid } from '../protocol/resource-information.ts'
+import type { ListOptions, ResourceRegistry, SaveOptions } from '../services/resource-registry.ts'
+import { optionKey, optionName, wholeNumber } from './option.ts'
+import { print, withServer } from './run.ts'
+
+export interface RecordKind<Information extends object> {
+  /** The command, and what it is for. */
+  readonly name: string
+  readonly description: string
+  /** What `delete` does. */
+  readonly ending: string
+  /** The member that identifies it. */
+  readonly identifier: string
+  /** All other members: each is an option, and an empty text takes it away. */
+  readonly members: readonly { name: string; value: 'text' | 'uri' | 'seconds' | 'format'; text: string }[]
+  find(resources: ResourceRegistry, id: string): Promise<Information | null>
+  list(resources: ResourceRegistry, options: ListOptions): Promise<Information[]>
+  /** The registry looks at the values. */
+  save(resources: ResourceRegistry, members: Laid<Information>, options: SaveOptions): Promise<void>
+  delete(resources: ResourceRegistry, id: string): Promise<boolean>
+}
+
+interface Options {
+  json?: boolean
+  yes?: boolean
+  after?: string
+  limit?: string
+}
+
+export function recordCommand<Information extends object>(kind: RecordKind<Information>): Command {
+  const { name, description, identifier } = kind
+  const command = new Command(name).description(description)
+  for (const [verb, text] of [['create', `register a ${name}`], ['update', `change members of a ${name}`]] as const)
+    withMembers(command.command(`${verb} <${identifier}>`).description(text), kind).action(
+      async (id: string, options: Options, self: Command) =>
+        show(kind, id, options, async ({ resources }) =>
+          kind.save(resources, membersFrom(self, id, kind), { isNew: verb === 'create' }),
+        ),
+    )
+  json(command.command('list').description(`${name}s by ${identifier}`))
+    .option(`--after <${identifier}>`, 'begin behind this one')
+    .option('--limit <number>', 'at most so many', '1000')
+    .action(async ({ after, limit, ...options }: Options) =>
+      withServer(async ({ resources }) => {
+        const listed = await kind.list(resources, { after, limit: wholeNumber('--limit', limit) })
+        print(listed, listed.map(toLine), options.json)
+      }),
+    )
+  json(command.command(`show <${identifier}>`).description(`one ${name}`)).action(
+    async (id: string, options: Options) => show(kind, id, options),
+  )
+  json(command.command(`delete <${identifier}>`).description(kind.ending))
+    .option('--yes', 'do it')
+    .action(async (id: string, options: Options) => {
+      if (!options.yes) throw new ConfigError(`${name} delete removes ${id} for good: add --yes.`)
+      await withServer(async ({ resources }) => {
+        if (!(await kind.delete(resources, id))) throw metadataError(identifier, 'is not registered')
+        print({ [identifier]: id, deleted: true }, [`${id} is deleted`], options.json)
+      })
+    })
+  return command
+} // prettier-ignore
+
+function withMembers<Information extends object>(command: Command, { members }: RecordKind<Information>): Command {
+  for (const { name, value, text } of members) command.option(`${optionName(name)} <${value}>`, text)
+  return json(command.addHelpText('after', '\nAn empty text takes a member away.'))
+} // prettier-ignore
+
+/** The members that were given; null for one to be without. Throws `ConfigError` for a number that is none. */
+function membersFrom<Information extends object>(
+  command: Command,
+  id: string,
+  { identifier, members }: RecordKind<Information>,
+): Laid<Information> {
+  const options = command.opts<Record<string, string | undefined>>()
+  const given: Record<string, string | number | null> = { [identifier]: id }
+  for (const { name, value } of members) {
+    const text = options[optionKey(name)]
+    if (text === undefined) continue
+    if (text === '') given[name] = null
+    else given[name] = value === 'seconds' ? wholeNumber(optionName(name), text) : text
+  }
+  return given as Laid<Information>
+}
+
+/** Prints it as it is after `work`. */
+async function show<Information extends object>(
+  kind: RecordKind<Information>,
+  id: string,
+  options: Options,
+  work?: (oauth: OAuth) => Promise<void>,
+): Promise<void> {
+  await withServer(async (oauth) => {
+    await work?.(oauth)
+    const found = await kind.find(oauth.resources, id)
+    if (found === null) throw metadataError(kind.identifier, 'is not registered')
+    const lines = Object.entries(found).map(([name, value]) => `${name}: ${value}`)
+    print(found, lines, options.json)
+  })
+}
+
+function json(command: Command): Command {
+  return command.option('--json', 'one JSON value on stdout')
+}
+
+function toLine(one: object): string {
+  return Object.values(one).join('  ')
+}
