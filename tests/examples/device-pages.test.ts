@@ -1,13 +1,11 @@
 /** The pages of `examples/device-grant`: ids of their own, and WCAG 2.2 AA as far as a program can tell. */
-import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
+import { assertAccessible } from '../support/accessibility.ts'
 import { complaintsOf, newBrowserContext, noBrowser } from '../support/browser.ts'
 import { ask, DEVICE_SEED, DEVICE_SETTINGS, newPerson } from '../support/device.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 /** By which people's password managers and tests tell the server's own pages. */
 const RESERVED = [
   'login', 'username', 'password', 'sign-in', 'client-logo', 'client-policy', 'client-tos', 'login-error', 'consent',
@@ -31,22 +29,12 @@ test('no id of theirs is one of the pages of the server', async () => {
 })
 
 test.skipIf(noBrowser)('accessible and within their policy', { timeout: 180_000 }, async () => {
-  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
   const page = await (await newBrowserContext()).newPage()
   const said = complaintsOf(page)
-  const violations = async () => {
-    await page.evaluate(axe)
-    const found = await page.evaluate<{ id: string }[]>(
-      `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`,
-    )
-    return found.map(({ id }) => id)
-  }
-  await page.setViewportSize({ width: 320, height: 720 })
   const asked = await ask(server)
   for (const address of [asked.verification_uri_complete, `${server.url}/device/allowed`]) {
     await page.goto(address)
-    expect(await violations()).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+    await assertAccessible(page, address)
   }
   expect(said).toEqual([])
 
@@ -54,7 +42,7 @@ test.skipIf(noBrowser)('accessible and within their policy', { timeout: 180_000 
   await page.fill('#user-code', 'BCDF-GHJK')
   await page.click('#use-code')
   await page.waitForSelector('#user-code-error')
-  expect(await violations()).toEqual([])
+  await assertAccessible(page, 'a code that is none')
   await page.fill('#user-code', asked.user_code.toLowerCase())
   await page.click('#use-code')
   await page.waitForSelector('form#login')

@@ -7,8 +7,8 @@ import { expect } from 'vitest'
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-/** Light and dark, wide and narrow, with everything open. `name` tells which page it was. */
-export async function assertAccessible(page: Page, name: string): Promise<void> {
+/** Light and dark, wide and narrow, with everything open. `name` tells which page it was; `look` sees each in its colours. */
+export async function assertAccessible(page: Page, name: string, look = async () => {}): Promise<void> {
   await page.evaluate(axe)
   await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -16,11 +16,12 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
     for (const width of [1280, 320]) {
       await page.setViewportSize({ width, height: 720 })
       const found = await page.evaluate(
-        `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html)))`,
+        `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + '\\n' + failureSummary)))`,
       )
       expect([name, colorScheme, width, found]).toEqual([name, colorScheme, width, []])
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
     }
+    await look()
   }
   await page.setViewportSize({ width: 1280, height: 720 })
 }
