@@ -1,7 +1,7 @@
 /** A user who looks after their own account in a browser, and what becomes of the apps and browsers that had it. */
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { newBrowserContext, noBrowser } from '../support/browser.ts'
+import { noBrowser } from '../support/browser.ts'
+import { newPerson, signIn } from '../support/people.ts'
 import { startServer } from '../support/server.ts'
 import {
   ALICE,
@@ -18,12 +18,6 @@ import { createUserAgent, type UserAgent } from '../support/user-agent.ts'
 const WANTED = 'a new password of some length'
 const server = await startServer({}, { seed: SEED })
 
-async function signIn(page: Page, password = ALICE.password): Promise<void> {
-  await page.fill('#username', ALICE.username)
-  await page.fill('#password', password)
-  await page.click('#sign-in')
-}
-
 /** Tokens that an app got in this browser. */
 async function tokensIn(agent: UserAgent, password = ALICE.password): Promise<Tokens> {
   const user = { username: ALICE.username, password }
@@ -37,9 +31,10 @@ async function isAlive({ refresh_token: token }: Tokens): Promise<boolean> {
 
 describe.skipIf(noBrowser)('in a browser', () => {
   test('from the home page to an app sent away, another browser signed out, and a new password', { timeout: 90_000 }, async () => {
-    const page = await (await newBrowserContext()).newPage()
+    const alice = await newPerson()
+    const { page } = alice
     await page.goto(`${server.url}/sign-in`)
-    await signIn(page)
+    await signIn(alice, ALICE)
     await page.click('a[href="/account"]')
     await page.click('nav a[href="/account/apps"]')
     expect(await page.textContent('main')).toContain('No app has access')
@@ -74,13 +69,13 @@ describe.skipIf(noBrowser)('in a browser', () => {
     expect(told.slice(0, 2)).toEqual(['You signed in', 'Your password was changed; all that was signed in ended'])
     for (const one of ['The access of an app was taken back: web', 'A browser was signed out']) expect(told).toContain(one)
 
-    const stranger = await (await newBrowserContext()).newPage()
-    await stranger.goto(`${server.url}/account`)
-    await signIn(stranger)
-    await stranger.waitForSelector('#login-error')
-    await signIn(stranger, WANTED)
-    await stranger.waitForURL('**/account')
+    const stranger = await newPerson()
+    await stranger.page.goto(`${server.url}/account`)
+    await signIn(stranger, ALICE)
+    await stranger.page.waitForSelector('#login-error')
+    await signIn(stranger, { ...ALICE, password: WANTED })
+    await stranger.page.waitForURL('**/account')
     expect(await isAlive(await tokensIn(elsewhere, WANTED))).toBe(true)
-    for (const one of [page, stranger]) await one.context().close()
+    for (const { page } of [alice, stranger]) await page.context().close()
   }) // prettier-ignore
 })

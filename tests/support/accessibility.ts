@@ -1,4 +1,4 @@
-/** WCAG as far as a program can tell, and what people reach by the keyboard alone. */
+/** WCAG as far as a program can tell. */
 import type { Page } from 'playwright-core'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -24,13 +24,4 @@ export async function assertAccessible(page: Page, name: string, look = async ()
     await look()
   }
   await page.setViewportSize({ width: 1280, height: 720 })
-}
-
-/** Goes from one control to the next until it is the one of `selector`. */
-export async function reach(page: Page, selector: string): Promise<void> {
-  for (let tabs = 0; tabs < 80; tabs++) {
-    await page.keyboard.press('Tab')
-    if ((await page.locator(`${selector}:focus`).count()) === 1) return
-  }
-  throw new Error(`${selector} is not reached by keyboard`)
 }

@@ -1,6 +1,7 @@
 /** An administrator at a browser with a screen: what they do in a day, each page looked at as it is met. */
 import type { Page } from 'playwright-core'
-import { assertAccessible, reach } from './accessibility.ts'
+import { assertAccessible } from './accessibility.ts'
+import { follow, pressEnter, type } from './keyboard.ts'
 import type { Person } from './people.ts'
 
 export const ROOT = { username: 'root', password: 'a password of an administrator' }
@@ -58,20 +59,11 @@ export async function registerApp({ page }: Person, callback: string): Promise<[
 
 /** From the list to the secret, by keyboard alone. */
 export async function registerService({ page }: Person): Promise<[string, string]> {
-  const steps = [
-    ['nav.area a[href="/admin/clients"]', 'Enter', '**/admin/clients'],
-    ['#new-client', 'Enter', '**/admin/clients/new'],
-    ['.tiles a[href$="service"]', 'Enter', '**/admin/clients/new?type=service'],
-  ] as const
-  for (const [selector, key, address] of steps) {
-    await reach(page, selector)
-    await page.keyboard.press(key)
-    await page.waitForURL(address)
-  }
-  for (const [selector, text] of [['#client_name', 'Reports'], ['#scope', 'read_books']] as const) {
-    await reach(page, selector)
-    await page.keyboard.type(text)
-  } // prettier-ignore
+  await follow(page, 'nav.area a[href="/admin/clients"]', '**/admin/clients')
+  await follow(page, '#new-client', '**/admin/clients/new')
+  await follow(page, '.tiles a[href$="service"]', '**/admin/clients/new?type=service')
+  await type(page, '#client_name', 'Reports')
+  await type(page, '#scope', 'read_books')
   await page.keyboard.press('Enter')
   return credentialsOn(page)
 }
@@ -102,20 +94,11 @@ export async function rotate({ page }: Person, clientId: string): Promise<string
 /** By keyboard alone, in a browser without scripts, from the sign-in on. */
 export async function disableDora({ page }: Person, issuer: string): Promise<void> {
   await page.goto(`${issuer}/admin/users`)
-  for (const [selector, text] of [['#username', ROOT.username], ['#password', ROOT.password]] as const) {
-    await reach(page, selector)
-    await page.keyboard.type(text)
-  } // prettier-ignore
-  await page.keyboard.press('Enter')
-  await page.waitForURL('**/admin/users')
-  await reach(page, '#search-text')
-  await page.keyboard.type('DOR')
-  await page.keyboard.press('Enter')
-  await page.waitForURL('**/admin/users?search=DOR')
-  await reach(page, 'tbody th a')
-  await page.keyboard.press('Enter')
-  await page.waitForURL('**/admin/user?id=*')
-  await reach(page, '#disable button')
-  await page.keyboard.press('Enter')
-  await page.waitForURL('**done=disabled')
+  await type(page, '#username', ROOT.username)
+  await type(page, '#password', ROOT.password)
+  await pressEnter(page, '**/admin/users')
+  await type(page, '#search-text', 'DOR')
+  await pressEnter(page, '**/admin/users?search=DOR')
+  await follow(page, 'tbody th a', '**/admin/user?id=*')
+  await follow(page, '#disable button', '**done=disabled')
 }

@@ -44,6 +44,19 @@ export async function signIn({ page }: Person, { username, password }: Credentia
   await page.click('#sign-in')
 }
 
+/** A browser of their own at `url`, which asks them to sign in first. */
+export async function openSignedIn(
+  url: string,
+  credentials: Credentials,
+  options?: { javaScriptEnabled?: boolean },
+): Promise<Person> {
+  const person = await newPerson(options)
+  await person.page.goto(url)
+  await signIn(person, credentials)
+  await person.page.waitForURL(url)
+  return person
+}
+
 /** An app as `openid-client`, unmodified, makes one. */
 export async function discover(
   issuer: string,

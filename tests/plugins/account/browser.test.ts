@@ -1,8 +1,9 @@
 /** The account in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
-import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { noBrowser } from '../../support/browser.ts'
+import { follow, pressEnter, type } from '../../support/keyboard.ts'
+import { openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, getTokens, SEED, WEB } from '../../support/sign-in.ts'
 import { signedIn } from './owner.ts'
@@ -17,17 +18,8 @@ for (const clientId of [LONG.client_id]) {
   await consents.remember(id, { client, scopes: new Set(['read_books', 's'.repeat(120)]), resources: [], parameters: {} }) // prettier-ignore
 }
 
-/** A page of Alice's account, who has signed in. */
-async function open(javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
-  const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
-  const said = complaintsOf(page)
-  await page.goto(`${server.url}/account`)
-  await page.fill('#username', ALICE.username)
-  await page.fill('#password', ALICE.password)
-  await page.click('#sign-in')
-  await page.waitForURL(`${server.url}/account`)
-  return { page, said }
-}
+const open = async (options?: { javaScriptEnabled: boolean }) =>
+  openSignedIn(`${server.url}/account`, ALICE, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy', { timeout: 180_000 }, async () => {
@@ -56,27 +48,14 @@ describe.skipIf(noBrowser)('in a browser', () => {
   }) // prettier-ignore
 
   test('without scripts and by keyboard alone a profile is changed and an app sent away', { timeout: 60_000 }, async () => {
-    const { page } = await open(false)
-    const reach = async (selector: string): Promise<void> => {
-      for (let tabs = 0; tabs < 60; tabs++) {
-        await page.keyboard.press('Tab')
-        if ((await page.locator(`${selector}:focus`).count()) === 1) return
-      }
-      throw new Error(`${selector} is not reached by keyboard`)
-    }
-    await reach('nav a[href$="/profile"]')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/account/profile')
-    await reach('#nickname')
-    await page.keyboard.type('By keyboard')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/account/profile?saved=yes')
+    const { page } = await open({ javaScriptEnabled: false })
+    await follow(page, 'nav a[href$="/profile"]', '**/account/profile')
+    await type(page, '#nickname', 'By keyboard')
+    await pressEnter(page, '**/account/profile?saved=yes')
     expect((await users.find('alice'))!.claims['nickname']).toBe('By keyboard')
     await page.goto(`${server.url}/account/apps`)
     const before = (await consents.list(id)).length
-    await reach('#revoke-0 button')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/account/apps?done=one')
+    await follow(page, '#revoke-0 button', '**/account/apps?done=one')
     expect(await consents.list(id)).toHaveLength(before - 1)
     await page.context().close()
   }) // prettier-ignore

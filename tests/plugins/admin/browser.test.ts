@@ -1,8 +1,9 @@
 /** The administration in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
-import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { noBrowser } from '../../support/browser.ts'
+import { follow, type } from '../../support/keyboard.ts'
+import { openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
 import { ROOT } from './administrator.ts'
 
@@ -17,17 +18,8 @@ await clients.create({
 })
 await clients.create({ client_id: 'w'.repeat(200), client_name: 'W'.repeat(120), scope: ['read_books'] }) // prettier-ignore
 
-/** A page of an administrator who has signed in. */
-async function open(javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
-  const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
-  const said = complaintsOf(page)
-  await page.goto(`${server.url}/admin/clients`)
-  await page.fill('#username', ROOT.username)
-  await page.fill('#password', ROOT.password)
-  await page.click('#sign-in')
-  await page.waitForURL(`${server.url}/admin/clients`)
-  return { page, said }
-}
+const open = async (options?: { javaScriptEnabled: boolean }) =>
+  openSignedIn(`${server.url}/admin/clients`, ROOT, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy', { timeout: 120_000 }, async () => {
@@ -55,27 +47,12 @@ describe.skipIf(noBrowser)('in a browser', () => {
   })
 
   test('without scripts and by keyboard alone a client is registered', { timeout: 60_000 }, async () => {
-    const { page } = await open(false)
-    const reach = async (selector: string): Promise<void> => {
-      for (let tabs = 0; tabs < 60; tabs++) {
-        await page.keyboard.press('Tab')
-        if ((await page.locator(`${selector}:focus`).count()) === 1) return
-      }
-      throw new Error(`${selector} is not reached by keyboard`)
-    }
-    await reach('#new-client')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/admin/clients/new')
-    await reach('.tiles a[href$="service"]')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/admin/clients/new?type=service')
-    await reach('#client_name')
-    await page.keyboard.type('By keyboard')
-    await reach('#scope')
-    await page.keyboard.type('read_books')
-    await reach('#save')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/admin/client/secret?*')
+    const { page } = await open({ javaScriptEnabled: false })
+    await follow(page, '#new-client', '**/admin/clients/new')
+    await follow(page, '.tiles a[href$="service"]', '**/admin/clients/new?type=service')
+    await type(page, '#client_name', 'By keyboard')
+    await type(page, '#scope', 'read_books')
+    await follow(page, '#save', '**/admin/client/secret?*')
     const [clientId, secret] = [
       await page.textContent('#client-id'),
       await page.textContent('#client-secret'),

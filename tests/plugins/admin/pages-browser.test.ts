@@ -1,8 +1,9 @@
 /** Dashboard, scopes, resources, keys and the audit log in a browser: accessible in every state, by keyboard, without scripts. */
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { assertAccessible, reach } from '../../support/accessibility.ts'
-import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { assertAccessible } from '../../support/accessibility.ts'
+import { noBrowser } from '../../support/browser.ts'
+import { follow, pressEnter, reach, type } from '../../support/keyboard.ts'
+import { openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
 import { getTokens, SEED } from '../../support/sign-in.ts'
 import { ROOT } from './administrator.ts'
@@ -24,21 +25,12 @@ await server.database.query(`insert into activity (hour, type, writer, count)
   select date_trunc('hour', now()) - make_interval(hours => n), type, gen_random_uuid(), n * 1000 + 1
   from generate_series(0, 20) n, unnest(array['user.signed_in', 'user.sign_in_failed', 'token.issued']) type`)
 
-/** A page of an administrator who has signed in. */
-async function open(path: string, javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
-  const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
-  const said = complaintsOf(page)
-  await page.goto(`${server.url}/admin${path}`)
-  await page.fill('#username', ROOT.username)
-  await page.fill('#password', ROOT.password)
-  await page.click('#sign-in')
-  await page.waitForURL(`${server.url}/admin${path}`)
-  return { page, said }
-}
+const open = async (options?: { javaScriptEnabled: boolean }) =>
+  openSignedIn(`${server.url}/admin`, ROOT, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy', { timeout: 240_000 }, async () => {
-    const { page, said } = await open('')
+    const { page, said } = await open()
     const ofResource = new URLSearchParams({ id: API }).toString()
     const paths = ['', '/scopes', '/scopes/new', '/scope?id=read_books&saved=yes', '/resources', `/resource?${ofResource}`, '/keys', '/client?client_id=web', '/client/authorizations?client_id=web', '/audit', '/audit?user=alice&before=00000000-0000-0000-0000-000000000000'] // prettier-ignore
     for (const path of paths) {
@@ -61,22 +53,14 @@ describe.skipIf(noBrowser)('in a browser', () => {
   })
 
   test('without scripts and by keyboard alone a key is replaced, and found in the audit log', { timeout: 60_000 }, async () => {
-    const { page } = await open('', false)
-    await reach(page, 'nav.area a[href="/admin/keys"]')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/admin/keys')
-    await reach(page, '#rotate-ES256 button')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/admin/keys?rotated=ES256')
+    const { page } = await open({ javaScriptEnabled: false })
+    await follow(page, 'nav.area a[href="/admin/keys"]', '**/admin/keys')
+    await follow(page, '#rotate-ES256 button', '**/admin/keys?rotated=ES256')
     const kid = oauth.keys.keys().findLast(({ algorithm }) => algorithm === 'ES256')!.kid
     expect(await page.textContent('main')).toContain(kid)
-    await reach(page, 'nav.area a[href="/admin/audit"]')
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/admin/audit')
-    await reach(page, '#user')
-    await page.keyboard.type(ROOT.username)
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/admin/audit?*user=root*')
+    await follow(page, 'nav.area a[href="/admin/audit"]', '**/admin/audit')
+    await type(page, '#user', ROOT.username)
+    await pressEnter(page, '**/admin/audit?*user=root*')
     await reach(page, '.events tbody tr:first-child summary')
     await page.keyboard.press('Enter')
     expect(await page.locator('.events tbody tr:first-child details[open]').textContent()).toContain(kid)

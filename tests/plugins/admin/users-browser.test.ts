@@ -1,8 +1,9 @@
 /** The administration of users in a browser: accessible in every state, by keyboard, without scripts. */
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { assertAccessible, reach } from '../../support/accessibility.ts'
-import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { assertAccessible } from '../../support/accessibility.ts'
+import { noBrowser } from '../../support/browser.ts'
+import { follow, pressEnter, type } from '../../support/keyboard.ts'
+import { newPerson, openSignedIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, getTokens, SEED } from '../../support/sign-in.ts'
 import { ROOT } from './administrator.ts'
@@ -13,21 +14,12 @@ const { users } = server.server.oauth
 await getTokens(server, { scope: 'openid profile read_books' })
 const alice = (await users.find(ALICE.username))!.id
 
-/** A page of an administrator who has signed in. */
-async function open(path: string, javaScriptEnabled = true): Promise<{ page: Page; said: string[] }> {
-  const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
-  const said = complaintsOf(page)
-  await page.goto(`${server.url}${path}`)
-  await page.fill('#username', ROOT.username)
-  await page.fill('#password', ROOT.password)
-  await page.click('#sign-in')
-  await page.waitForURL(`${server.url}${path}`)
-  return { page, said }
-}
+const open = async (options?: { javaScriptEnabled: boolean }) =>
+  openSignedIn(`${server.url}/admin/users`, ROOT, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy', { timeout: 240_000 }, async () => {
-    const { page, said } = await open('/admin/users')
+    const { page, said } = await open()
     const pages: [string, string][] = [
       ['users', '/users'],
       ['search', '/users?search=nobody'],
@@ -60,28 +52,17 @@ describe.skipIf(noBrowser)('in a browser', () => {
   })
 
   test('by keyboard alone and without scripts a user is registered, sets a password and is disabled', { timeout: 120_000 }, async () => {
-    const { page } = await open('/admin/users', false)
-    const press = async (selector: string): Promise<void> => {
-      await reach(page, selector)
-      await page.keyboard.press('Enter')
-    }
-    await press('#new-user')
-    await page.waitForURL('**/admin/users/new')
-    await reach(page, '#username')
-    await page.keyboard.type('by-keyboard')
-    await press('#save')
-    await page.waitForURL('**/admin/user/link?*')
-    const theirs = await (await newBrowserContext({ javaScriptEnabled: false })).newPage()
+    const { page } = await open({ javaScriptEnabled: false })
+    await follow(page, '#new-user', '**/admin/users/new')
+    await type(page, '#username', 'by-keyboard')
+    await follow(page, '#save', '**/admin/user/link?*')
+    const { page: theirs } = await newPerson({ javaScriptEnabled: false })
     await theirs.goto((await page.textContent('#password-link'))!)
-    await reach(theirs, '#password')
-    await theirs.keyboard.type('typed on a keyboard')
-    await theirs.keyboard.press('Enter')
-    await theirs.waitForURL('**/set-password?done=yes')
+    await type(theirs, '#password', 'typed on a keyboard')
+    await pressEnter(theirs, '**/set-password?done=yes')
     expect(await users.hasPassword('by-keyboard', 'typed on a keyboard')).toBe(true)
-    await press('main a.button.primary')
-    await page.waitForURL('**/admin/user?id=*')
-    await press('#disable button')
-    await page.waitForURL('**&done=disabled')
+    await follow(page, 'main a.button.primary', '**/admin/user?id=*')
+    await follow(page, '#disable button', '**&done=disabled')
     expect((await users.find('by-keyboard'))?.disabled).toBe(true)
     await theirs.context().close()
     await page.context().close()
