@@ -1,7 +1,8 @@
 /** The first five minutes: a development start, and its sample web app in a real browser. */
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
-import { complaintsOf, newBrowserContext, noBrowser } from '../support/browser.ts'
+import { noBrowser } from '../support/browser.ts'
+import { newPerson, signIn } from '../support/people.ts'
 import { spawnServer, type SpawnedServer, type SpawnOptions } from '../support/process.ts'
 import { freePort, type Settings } from '../support/settings.ts'
 
@@ -42,15 +43,13 @@ test.skipIf(noBrowser).each([true, false])(
   async (javaScriptEnabled) => {
     // That of the run before is remembered.
     await demo.server.database.query('delete from consents')
-    const page = await (await newBrowserContext({ javaScriptEnabled })).newPage()
-    const said = complaintsOf(page)
+    const person = await newPerson({ javaScriptEnabled })
+    const { page, said } = person
 
     await page.goto(demo.sample)
     expect(await heading(page)).toBe('Sign in to see your books')
     await page.click('#log-in')
-    await page.fill('#username', 'demo')
-    await page.fill('#password', demo.password)
-    await page.click('#sign-in')
+    await signIn(person, { username: 'demo', password: demo.password })
     expect(await page.locator('form#consent').textContent()).toContain(new URL(demo.sample).host)
     expect(await page.locator('main').textContent()).toContain('Read your books')
     await page.click('#allow')
