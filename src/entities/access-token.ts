@@ -1,5 +1,6 @@
 /** Access tokens that need a row: opaque ones, and signed ones that were revoked before their end. */
 import { defineEntity, p } from '@mikro-orm/core'
+import { NIL } from '../store/uuid.ts'
 
 const AccessTokenSchema = defineEntity({
   name: 'AccessToken',
@@ -7,6 +8,8 @@ const AccessTokenSchema = defineEntity({
   properties: {
     /** SHA-256 of the token, base64url: the token itself is never stored. */
     hash: p.text().primary(),
+    /** By which it is found, as it stands in the token; a random one for a token that has no Authorization. */
+    authorizationId: p.uuid().primary().default(NIL),
     /** The claims that a signed token would carry (RFC 9068 §2.2). */
     claims: p.json<Record<string, unknown>>(),
     expiresAt: p.datetime().index(),

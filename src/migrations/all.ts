@@ -11,6 +11,7 @@ import { Migration20261121000008_lists } from './Migration20261121000008_lists.t
 import { Migration20261121000009_user_administration } from './Migration20261121000009_user_administration.ts'
 import { Migration20261121000010_search_pages } from './Migration20261121000010_search_pages.ts'
 import { Migration20261121000011_open_sessions } from './Migration20261121000011_open_sessions.ts'
+import { Migration20261121000012_opaque_handles } from './Migration20261121000012_opaque_handles.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -25,4 +26,5 @@ export const migrations = [
   Migration20261121000009_user_administration,
   Migration20261121000010_search_pages,
   Migration20261121000011_open_sessions,
+  Migration20261121000012_opaque_handles,
 ]

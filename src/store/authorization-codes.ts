@@ -4,7 +4,8 @@ import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { Session } from '../entities/session.ts'
 import { AUTHORIZATION } from './authorizations.ts'
-import { statement } from './statement.ts'
+import { statement, type Statement, type TableOf } from './statement.ts'
+import { insertAccessToken } from './tokens.ts'
 
 export type AuthorizationCodeRow = Pick<
   AuthorizationCode,
@@ -29,13 +30,21 @@ export const statements = {
     return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'createdAt')}
       from ${code.name} where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $2`
   }),
-  /** Spends the code ($8) and makes its Authorization, with a refresh token ($9) unless that is null. */
-  exchange: statement<{ authorizationId: string }>('authorization-code-exchange', (table) => {
+  exchange: exchange('authorization-code-exchange'),
+  /** And stores an opaque access token ($11, its claims $12, its end $13). */
+  exchangeForOpaque: exchange('authorization-code-exchange-opaque', (table) => insertAccessToken(table, 11)),
+} // prettier-ignore
+
+/** Spends the code ($8) and makes its Authorization, with a refresh token ($9) unless that is null. */
+function exchange(name: string, more?: (table: TableOf) => string): Statement<{ authorizationId: string }> {
+  return statement(name, (table) => {
     const code = table(AuthorizationCode)
     const authorization = table(Authorization)
     const refresh = table(RefreshToken)
     const columns = AUTHORIZATION.map((one) => authorization.column(one)).join(', ')
-    const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) => refresh.column(one))
+    const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) =>
+      refresh.column(one),
+    )
     return `with spent as (
         update ${code.name} set ${code.column('spentAt')} = now()
         where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $8
@@ -48,7 +57,7 @@ export const statements = {
       ), refreshing as (
         insert into ${refresh.name} (${id}, ${hash}, ${expiresAt})
         select $1::uuid, $9::text, now() + make_interval(secs => $10) from spent where $9::text is not null
-      )
+      )${more === undefined ? '' : `, more as (${more(table)} from spent)`}
       select ${authorization.column('id')} as "authorizationId" from made`
-  }),
-} // prettier-ignore
+  })
+}

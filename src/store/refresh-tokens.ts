@@ -2,7 +2,8 @@
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { AUTHORIZATION, type AuthorizationRow } from './authorizations.ts'
-import { statement } from './statement.ts'
+import { statement, type Statement, type TableOf } from './statement.ts'
+import { insertAccessToken } from './tokens.ts'
 
 export type RefreshTokenRow = Pick<RefreshToken, 'expiresAt' | 'consumedAt' | 'successor'> & {
   /** Of the successor. */
@@ -31,8 +32,14 @@ export const statements = {
           and s.${refresh.column('hash')} = r.${refresh.column('successorHash')}
       where r.${refresh.column('authorizationId')} = $1 and r.${refresh.column('hash')} = $2`
   }),
-  /** Consumes the token ($2) of a living Authorization ($1) and puts its successor ($3, sealed $4) in its place. */
-  rotate: statement<{ hash: string }>('refresh-token-rotate', (table) => {
+  rotate: rotate('refresh-token-rotate'),
+  /** And stores an opaque access token ($6, its claims $7, its end $8). */
+  rotateForOpaque: rotate('refresh-token-rotate-opaque', (table) => insertAccessToken(table, 6)),
+}
+
+/** Consumes the token ($2) of a living Authorization ($1) and puts its successor ($3, sealed $4) in its place. */
+function rotate(name: string, more?: (table: TableOf) => string): Statement<{ hash: string }> {
+  return statement(name, (table) => {
     const refresh = table(RefreshToken)
     const authorization = table(Authorization)
     const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) =>
@@ -45,9 +52,9 @@ export const statements = {
           and exists (select from ${authorization.name}
             where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null)
         returning true
-      )
+      )${more === undefined ? '' : `, more as (${more(table)} from consumed)`}
       insert into ${refresh.name} (${id}, ${hash}, ${expiresAt})
       select $1, $3, now() + make_interval(secs => $5) from consumed
       returning ${hash} as "hash"`
-  }),
+  })
 }

@@ -1,23 +1,43 @@
 /** What is stored of access tokens: opaque ones, and signed ones that were revoked. */
 import { AccessToken, RevokedToken } from '../entities/access-token.ts'
+import { Authorization } from '../entities/authorization.ts'
+import { AUTHORIZATION, type AuthorizationRow } from './authorizations.ts'
 import { recordChange } from './changes.ts'
 import type { Query } from './database.ts'
-import { statement } from './statement.ts'
+import { statement, type TableOf } from './statement.ts'
+
+/** With its Authorization, unless it has none. */
+export type AccessTokenRow = Pick<AccessToken, 'claims'> & { tokenRevokedAt: Date | null } & (
+    | AuthorizationRow
+    | { id: null }
+  )
+
+/** Stores one of the Authorization $1: its hash is parameter `first`, then its claims and its end. */
+export function insertAccessToken(table: TableOf, first: number): string {
+  const token = table(AccessToken)
+  const columns = (['authorizationId', 'hash', 'claims', 'expiresAt'] as const).map((one) =>
+    token.column(one),
+  )
+  return `insert into ${token.name} (${columns.join(', ')})
+    select $1::uuid, $${first}::text, $${first + 1}::jsonb, $${first + 2}::timestamptz`
+}
 
 export const statements = {
-  insertAccessToken: statement('access-token-insert', (table) => {
+  insertAccessToken: statement('access-token-insert', (table) => insertAccessToken(table, 2)),
+  accessToken: statement<AccessTokenRow>('access-token-find', (table) => {
     const token = table(AccessToken)
-    return `insert into ${token.name} (${token.column('hash')}, ${token.column('claims')}, ${token.column('expiresAt')})
-      values ($1, $2, $3)`
-  }),
-  accessToken: statement<Pick<AccessToken, 'claims' | 'revokedAt'>>('access-token-find', (table) => {
-    const token = table(AccessToken)
-    return `select ${token.columns('claims', 'revokedAt')} from ${token.name} where ${token.column('hash')} = $1`
+    const authorization = table(Authorization)
+    const columns = authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')
+    return `select t.${token.column('claims')} as "claims", t.${token.column('revokedAt')} as "tokenRevokedAt",
+        ${columns.replaceAll(/(^|, )"/g, '$1a."')}
+      from ${token.name} t left join ${authorization.name} a on a.${authorization.column('id')} = t.${token.column('authorizationId')}
+      where t.${token.column('authorizationId')} = $1 and t.${token.column('hash')} = $2`
   }),
   revokeAccessToken: statement('access-token-revoke', (table) => {
     const token = table(AccessToken)
     return `update ${token.name} set ${token.column('revokedAt')} = now()
-      where ${token.column('hash')} = $1 and ${token.column('revokedAt')} is null`
+      where ${token.column('authorizationId')} = $1 and ${token.column('hash')} = $2
+        and ${token.column('revokedAt')} is null`
   }),
   insertRevoked: statement('revoked-token-insert', (table) => {
     const revoked = table(RevokedToken)

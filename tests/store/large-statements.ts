@@ -58,6 +58,10 @@ export const questions: Readonly<Record<string, Question>> = {
     [UUID, 'client-1', HOLDER, ['openid'], [], {}, {}, 'hash', 'refresh', 60],
     1,
   ],
+  'authorization-code-exchange-opaque': [
+    [UUID, 'client-1', HOLDER, ['openid'], [], {}, {}, 'hash', 'refresh', 60, 'opaque', {}, later],
+    1,
+  ],
   'authorization-codes-expired': [[], REMOVAL],
   'authorization-insert': [[UUID, 'client-1', HOLDER, ['openid'], [], {}, {}], 0],
   'authorization-find': [[AUTHORIZATION], 1],
@@ -105,6 +109,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'refresh-token-insert': [[AUTHORIZATION, 'hash', 60], 0],
   'refresh-token-find': [[AUTHORIZATION, 'hash'], 3],
   'refresh-token-rotate': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60], 3],
+  'refresh-token-rotate-opaque': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60, 'opaque', {}, later], 3],
   // All secrets: `doctor` counts them.
   'secret-key-uses': [[], 20_000],
   'server-secret': [['name'], 1],
@@ -125,9 +130,9 @@ export const questions: Readonly<Record<string, Question>> = {
   'throttle-fail': [['source', ['*'], [1000], [10_000]], 0],
   'throttle-forgive': [['source', '*'], 1],
   'throttles-blocked': [[], 100],
-  'access-token-insert': [['hash', {}, later], 0],
-  'access-token-find': [['hash'], 1],
-  'access-token-revoke': [['hash'], 1],
+  'access-token-insert': [[AUTHORIZATION, 'hash', {}, later], 0],
+  'access-token-find': [[AUTHORIZATION, 'hash'], 2],
+  'access-token-revoke': [[AUTHORIZATION, 'hash'], 1],
   'revoked-token-insert': [['jti', later], 0],
   // All that live, when a server starts: every process holds them.
   'revoked-tokens': [[], 5000],

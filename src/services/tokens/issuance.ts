@@ -13,7 +13,7 @@ import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as tokens } from '../../store/tokens.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
-import { hashOfOpaque } from './opaque-tokens.ts'
+import { parseOpaqueToken } from './opaque-tokens.ts'
 import { REFRESH_PREFIX, type RefreshTokens } from './refresh-tokens.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
@@ -26,7 +26,12 @@ export interface Issuance {
   /** A new one, to go with the Authorization. */
   readonly refreshToken?: string | undefined
   /** An access token that is looked up, with the claims it stands for. */
-  readonly opaque?: { token: string; claims: Bag } | undefined
+  readonly opaque?: Opaque | undefined
+}
+
+interface Opaque {
+  readonly token: string
+  readonly claims: Bag
 }
 
 /**
@@ -58,11 +63,19 @@ export function createIssuanceStore(
     }
 
   const exchangeCode =
-    (code: string, { authorization, audience, refreshToken }: Issuance): Write =>
+    (code: string, { authorization, audience, refreshToken, opaque }: Issuance): Write =>
     async (query) => {
       const refresh = refreshToken === undefined ? null : readHandle(refreshToken, REFRESH_PREFIX).hash
-      const values = [readHandle(code).hash, refresh, refreshes.lifetime()]
-      const rows = await query(codes.exchange, [...valuesOf(authorization, audience), ...values])
+      const values = [
+        ...valuesOf(authorization, audience),
+        readHandle(code).hash,
+        refresh,
+        refreshes.lifetime(),
+      ]
+      const rows =
+        opaque === undefined
+          ? await query(codes.exchange, values)
+          : await query(codes.exchangeForOpaque, [...values, ...valuesOfOpaque(opaque)])
       if (rows.length === 0) throw new Overtaken()
     }
 
@@ -80,17 +93,20 @@ export function createIssuanceStore(
     }
 
   const replaceRefreshToken =
-    ({ refreshToken, authorization }: Continuation, successor: string): Write =>
+    ({ refreshToken: token, authorization }: Continuation, successor: string, { opaque }: Issuance): Write =>
     async (query) => {
       const lifetime = refreshes.lifetime(authorization.createdAt)
-      if (!(await refreshes.rotate(query, refreshToken, successor, lifetime))) throw new Overtaken()
+      const rotation = { token, successor, lifetime, opaque: opaque && valuesOfOpaque(opaque) }
+      if (!(await refreshes.rotate(query, rotation))) throw new Overtaken()
     }
 
   const storeOpaque =
-    ({ token, claims }: { token: string; claims: Bag }): Write =>
+    (opaque: Opaque): Write =>
     async (query) => {
-      const expiresAt = new Date(((claims['exp'] as number) + 1) * 1000)
-      await query(tokens.insertAccessToken, [hashOfOpaque(token), claims, expiresAt])
+      await query(tokens.insertAccessToken, [
+        parseOpaqueToken(opaque.token)!.authorizationId,
+        ...valuesOfOpaque(opaque),
+      ])
     }
 
   /** The ladder of what an issuance needs. */
@@ -102,15 +118,14 @@ export function createIssuanceStore(
       if (kind !== AUTHORIZATION_CODE) writes.push(spendArtifact(kind, handle))
     }
     if (code !== undefined) {
-      writes.push(exchangeCode(code.handle, issuance))
-    } else if (continues !== undefined) {
-      if (refreshToken !== undefined) writes.push(replaceRefreshToken(continues, refreshToken))
-    } else if (authorization.id !== undefined) {
+      return [...writes, exchangeCode(code.handle, issuance)]
+    } else if (continues !== undefined && refreshToken !== undefined) {
+      return [...writes, replaceRefreshToken(continues, refreshToken, issuance)]
+    } else if (continues === undefined && authorization.id !== undefined) {
       writes.push(storeAuthorization(issuance))
       if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken))
     }
-    if (opaque !== undefined) writes.push(storeOpaque(opaque))
-    return writes
+    return opaque === undefined ? writes : [...writes, storeOpaque(opaque)]
   }
 
   async function commit(writes: readonly Write[]): Promise<void> {
@@ -153,6 +168,11 @@ export function createIssuanceStore(
 function valuesOf(authorization: Authorization, audience: readonly string[]): unknown[] {
   const { id, clientId, subject, scopes, parameters, authentication } = authorization
   return [id, clientId, subject, [...scopes], audience, parameters ?? {}, authentication ?? null]
+}
+
+/** Hash, claims and end. */
+function valuesOfOpaque({ token, claims }: Opaque): unknown[] {
+  return [parseOpaqueToken(token)!.hash, claims, new Date(((claims['exp'] as number) + 1) * 1000)]
 }
 
 function alreadySpent(): OAuthError {

@@ -1,17 +1,23 @@
-/** Opaque access tokens: what one looks like. What it stands for is in the row that its hash finds. */
-import { hash, randomBytes } from 'node:crypto'
-import { parseHandle } from '../../protocol/handle.ts'
+/**
+ * Opaque access tokens: handles like codes and refresh tokens, so that whoever holds one knows where it is stored. What
+ * one stands for is in the row that its hash finds.
+ */
+import { hash, randomUUID } from 'node:crypto'
+import { createHandle, parseHandle, type Handle } from '../../protocol/handle.ts'
+import { NIL } from '../../store/uuid.ts'
 
 /** They begin like this, so that scanners find a leaked one. */
 const PREFIX = 'lka_'
+/** Those of an earlier version, which name nothing: their rows stand under no Authorization. */
 const BARE = new RegExp(`^${PREFIX}[A-Za-z0-9_-]{43}$`)
 
-export function createOpaqueToken(): string {
-  return PREFIX + randomBytes(32).toString('base64url')
+/** A new one of this Authorization, or of none. */
+export function createOpaqueToken(authorizationId: string = randomUUID()): string {
+  return createHandle(authorizationId, PREFIX)
 }
 
-/** SHA-256 of the token, base64url: 256 random bits need no slower hash. Null for what cannot be one of ours. */
-export function hashOfOpaque(token: string): string | null {
-  // The next version puts the id of the Authorization in front: it is read here already, while both are at work.
-  return BARE.test(token) ? hash('sha256', token, 'base64url') : (parseHandle(token, PREFIX)?.hash ?? null)
+/** Null for what cannot be one of ours. */
+export function parseOpaqueToken(token: string): Handle | null {
+  if (BARE.test(token)) return { authorizationId: NIL, hash: hash('sha256', token, 'base64url') }
+  return parseHandle(token, PREFIX)
 }

@@ -25,12 +25,23 @@ export interface RefreshTokens {
   /** Seconds that the first refresh token of an Authorization lives, or the next one after `createdAt`. */
   lifetime(createdAt?: number): number
   /**
-   * Puts `successor` in the place of `token`; false when that is not current any more.
+   * Puts `successor` in the place of `token`, with an opaque access token where there is one (its hash, claims and end);
+   * false when that is not current any more.
    * @internal
    */
-  rotate(query: Query, token: string, successor: string, lifetime: number): Promise<boolean>
+  rotate(query: Query, rotation: Rotation): Promise<boolean>
   /** What a token is good for that could not be replaced. */
   useOf(token: string): Promise<Use>
+}
+
+/** @internal */
+export interface Rotation {
+  token: string
+  successor: string
+  /** Seconds. */
+  lifetime: number
+  /** The values of `insertAccessToken`. */
+  opaque?: readonly unknown[] | undefined
 }
 
 /** @internal */
@@ -72,11 +83,15 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
       const left = (createdAt - Date.now()) / 1000 + expire
       return Math.max(0, Math.min(idle, left))
     },
-    async rotate(query, token, successor, lifetime) {
+    async rotate(query, { token, successor, lifetime, opaque }) {
       const { authorizationId, hash } = readHandle(token, REFRESH_PREFIX)
       const next = readHandle(successor, REFRESH_PREFIX)
       const values = [authorizationId, hash, next.hash, seal(successor, token), lifetime]
-      return (await query(statements.rotate, values)).length > 0
+      const rows =
+        opaque === undefined
+          ? await query(statements.rotate, values)
+          : await query(statements.rotateForOpaque, [...values, ...opaque])
+      return rows.length > 0
     },
   }
 }

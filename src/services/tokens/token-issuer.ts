@@ -77,7 +77,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         // Owned also where there is none, so that no contribution can name one.
         [AUTHORIZATION_ID]: authorization.id,
       })
-      const opaque = format === 'opaque' ? createOpaqueToken() : undefined
+      const opaque = format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
       const accessToken = opaque ?? (await sign(claims))
       const refreshToken = mayRefresh(granted, client) ? refreshTokens.create(authorization.id!) : undefined
       const response = await doors.extended('tokenResponse', authorization, {

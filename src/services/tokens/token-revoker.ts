@@ -3,7 +3,7 @@ import { statements as authorizations } from '../../store/authorizations.ts'
 import { statements, storeRevocation } from '../../store/tokens.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { Revocations } from './revocations.ts'
-import { hashOfOpaque } from './opaque-tokens.ts'
+import { parseOpaqueToken } from './opaque-tokens.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 
 export interface TokenRevoker {
@@ -27,10 +27,10 @@ export function createTokenRevoker(
       if (claims === null) return
       // The instant of issue may lie up to a second after `iat`, and the end with it.
       const end = new Date((claims.exp + 1) * 1000)
-      const opaque = hashOfOpaque(token)
+      const opaque = parseOpaqueToken(token)
       if (opaque === null && end.getTime() <= Date.now()) return
       await audit.transaction(async (query, note) => {
-        if (opaque !== null) await query(statements.revokeAccessToken, [opaque])
+        if (opaque !== null) await query(statements.revokeAccessToken, [opaque.authorizationId, opaque.hash])
         else await storeRevocation(query, claims.jti, end)
         note({ type: 'token.revoked', client: claims.client_id, details: { jti: claims.jti } })
       })

@@ -6,14 +6,15 @@ import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
 import { expiresAt, issueInstant } from '../../../plugins/require-scope/expiry.ts'
 import type { Authorization, Bag, Verified } from '../../doors.ts'
-import { statements as authorizations } from '../../store/authorizations.ts'
+import type { Handle } from '../../protocol/handle.ts'
+import { statements as authorizations, type AuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/tokens.ts'
 import { toAuthorization } from './authorizations.ts'
 import type { Directory } from '../directory.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { OwnJwtVerifier } from './own-jwt-verifier.ts'
-import { hashOfOpaque } from './opaque-tokens.ts'
+import { parseOpaqueToken } from './opaque-tokens.ts'
 import type { Revocations } from './revocations.ts'
 import { isOfClient } from '../clients/registration.ts'
 import { AUTHORIZATION_ID } from './token-issuer.ts'
@@ -33,6 +34,12 @@ export interface AccessTokenClaims extends Bag {
   readonly jti: string
   readonly iat: number
   readonly exp: number
+}
+
+interface Opaque {
+  claims: AccessTokenClaims
+  revoked: boolean
+  row: AuthorizationRow | undefined
 }
 
 export interface TokenVerifierOptions {
@@ -61,25 +68,37 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return found.claims
   }
 
-  async function readOpaque(digest: string): Promise<{ claims: AccessTokenClaims; revoked: boolean } | null> {
-    const [row] = await database.query(statements.accessToken, [digest])
+  async function readOpaque({ authorizationId, hash: digest }: Handle): Promise<Opaque | null> {
+    const [row] = await database.query(statements.accessToken, [authorizationId, digest])
     if (row === undefined || !isAccessTokenClaims(row.claims)) return null
-    return { claims: row.claims, revoked: row.revokedAt !== null }
+    return {
+      claims: row.claims,
+      revoked: row.tokenRevokedAt !== null,
+      row: row.id === null ? undefined : row,
+    }
   }
 
-  async function findAuthorization(claims: AccessTokenClaims): Promise<Authorization | null | undefined> {
+  /** `read` with the token, as it may be; undefined for a token that has none. */
+  async function findAuthorization(
+    claims: AccessTokenClaims,
+    read: AuthorizationRow | undefined,
+  ): Promise<Authorization | null | undefined> {
     const id = claims[AUTHORIZATION_ID]
     if (typeof id !== 'string') return undefined
-    const [row] = await database.query(authorizations.find, [id])
+    const row = read ?? (await database.query(authorizations.find, [id]))[0]
     return row === undefined || row.revokedAt !== null ? null : toAuthorization(row)
   }
 
-  async function finish(claims: AccessTokenClaims, revoked: boolean): Promise<Verified | null> {
+  async function finish(
+    claims: AccessTokenClaims,
+    revoked: boolean,
+    read?: AuthorizationRow,
+  ): Promise<Verified | null> {
     if (revoked || Date.now() >= expiresAt(claims)) return null
     const client = await directory.findClient(claims.client_id)
     const issued = issueInstant(claims) ?? claims.iat * 1000
     if (client === null || !isOfClient(claims.client_id, issued, client)) return null
-    const authorization = await findAuthorization(claims)
+    const authorization = await findAuthorization(claims, read)
     if (authorization === null) return null
     return { kind: 'access_token', claims, ...(authorization === undefined ? {} : { authorization }) }
   }
@@ -87,17 +106,17 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   return {
     async verify(token) {
       if (token.length > MAX_LENGTH) return null
-      const opaque = hashOfOpaque(token)
+      const opaque = parseOpaqueToken(token)
       if (opaque !== null) {
         const found = await readOpaque(opaque)
-        return found === null ? null : finish(found.claims, found.revoked)
+        return found === null ? null : finish(found.claims, found.revoked, found.row)
       }
       const claims = await readSigned(token)
       return claims === null ? null : finish(claims, revocations.isRevoked(claims.jti))
     },
     async read(token) {
       if (token.length > MAX_LENGTH) return null
-      const opaque = hashOfOpaque(token)
+      const opaque = parseOpaqueToken(token)
       return opaque === null ? readSigned(token) : ((await readOpaque(opaque))?.claims ?? null)
     },
   }

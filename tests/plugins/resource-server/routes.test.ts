@@ -93,11 +93,14 @@ describe('a challenge', () => {
     expect(await response.json()).toMatchObject({ error: 'insufficient_scope' })
   })
 
-  test.each(['x', 'a.b.c', 'lka_x', `lka_${'A'.repeat(43)}`])('%s: 401 invalid_token', async (token) => {
-    const [status, challenge] = await refusal('/books', { headers: bearer(token) })
-    expect(status).toBe(401)
-    expect(challenge).toContain('error="invalid_token"')
-  })
+  test.each(['x', 'a.b.c', 'lka_x', `lka_${'A'.repeat(43)}`, `lka_${'A'.repeat(64)}`])(
+    '%s: 401 invalid_token',
+    async (token) => {
+      const [status, challenge] = await refusal('/books', { headers: bearer(token) })
+      expect(status).toBe(401)
+      expect(challenge).toContain('error="invalid_token"')
+    },
+  )
 
   test('two tokens: 400 invalid_request', async () => {
     const token = await tokenOf('read')

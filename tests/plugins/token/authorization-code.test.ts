@@ -176,7 +176,7 @@ describe('what it gives', () => {
 
   test('an opaque access token is good at userinfo and introspection, and is stored as a hash alone', async () => {
     const { tokens } = await exchangeAs(server, clientOf(opaque), await getCode({ client_id: 'opaque' }))
-    expect(tokens.access_token).toMatch(/^lka_[\w-]{43}$/)
+    expect(tokens.access_token).toMatch(/^lka_[\w-]{64}$/)
     expect(decodeJwt(tokens.id_token).aud).toBe('opaque')
     expect(await lifeOf(server, clientOf(opaque), tokens)).toEqual(ALIVE)
   })
