@@ -43,7 +43,9 @@ async function begin({ url }: SpawnedServer): Promise<{ finish(more?: string): P
   }
 }
 
-const isRefused = async (server: SpawnedServer) => server.get('/healthz').then(String, () => 'refused')
+/** Or kept by nobody: with workers, Node holds on to a connection that comes while the last of them closes. */
+const isRefused = async (server: SpawnedServer) =>
+  server.request('/healthz', { signal: AbortSignal.timeout(2000) }).then(String, () => 'refused')
 
 /** Asks again until it ends. */
 async function insist(server: SpawnedServer): Promise<number | null> {
