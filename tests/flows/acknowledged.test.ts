@@ -10,19 +10,18 @@ import {
   GUARDED,
   GUARDED_SCOPE,
   getAccessToken,
+  OPAQUE,
   revoke,
+  SIGNED,
   statusOf,
   statusOfRoute,
   toClient,
 } from '../support/service.ts'
 
-const signed = { client_id: 'signed', client_secret: `lks_${'s'.repeat(43)}`, scope: [GUARDED_SCOPE] }
-const opaque = { ...signed, client_id: 'opaque', access_token_format: 'opaque' }
-
 test('SIGKILL under a load of revocations: each that was acknowledged holds after a restart', async () => {
   const embedded = { PLUGINS: GUARDED, DATABASE_URL: undefined }
-  const server = await spawnServer(embedded, { seed: { clients: [signed, opaque] } })
-  const clients = [toClient(signed), toClient(opaque)]
+  const server = await spawnServer(embedded, { seed: { clients: [SIGNED, OPAQUE] } })
+  const clients = [toClient(SIGNED), toClient(OPAQUE)]
   const acknowledged: string[] = []
   const untouched = await Promise.all(clients.map(async (client) => getAccessToken(server, client)))
   let turn = 0

@@ -10,19 +10,18 @@ import { type Load, underLoad } from '../support/load.ts'
 import { type SpawnedServer, spawnServer } from '../support/process.ts'
 import {
   GUARDED,
-  GUARDED_SCOPE,
   getAccessToken,
+  OPAQUE,
   revoke,
+  SIGNED,
   statusOf,
   statusOfRoute,
   toClient,
 } from '../support/service.ts'
 
-const signed = { client_id: 'signed', client_secret: `lks_${'s'.repeat(43)}`, scope: [GUARDED_SCOPE] }
-const opaque = { ...signed, client_id: 'opaque', access_token_format: 'opaque' }
 const settings = { PLUGINS: GUARDED, OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false }
-const options = { seed: { clients: [signed, opaque] } }
-const [signs, stores] = [toClient(signed), toClient(opaque)]
+const options = { seed: { clients: [SIGNED, OPAQUE] } }
+const [signs, stores] = [toClient(SIGNED), toClient(OPAQUE)]
 
 /** A server of its own behind a proxy, with both clients used once, so that they are in its caches. */
 async function startBehindProxy(): Promise<{ server: SpawnedServer; proxy: DatabaseProxy }> {

@@ -7,6 +7,14 @@ import { type Requests, basic } from './requests.ts'
 export const GUARDED = resolve(import.meta.dirname, 'guarded-plugin.ts')
 export const GUARDED_SCOPE = 'read_shelf'
 
+/** For a seed: a client whose tokens are JWTs, and one whose tokens are opaque. */
+export const SIGNED = {
+  client_id: 'signed',
+  client_secret: `lks_${'s'.repeat(43)}`,
+  scope: [GUARDED_SCOPE],
+}
+export const OPAQUE = { ...SIGNED, client_id: 'opaque', access_token_format: 'opaque' }
+
 /** A client by what a seed or a command says of it. */
 export function toClient(registered: Readonly<Record<string, unknown>>): TestClient {
   const { client_id: clientId, client_secret: clientSecret } = registered as Record<string, string>
