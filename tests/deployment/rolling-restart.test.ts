@@ -1,20 +1,20 @@
 /**
- * Two processes behind nginx, with the configuration that docs/deploy.md gives, are restarted one after the other while
+ * Two processes behind a proxy, with the configuration that docs/deploy.md gives, are restarted one after the other while
  * clients and people go on: nobody notices.
  */
 import { randomBytes } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { caddy } from '../support/caddy.ts'
 import { createDatabase } from '../support/database.ts'
 import { JOURNEY_SEED, journeysOf } from '../support/journeys.ts'
 import { underLoad } from '../support/load.ts'
-import { noNginx, startNginx } from '../support/nginx.ts'
+import { nginx } from '../support/nginx.ts'
 import { type SpawnedServer, spawnServer } from '../support/process.ts'
 import { requestsTo } from '../support/requests.ts'
 import { statusOf } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
 
 const ROUNDS = 2
-const PROXIES = [{ name: 'nginx', absent: noNginx, startProxy: startNginx }]
 
 function errorsIn(output: string): string[] {
   return output.split('\n').filter((line) => /"level":"(?:error|fatal)"/.test(line))
@@ -25,7 +25,7 @@ async function untilAsked({ output }: SpawnedServer): Promise<void> {
   await expect.poll(() => /"route":"\/token\/?"/.test(output()), { timeout: 60_000 }).toBe(true)
 }
 
-describe.each(PROXIES)('behind $name', ({ absent, startProxy }) => {
+describe.each([nginx, caddy])('behind $name', ({ absent, start: startProxy }) => {
   test.skipIf(absent)(
     'a rolling restart fails no request',
     async () => {
@@ -72,7 +72,7 @@ describe.each(PROXIES)('behind $name', ({ absent, startProxy }) => {
       expect(started.flatMap(({ output }) => errorsIn(output()))).toEqual([])
       expect(new Set(steps.map(({ journey }) => journey)).size).toBe(5)
       // The proxy did meet a process that was not there.
-      expect(await proxyLog()).toMatch(/connection refused/i)
+      expect(proxyLog()).toMatch(/connection refused/i)
     },
     300_000,
   )

@@ -1,11 +1,8 @@
 /** Files of `deploy/` for a test: their very text, with other ports and paths; and a certificate for localhost. */
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { vi } from 'vitest'
 import { temporaryDirectory } from './cleanup.ts'
 
 export type Replacements = readonly (readonly [string, string])[]
@@ -34,14 +31,4 @@ export async function createCertificate(): Promise<Certificate> {
   execFileSync('openssl', [...request, ...subject, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
   setDefaultCACertificates([...getCACertificates('default'), await readFile(certificate, 'utf8')])
   return { certificate, key }
-}
-
-/** Waits for a proxy that was started. */
-export async function untilListening(port: number): Promise<void> {
-  const knock = async (): Promise<void> => {
-    const socket = connect(port, '127.0.0.1')
-    await once(socket, 'connect')
-    socket.destroy()
-  }
-  await vi.waitFor(knock, { timeout: 60_000, interval: 20 })
 }
