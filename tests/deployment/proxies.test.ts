@@ -1,0 +1,67 @@
+/** What the proxies of docs/deploy.md do with requests that fail, before two servers that do as they are told. */
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { caddy } from '../support/caddy.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { nginx } from '../support/nginx.ts'
+import type { Proxy } from '../support/proxy.ts'
+import { requestsTo, type Requests } from '../support/requests.ts'
+import { statusOf } from '../support/service.ts'
+import { freePort } from '../support/settings.ts'
+
+/** Servers that answer like this, and what goes to them through the proxy. */
+async function behind(
+  proxy: Proxy,
+  ...listeners: [RequestListener, RequestListener]
+): Promise<Requests & { log(): string }> {
+  const [port, plain, ...ports] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+  for (const [at, listener] of listeners.entries()) {
+    const server = createServer(listener).listen(ports[at], '127.0.0.1')
+    await once(server, 'listening')
+    atEndOfFile(async () => {
+      server.closeAllConnections()
+      server.close()
+    })
+  }
+  const log = await proxy.start(port, plain, ports)
+  return { ...requestsTo(`https://localhost:${port}`), log }
+}
+
+describe.each([nginx, caddy])('behind $name', (proxy) => {
+  test.skipIf(proxy.absent)('a POST that was sent is not sent again', async () => {
+    const posted: string[] = []
+    const cut: RequestListener = (request, response) => {
+      if (request.method === 'GET') return response.end()
+      posted.push(request.url!)
+      return request.socket.destroy()
+    }
+    const { post } = await behind(proxy, cut, cut)
+    for (const path of ['/token', '/revoke', '/token'])
+      expect(await statusOf(post(path, { code: 'x' }))).toBe(502)
+    expect(posted).toEqual(['/token', '/revoke', '/token'])
+  })
+})
+
+test.skipIf(caddy.absent)(
+  'behind Caddy a POST waits while no process is ready, and is sent once',
+  { timeout: 60_000 },
+  async () => {
+    let probes = 0
+    /** As many probes later they are ready; Caddy makes one of each server in a second. */
+    let readyAt = Infinity
+    const posted: string[] = []
+    const slow: RequestListener = (request, response) => {
+      if (request.url === '/readyz') response.statusCode = ++probes < readyAt ? 503 : 200
+      else posted.push(request.url!)
+      response.end()
+    }
+    const { post, log } = await behind(caddy, slow, slow)
+    const refusals = () => log().match(/status code out of tolerances/g) ?? []
+    await expect.poll(() => refusals().length, { timeout: 30_000 }).toBeGreaterThanOrEqual(2)
+    readyAt = probes + 4
+    expect(await statusOf(post('/token', { code: 'x' }))).toBe(200)
+    expect(probes).toBeGreaterThanOrEqual(readyAt)
+    expect(posted).toEqual(['/token'])
+  },
+)
