@@ -1,49 +1,24 @@
-/** The form for client metadata: its fields by their names of RFC 7591, and the way from text to members and back. */
+/** The form for client metadata by its names of RFC 7591: the way from text to members and back, and what is wrong with it. */
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { redirectUriProblem } from '../../../src/protocol/redirect-uri.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import { sentence } from '../../pages/words.ts'
 import type { FieldView } from '../models.ts'
+import { CHOICES, CLIENT_ID, GROUPS, type Field } from './client-field-table.ts'
 
-type Field = Pick<FieldView, 'name' | 'label' | 'hint' | 'kind'>
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
 export type Errors = Readonly<Record<string, string>>
 
-export const CLIENT_ID: Field = {
-  name: 'client_id', label: 'Client ID', kind: 'text', hint: 'Leave it empty, and one is made. It cannot be changed later.',
-} // prettier-ignore
-
-/** The fields by the titles under which they stand: the member, what people call it, how it is typed, and a hint. */
-const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['kind'], string?])[]>> = {
-  'The app': [
-    ['client_name', 'Name', 'prose', 'People see it when they sign in.'],
-    ['redirect_uris', 'Redirect URIs', 'lines', 'One per line, exactly as the app sends them. People come back here after signing in.'],
-    ['post_logout_redirect_uris', 'Redirect URIs after sign-out', 'lines', 'One per line.'],
-    ['scope', 'Scopes', 'words', 'Separated by spaces: what the app may ask for beyond the profile, and what it gets when it acts for itself.'],
-  ],
-  Protocol: [
-    ['token_endpoint_auth_method', 'Client authentication', 'choice'],
-    ['grant_types', 'Grant types', 'words', 'Separated by spaces. Empty: those that follow from the rest.'],
-    ['response_types', 'Response types', 'lines', 'One per line. Empty: code, where there is a redirect URI.'],
-    ['access_token_format', 'Access tokens', 'choice'],
-  ],
-  'Shown to people': [
-    ['client_uri', 'Home page', 'url'],
-    ['logo_uri', 'Logo', 'url'],
-    ['policy_uri', 'Privacy policy', 'url'],
-    ['tos_uri', 'Terms of service', 'url'],
-  ],
-} // prettier-ignore
-
-const GROUPS = Object.entries(TABLE).map(([title, rows]) => ({
-  title,
-  fields: rows.map(([name, label, kind, hint = '']): Field => ({ name, label, kind, hint })),
-}))
 const FIELDS = GROUPS.flatMap(({ fields }) => fields)
 const REDIRECTS = ['redirect_uris', 'post_logout_redirect_uris']
 /** Of these, none is nothing; of all others, none means the default. */
 const LISTS = new Set(['redirect_uris', 'post_logout_redirect_uris', 'scope'])
+const BOOLEANS = new Set(['require_consent'])
+const WHOLE_NUMBER = /^\d{1,9}$/
+
+/** What somebody serves of each choice. */
+export type Served = Readonly<Record<string, readonly string[]>>
 
 export function isField(name: string): boolean {
   return name === CLIENT_ID.name || FIELDS.some((field) => field.name === name)
@@ -59,7 +34,7 @@ export function typedIn(wire: Wire): Values {
 export function valuesOf(client: ClientInformation): Values {
   return Object.fromEntries(
     FIELDS.map(({ name, kind }) => {
-      const value = [client[name] ?? []].flat() as string[]
+      const value = [client[name] ?? []].flat()
       return [name, value.join(kind === 'lines' ? '\n' : ' ')]
     }),
   )
@@ -75,7 +50,10 @@ function memberOf(name: string, kind: Field['kind'], text: string): unknown {
     const items = itemsOf(kind, text)
     return items.length > 0 || LISTS.has(name) ? items : null
   }
-  return text.trim() === '' ? null : text.trim()
+  const one = text.trim()
+  if (one === '') return null
+  if (kind === 'number' && WHOLE_NUMBER.test(one)) return Number(one)
+  return BOOLEANS.has(name) && /^(?:true|false)$/.test(one) ? one === 'true' : one
 }
 
 function itemsOf(kind: 'lines' | 'words', text: string): string[] {
@@ -85,9 +63,13 @@ function itemsOf(kind: 'lines' | 'words', text: string): string[] {
     .filter((one) => one !== '')
 }
 
-/** What only the form can tell: the line that is wrong. All else is for the registry to refuse. */
-export function wrongLines(values: Values): Errors {
+/** What only the form can tell: the line that is wrong, and what is no number. All else is for the registry to refuse. */
+export function problemsOf(values: Values): Errors {
   const errors: Record<string, string> = {}
+  for (const { name } of FIELDS.filter(({ kind }) => kind === 'number')) {
+    const text = values[name]?.trim() ?? ''
+    if (text !== '' && !WHOLE_NUMBER.test(text)) errors[name] = 'This must be a whole number, of nine digits at most.'
+  }
   for (const name of REDIRECTS) {
     const lines = itemsOf('lines', values[name] ?? '')
     for (const [index, uri] of lines.entries()) {
@@ -99,9 +81,9 @@ export function wrongLines(values: Values): Errors {
   return errors
 }
 
-/** The form as people see it. `methods` are the ways to authenticate that somebody serves. */
-export function groupsOf(values: Values, errors: Errors, methods: readonly string[]) {
-  const view = (field: Field) => viewOf(field, values, errors, methods)
+/** The form as people see it. */
+export function groupsOf(values: Values, errors: Errors, served: Served) {
+  const view = (field: Field) => viewOf(field, values, errors, served)
   return GROUPS.map(({ title, fields }) => ({ title, fields: fields.map(view) }))
 }
 
@@ -109,19 +91,19 @@ export function clientIdField(values: Values, errors: Errors): FieldView {
   return viewOf(CLIENT_ID, values, errors)
 }
 
-function viewOf(field: Field, values: Values, errors: Errors, methods: readonly string[] = []): FieldView {
+function viewOf(field: Field, values: Values, errors: Errors, served: Served = {}): FieldView {
   const { name, kind } = field
   const value = values[name] ?? ''
-  const options = kind === 'choice' ? optionsOf(name, value, methods) : []
+  const options = kind === 'choice' ? optionsOf(name, value, served) : []
   return { ...field, autocomplete: 'off', value, error: errors[name] ?? null, options }
 }
 
-function optionsOf(name: string, value: string, methods: readonly string[]): FieldView['options'] {
-  const [unset, known] =
-    name === 'token_endpoint_auth_method'
-      ? ['Secret, as Basic or in the form', methods]
-      : ['As the resource says', ['jwt', 'opaque']]
-  const texts: Record<string, string> = { none: 'none: a public client, with PKCE' }
-  const names = [...new Set([...known, ...(value === '' ? [] : [value])])]
-  return [{ value: '', text: unset }, ...names.map((one) => ({ value: one, text: texts[one] ?? one }))]
+/** What is chosen is offered too, whoever serves it. */
+function optionsOf(name: string, value: string, served: Served): FieldView['options'] {
+  const { unset, texts = {} } = CHOICES[name]!
+  const names = new Set([...(served[name] ?? []), value].filter((one) => one !== ''))
+  return [
+    { value: '', text: unset },
+    ...Array.from(names, (one) => ({ value: one, text: texts[one] ?? one })),
+  ]
 }

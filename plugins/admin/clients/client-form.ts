@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { sentence } from '../../pages/words.ts'
-import { groupsOf, isField, wrongLines, type Errors, type Values } from './client-fields.ts'
+import { groupsOf, isField, problemsOf, type Errors, type Served, type Values } from './client-fields.ts'
 import type { ClientForm } from './client-models.ts'
 import type { Desk } from '../desk.ts'
 
@@ -18,11 +18,21 @@ export function clientForm(
   call: PageCall,
   { path, subject, values, errors }: { path: string; subject: string; values: Values; errors: Errors },
 ): ClientForm {
-  const methods = [...desk.oauth.owners('clientAuthentication').keys(), 'none']
   return {
     ...desk.target(call, path, subject),
-    groups: groupsOf(values, errors, methods),
+    groups: groupsOf(values, errors, servedBy(desk)),
     error: Object.keys(errors).length === 0 ? null : (errors[FORM] ?? 'Please look at the marked fields.'),
+  }
+}
+
+/** What is so without being chosen is left out. */
+function servedBy({ oauth }: Desk): Served {
+  return {
+    token_endpoint_auth_method: [...oauth.owners('clientAuthentication').keys(), 'none'],
+    access_token_format: ['jwt', 'opaque'],
+    require_consent: ['false'],
+    subject_type: [...oauth.owners('subjectType').keys()].filter((type) => type !== 'public'),
+    id_token_signed_response_alg: oauth.keys.algorithms.filter((algorithm) => algorithm !== 'RS256'),
   }
 }
 
@@ -31,7 +41,7 @@ export async function attempt<T extends object>(
   values: Values,
   work: () => Promise<T>,
 ): Promise<T | { errors: Errors }> {
-  const errors = wrongLines(values)
+  const errors = problemsOf(values)
   if (Object.keys(errors).length > 0) return { errors }
   try {
     return await work()

@@ -75,6 +75,11 @@ test.each([
   ['grant_types', 'authorization_code made_up', 'Names what no plugin serves.'],
   ['token_endpoint_auth_method', 'made_up', 'Names what no plugin serves.'],
   ['logo_uri', 'javascript:alert(1)', 'Must be an absolute http or https URL without a fragment.'],
+  ['default_max_age', 'an hour', 'This must be a whole number'],
+  ['default_max_age', '9999999999', 'This must be a whole number, of nine digits at most.'],
+  ['subject_type', 'made_up', 'Must be'],
+  ['id_token_signed_response_alg', 'HS256', 'Must be one of RS256, ES256, PS256, EdDSA.'],
+  ['require_consent', 'perhaps', 'Must be boolean.'],
   ['client_id', 'taken', 'Is already registered.'],
   ['client_id', 'ü', 'Must match'],
 ])('what is wrong with %s is said at its field, and all that was typed is kept: %j', async (name, text, message) => {
@@ -100,6 +105,22 @@ test('an edit changes what was changed, and leaves defaults and what has no fiel
   expect('logo_uri' in client).toBe(false)
   const [row] = await server.database.query(`select grant_types, token_endpoint_auth_method from clients where client_id = 'edited'`)
   expect(row).toEqual({ grant_types: null, token_endpoint_auth_method: null })
+}) // prettier-ignore
+
+test('how people sign in to it is chosen, read back, and taken away again', async () => {
+  const chosen = { require_consent: 'false', default_max_age: '600', subject_type: 'pairwise', id_token_signed_response_alg: 'ES256' }
+  const made = await register(server, agent, 'web', { client_id: 'choosy', redirect_uris: URI, ...chosen })
+  expect(made.status).toBe(200)
+  const members = { require_consent: false, default_max_age: 600, subject_type: 'pairwise', id_token_signed_response_alg: 'ES256' }
+  expect(await clients.find('choosy')).toMatchObject(members)
+  const page = await openClient(server, agent, 'choosy')
+  expect(findForm(page, 'client')!.fields).toMatchObject(chosen)
+  const none = Object.fromEntries(Object.keys(chosen).map((name) => [name, '']))
+  expect((await agent.submit(page, 'client', none)).status).toBe(200)
+  for (const name of Object.keys(chosen)) expect(await clients.find('choosy')).not.toHaveProperty(name)
+
+  const here = await register(server, agent, 'web', { redirect_uris: 'http://127.0.0.1/', require_consent: 'false' })
+  expect([here.status, textOf(here, 'require_consent-error')]).toEqual([400, expect.stringContaining('Must not be false')])
 }) // prettier-ignore
 
 test('an edit that is refused changes nothing, and says where', async () => {
