@@ -89,5 +89,6 @@ function healthOf({ keys, vitals, database }: OAuth, schema: string, millisecond
 
 function daysSince(instant: number): string {
   const days = Math.max(0, Math.floor((Date.now() - instant) / DAY))
+  if (days === 0) return 'since today'
   return days === 1 ? 'for 1 day' : `for ${days} days`
 }

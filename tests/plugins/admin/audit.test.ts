@@ -43,7 +43,7 @@ test('tells who did what, about whom, when and from where', async () => {
   expect(rows.find((row) => row.includes('Consent given'))).toMatch(/openid read_books .* alice web 127\.0\.0\.1$/)
   expect(rows.find((row) => row.includes('Signing key made'))).toMatch(/(?:ES256|RS256) .* The server$/)
   const { body } = await open({ type: 'client.registered' })
-  expect(body).toContain('<tr><th scope="row"><code>redirect_uris</code></th><td><bdi>–</bdi></td><td><bdi>https://app.example/callback</bdi></td></tr>')
+  expect(body).toContain('<tr><th scope="row"><code>redirect_uris</code></th><td data-label="Before"><bdi>–</bdi></td><td data-label="After"><bdi>https://app.example/callback</bdi></td></tr>')
   expect(body).toContain('href="/admin/client?client_id=web"')
   expect(body).toContain('Events are kept for 365 days.')
   expect(body).toMatch(/<time datetime="\d{4}-[^"]*Z">/)
