@@ -1,5 +1,6 @@
 /** The one way in which resources and scopes come to be, change and end: SEED_FILE, code, the command line, the pages. */
 import { LockMode } from '@mikro-orm/core'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { Resource, Scope } from '../entities/resource.ts'
 import { changesBetween, type Changes } from '../protocol/changes.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
@@ -13,7 +14,7 @@ import {
 import { persistChange } from '../store/changes.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
-import type { AuditTrail } from './audit/audit.ts'
+import type { AuditTrail, Note } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 export type { ResourceInformation, ScopeInformation }
@@ -54,12 +55,27 @@ export function createResourceRegistry(
   audit: AuditTrail,
   feed: ChangeFeed,
 ): ResourceRegistry {
+  /** Runs what may be a change in a transaction, with its entry in the feed if it was, and applies it here at once. */
+  async function change(
+    kind: 'resource' | 'scope',
+    key: string,
+    work: (em: EntityManager, note: Note) => Promise<boolean>,
+  ): Promise<boolean> {
+    const changed = await audit.transactional(async (em, note) => {
+      const done = await work(em, note)
+      if (done) persistChange(em, kind, key)
+      return done
+    })
+    if (changed) await feed.announce(kind, key)
+    return changed
+  }
+
   return {
     async saveResource(wanted, { isNew } = {}) {
       assertResource(wanted)
       const { resource, name, access_token_format, access_token_lifetime } = wanted as ResourceInformation
-      const changed = await refusingTwice('resource', isNew, async () =>
-        audit.transactional(async (em, note) => {
+      await refusingTwice('resource', isNew, async () =>
+        change('resource', resource, async (em, note) => {
           const known = await em.findOne(Resource, { resource })
           assertAsWanted('resource', known, isNew)
           const before = known === null ? {} : resourceMembers(known)
@@ -69,19 +85,17 @@ export function createResourceRegistry(
           if (access_token_lifetime !== undefined) entity.accessTokenLifetime = access_token_lifetime
           const changes = changesBetween(before, resourceMembers(entity))
           if (isEmpty(changes)) return false
-          persistChange(em, 'resource', resource)
           const type = known === null ? 'resource.registered' : 'resource.changed'
           note({ type, details: { resource, changes } })
           return true
         }),
       )
-      if (changed) await feed.announce('resource', resource)
     },
     async saveScope(wanted, { isNew } = {}) {
       assertScope(wanted)
       const { name, description, resource } = wanted as Laid<ScopeInformation> & { name: string }
-      const changed = await refusingTwice('name', isNew, async () =>
-        audit.transactional(async (em, note) => {
+      await refusingTwice('name', isNew, async () =>
+        change('scope', name, async (em, note) => {
           const known = await em.findOne(Scope, { name })
           assertAsWanted('name', known, isNew)
           const before = known === null ? {} : scopeMembers(known)
@@ -96,13 +110,11 @@ export function createResourceRegistry(
           }
           const changes = changesBetween(before, scopeMembers(entity))
           if (isEmpty(changes)) return false
-          persistChange(em, 'scope', name)
           const type = known === null ? 'scope.registered' : 'scope.changed'
           note({ type, details: { scope: name, changes } })
           return true
         }),
       )
-      if (changed) await feed.announce('scope', name)
     },
     async findResource(resource) {
       const found = await database.fork().findOne(Resource, { resource })
@@ -123,26 +135,18 @@ export function createResourceRegistry(
     async scopesOf(resource, limit) {
       return (await database.fork().find(Scope, { resource }, { limit })).map(toScope)
     },
-    async deleteResource(resource) {
-      const deleted = await audit.transactional(async (em, note) => {
-        if ((await em.nativeDelete(Resource, { resource })) === 0) return false
-        persistChange(em, 'resource', resource)
-        note({ type: 'resource.deleted', details: { resource } })
-        return true
-      })
-      if (deleted) await feed.announce('resource', resource)
-      return deleted
-    },
-    async deleteScope(name) {
-      const deleted = await audit.transactional(async (em, note) => {
-        if ((await em.nativeDelete(Scope, { name })) === 0) return false
-        persistChange(em, 'scope', name)
-        note({ type: 'scope.deleted', details: { scope: name } })
-        return true
-      })
-      if (deleted) await feed.announce('scope', name)
-      return deleted
-    },
+    deleteResource: async (resource) =>
+      change('resource', resource, async (em, note) => {
+        const deleted = (await em.nativeDelete(Resource, { resource })) > 0
+        if (deleted) note({ type: 'resource.deleted', details: { resource } })
+        return deleted
+      }),
+    deleteScope: async (name) =>
+      change('scope', name, async (em, note) => {
+        const deleted = (await em.nativeDelete(Scope, { name })) > 0
+        if (deleted) note({ type: 'scope.deleted', details: { scope: name } })
+        return deleted
+      }),
   }
 }
 
