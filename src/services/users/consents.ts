@@ -63,12 +63,8 @@ export function createConsents(database: Database, audit: AuditTrail): Consents 
       const rows = await database.query(statements.connected, [userId, after, limit])
       const ids = rows.map(({ clientId }) => clientId)
       const held = await database.query(authorizationStatements.listByClients, [userId, ids])
-      return rows.map((row) =>
-        toConnected(
-          row,
-          held.filter(({ clientId }) => clientId === row.clientId),
-        ),
-      )
+      const heldBy = Map.groupBy(held, ({ clientId }) => clientId)
+      return rows.map((row) => toConnected(row, heldBy.get(row.clientId) ?? []))
     },
     async withdraw(userId, clientId) {
       if (!isUuid(userId)) return false
