@@ -34,7 +34,7 @@ export function typedIn(wire: Wire): Values {
 export function valuesOf(client: ClientInformation): Values {
   return Object.fromEntries(
     FIELDS.map(({ name, kind }) => {
-      const value = [client[name] ?? []].flat()
+      const value = [client[name] ?? []].flat() as (string | number | boolean)[]
       return [name, value.join(kind === 'lines' ? '\n' : ' ')]
     }),
   )
@@ -68,7 +68,8 @@ export function problemsOf(values: Values): Errors {
   const errors: Record<string, string> = {}
   for (const { name } of FIELDS.filter(({ kind }) => kind === 'number')) {
     const text = values[name]?.trim() ?? ''
-    if (text !== '' && !WHOLE_NUMBER.test(text)) errors[name] = 'This must be a whole number, of nine digits at most.'
+    if (text !== '' && !WHOLE_NUMBER.test(text))
+      errors[name] = 'This must be a whole number, of nine digits at most.'
   }
   for (const name of REDIRECTS) {
     const lines = itemsOf('lines', values[name] ?? '')
