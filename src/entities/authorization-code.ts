@@ -1,4 +1,7 @@
-/** An authorization code (RFC 6749 §4.1.2). It carries the id of the Authorization that its exchange will make. */
+/**
+ * An authorization code (RFC 6749 §4.1.2), until it is spent. It carries the id of the Authorization that its exchange will
+ * make.
+ */
 import { defineEntity, p } from '@mikro-orm/core'
 
 const AuthorizationCodeSchema = defineEntity({
@@ -15,9 +18,11 @@ const AuthorizationCodeSchema = defineEntity({
     codeChallenge: p.text().nullable(),
     /** What was approved: scopes, resources, parameters, authentication. */
     granted: p.json<Record<string, unknown>>(),
+    /** SHA-256 of the code and of all that it is bound to, base64url: goes over to the Authorization. */
+    proof: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),
     expiresAt: p.datetime(),
-    /** Of a code that was spent there is an Authorization, and the code is kept as long as that, to know it again. */
+    /** Of those alone that an earlier version spent: it kept them as long as their Authorization, to know them again. */
     spentAt: p.datetime().nullable(),
   },
   indexes: [

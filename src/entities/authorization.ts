@@ -12,6 +12,8 @@ const AuthorizationSchema = defineEntity({
     resources: p.array().columnType('text[]'),
     parameters: p.json<Record<string, unknown>>(),
     authentication: p.json<Record<string, unknown>>().nullable(),
+    /** What the code proved that it came from, by which a second use of that is known; null where there was none. */
+    codeProof: p.text().nullable(),
     createdAt: p
       .datetime()
       .defaultRaw('now()')

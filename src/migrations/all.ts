@@ -12,6 +12,7 @@ import { Migration20261121000009_user_administration } from './Migration20261121
 import { Migration20261121000010_search_pages } from './Migration20261121000010_search_pages.ts'
 import { Migration20261121000011_open_sessions } from './Migration20261121000011_open_sessions.ts'
 import { Migration20261121000012_opaque_handles } from './Migration20261121000012_opaque_handles.ts'
+import { Migration20261121000013_code_proofs } from './Migration20261121000013_code_proofs.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -27,4 +28,5 @@ export const migrations = [
   Migration20261121000010_search_pages,
   Migration20261121000011_open_sessions,
   Migration20261121000012_opaque_handles,
+  Migration20261121000013_code_proofs,
 ]

@@ -32,6 +32,7 @@ import { createJwtSigner, type SignJwt } from './tokens/jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './tokens/own-jwt-verifier.ts'
 import { createRefreshTokens, type RefreshTokens } from './tokens/refresh-tokens.ts'
+import { createReplayEnding } from './tokens/replays.ts'
 import { createServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createSubjects, type SubjectOf } from './tokens/subjects.ts'
 import { createThrottles, type Throttles } from './throttle/throttle.ts'
@@ -123,7 +124,8 @@ export function createKernel(
   const signJwt = createJwtSigner(keyRing, config.OIDC_SIGN_SYNCHRONOUSLY)
   const sign = createAccessTokenSigner(signJwt)
   const ownJwts = createOwnJwtVerifier(keyRing, iss)
-  const authorizationCodes = createAuthorizationCodes(database, config.OIDC_CODE_EXPIRE)
+  const endReplayed = createReplayEnding(audit)
+  const authorizationCodes = createAuthorizationCodes(database, config.OIDC_CODE_EXPIRE, endReplayed)
   const refreshTokens = createRefreshTokens({
     database,
     reuseInterval: config.OIDC_REFRESH_REUSE_INTERVAL,
@@ -133,7 +135,7 @@ export function createKernel(
   const subjectOf = createSubjects(doors)
   const sessions = createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE)
   const consents = createConsents(database, audit)
-  const store = createIssuanceStore(database, audit, box, refreshTokens)
+  const store = createIssuanceStore(database, endReplayed, box, refreshTokens)
   const issuer = createTokenIssuer({
     issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store, audit,
   }) // prettier-ignore

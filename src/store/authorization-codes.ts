@@ -1,4 +1,4 @@
-/** Authorization codes: each is read once to be judged, and spent by the statement that stores what it gives. */
+/** Authorization codes: each is read once to be judged, and removed by the statement that stores what it gives. */
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
@@ -13,16 +13,16 @@ export type AuthorizationCodeRow = Pick<
 >
 
 export const statements = {
-  /** Of the session $9 while it lasts: who ends that one, and then its codes, finds this one or makes it impossible. */
+  /** Of the session $10 while it lasts: who ends that one, and then its codes, finds this one or makes it impossible. */
   insert: statement<{ hash: string }>('authorization-code-insert', (table) => {
     const code = table(AuthorizationCode)
     const session = table(Session)
     const columns = (
-      ['authorizationId', 'hash', 'clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'expiresAt'] as const
+      ['authorizationId', 'hash', 'clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'proof', 'expiresAt'] as const
     ).map((one) => code.column(one))
     return `insert into ${code.name} (${columns.join(', ')})
-      select $1::uuid, $2, $3, $4, $5, $6, $7::jsonb, now() + make_interval(secs => $8)
-      from ${session.name} where ${session.column('sid')} = $9 for share
+      select $1::uuid, $2, $3, $4, $5, $6, $7::jsonb, $8, now() + make_interval(secs => $9)
+      from ${session.name} where ${session.column('sid')} = $10 for share
       returning ${code.column('hash')} as "hash"`
   }),
   find: statement<AuthorizationCodeRow>('authorization-code-find', (table) => {
@@ -35,29 +35,29 @@ export const statements = {
   exchangeForOpaque: exchange('authorization-code-exchange-opaque', (table) => insertAccessToken(table, 11)),
 } // prettier-ignore
 
-/** Spends the code ($8) and makes its Authorization, with a refresh token ($9) unless that is null. */
+/** Spends the code ($8), which is then gone, and makes its Authorization, with a refresh token ($9) unless that is null. */
 function exchange(name: string, more?: (table: TableOf) => string): Statement<{ authorizationId: string }> {
   return statement(name, (table) => {
     const code = table(AuthorizationCode)
     const authorization = table(Authorization)
     const refresh = table(RefreshToken)
-    const columns = AUTHORIZATION.map((one) => authorization.column(one)).join(', ')
+    const columns = [...AUTHORIZATION, 'codeProof' as const]
+      .map((one) => authorization.column(one))
+      .join(', ')
     const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) =>
       refresh.column(one),
     )
     return `with spent as (
-        update ${code.name} set ${code.column('spentAt')} = now()
+        delete from ${code.name}
         where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $8
           and ${code.column('spentAt')} is null and ${code.column('expiresAt')} > now()
-        returning true
-      ), made as (
-        insert into ${authorization.name} (${columns})
-        select $1::uuid, $2::text, $3::text, $4::text[], $5::text[], $6::jsonb, $7::jsonb from spent
-        returning ${authorization.column('id')}
+        returning ${code.column('proof')} as proof
       ), refreshing as (
         insert into ${refresh.name} (${id}, ${hash}, ${expiresAt})
         select $1::uuid, $9::text, now() + make_interval(secs => $10) from spent where $9::text is not null
       )${more === undefined ? '' : `, more as (${more(table)} from spent)`}
-      select ${authorization.column('id')} as "authorizationId" from made`
+      insert into ${authorization.name} (${columns})
+      select $1::uuid, $2::text, $3::text, $4::text[], $5::text[], $6::jsonb, $7::jsonb, proof from spent
+      returning ${authorization.column('id')} as "authorizationId"`
   })
 }

@@ -40,6 +40,12 @@ export const statements = {
     return `select ${authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')}
       from ${authorization.name} where ${authorization.column('id')} = $1`
   }),
+  /** The one ($1) that was made of the code with the proof $2. */
+  findByCode: statement<Pick<Authorization, 'id' | 'clientId' | 'subject'>>('authorization-find-by-code', (table) => {
+    const authorization = table(Authorization)
+    return `select ${authorization.columns('id', 'clientId', 'subject')} from ${authorization.name}
+      where ${authorization.column('id')} = $1 and ${authorization.column('codeProof')} = $2`
+  }),
   revoke: statement<Pick<Authorization, 'clientId' | 'subject'>>('authorization-revoke', (table) => {
     const authorization = table(Authorization)
     return `update ${authorization.name}

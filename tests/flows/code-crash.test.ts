@@ -16,15 +16,15 @@ const clients = [toClient(WEB), toClient(opaque)]
 // A client that was cut off may take longer than usual to come back.
 const settings = { OIDC_REFRESH_REUSE_INTERVAL: 600 }
 
-/** Of every code that is spent there is an Authorization, of every Authorization one refresh token that is current. */
+/** Of no code that is there is there an Authorization, of every Authorization one refresh token that is current. */
 async function assertWhole({ query }: TestDatabase): Promise<void> {
   const half = await query(
-    `select c.authorization_id, c.spent_at is not null as spent, a.id is not null as stored,
+    `select coalesce(c.authorization_id, a.id), c.hash is not null as unspent, a.id is not null as stored,
        count(r.hash) filter (where r.consumed_at is null) as current
-     from authorization_codes c left join authorizations a on a.id = c.authorization_id
-       left join refresh_tokens r on r.authorization_id = c.authorization_id
-     group by c.authorization_id, c.spent_at, a.id
-     having (c.spent_at is not null) <> (a.id is not null)
+     from authorization_codes c full join authorizations a on a.id = c.authorization_id
+       left join refresh_tokens r on r.authorization_id = coalesce(c.authorization_id, a.id)
+     group by c.authorization_id, c.hash, a.id
+     having (c.hash is not null) = (a.id is not null)
        or count(r.hash) filter (where r.consumed_at is null) <> (case when a.id is null then 0 else 1 end)`,
   )
   expect(half).toEqual([])

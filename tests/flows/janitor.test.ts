@@ -27,7 +27,7 @@ async function clean(): Promise<Readonly<Record<string, number>>> {
 /** Codes and refresh tokens are as old as if this time had passed; access tokens are not. */
 async function pass(days: number): Promise<void> {
   const ago = `- make_interval(days => ${days})`
-  await query(`update authorization_codes set expires_at = expires_at ${ago}, spent_at = spent_at ${ago}`)
+  await query(`update authorization_codes set expires_at = expires_at ${ago}`)
   await query(`update refresh_tokens set expires_at = expires_at ${ago}, consumed_at = consumed_at ${ago}`)
 }
 

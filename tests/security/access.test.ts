@@ -137,17 +137,18 @@ async function plant(): Promise<Map<string, string>> {
   const tokens = await getTokens(server, { scope: 'openid read_books' }, agents.user)
   const code = await codesOf(server)()
   expect((await exchange(server, code)).status).toBe(200)
+  const unspent = await codesOf(server)()
   const { address } = await oauth.passwordLinks.make((await oauth.users.find(BOB.username))!.id)
   const { client_secret: generated } = await oauth.clients.create({ client_name: 'Planted', scope: ['a'] })
   const chosen = 'a secret that somebody chose'
   await oauth.clients.create({ client_id: 'chosen', client_secret: chosen, scope: ['a'] })
-  const known = { generated, chosen, code, link: new URL(address).searchParams.get('token'), web: WEB.client_secret, key: server.settings['SECRET_KEY'], ...tokens }
+  const known = { generated, chosen, code, unspent, link: new URL(address).searchParams.get('token'), web: WEB.client_secret, key: server.settings['SECRET_KEY'], ...tokens }
   for (const [name, value] of Object.entries(known)) if (String(value).length > 24) secrets.set(name, String(value))
   for (const { username, password } of [ALICE, BOB, ROOT]) secrets.set(`password of ${username}`, password)
   for (const [role, { cookies }] of Object.entries(agents)) for (const [name, value] of cookies) secrets.set(`${name} of ${role}`, value)
   const columns = await server.database.query<{ of: string; name: string }>(
     `select table_name as of, column_name as name from information_schema.columns where table_schema = 'public'
-     and (column_name ~ 'hash|sealed|private|successor') and data_type = 'text'`,
+     and (column_name ~ 'hash|proof|sealed|private|successor') and data_type = 'text'`,
   )
   for (const { of, name } of columns)
     for (const [at, { value }] of (await server.database.query<{ value: string }>(`select "${name}" as value from "${of}" where "${name}" is not null`)).entries())
@@ -162,7 +163,7 @@ beforeAll(async () => {
 
 test('what was planted is of every kind', () => {
   const kinds = [...planted.keys()].join('\n')
-  for (const one of ['client_secrets.hash', 'users.password_hash', 'users.password_link_hash', 'sessions.hash', 'authorization_codes.hash', 'refresh_tokens.hash', 'signing_keys.private_jwk', 'server_secrets.sealed', 'access_token', 'refresh_token', 'code'])
+  for (const one of ['client_secrets.hash', 'users.password_hash', 'users.password_link_hash', 'sessions.hash', 'authorization_codes.hash', 'authorization_codes.proof', 'authorizations.code_proof', 'refresh_tokens.hash', 'signing_keys.private_jwk', 'server_secrets.sealed', 'access_token', 'refresh_token', 'code'])
     expect(kinds).toContain(one)
 }) // prettier-ignore
 

@@ -25,6 +25,15 @@ async function authorizationCode({ oauth }: FastifyInstance): Promise<void> {
     parameters: Parameters,
     async authorize({ code, redirect_uri, code_verifier, resource }, { client }) {
       const found = await oauth.authorizationCodes.find(code)
+      if (found === null) {
+        const { clientId } = client
+        const binding = {
+          clientId,
+          redirectUri: redirect_uri ?? '',
+          codeChallenge: challengeOf(code_verifier),
+        }
+        await oauth.authorizationCodes.endSpent(code, binding)
+      }
       if (found === null || !isOfClient(found.clientId, found.createdAt, client))
         throw invalidGrant('the code is not known')
       if (redirect_uri !== found.redirectUri)
@@ -47,9 +56,14 @@ function assertVerified({ codeChallenge }: FoundCode, verifier: string | undefin
   if (codeChallenge === null) throw invalidGrant('code_verifier without a code_challenge')
   if (verifier === undefined || !/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier))
     throw invalidGrant('code_verifier is missing or malformed')
-  const [expected, actual] = [Buffer.from(codeChallenge), Buffer.from(hash('sha256', verifier, 'base64url'))]
+  const [expected, actual] = [Buffer.from(codeChallenge), Buffer.from(challengeOf(verifier)!)]
   if (expected.length !== actual.length || !timingSafeEqual(expected, actual))
     throw invalidGrant('code_verifier does not match the code_challenge')
+}
+
+/** RFC 7636 §4.2, S256; null where there is no verifier. */
+function challengeOf(verifier: string | undefined): string | null {
+  return verifier === undefined ? null : hash('sha256', verifier, 'base64url')
 }
 
 function invalidGrant(description: string): OAuthError {

@@ -1,20 +1,29 @@
-/** Authorization codes: made when a request is approved, read when one is presented; `issuance.ts` spends them. */
-import { randomUUID } from 'node:crypto'
+/**
+ * Authorization codes: made when a request is approved, read when one is presented; `issuance.ts` spends them. A spent one
+ * is gone, and known again by its proof.
+ */
+import { hash, randomUUID } from 'node:crypto'
 import type { AuthorizationRequest, Granted } from '../../doors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { createHandle, parseHandle } from '../../protocol/handle.ts'
 import { statements } from '../../store/authorization-codes.ts'
+import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
+import type { EndReplayed } from './replays.ts'
 
 /** What spends an authorization code, as `Granted.spends` names it. */
 export const AUTHORIZATION_CODE = 'authorization_code'
 
-/** What a code is bound to; whether it is still good is for the statement that spends it. */
-export interface FoundCode {
+/** What a code is bound to. */
+export interface CodeBinding {
   readonly clientId: string
   readonly redirectUri: string
   /** RFC 7636; null when the request had none. */
   readonly codeChallenge: string | null
+}
+
+/** Whether it is still good is for the statement that spends it. */
+export interface FoundCode extends CodeBinding {
   readonly granted: Granted
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -23,22 +32,29 @@ export interface FoundCode {
 export interface AuthorizationCodes {
   /** Stores what was approved; returns the code. Throws `login_required` when the session has ended meanwhile. */
   create(granted: Granted, request: AuthorizationRequest): Promise<string>
-  /** Null for what we never gave out. */
+  /** Null for what we never gave out, and for what was spent. */
   find(code: string): Promise<FoundCode | null>
+  /** For a code that is not found: ends what it gave if it was spent and was bound to just this. */
+  endSpent(code: string, binding: CodeBinding): Promise<void>
 }
 
 /**
  * `lifetime` in seconds.
  * @internal
  */
-export function createAuthorizationCodes(database: Database, lifetime: number): AuthorizationCodes {
+export function createAuthorizationCodes(
+  database: Database,
+  lifetime: number,
+  endReplayed: EndReplayed,
+): AuthorizationCodes {
   return {
     async create({ subject, scopes, ...granted }, { client, redirectUri, parameters }) {
       const code = createHandle(randomUUID())
-      const { authorizationId, hash } = parseHandle(code)!
+      const handle = parseHandle(code)!
+      const binding = { clientId: client.clientId, redirectUri, codeChallenge: (parameters['code_challenge'] ?? null) as string | null }
       const rows = await database.query(statements.insert, [
-        authorizationId, hash, client.clientId, subject, redirectUri, parameters['code_challenge'] ?? null,
-        { ...granted, scopes: [...scopes] }, lifetime, granted.authentication?.sid,
+        handle.authorizationId, handle.hash, client.clientId, subject, redirectUri, binding.codeChallenge,
+        { ...granted, scopes: [...scopes] }, proofOf(code, binding), lifetime, granted.authentication?.sid,
       ])
       if (rows.length === 0) throw new OAuthError('login_required', 'the session ended meanwhile')
       return code
@@ -58,5 +74,17 @@ export function createAuthorizationCodes(database: Database, lifetime: number): 
         createdAt: createdAt.getTime(),
       }
     },
+    async endSpent(code, binding) {
+      const handle = parseHandle(code)
+      if (handle === null) return
+      const values = [handle.authorizationId, proofOf(code, binding)]
+      const [authorization] = await database.query(authorizations.findByCode, values)
+      if (authorization !== undefined) await endReplayed(authorization)
+    },
   }
 } // prettier-ignore
+
+/** Only who holds the code, and knows all that it is bound to, can make it. */
+function proofOf(code: string, { clientId, redirectUri, codeChallenge }: CodeBinding): string {
+  return hash('sha256', JSON.stringify([code, clientId, redirectUri, codeChallenge]), 'base64url')
+}

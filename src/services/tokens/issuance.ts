@@ -11,10 +11,10 @@ import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database, Query } from '../../store/database.ts'
 import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as tokens } from '../../store/tokens.ts'
-import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import { parseOpaqueToken } from './opaque-tokens.ts'
 import { REFRESH_PREFIX, type RefreshTokens } from './refresh-tokens.ts'
+import type { EndReplayed } from './replays.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
 export interface Issuance {
@@ -40,9 +40,6 @@ interface Opaque {
  */
 export type StoreIssuance = (issuance: Issuance) => Promise<string | undefined>
 
-/** Why an Authorization ended, for people who ask later. */
-const REPLAYED = 'its code or refresh token was used again'
-
 /** One statement that an issuance needs, in the order in which it must run. */
 type Write = (query: Query) => Promise<void>
 
@@ -51,7 +48,7 @@ class Overtaken extends Error {}
 
 export function createIssuanceStore(
   database: Database,
-  audit: AuditTrail,
+  endReplayed: EndReplayed,
   box: SecretBox,
   refreshes: RefreshTokens,
 ): StoreIssuance {
@@ -134,14 +131,6 @@ export function createIssuanceStore(
       await database.transaction(async (query) => {
         for (const write of writes) await write(query)
       })
-  }
-
-  async function endReplayed({ id, clientId, subject }: Authorization): Promise<void> {
-    await audit.transaction(async (query, note) => {
-      await query(authorizations.revoke, [id, REPLAYED])
-      const details = { authorization: id! }
-      note({ type: 'authorization.replayed', client: clientId, user: subject, details })
-    })
   }
 
   /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */

@@ -84,13 +84,12 @@ export const tokens = {
 
   'oidcc-codereuse-30seconds': async (suite) => {
     const first = await authenticate(suite)
-    const spent = await suite.server.database.query(
-      `update authorization_codes
-       set spent_at = spent_at - interval '31 seconds', expires_at = expires_at - interval '31 seconds'
-       where spent_at is not null and client_id = $1 returning spent_at`,
+    const aged = await suite.server.database.query(
+      `update authorizations set created_at = created_at - interval '31 seconds'
+       where code_proof is not null and client_id = $1 returning id`,
       [FIRST.client_id],
     )
-    expect(spent.length).toBeGreaterThan(0)
+    expect(aged.length).toBeGreaterThan(0)
     await expectNoReuse(suite, first)
   },
 

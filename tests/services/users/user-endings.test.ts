@@ -73,7 +73,7 @@ test('an exchange under way does not slip through: what it stores is revoked', a
   atEndOfFile(async () => client.end())
   await client.query('begin')
   await client.query(
-    `with spent as (update authorization_codes set spent_at = now() where subject = $1 and spent_at is null
+    `with spent as (delete from authorization_codes where subject = $1 and spent_at is null
        returning authorization_id)
      insert into authorizations (id, client_id, subject, scopes, resources, parameters)
      select authorization_id, 'client', $1, '{openid}', '{}', '{}' from spent`,
