@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { TObject, TSchema } from 'typebox'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata } from '../protocol/client-metadata.ts'
+import { isObject } from '../protocol/json.ts'
 import { memberValue, optionName, parseJson } from './option.ts'
 
 /** The members that were given. Throws `ConfigError` for an option that is no member, or malformed JSON. */
@@ -49,7 +50,6 @@ function unknown(command: Command): [string, string[]][] {
 
 function parseObject(option: string, text: string): object {
   const value = parseJson(option, text)
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ConfigError(`${option} must be a JSON object.`)
+  if (!isObject(value)) throw new ConfigError(`${option} must be a JSON object.`)
   return value
 }

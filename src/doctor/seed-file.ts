@@ -1,5 +1,6 @@
 /** SEED_FILE as far as it can be judged without applying it. */
 import { readFile } from 'node:fs/promises'
+import { isObject, parseJson } from '../protocol/json.ts'
 import { fail, ok, type Finding } from './finding.ts'
 
 export async function examineSeedFile(path: string | undefined): Promise<Finding[]> {
@@ -9,17 +10,7 @@ export async function examineSeedFile(path: string | undefined): Promise<Finding
     return [
       fail('seed file', `SEED_FILE ${path} cannot be read (${text.message}): mend the path or its rights.`),
     ]
-  return isObject(text)
+  return isObject(parseJson(text))
     ? [ok('seed file', `SEED_FILE ${path} is applied at each start.`)]
     : [fail('seed file', `SEED_FILE ${path} is not a JSON object: no server starts with it.`)]
-}
-
-function isObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-  } catch {
-    // The parser's own words would quote the file, which holds secrets.
-    return false
-  }
 }

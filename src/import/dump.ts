@@ -1,6 +1,7 @@
 /** The JSON that Django's `dumpdata` writes: a list of records, each of a model, with fields. Others read the fields. */
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../config.ts'
+import { isObject, parseJson } from '../protocol/json.ts'
 
 export interface DumpRecord {
   /** Its place in the file, from 1. */
@@ -17,18 +18,10 @@ export async function readDump(path: string): Promise<DumpRecord[]> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new ConfigError(`${path} cannot be read (${cause.code}).`)
   })
-  const entries = parse(text.replace(/^\ufeff/, ''))
+  const entries = parseJson(text.replace(/^\ufeff/, ''))
   if (!Array.isArray(entries))
     throw new ConfigError(`${path} is not a JSON list of records, as Django's dumpdata writes it.`)
   return entries.map(toRecord)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function toRecord(entry: unknown, index: number): DumpRecord {
@@ -37,8 +30,4 @@ function toRecord(entry: unknown, index: number): DumpRecord {
   return typeof model === 'string' && isObject(fields)
     ? { at, model, pk, fields }
     : { at, model: '', pk, fields: {} }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

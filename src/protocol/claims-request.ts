@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { pickClaims, type Claims } from './claims.ts'
 import { isStorable } from './client-metadata.ts'
 import { OAuthError } from './errors.ts'
+import { isObject, parseJson } from './json.ts'
 
 /** How one claim is asked for (§5.5.1). */
 export interface ClaimRequest {
@@ -32,18 +33,11 @@ const MAX_CLAIMS = 100
 export function parseClaimsRequest(text: string): ClaimsRequest {
   if (text.length > MAX_LENGTH) throw malformed('is too long')
   const document = parseJson(text)
+  if (document === undefined) throw malformed('must be JSON')
   assertDepth(document, MAX_DEPTH)
   if (!isStorable(document)) throw malformed('must not hold NUL or broken Unicode')
   const members = toObject(document, 'must be a JSON object')
   return { userinfo: parsePlace(members, 'userinfo'), id_token: parsePlace(members, 'id_token') }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw malformed('must be JSON')
-  }
 }
 
 /** Before anything walks it that could run out of stack. */
@@ -139,7 +133,7 @@ function own<T>(members: Readonly<Record<string, T>>, name: string): T | undefin
 }
 
 function toObject(value: unknown, problem: string): Claims {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Claims
+  if (isObject(value)) return value
   throw malformed(problem)
 }
 

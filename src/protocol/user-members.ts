@@ -4,6 +4,7 @@
  */
 import { parseUserClaims, StandardClaims } from './claims.ts'
 import { OAuthError } from './errors.ts'
+import { isObject } from './json.ts'
 import { usernameProblem } from './username.ts'
 
 export interface UserMembers {
@@ -24,9 +25,8 @@ export function userError(member: string, reason: string): OAuthError {
 
 /** Throws `invalid_request` for a member that is malformed. A null member counts as absent, unless it is a claim. */
 export function parseUserMembers(input: unknown): UserMembers {
-  if (typeof input !== 'object' || input === null || Array.isArray(input))
-    throw userError('user', 'must be an object')
-  const { username, password, roles, ...others } = input as Record<string, unknown>
+  if (!isObject(input)) throw userError('user', 'must be an object')
+  const { username, password, roles, ...others } = input
   return {
     ...(username === undefined || username === null ? {} : { username: parseUsername(username) }),
     ...(password === undefined || password === null ? {} : { password: parsePassword(password) }),

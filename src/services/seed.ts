@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../config.ts'
 import { metadataError, parseMetadata } from '../protocol/client-metadata.ts'
 import { OAuthError } from '../protocol/errors.ts'
+import { isObject, parseJson } from '../protocol/json.ts'
 import { parseUserMembers, userError } from '../protocol/user-members.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { ClientRegistry } from './clients/client-registry.ts'
@@ -49,14 +50,9 @@ async function readSections(path: string): Promise<Record<string, unknown>> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new ConfigError(`SEED_FILE ${path} cannot be read (${cause.code}).`)
   })
-  try {
-    const sections: unknown = JSON.parse(text)
-    if (typeof sections === 'object' && sections !== null && !Array.isArray(sections))
-      return sections as Record<string, unknown>
-  } catch {
-    // The parser's own words would quote the file, which holds secrets.
-  }
-  throw new ConfigError(`SEED_FILE ${path} is not a JSON object.`)
+  const sections = parseJson(text)
+  if (!isObject(sections)) throw new ConfigError(`SEED_FILE ${path} is not a JSON object.`)
+  return sections
 }
 
 async function each(

@@ -1,0 +1,15 @@
+/** JSON from elsewhere. What is wrong with it is for the reader to say: the parser's own words would quote it. */
+
+/** Undefined where the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** An object with members, and no array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
