@@ -4,8 +4,9 @@ import type { OAuth } from '../../plugins/oauth.ts'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata, metadataError, type ClientInformation } from '../protocol/client-metadata.ts'
 import { membersFrom } from './client-members.ts'
+import { withJson } from './json-option.ts'
 import { optionName, wholeNumber } from './option.ts'
-import { print, withServer } from './run.ts'
+import { print, toLines, withServer } from './run.ts'
 
 interface Options {
   json?: boolean
@@ -29,7 +30,7 @@ export function clientCommand(): Command {
         oauth.clients.update(id, membersFrom(self, oauth.clients.extensions())),
       ),
   )
-  json(command.command('list').description('clients by client_id'))
+  withJson(command.command('list').description('clients by client_id'))
     .option('--after <client_id>', 'begin behind this one')
     .option('--search <text>', 'only those whose id or name begins with it')
     .option('--limit <number>', 'at most so many', '1000')
@@ -45,17 +46,17 @@ export function clientCommand(): Command {
         print(listed.map(toWire), listed.map(toLine), json)
       }),
     )
-  json(command.command('show <client_id>').description('one client, without its secrets')).action(
+  withJson(command.command('show <client_id>').description('one client, without its secrets')).action(
     async (id: string, options: Options) => change(options, async ({ clients }) => get(clients, id)),
   )
-  json(command.command('rotate-secret <client_id>').description('a new secret, shown this once'))
+  withJson(command.command('rotate-secret <client_id>').description('a new secret, shown this once'))
     .option('--overlap <seconds>', 'how long the old one goes on working', '0')
     .action(async (id: string, options: Options) =>
       change(options, async ({ clients }) =>
         clients.rotateSecret(id, wholeNumber('--overlap', options.overlap)),
       ),
     )
-  json(command.command('delete <client_id>').description('remove a client; its tokens are dead'))
+  withJson(command.command('delete <client_id>').description('remove a client; its tokens are dead'))
     .option('--yes', 'do it')
     .action(async (id: string, options: Options) => {
       if (!options.yes) throw new ConfigError(`client delete removes ${id} for good: add --yes.`)
@@ -77,22 +78,13 @@ function withMembers(command: Command): Command {
     .allowUnknownOption()
     .allowExcessArguments()
     .addHelpText('after', '\nMembers that PLUGINS add are options in the same way: --member-name value.')
-  return json(command)
-}
-
-function json(command: Command): Command {
-  return command.option('--json', 'one JSON value on stdout')
+  return withJson(command)
 }
 
 async function change({ json }: Options, work: (oauth: OAuth) => Promise<ClientInformation>): Promise<void> {
   await withServer(async (oauth) => {
-    const client = await work(oauth)
-    const members = Object.entries(toWire(client))
-    print(
-      toWire(client),
-      members.map(([name, value]) => `${name}: ${toText(value)}`),
-      json,
-    )
+    const client = toWire(await work(oauth))
+    print(client, toLines(client), json)
   })
 }
 
@@ -105,11 +97,6 @@ async function get(clients: OAuth['clients'], id: string): Promise<ClientInforma
 /** RFC 7591 §2: on the wire, `scope` is a string. */
 function toWire({ scope = [], ...client }: ClientInformation): Record<string, unknown> {
   return { ...client, scope: scope.join(' ') }
-}
-
-function toText(value: unknown): string {
-  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(' ')
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function toLine(client: ClientInformation): string {

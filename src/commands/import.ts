@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
 import { applyDump, type Applied, type Imported, type Outcome } from '../import/apply.ts'
 import { readDump } from '../import/dump.ts'
+import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
 
 interface Options {
@@ -13,7 +14,7 @@ interface Options {
 }
 
 export function importCommand(): Command {
-  return new Command('import')
+  const command = new Command('import')
     .argument(
       '<file>',
       'what dumpdata wrote of auth.user, oidc_provider.responsetype and oidc_provider.client',
@@ -22,8 +23,7 @@ export function importCommand(): Command {
     .option('--dry-run', 'say what would be done, and do nothing')
     .option('--update', 'lay the file over those who are here already; else they are left alone')
     .option('--admins', 'superusers there become administrators here')
-    .option('--json', 'one JSON value on stdout')
-    .action(runImport)
+  return withJson(command).action(runImport)
 }
 
 /** Throws when a record was refused, after all others were applied: the status is then 1. */

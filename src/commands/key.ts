@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { ConfigError } from '../config.ts'
 import type { RingKey } from '../services/keys/ring-key.ts'
+import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
 
 interface Options {
@@ -12,28 +13,25 @@ interface Options {
 
 export function keyCommand(): Command {
   const command = new Command('key').description('signing keys')
-  command
-    .command('list')
-    .description('published keys: next, current and retiring')
-    .option('--json', 'one JSON value on stdout')
-    .action(async ({ json }: Options) =>
+  withJson(command.command('list').description('published keys: next, current and retiring')).action(
+    async ({ json }: Options) =>
       withServer(async ({ keys }) => {
         const listed = keys.keys().map((key) => describe(keys, key))
         print(listed, listed.map(toLine), json)
       }),
-    )
-  command
-    .command('rotate')
-    .description('publish new keys; they sign once everybody has had time to fetch them')
-    .option('--algorithm <alg>', 'only the key of this algorithm')
-    .option('--json', 'one JSON value on stdout')
-    .action(async ({ json, algorithm }: Options) =>
-      withServer(async ({ keys }) => {
-        const rotated: Described[] = []
-        for (const one of chosen(keys, algorithm)) rotated.push(describe(keys, await keys.rotate(one)))
-        print(algorithm === undefined ? rotated : rotated[0], rotated.map(toLine), json)
-      }),
-    )
+  )
+  withJson(
+    command
+      .command('rotate')
+      .description('publish new keys; they sign once everybody has had time to fetch them')
+      .option('--algorithm <alg>', 'only the key of this algorithm'),
+  ).action(async ({ json, algorithm }: Options) =>
+    withServer(async ({ keys }) => {
+      const rotated: Described[] = []
+      for (const one of chosen(keys, algorithm)) rotated.push(describe(keys, await keys.rotate(one)))
+      print(algorithm === undefined ? rotated : rotated[0], rotated.map(toLine), json)
+    }),
+  )
   return command
 }
 

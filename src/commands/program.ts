@@ -1,6 +1,7 @@
 /** The commands, each loaded when it is asked for; without one, the server is started. */
 import cluster from 'node:cluster'
 import { Command } from 'commander'
+import { withJson } from './json-option.ts'
 
 /** Commands of a file each, with what is said of them without it. */
 const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
@@ -23,25 +24,19 @@ export async function run(argv: readonly string[]): Promise<void> {
     .command('serve', { isDefault: true })
     .description('start the server')
     .action(async () => (await import('./serve.ts')).serve(process.env))
-  program
-    .command('migrate')
+  withJson(program.command('migrate'))
     .description('bring the database to the newest schema')
-    .option('--json', 'one JSON value on stdout')
     .action(async ({ json }: { json?: boolean }) => {
       const { print, withServer } = await import('./run.ts')
       await withServer(async ({ database: { where } }) =>
         print({ database: where }, [`The newest schema is in ${where}`], json),
       )
     })
-  program
-    .command('setup-link')
+  withJson(program.command('setup-link'))
     .description('a link to create the first administrator, good once and for half an hour')
-    .option('--json', 'one JSON value on stdout')
     .action(async ({ json }: { json?: boolean }) => (await import('./setup-link.ts')).setupLink(json))
-  program
-    .command('doctor')
+  withJson(program.command('doctor'))
     .description('what is well and what is not, of the settings, the database and the keys; changes nothing')
-    .option('--json', 'one JSON value on stdout')
     .action(async ({ json }: { json?: boolean }) => (await import('./doctor.ts')).doctor(process.env, json))
   for (const [name, description, load] of LOADED_BY_NAME)
     if (argv.includes(name)) program.addCommand(await load())

@@ -5,8 +5,9 @@ import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
 import type { Laid } from '../protocol/resource-information.ts'
 import type { ListOptions, ResourceRegistry, SaveOptions } from '../services/resource-registry.ts'
+import { withJson } from './json-option.ts'
 import { optionKey, optionName, wholeNumber } from './option.ts'
-import { print, withServer } from './run.ts'
+import { print, toLines, withServer } from './run.ts'
 
 export interface RecordKind<Information extends object> {
   /** The command, and what it is for. */
@@ -42,7 +43,7 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
           kind.save(resources, membersFrom(self, id, kind), { isNew: verb === 'create' }),
         ),
     )
-  json(command.command('list').description(`${name}s by ${identifier}`))
+  withJson(command.command('list').description(`${name}s by ${identifier}`))
     .option(`--after <${identifier}>`, 'begin behind this one')
     .option('--limit <number>', 'at most so many', '1000')
     .action(async ({ after, limit, ...options }: Options) =>
@@ -51,10 +52,10 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
         print(listed, listed.map(toLine), options.json)
       }),
     )
-  json(command.command(`show <${identifier}>`).description(`one ${name}`)).action(
+  withJson(command.command(`show <${identifier}>`).description(`one ${name}`)).action(
     async (id: string, options: Options) => show(kind, id, options),
   )
-  json(command.command(`delete <${identifier}>`).description(kind.ending))
+  withJson(command.command(`delete <${identifier}>`).description(kind.ending))
     .option('--yes', 'do it')
     .action(async (id: string, options: Options) => {
       if (!options.yes) throw new ConfigError(`${name} delete removes ${id} for good: add --yes.`)
@@ -68,7 +69,7 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
 
 function withMembers<Information extends object>(command: Command, { members }: RecordKind<Information>): Command {
   for (const { name, value, text } of members) command.option(`${optionName(name)} <${value}>`, text)
-  return json(command.addHelpText('after', '\nAn empty text takes a member away.'))
+  return withJson(command.addHelpText('after', '\nAn empty text takes a member away.'))
 } // prettier-ignore
 
 /** The members that were given; null for one to be without. Throws `ConfigError` for a number that is none. */
@@ -99,13 +100,8 @@ async function show<Information extends object>(
     await work?.(oauth)
     const found = await kind.find(oauth.resources, id)
     if (found === null) throw metadataError(kind.identifier, 'is not registered')
-    const lines = Object.entries(found).map(([name, value]) => `${name}: ${value}`)
-    print(found, lines, options.json)
+    print(found, toLines(found), options.json)
   })
-}
-
-function json(command: Command): Command {
-  return command.option('--json', 'one JSON value on stdout')
 }
 
 function toLine(one: object): string {

@@ -19,6 +19,16 @@ export async function withServer(work: (oauth: OAuth) => Promise<void>): Promise
   }
 }
 
+/** A line for each member, for people. */
+export function toLines(members: object): string[] {
+  return Object.entries(members).map(([name, value]) => `${name}: ${toText(value)}`)
+}
+
+function toText(value: unknown): string {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value.join(' ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
 /** One JSON value on stdout, or lines for people. */
 export function print(value: unknown, lines: readonly string[], json: boolean | undefined): void {
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${lines.join('\n')}\n`)

@@ -4,8 +4,9 @@ import type { OAuth } from '../../plugins/oauth.ts'
 import { ConfigError } from '../config.ts'
 import { userError } from '../protocol/user-members.ts'
 import type { User } from '../services/users/user.ts'
+import { withJson } from './json-option.ts'
 import { wholeNumber } from './option.ts'
-import { print, withServer } from './run.ts'
+import { print, toLines, withServer } from './run.ts'
 import { membersFrom, readPassword, withMembers, withPassword, type PasswordOptions } from './user-members.ts'
 
 interface Options extends PasswordOptions {
@@ -17,19 +18,19 @@ interface Options extends PasswordOptions {
 
 export function userCommand(): Command {
   const command = new Command('user').description('users')
-  json(withMembers(withPassword(command.command('create <username>').description('register a user')))).action(
-    async (username: string, options: Options, self: Command) => {
-      const { password, generated } = await readPassword(options)
-      const members = { ...membersFrom(self), username, password }
-      await show(options, async ({ users }) => users.create(members), generated ? password : undefined)
-    },
-  )
-  json(
+  withJson(
+    withMembers(withPassword(command.command('create <username>').description('register a user'))),
+  ).action(async (username: string, options: Options, self: Command) => {
+    const { password, generated } = await readPassword(options)
+    const members = { ...membersFrom(self), username, password }
+    await show(options, async ({ users }) => users.create(members), generated ? password : undefined)
+  })
+  withJson(
     withMembers(command.command('update <username>').description('change claims and roles of a user')),
   ).action(async (username: string, options: Options, self: Command) =>
     show(options, async ({ users }) => users.update(username, membersFrom(self))),
   )
-  json(command.command('list').description('users by name'))
+  withJson(command.command('list').description('users by name'))
     .option('--search <text>', 'only those whose user name, name or email address begins with it')
     .option('--after <username>', 'begin behind this one')
     .option('--limit <number>', 'at most so many', '1000')
@@ -45,7 +46,7 @@ export function userCommand(): Command {
         print(listed.map(toWire), listed.map(toLine), json)
       }),
     )
-  json(command.command('show <username>').description('one user')).action(
+  withJson(command.command('show <username>').description('one user')).action(
     async (username: string, options: Options) =>
       show(options, async ({ users }) => {
         const user = await users.find(username)
@@ -53,17 +54,17 @@ export function userCommand(): Command {
         return user
       }),
   )
-  json(
+  withJson(
     command
       .command('disable <username>')
       .description('end everything of a user, who cannot sign in any more'),
   ).action(async (username: string, options: Options) =>
     show(options, async ({ users }) => users.disable(username)),
   )
-  json(command.command('enable <username>').description('let a user sign in again')).action(
+  withJson(command.command('enable <username>').description('let a user sign in again')).action(
     async (username: string, options: Options) => show(options, async ({ users }) => users.enable(username)),
   )
-  json(
+  withJson(
     withPassword(
       command.command('set-password <username>').description('a new password; ends everything of the user'),
     ),
@@ -75,10 +76,6 @@ export function userCommand(): Command {
   return command
 }
 
-function json(command: Command): Command {
-  return command.option('--json', 'one JSON value on stdout')
-}
-
 /** Prints the user, and the password where it was generated. */
 async function show(
   { json }: Options,
@@ -87,18 +84,12 @@ async function show(
 ): Promise<void> {
   await withServer(async (oauth) => {
     const wire = { ...toWire(await work(oauth)), ...(password === undefined ? {} : { password }) }
-    const lines = Object.entries(wire).map(([name, value]) => `${name}: ${toText(value)}`)
-    print(wire, lines, json)
+    print(wire, toLines(wire), json)
   })
 }
 
 function toWire({ id, username, roles, disabled, claims }: User): Record<string, unknown> {
   return { sub: id, username, roles, disabled, ...claims }
-}
-
-function toText(value: unknown): string {
-  if (Array.isArray(value)) return value.join(' ')
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function toLine({ username, roles, disabled }: User): string {
