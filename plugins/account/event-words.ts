@@ -12,6 +12,7 @@ const WORDS: Words = {
   'user.enabled': 'Your account was enabled again',
   'user.signed_in': 'You signed in',
   'user.sign_in_failed': 'A wrong password was tried',
+  'limit.reached': 'Wrong passwords were too many: whoever tried them is refused for a while',
   'user.signed_out': 'You signed out',
   'session.ended': ({ sid, except }) =>
     sid !== undefined

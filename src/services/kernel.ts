@@ -35,6 +35,7 @@ import { createRefreshTokens, type RefreshTokens } from './tokens/refresh-tokens
 import { createReplayEnding } from './tokens/replays.ts'
 import { createServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createSubjects, type SubjectOf } from './tokens/subjects.ts'
+import { createTellReached } from './throttle/reached-limits.ts'
 import { createThrottles, type Throttles } from './throttle/throttle.ts'
 import { createPasswordLinks, type PasswordLinks } from './users/password-links.ts'
 import { createPasswords } from './users/passwords.ts'
@@ -109,7 +110,8 @@ export function createKernel(
   const { production } = config
   const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
   const directory = createDirectory(database, feed)
-  const throttles = createThrottles(database, box, log)
+  const tell = createTellReached({ audit, box, users, directory })
+  const throttles = createThrottles({ database, box, log, tell })
   const throttle = throttles.throttle('client')
   const authenticator = createClientAuthenticator({ doors, directory, throttle, audit, box, issuer: iss })
   const checkSecret = createSecretCheck({ database, feed, secrets, log })

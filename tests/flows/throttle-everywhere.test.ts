@@ -1,5 +1,6 @@
 /** Wherever a secret, a password or a code can be guessed, a hundred guesses at once at two processes are a few; the owner elsewhere gets in. */
 import { describe, expect, test } from 'vitest'
+import type { EventType } from '../../src/events.ts'
 import { ACCOUNT, type FormKind, type OpenForm, SET_PASSWORD, SETUP, SIGN_IN } from '../security/forms.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { ask, DEVICE_SEED, DEVICE_SETTINGS } from '../support/device.ts'
@@ -154,4 +155,20 @@ test.each([
   // Each process may check as many before it hears of the other's failures, and writes once a second.
   expect(await times()).toBeLessThanOrEqual(2 * limit)
   expect((await counts()).length).toBeLessThanOrEqual(2 * (seconds + 2))
+}) // prettier-ignore
+
+test('the audit log has a limit that was reached, once by each process that found it out', { timeout: 180_000 }, async () => {
+  const { guess } = await PLACES['the secret of a client']!.open()
+  const from = `198.51.100.${addresses}`
+  await Promise.all(Array.from({ length: 100 }, async (_, at) => guess(at % 2)))
+  const later = elsewhere()
+  for (const { post } of both) await statusOf(post('/token', {}, { ...basic(WEB.client_id, WRONG_SECRET), ...later }))
+  const told = async (type: EventType, address: string) =>
+    (await one.server.oauth.audit.list({ type }, { limit: 1000 })).events.filter((event) => event.address === address)
+  // What a process told before that is stored with it.
+  await expect.poll(async () => told('client.authentication_failed', later['x-forwarded-for']!)).toHaveLength(2)
+  // Where both checked as many as they might, the limit of the network was reached too.
+  const reached = (await told('limit.reached', from)).filter(({ client }) => client !== undefined)
+  expect([1, 2]).toContain(reached.length)
+  expect(new Set(reached.map(({ client, count }) => `${client} ${count}`))).toEqual(new Set(['web 1']))
 }) // prettier-ignore

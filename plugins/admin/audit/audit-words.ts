@@ -26,6 +26,7 @@ const WORDS: Readonly<Partial<Record<EventType, string>>> = {
   'client.secret_rotated': 'Client secret replaced',
   'client.deleted': 'Client deleted',
   'client.authentication_failed': 'Client authentication failed',
+  'limit.reached': 'Too many failures, refused for a while',
   'resource.registered': 'Resource registered',
   'resource.changed': 'Resource changed',
   'resource.deleted': 'Resource deleted',
@@ -47,7 +48,7 @@ export function typeOptions(chosen: string): { value: string; text: string }[] {
 }
 
 /** What the row says of the details, before somebody opens them. */
-const TELLING = ['scope', 'resource', 'algorithm', 'grant_type', 'cause', 'scopes'] as const
+const TELLING = ['scope', 'resource', 'algorithm', 'grant_type', 'cause', 'scopes', 'kind'] as const
 
 export interface Told {
   /** `''` for nothing. */

@@ -19,12 +19,23 @@ export interface Bucket {
   learnedAt: number
   /** Attempts that may still fail. */
   inFlight: number
+  /** When it was last told of, at its limit. */
+  toldAt: number
 }
 
 /** A limit that nobody has run into. */
 export function createBucket({ failures, recovery }: Limit, key: Bucket['key']): Bucket {
   const step = recovery * 1000
-  return { step, tolerance: (failures - 1) * step, key, freeAt: -Infinity, learnedAt: -Infinity, inFlight: 0 }
+  const never = -Infinity
+  return {
+    step,
+    tolerance: (failures - 1) * step,
+    key,
+    freeAt: never,
+    learnedAt: never,
+    inFlight: 0,
+    toldAt: never,
+  }
 }
 
 /** How many attempts may fail before it is at its limit. */
@@ -41,4 +52,15 @@ export function isUntouched({ freeAt, tolerance }: Bucket, now: number): boolean
 export function addFailure(bucket: Bucket, now: number): void {
   bucket.freeAt = Math.max(bucket.freeAt, now - bucket.tolerance) + bucket.step
   bucket.learnedAt = now
+}
+
+/**
+ * Whether it is at its limit, and that is news: once in the time after which every failure is forgotten, however many more
+ * come, and whatever successes between them. Asking makes it known.
+ */
+export function isNews(bucket: Bucket, now: number): boolean {
+  const { freeAt, step, tolerance, toldAt } = bucket
+  if (freeAt <= now || now - toldAt < tolerance + step) return false
+  bucket.toldAt = now
+  return true
 }

@@ -11,7 +11,15 @@ import { networkOf } from '../../protocol/network.ts'
 import type { Database } from '../../store/database.ts'
 import { EVERY_ACCOUNT } from '../../store/throttles.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import { createBucket, failuresLeft, isUntouched, type Bucket, type Limit } from './throttle-bucket.ts'
+import type { TellReached } from './reached-limits.ts'
+import {
+  createBucket,
+  failuresLeft,
+  isNews,
+  isUntouched,
+  type Bucket,
+  type Limit,
+} from './throttle-bucket.ts'
 import { createThrottledEverywhere, type ThrottledEverywhere } from './throttled-everywhere.ts'
 
 export interface Throttle {
@@ -70,12 +78,20 @@ interface Pair {
 }
 
 /** @internal */
-export function createThrottles(database: Database, box: SecretBox, log: FastifyBaseLogger): Throttles {
+export interface ThrottlesOptions {
+  database: Database
+  box: SecretBox
+  log: FastifyBaseLogger
+  tell: TellReached
+}
+
+/** @internal */
+export function createThrottles({ database, box, log, tell }: ThrottlesOptions): Throttles {
   const everywhere = createThrottledEverywhere(database, log)
   const kinds = new Map<string, Throttle>()
   return {
     throttle(kind, limits = LIMITS) {
-      const throttle = kinds.get(kind) ?? createThrottle(kind, limits, everywhere, box)
+      const throttle = kinds.get(kind) ?? createThrottle(kind, limits, { everywhere, box, tell })
       kinds.set(kind, throttle)
       return throttle
     },
@@ -87,8 +103,7 @@ export function createThrottles(database: Database, box: SecretBox, log: Fastify
 function createThrottle(
   kind: string,
   limits: ThrottleLimits,
-  everywhere: ThrottledEverywhere,
-  box: SecretBox,
+  { everywhere, box, tell }: Pick<ThrottlesOptions, 'box' | 'tell'> & { everywhere: ThrottledEverywhere },
 ): Throttle {
   const sources = new LRUCache<string, Source>({ max: MAX_ENTRIES })
   const pairs = new LRUCache<string, Pair>({ max: MAX_ENTRIES })
@@ -116,8 +131,15 @@ function createThrottle(
     return pair
   }
 
+  /** By the request whose failure it was: those that are refused from now on are told of by nobody. */
+  function tellNews(source: Source, account: string | null, pair: Pair | undefined): void {
+    const now = performance.now()
+    if (isNews(source.bucket, now)) tell({ kind, limit: 'network', account: null })
+    if (pair !== undefined && isNews(pair.bucket, now)) tell({ kind, limit: 'account', account })
+  }
+
   /** Takes a place; undefined while those under way could use up what is left. Throws at a limit. */
-  function admit(source: Source, pair: Pair | undefined): Attempt | undefined {
+  function admit(source: Source, account: string | null, pair: Pair | undefined): Attempt | undefined {
     const now = performance.now()
     const all = pair === undefined ? [source.bucket] : [pair.bucket, source.bucket]
     for (const bucket of all) everywhere.refresh(bucket)
@@ -145,6 +167,7 @@ function createThrottle(
         if (settled) return
         settled = true
         const counted = await everywhere.fail(all).finally(release)
+        tellNews(source, account, pair)
         if (!counted) assertFree(all, performance.now())
       },
       abandoned() {
@@ -160,7 +183,8 @@ function createThrottle(
       const network = networkOf(address)
       const source = sourceOf(network)
       const pair = account === null ? undefined : pairOf(source, network, account)
-      return admit(source, pair) ?? waitFor(source, () => admit(source, pair))
+      const enter = (): Attempt | undefined => admit(source, account, pair)
+      return enter() ?? waitFor(source, enter)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createSecretBox } from '../../../src/services/keys/secret-box.ts'
+import type { ReachedLimit } from '../../../src/services/throttle/reached-limits.ts'
 import {
   createThrottles,
   type Throttle,
@@ -21,11 +22,14 @@ let testDatabase: TestDatabase
 let database: Database
 /** The statements that ran, by name. */
 let ran: string[]
+/** What the audit log was told. */
+let told: ReachedLimit[]
 
 beforeEach(async () => {
   testDatabase = await createDatabase()
   const opened = await openDatabase({ url: testDatabase.url })
   ran = []
+  told = []
   database = {
     ...opened,
     query: async (statement, values) => {
@@ -37,8 +41,10 @@ beforeEach(async () => {
 })
 
 /** A process's throttle of one kind, without a poll. */
-const createThrottle = (limits = LIMITS, kind = 'user'): Throttle =>
-  createThrottles(database, box, recordingLog().log).throttle(kind, limits)
+const createThrottle = (limits = LIMITS, kind = 'user'): Throttle => {
+  const tell = (reached: ReachedLimit): void => void told.push(reached)
+  return createThrottles({ database, box, log: recordingLog().log, tell }).throttle(kind, limits)
+}
 
 /** What an attempt that fails is answered with: 0 when it was counted, else the status. */
 async function fail(throttle: Throttle, account: string | null, address = HERE): Promise<number> {
@@ -146,4 +152,29 @@ test('parallel failures of one network lock each other out of nothing', async ()
   const names = Array.from({ length: 40 }, (_, at) => `user-${at}`)
   expect(await Promise.all(names.map(async (name) => fail(throttle, name)))).toEqual(names.map(() => 0))
   expect(await testDatabase.query('select count(*)::int from throttles')).toEqual([{ count: 41 }])
+})
+
+test('who reaches a limit is told of once, not who is refused there', async () => {
+  const throttle = createThrottle()
+  await failTimes(10, throttle, 'alice')
+  expect(told).toEqual([{ kind: 'user', limit: 'account', account: 'alice' }])
+  await failTimes(10, throttle, 'bob')
+  expect(told.slice(1)).toEqual([{ kind: 'user', limit: 'network', account: null }])
+})
+
+test('an attack that goes on is news again when all that it began with is forgotten', async () => {
+  const account = { failures: 4, recovery: 0.1 }
+  const throttle = createThrottle({ account, network: { failures: 1000, recovery: 3600 } })
+  const attack = async (): Promise<number> => fail(throttle, 'alice').then(() => told.length)
+  const began = performance.now()
+  await expect.poll(attack, { timeout: 20_000, interval: 20 }).toBe(3)
+  expect(performance.now() - began).toBeGreaterThan(2 * account.failures * account.recovery * 1000)
+})
+
+test('each process tells what it found out itself', async () => {
+  const [one, two] = [createThrottle(), createThrottle()]
+  expect(await failTimes(3, one, 'alice')).toEqual([0, 0, 0])
+  expect(told).toHaveLength(1)
+  await failTimes(5, two, 'alice')
+  expect(told).toHaveLength(2)
 })

@@ -1,0 +1,51 @@
+/**
+ * Tells the audit log where guessing began to be refused: whose account it is where it is somebody's, and never what was
+ * typed. When that is news is for the throttle.
+ */
+import type { NewEvent } from '../../events.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Directory } from '../directory.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+import type { UserFinder } from '../users/user-finder.ts'
+
+export interface ReachedLimit {
+  /** Of attempt, such as `user`. */
+  readonly kind: string
+  readonly limit: 'account' | 'network'
+  /** Null where the limit is of all accounts. */
+  readonly account: string | null
+}
+
+export type TellReached = (reached: ReachedLimit) => void
+
+type Owner = Pick<NewEvent, 'user' | 'client'>
+
+export interface TellReachedOptions {
+  audit: Pick<Audit, 'observe'>
+  box: SecretBox
+  users: Pick<UserFinder, 'find'>
+  directory: Pick<Directory, 'findClient'>
+}
+
+export function createTellReached({ audit, box, users, directory }: TellReachedOptions): TellReached {
+  /** Null for nobody's, for what a plugin counts, and for anybody's while the database is away. */
+  async function findOwner(kind: string, account: string): Promise<Owner | null> {
+    try {
+      if (kind === 'user') return await users.find(account).then((user) => user && { user: user.id })
+      if (kind !== 'client') return null
+      return await directory.findClient(account).then((client) => client && { client: client.clientId })
+    } catch {
+      return null
+    }
+  }
+
+  async function observe({ kind, limit, account }: ReachedLimit): Promise<void> {
+    if (account === null) return audit.observe({ type: 'limit.reached', details: { kind, limit } })
+    const owner = await findOwner(kind, account)
+    // The same hash as that of the failures before it.
+    const hashed = owner === null ? { account: box.hash(`audited ${kind}\0${account}`) } : {}
+    audit.observe({ type: 'limit.reached', ...owner, details: { kind, limit, ...hashed } })
+  }
+
+  return (reached) => void observe(reached)
+}
