@@ -34,6 +34,8 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
     return call.reply.page('password-link', model, { status: error === null ? 200 : 400 })
   }
 
+  const observeRefusal = (): void => oauth.audit.observe({ type: 'user.link_refused', details: { link: 'password' } })
+
   function showSpent({ reply }: PageCall): FastifyReply {
     const text = 'It was used, is more than a day old, or was replaced by another. Ask for a new one where you got it.'
     return reply.page('page-message', { title: 'This link is no longer good', text, primary: null }, { status: 410 })
@@ -49,6 +51,7 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status >= 500) throw error
       if (error.code !== 'access_denied') return sentence(error.message.replace(/^password /, ''))
+      observeRefusal()
       await attempt.failed()
       return null
     } finally {
@@ -67,7 +70,9 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
         return call.reply.page('page-message', { title: 'Your password is set', text, primary })
       }
       const user = await passwordLinks.find(token)
-      return user === null ? showSpent(call) : show(call, token, user)
+      if (user !== null) return show(call, token, user)
+      observeRefusal()
+      return showSpent(call)
     },
     async submit({ token = '', password = '' }, call) {
       browser.assertGenuine(call, call.wire, purposeOf(token))

@@ -61,6 +61,9 @@ async function setup(fastify: FastifyInstance): Promise<void> {
     }
   }
 
+  const observeRefusal = (): void =>
+    oauth.audit.observe({ type: 'user.link_refused', details: { link: PURPOSE } })
+
   await acceptForms(fastify)
   fastify.setErrorHandler(sendErrorPage)
   for (const url of withSlash(fastify, '/setup')) {
@@ -68,11 +71,13 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       if (await oauth.users.hasRole('admin'))
         throw new OAuthError('access_denied', 'there is an administrator already', { status: 404 })
       const { token } = parse(parseForm(queryText(request)))
-      if (token !== undefined && !(await firstAdministrator.isInvited(token)))
+      if (token !== undefined && !(await firstAdministrator.isInvited(token))) {
+        observeRefusal()
         throw new OAuthError(
           'access_denied',
           'this link has been used or is too old; the server prints a new one',
         )
+      }
       return show({ request, reply }, { token })
     })
     fastify.post(url, async (request, reply) => {
@@ -93,7 +98,10 @@ async function setup(fastify: FastifyInstance): Promise<void> {
         return reply.page('setup-done', { username: user.username, continueUri })
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status >= 500) throw error
-        if (error.code === 'access_denied') await attempt.failed()
+        if (error.code === 'access_denied') {
+          observeRefusal()
+          await attempt.failed()
+        }
         const field = /^(username|name|email|password)\b/.exec(error.message)?.[1] ?? 'form'
         return show(call, fields, { [field]: error.message })
       } finally {

@@ -13,6 +13,8 @@ export interface EventDetails {
   'user.password_changed': Bag
   /** A one-time link was made, by which they may set a password; `expires` is in seconds since the epoch. */
   'user.password_link_made': { readonly expires: number }
+  /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
+  'user.link_refused': { readonly link: 'setup' | 'password' }
   'user.disabled': Bag
   'user.enabled': Bag
   /** `sid` names the session; `amr` is RFC 8176. */

@@ -3,7 +3,7 @@
  * how it ended. Consent is asked every time, since any device can pose as any client (§5.4, §5.6).
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { OAuthError, Type, type ApprovalRequest, type FormTarget, type PageCall } from 'latchkey'
+import { OAuthError, Type, type ApprovalRequest, type Bag, type FormTarget, type PageCall } from 'latchkey'
 import type { Decision, DeviceRequest, DeviceRequests } from './requests.ts'
 import { displayUserCode, normalizeUserCode } from './user-code.ts'
 
@@ -11,6 +11,10 @@ declare module 'latchkey' {
   interface Pages {
     device: DevicePage
     'device-end': { allowed: boolean }
+  }
+  interface EventDetails {
+    /** A code was entered that is not open here. */
+    'device.code_refused': Bag
   }
 }
 
@@ -50,9 +54,13 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
     try {
       const userCode = normalizeUserCode(typed)
       const found = userCode === null ? null : await requests.claim(userCode, browser.id(call))
-      if (found === null) await attempt.failed()
-      else attempt.succeeded()
-      return found
+      if (found !== null) {
+        attempt.succeeded()
+        return found
+      }
+      oauth.audit.observe({ type: 'device.code_refused', details: {} })
+      await attempt.failed()
+      return null
     } finally {
       attempt.abandoned()
     }

@@ -12,6 +12,7 @@ const WORDS: Readonly<Partial<Record<EventType, string>>> = {
   'user.changed': 'User changed',
   'user.password_changed': 'Password changed',
   'user.password_link_made': 'Password link made',
+  'user.link_refused': 'One-time link refused',
   'user.disabled': 'User disabled',
   'user.enabled': 'User enabled',
   'consent.given': 'Consent given',
@@ -48,7 +49,7 @@ export function typeOptions(chosen: string): { value: string; text: string }[] {
 }
 
 /** What the row says of the details, before somebody opens them. */
-const TELLING = ['scope', 'resource', 'algorithm', 'grant_type', 'cause', 'scopes', 'kind'] as const
+const TELLING = ['scope', 'resource', 'algorithm', 'grant_type', 'cause', 'scopes', 'kind', 'link'] as const
 
 export interface Told {
   /** `''` for nothing. */

@@ -72,12 +72,12 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       return { address: `${issuer}/set-password?token=${code}`, expiresAt }
     },
     async setPassword(code, password) {
+      // Before anything else is said, and as hashing is dear: not for strangers.
+      if ((await find(code)) === null) throw spent()
       const problem = passwords.problem(password)
       if (problem !== undefined) throw userError('password', problem)
       if (passwords.isShort(password))
         throw userError('password', `must have ${MIN_PASSWORD_LENGTH} characters at least`)
-      // Hashing is dear: not for strangers.
-      if ((await find(code)) === null) throw spent()
       const hashed = await passwords.hash(password)
       const row = await audit.transaction(async (query, note) => {
         const [changed] = await query(statements.spendPasswordLink, [hashOf(code), hashed])
