@@ -10,6 +10,7 @@ import type { Database } from '../../store/database.ts'
 import { insertSigningKey, statements, type SigningKeyRow } from '../../store/signing-keys.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail } from '../audit/audit.ts'
+import { createBackgroundLoop } from '../background-loop.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { toRingKey, type RingKey } from './ring-key.ts'
 import type { SecretBox } from './secret-box.ts'
@@ -65,7 +66,6 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   const { database, audit, box, feed, log } = options
   let ring: readonly RingKey[] = []
   let published: { keys: readonly RingKey[]; body: Buffer } | undefined
-  let timer: NodeJS.Timeout | undefined
   let loading = Promise.resolve()
   const providing = new Map<string, Promise<void>>()
 
@@ -179,6 +179,10 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     }
   }
 
+  /** Seconds. */
+  const every = Math.min(60, Math.max(1, options.rotateAfter === 0 ? 60 : options.rotateAfter / 4))
+  const loop = createBackgroundLoop(tend, () => every * 1000)
+
   feed.on('signing_key', load)
   feed.onGap(load)
 
@@ -203,11 +207,10 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     async start() {
       await load()
       for (const algorithm of FROM_THE_START) await provide(algorithm)
-      const every = Math.min(60, Math.max(1, options.rotateAfter === 0 ? 60 : options.rotateAfter / 4))
-      timer = setInterval(() => void tend(), every * 1000).unref()
+      loop.start()
     },
     async stop() {
-      clearInterval(timer)
+      await loop.stop()
       await Promise.allSettled(providing.values())
     },
   }
