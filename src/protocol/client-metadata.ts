@@ -6,6 +6,7 @@
 import { Type, type Static, type TObject, type TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { OAuthError } from './errors.ts'
+import { isObject } from './json.ts'
 import { redirectUriProblem } from './redirect-uri.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -87,16 +88,14 @@ export function metadataError(field: string, reason: string): OAuthError {
  * A null member counts as absent. Throws `invalid_redirect_uri` or `invalid_client_metadata`.
  */
 export function parseMetadata(input: unknown, extensions: readonly TObject[] = []): ParsedMetadata {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw metadataError('client', 'must be an object of client metadata')
-  }
+  if (!isObject(input)) throw metadataError('client', 'must be an object of client metadata')
   const schemas = Object.assign(
     Object.create(null),
     ClientMetadata.properties,
     ...extensions.map((one) => one.properties),
   ) as Record<string, TSchema>
   const parsed: ParsedMetadata = { members: {}, unknown: [], insecure: [] }
-  for (const [name, value] of Object.entries(withoutAliases(input as Record<string, unknown>))) {
+  for (const [name, value] of Object.entries(withoutAliases(input))) {
     if (value === undefined || value === null) continue
     const schema = schemas[name]
     if (schema === undefined) parsed.unknown.push(name)
