@@ -4,21 +4,13 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { djangoClient, djangoHash, djangoUser, RESPONSE_TYPES } from '../support/django.ts'
-import { CALLBACK, CODE, importer, PASSWORD, SECRET, unique } from '../support/import.ts'
+import { CALLBACK, CODE, importer, PASSWORD, SECRET, storedHash, unique } from '../support/import.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer()
 const { clients, users } = server.server.oauth
 const settings = { ...server.settings, LOG_LEVEL: 'error' }
 const { write, runImport, notesOf } = importer(settings)
-
-const storedHash = async (username: string) =>
-  (
-    await server.database.query<{ hash: string | null }>(
-      'select password_hash as hash from users where username = $1',
-      [username],
-    )
-  )[0]!.hash
 
 test.for<[string, Record<string, unknown>, string[], Record<string, unknown>]>([
   ['nothing to say', {}, [], { response_types: ['code'], require_consent: true }],
@@ -119,7 +111,7 @@ test.for([
   expect(await notesOf([djangoUser(username, { password })])).toEqual([
     `comes without a password: its hash (${form}) cannot be read here`,
   ])
-  expect(await storedHash(username)).toBeNull()
+  expect(await storedHash(server.database, username)).toBeNull()
 })
 
 test.for<[object, string]>([

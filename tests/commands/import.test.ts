@@ -1,7 +1,7 @@
 /** `import FILE`: what comes of a dump of Django's, by what the command prints and by what then works over HTTP. */
 import { expect, test } from 'vitest'
 import { djangoClient, djangoHash, djangoUser, RESPONSE_TYPES } from '../support/django.ts'
-import { CALLBACK, CODE, importer, PASSWORD, SECRET, SECRETS, unique } from '../support/import.ts'
+import { CALLBACK, CODE, importer, PASSWORD, SECRET, SECRETS, storedHash, unique } from '../support/import.ts'
 import { runCommand } from '../support/process.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
@@ -14,14 +14,6 @@ const server = await startServer()
 const { clients, users } = server.server.oauth
 const settings = { ...server.settings, LOG_LEVEL: 'error' }
 const { write, runImport } = importer(settings)
-
-const storedHash = async (username: string) =>
-  (
-    await server.database.query<{ hash: string | null }>(
-      'select password_hash as hash from users where username = $1',
-      [username],
-    )
-  )[0]!.hash
 
 /** All but what the server beside us notes of its own requests, a second behind them. */
 async function storedBy(database: TestDatabase): Promise<string> {
@@ -95,18 +87,18 @@ test('whoever comes from there signs in with the old password, once by its hash 
   const hash = djangoHash(PASSWORD)
   const records = [djangoUser(username, { password: hash }), ...RESPONSE_TYPES, djangoClient(client_id, CODE)]
   expect(await runImport(records)).toMatchObject({ status: 0, users: { create: 1 }, clients: { create: 1 } })
-  expect(await storedHash(username)).toBe(hash)
+  expect(await storedHash(server.database, username)).toBe(hash)
   const signIn = async (password: string) => {
     const agent = createUserAgent(server.url)
     const page = await agent.get(authorizationUrl(server, { client_id, redirect_uri: CALLBACK }))
     return goThrough(agent, page, { username, password })
   }
   await expect(signIn('another horse battery')).rejects.toThrow('the pages do not end')
-  expect(await storedHash(username)).toBe(hash)
+  expect(await storedHash(server.database, username)).toBe(hash)
   const code = answerOf(await signIn(PASSWORD)).get('code')!
   const form = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK }
   expect((await server.post('/token', form, basic(client_id, SECRET))).status).toBe(200)
-  await expect.poll(() => storedHash(username)).toMatch(/^\$argon2id\$v=19\$m=19456,/)
+  await expect.poll(() => storedHash(server.database, username)).toMatch(/^\$argon2id\$v=19\$m=19456,/)
   expect(answerOf(await signIn(PASSWORD)).get('code')).toBeTruthy()
 })
 
@@ -185,7 +177,7 @@ test('a second run leaves alone who is here; --update lays the file over them, a
     roles: ['editor', 'admin'],
     claims: { nickname: 'Annie', given_name: 'Ann', name: 'Ann' },
   })
-  expect(await storedHash(username)).toBe(hash)
+  expect(await storedHash(server.database, username)).toBe(hash)
   expect(await clients.find(client_id)).toMatchObject({ scope: ['read', 'write'] })
   const form = { grant_type: 'client_credentials', scope: 'write' }
   await expect

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { temporaryDirectory } from './cleanup.ts'
 import { runCommandHere } from './command-here.ts'
+import type { TestDatabase } from './database.ts'
 import type { Settings } from './settings.ts'
 import { findSecrets } from './traces.ts'
 
@@ -17,6 +18,15 @@ export const CODE = { client_secret: SECRET, _redirect_uris: CALLBACK }
 let suffix = 0
 /** A name that no other test of the file uses. */
 export const unique = (name: string): string => `${name}-${++suffix}`
+
+/** What is stored of the user's password. */
+export async function storedHash({ query }: TestDatabase, username: string): Promise<string | null> {
+  const rows = await query<{ hash: string | null }>(
+    'select password_hash as hash from users where username = $1',
+    [username],
+  )
+  return rows[0]!.hash
+}
 
 export interface Report {
   status: number | null
