@@ -68,7 +68,7 @@ export type * from '../plugins/pages/models.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
 
 /**
- * Builds a server from settings by their names ; the environment is not read. Creates or migrates the database;
+ * Builds a server from settings by their names; the environment is not read. Creates or migrates the database;
  * the caller listens. Throws `ConfigError` for a setting that cannot be used.
  */
 export async function buildServer(
