@@ -4,7 +4,7 @@
  */
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isRepeated } from '../src/protocol/headers.ts'
 
@@ -14,13 +14,8 @@ const BODY_LIMIT = 65_536
 export async function acceptForms(scope: FastifyInstance): Promise<void> {
   scope.removeAllContentTypeParsers()
   await scope.register(formbody, { parser: (text) => ({ text }), bodyLimit: BODY_LIMIT })
-  scope.addHook('onRequest', async ({ raw }) => {
-    for (const name of ['authorization', 'content-type']) {
-      if (isRepeated(raw.rawHeaders, name))
-        throw new OAuthError('invalid_request', `the ${name} header is repeated`)
-    }
-    assertPlainForm(raw.headers)
-  })
+  // Not async: it runs before every request.
+  scope.addHook('onRequest', ({ raw }, _reply, done) => done(problemOf(raw)))
 }
 
 /** The form as it was sent, not decoded yet; `''` when there was none. */
@@ -34,15 +29,20 @@ export function queryText({ raw: { url = '' } }: FastifyRequest): string {
   return query < 0 ? '' : url.slice(query + 1)
 }
 
+function problemOf({ rawHeaders, headers }: IncomingMessage): OAuthError | undefined {
+  const repeated = ['authorization', 'content-type'].find((name) => isRepeated(rawHeaders, name))
+  if (repeated !== undefined) return new OAuthError('invalid_request', `the ${repeated} header is repeated`)
+  if (isPlainForm(headers)) return undefined
+  return new OAuthError('invalid_request', 'the body must be a plain form in UTF-8', { status: 415 })
+}
+
 /** Fastify has chosen the parser by the media type; its parameters and an encoding are ours to refuse. */
-function assertPlainForm(headers: IncomingHttpHeaders): void {
+function isPlainForm(headers: IncomingHttpHeaders): boolean {
   const { 'content-type': type = '', 'content-encoding': encoding, 'transfer-encoding': transfer } = headers
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
-  if (
-    (charset !== undefined && !/^utf-?8$/i.test(charset)) ||
-    (encoding !== undefined && encoding !== 'identity') ||
-    (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
-  ) {
-    throw new OAuthError('invalid_request', 'the body must be a plain form in UTF-8', { status: 415 })
-  }
+  return (
+    (charset === undefined || /^utf-?8$/i.test(charset)) &&
+    (encoding === undefined || encoding === 'identity') &&
+    (transfer === undefined || transfer.toLowerCase() === 'chunked')
+  )
 }

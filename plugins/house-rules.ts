@@ -12,11 +12,13 @@ const NAME = 'latchkey-house-rules'
 const MAX_HEADERS = 100
 
 async function houseRules(fastify: FastifyInstance): Promise<void> {
-  fastify.addHook('onRequest', async ({ raw }) => {
-    if (raw.rawHeaders.length > 2 * MAX_HEADERS)
-      throw new OAuthError('invalid_request', 'there are too many headers', { status: 431 })
-    if (isRepeated(raw.rawHeaders, 'host'))
-      throw new OAuthError('invalid_request', 'the Host header is repeated')
+  // Not async: it runs before every request.
+  fastify.addHook('onRequest', ({ raw: { rawHeaders } }, _reply, done) => {
+    if (rawHeaders.length > 2 * MAX_HEADERS)
+      done(new OAuthError('invalid_request', 'there are too many headers', { status: 431 }))
+    else if (isRepeated(rawHeaders, 'host'))
+      done(new OAuthError('invalid_request', 'the Host header is repeated'))
+    else done()
   })
 }
 

@@ -73,19 +73,18 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set([
 ]) // prettier-ignore
 
 /** Which flag says of which claim that it was verified. */
-const VERIFIED = new Map([
-  ['email', 'email_verified'],
-  ['phone_number', 'phone_number_verified'],
+const VERIFIES: ReadonlyMap<string, string> = new Map([
+  ['email_verified', 'email'],
+  ['phone_number_verified', 'phone_number'],
 ])
 const MAX_NAME = 200
 const MAX_SIZE = 8192
 
 /** The claims that the scopes ask for and the user has. */
 export function claimsForScopes(user: Claims, scopes: Iterable<string>): Claims {
-  return pickClaims(
-    user,
-    [...scopes].flatMap((scope) => CLAIMS_BY_SCOPE.get(scope) ?? []),
-  )
+  const picked: Record<string, unknown> = {}
+  for (const scope of scopes) Object.assign(picked, pickClaims(user, CLAIMS_BY_SCOPE.get(scope) ?? []))
+  return picked
 }
 
 /**
@@ -93,20 +92,22 @@ export function claimsForScopes(user: Claims, scopes: Iterable<string>): Claims 
  * comes with `false`, since there are clients that take silence for yes.
  */
 export function pickClaims(user: Claims, names: Iterable<string>): Claims {
-  const known: Claims = { ...user, ...verifiedFlags(user) }
-  const picked = [...names]
-    .filter((name) => Object.hasOwn(known, name))
-    .map((name) => [name, withoutEmpty(known[name])])
-  return Object.fromEntries(picked.filter(([, value]) => value !== undefined)) as Claims
+  const picked: Record<string, unknown> = {}
+  for (const name of names) {
+    const verified = VERIFIES.get(name)
+    const value = verified === undefined ? claimOf(user, name) : flagOf(user, name, verified)
+    if (value !== undefined) picked[name] = value
+  }
+  return picked
+}
+
+function claimOf(user: Claims, name: string): unknown {
+  return Object.hasOwn(user, name) ? withoutEmpty(user[name]) : undefined
 }
 
 /** Undefined where there is nothing to verify. */
-function verifiedFlags(user: Claims): Claims {
-  const flags = [...VERIFIED].map(([claim, flag]) => {
-    const isThere = Object.hasOwn(user, claim) && withoutEmpty(user[claim]) !== undefined
-    return [flag, isThere ? user[flag] === true : undefined]
-  })
-  return Object.fromEntries(flags) as Claims
+function flagOf(user: Claims, flag: string, verified: string): boolean | undefined {
+  return claimOf(user, verified) === undefined ? undefined : user[flag] === true
 }
 
 function withoutEmpty(value: unknown): unknown {

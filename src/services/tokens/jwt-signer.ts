@@ -3,7 +3,7 @@
  * synchronously: jose goes through the thread pool for each signature, which costs more than the signature
  * (docs/adr/0003). `jose` signs all others, and ES256 too where `synchronous` is off; the tests verify both with jose.
  */
-import { SignJWT } from 'jose'
+import { SignJWT, type JWTHeaderParameters } from 'jose'
 import { sign } from 'node:crypto'
 import type { Bag } from '../../doors.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
@@ -21,19 +21,36 @@ export type SignJwt = (claims: Bag, options: SignJwtOptions) => Promise<string>
 
 /** `synchronous`: whether ES256 is signed on the request's path. */
 export function createJwtSigner(keyRing: KeyRing, synchronous: boolean): SignJwt {
+  const signNow = createOwnSigner()
   return async (claims, { algorithm, typ }) => {
     await keyRing.provide(algorithm)
     const key = keyRing.signer(algorithm)
-    const header = { alg: algorithm, ...(typ === undefined ? {} : { typ }), kid: key.kid }
-    if (synchronous && algorithm === 'ES256') return signNow(header, claims, key)
-    return new SignJWT({ ...claims }).setProtectedHeader(header).sign(key.privateKey)
+    if (synchronous && algorithm === 'ES256') return signNow(key, typ, claims)
+    return new SignJWT({ ...claims }).setProtectedHeader(headerOf(key, typ)).sign(key.privateKey)
   }
 }
 
-function signNow(header: object, claims: Bag, { privateKey }: RingKey): string {
-  const input = `${encode(header)}.${encode(claims)}`
-  const options = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
-  return `${input}.${sign('sha256', Buffer.from(input, 'latin1'), options).toString('base64url')}`
+function headerOf({ algorithm, kid }: RingKey, typ: string | undefined): JWTHeaderParameters {
+  return { alg: algorithm, ...(typ === undefined ? {} : { typ }), kid }
+}
+
+/** With the headers of a key encoded once: of each there are as many as there are types. */
+function createOwnSigner(): (key: RingKey, typ: string | undefined, claims: Bag) => string {
+  const headers = new WeakMap<RingKey, Map<string | undefined, string>>()
+
+  function encodedHeader(key: RingKey, typ: string | undefined): string {
+    const ofKey = headers.get(key) ?? new Map<string | undefined, string>()
+    headers.set(key, ofKey)
+    const encoded = ofKey.get(typ) ?? encode(headerOf(key, typ))
+    ofKey.set(typ, encoded)
+    return encoded
+  }
+
+  return (key, typ, claims) => {
+    const input = `${encodedHeader(key, typ)}.${encode(claims)}`
+    const options = { key: key.privateKey, dsaEncoding: 'ieee-p1363' } as const
+    return `${input}.${sign('sha256', Buffer.from(input, 'latin1'), options).toString('base64url')}`
+  }
 }
 
 function encode(part: object): string {
