@@ -17,8 +17,8 @@ export interface PageOptions<Model> {
 export interface PageRegistry {
   /**
    * Adds a page, before the server is ready. `template` is the file of an Eta template that begins with
-   * `<% title('…') %>` and reads its `model`, whose type `Pages` has under the same name. Throws `ConfigError` for
-   * a name that is taken.
+   * `<% title('…') %>` and reads its `model`, whose type `Pages` has under the same name. One without a title is a
+   * part of pages, which their templates print by `part(name, model)`. Throws `ConfigError` for a name that is taken.
    */
   add<Name extends keyof Pages>(name: Name, template: URL, options?: PageOptions<Pages[Name]>): Promise<void>
   /** Pages whose template says `title('…', { area, here })` have these links at their top, `here` being the text of one. */

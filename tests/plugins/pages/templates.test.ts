@@ -174,6 +174,8 @@ describe('a page of another plugin', async () => {
   const refused: Record<string, string> = {}
   const own = await startPages({}, async ({ pages }) => {
     await add(pages, 'acme-hi', `<% title('Hi ' + model.who) %><h1>Hi <%= model.who %></h1>`)
+    await add(pages, 'acme-one', '<li><%= model.who %></li>')
+    await add(pages, 'acme-all', `<% title('All') %><% for (const one of model.all) part('acme-one', one) %>`)
     await add(pages, 'without-title', '<h1>x</h1>')
     await add(pages, 'prints-object', '<% title("x") %><%= model %>')
     await add(pages, 'prints-null', '<% title("x") %><%= null %>')
@@ -187,6 +189,13 @@ describe('a page of another plugin', async () => {
     expect(html).toMatch(/<link rel="stylesheet" href="\/assets\/style\.[0-9a-f]{12}\.css">/)
     expect(html).not.toContain('<canary')
     expect(await own.show('acme-hi', {})).toMatchObject({ status: 500 })
+  })
+
+  test('is made of parts, each escaped and strict in its own model', async () => {
+    const { html } = await own.show('acme-all', { all: [{ who: 'Ada' }, { who: '<b>' }] })
+    expect(html).toContain('<li>Ada</li><li>&lt;b&gt;</li>')
+    expect(html.match(/<!doctype html>/g)).toHaveLength(1)
+    expect(await own.show('acme-all', { all: [{ who: 'Ada' }, {}] })).toMatchObject({ status: 500 })
   })
 
   test('is refused at the start, by its name, when it would print raw, does not compile, or is not its to add', () => {
