@@ -1,4 +1,5 @@
 /** What a user holds, as an administrator sees it: the browsers they are signed in with, and what apps have of them. */
+import { isOfClient } from '../../../src/services/clients/registration.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { describeUserAgent } from '../../pages/user-agent.ts'
 import type { Desk } from '../desk.ts'
@@ -35,16 +36,20 @@ export async function authorizationsOf(
 ): Promise<Pick<UserPage, 'authorizations' | 'nextUri'>> {
   const { oauth, uri } = desk
   const { authorizations, next } = await oauth.authorizations.listByUser(userId, { after, limit: PAGE })
-  const views = authorizations.map(async ({ id, clientId, scopes, createdAt, refreshedAt, refreshable }) => ({
-    id,
-    clientName:
-      ((await oauth.findClient(clientId))?.metadata['client_name'] as string | undefined) ?? clientId,
-    clientUri: uri('/client', { client_id: clientId }),
-    scopes: scopes.join(' '),
-    since: new Date(createdAt),
-    refreshed: refreshable ? new Date(refreshedAt!) : null,
-    revoke: desk.target(call, '/user/revoke', subjectOf(userId, id)),
-  }))
+  const views = authorizations.map(async ({ id, clientId, scopes, createdAt, refreshedAt, refreshable }) => {
+    const client = await oauth.findClient(clientId)
+    // One that was deleted holds nothing any more, nor does its namesake.
+    const lives = client !== null && isOfClient(clientId, createdAt, client)
+    return {
+      id,
+      clientName: (client?.metadata['client_name'] as string | undefined) ?? clientId,
+      clientUri: lives ? uri('/client', { client_id: clientId }) : null,
+      scopes: scopes.join(' '),
+      since: new Date(createdAt),
+      refreshed: lives && refreshable ? new Date(refreshedAt!) : null,
+      revoke: desk.target(call, '/user/revoke', subjectOf(userId, id)),
+    }
+  })
   return {
     authorizations: await Promise.all(views),
     nextUri: next === null ? null : uri('/user', { id: userId, after: next }),

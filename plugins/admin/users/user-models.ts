@@ -70,7 +70,8 @@ export interface UserPage {
   authorizations: readonly {
     id: string
     clientName: string
-    clientUri: string
+    /** Null for a client that was deleted. */
+    clientUri: string | null
     scopes: string
     since: Date
     /** When its tokens were last refreshed; null where they cannot be. */

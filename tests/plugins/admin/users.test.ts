@@ -11,7 +11,7 @@ import { ROOT, signedIn, textOf } from './administrator.ts'
 
 const SECOND = { username: 'second', password: 'a password of the second', roles: ['admin'] }
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
-const { users, audit, sessions } = server.server.oauth
+const { users, audit, sessions, clients } = server.server.oauth
 const client: TestClient = { clientId: WEB.client_id, clientSecret: WEB.client_secret, basic: basic(WEB.client_id, WEB.client_secret) } // prettier-ignore
 let agent: UserAgent
 let root: string
@@ -184,6 +184,19 @@ test('an authorization is shown with its client and scopes, and revoked', async 
   expect(await lastEvent(id, 'authorization.revoked')).toMatchObject(event)
   expect(doneOn(await agent.submit(page, 'revoke-0'))).toBe('The authorization is revoked.')
 })
+
+test('an authorization of a client that was deleted is shown as one, and leads nowhere', async () => {
+  const { id } = await users.create({ username: 'outlives' })
+  await clients.create({ client_id: 'short-lived', client_name: 'Short', scope: ['a'] })
+  await server.database.query(`insert into authorizations (id, client_id, subject, scopes, resources, parameters)
+    values (gen_random_uuid(), 'short-lived', '${id}', '{openid}', '{}', '{}')`)
+  const LINK = 'href="/admin/client?client_id=short-lived"'
+  expect((await open(id)).body).toContain(LINK)
+  await clients.delete('short-lived')
+  const { body } = await open(id)
+  expect([body.includes(LINK), body]).toEqual([false, expect.stringContaining('<bdi>short-lived</bdi> <span class="tag">Deleted</span>')])
+  expect(body).toContain('and cannot be refreshed')
+}) // prettier-ignore
 
 test('authorizations go on from page to page, each once', async () => {
   const { id } = await users.create({ username: 'busy' })
