@@ -1,0 +1,131 @@
+/**
+ * Whether a database that shards by the Authorization's id runs each statement on one shard: what it reads, changes and
+ * inserts of the tables that carry the id is named by that one id, $1. The plan says it, and not the text.
+ */
+import { MikroORM } from '@mikro-orm/postgresql'
+import { readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Client } from 'pg'
+import { expect, test } from 'vitest'
+import { ormOptions } from '../../src/store/orm.ts'
+import { tableOf, type Statement } from '../../src/store/statement.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
+import { createDatabase } from '../support/database.ts'
+
+const STORE = resolve(import.meta.dirname, '../../src/store')
+/** By their key. */
+const DISTRIBUTED = new Map([
+  ['authorizations', 'id'],
+  ['authorization_codes', 'authorization_id'],
+  ['refresh_tokens', 'authorization_id'],
+  ['access_tokens', 'authorization_id'],
+])
+/** These ask every shard: none is part of a token's way from a client and back. */
+const EVERYWHERE = new Map(
+  Object.entries({
+    'people look at what they have approved, a page at a time': [
+      'authorizations-of-user', 'authorizations-of-client', 'authorizations-of-clients', 'consents-connected',
+    ],
+    'all that a user, a session or a consent gave ends': [
+      'authorization-codes-end', 'authorization-codes-end-one', 'authorization-codes-end-others',
+      'authorizations-end', 'authorizations-end-one', 'authorizations-end-others',
+      'consent-codes-delete', 'consent-authorizations-revoke',
+    ],
+    'the janitor looks for what is dead': [
+      'access-tokens-expired', 'authorization-codes-expired', 'authorizations-due', 'authorizations-keep',
+      'authorizations-remove', 'authorization-codes-remove', 'refresh-tokens-remove',
+    ],
+  }).flatMap(([reason, names]) => names.map((name) => [name, reason] as const)),
+) // prettier-ignore
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  Operation?: string
+  Output?: string[]
+  'Index Cond'?: string
+  Filter?: string
+  Plans?: Plan[]
+}
+
+const database = await createDatabase()
+const client = new Client({ connectionString: database.url })
+await client.connect()
+atEndOfFile(async () => client.end())
+// Without rows, every plan would be a sequential one.
+await client.query('set plan_cache_mode = force_generic_plan')
+await client.query('set enable_seqscan = off')
+const orm = await MikroORM.init({ ...ormOptions(database.url), connect: false } as Parameters<
+  typeof MikroORM.init
+>[0])
+atEndOfFile(async () => orm.close(true))
+const table = tableOf(orm.getMetadata())
+
+async function exported(): Promise<Statement<unknown>[]> {
+  const files = (await readdir(STORE)).filter((file) => file.endsWith('.ts'))
+  const modules = await Promise.all(
+    files.map(async (file) => import(join(STORE, file)) as Promise<{ statements?: object }>),
+  )
+  return modules.flatMap(({ statements = {} }) => Object.values(statements) as Statement<unknown>[])
+}
+
+async function planOf({ name, build }: Statement<unknown>): Promise<Plan> {
+  const text = build(table)
+  const parameters = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
+  await client.query('deallocate all')
+  await client.query(`prepare "${name}" as ${text}`)
+  const values = parameters === 0 ? '' : `(${Array.from({ length: parameters }, () => 'null').join(', ')})`
+  const { rows } = await client.query(`explain (verbose, format json) execute "${name}"${values}`)
+  return (rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+}
+
+async function positionOf(relation: string, column: string): Promise<number> {
+  const { rows } = await client.query<{ position: number }>(
+    `select ordinal_position as position from information_schema.columns where table_name = $1 and column_name = $2`,
+    [relation, column],
+  )
+  return rows[0]!.position - 1
+}
+
+/** What a plan gives out in this place, seen through the names that a subquery gives. */
+function outputAt(plan: Plan | undefined, position: number): string | undefined {
+  const output = plan?.Output?.[position]
+  return output?.startsWith('"*SELECT*".') ? outputAt(plan?.Plans?.[0], position) : output
+}
+
+/** The places of a plan that touch a distributed table without naming the id. */
+async function strayIn(plan: Plan): Promise<string[]> {
+  const stray: string[] = []
+  for (const node of nodesOf(plan)) {
+    const { 'Node Type': type, 'Relation Name': relation = '', Operation: operation } = node
+    const key = DISTRIBUTED.get(relation)
+    if (key === undefined || (type === 'ModifyTable' && operation !== 'Insert')) continue
+    const names =
+      type === 'ModifyTable'
+        ? outputAt(node.Plans?.at(-1), await positionOf(relation, key))
+        : `${node['Index Cond'] ?? ''} ${node.Filter ?? ''}`
+    if (
+      type === 'ModifyTable'
+        ? !/^\(?\$1\)?$/.test(names ?? '')
+        : !new RegExp(`\\b${key} = \\$1\\b`).test(names!)
+    )
+      stray.push(`${type} ${relation}: ${names}`)
+  }
+  return stray
+}
+
+const all = await exported()
+
+test('of those that ask every shard there is none that need not', async () => {
+  const asking = []
+  for (const one of all) if ((await strayIn(await planOf(one))).length > 0) asking.push(one.name)
+  expect(asking.toSorted()).toEqual([...EVERYWHERE.keys()].toSorted())
+})
+
+test.each(all.filter(({ name }) => !EVERYWHERE.has(name)))('$name names one id', async (statement) => {
+  expect(await strayIn(await planOf(statement))).toEqual([])
+})
