@@ -10,8 +10,9 @@ export interface Handle {
   readonly hash: string
 }
 
-const ID_BYTES = 16
 const FORM = /^[A-Za-z0-9_-]{64}$/
+/** The characters that hold the 16 bytes of the id; the last has 4 bits to spare. */
+const ID_LENGTH = 22
 
 /** A new handle of the Authorization (a UUID), after `prefix`, by which scanners find a leaked one. */
 export function createHandle(authorizationId: string, prefix = ''): string {
@@ -22,16 +23,17 @@ export function createHandle(authorizationId: string, prefix = ''): string {
 /** Null for what cannot be a handle of ours. */
 export function parseHandle(text: string, prefix = ''): Handle | null {
   if (!text.startsWith(prefix) || !FORM.test(text.slice(prefix.length))) return null
-  const hex = Buffer.from(text.slice(prefix.length), 'base64url').toString('hex', 0, ID_BYTES)
-  return {
-    authorizationId: hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
-    hash: hash('sha256', text, 'base64url'),
-  }
+  return { authorizationId: authorizationIdOf(text, prefix), hash: hashOf(text) }
 }
 
-/** As `parseHandle`, for one that we made. */
-export function readHandle(text: string, prefix = ''): Handle {
-  const handle = parseHandle(text, prefix)
-  if (handle === null) throw new TypeError('this is no handle of ours')
-  return handle
+/** The id in a handle that we made. */
+export function authorizationIdOf(text: string, prefix = ''): string {
+  const id = text.slice(prefix.length, prefix.length + ID_LENGTH)
+  const hex = Buffer.from(id, 'base64url').toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+}
+
+/** What is stored of a handle that we made. */
+export function hashOf(text: string): string {
+  return hash('sha256', text, 'base64url')
 }

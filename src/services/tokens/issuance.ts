@@ -4,7 +4,7 @@
  */
 import type { Authorization, Bag, Continuation } from '../../doors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import { readHandle } from '../../protocol/handle.ts'
+import { authorizationIdOf, hashOf } from '../../protocol/handle.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as codes } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
@@ -62,13 +62,8 @@ export function createIssuanceStore(
   const exchangeCode =
     (code: string, { authorization, audience, refreshToken, opaque }: Issuance): Write =>
     async (query) => {
-      const refresh = refreshToken === undefined ? null : readHandle(refreshToken, REFRESH_PREFIX).hash
-      const values = [
-        ...valuesOf(authorization, audience),
-        readHandle(code).hash,
-        refresh,
-        refreshes.lifetime(),
-      ]
+      const refresh = refreshToken === undefined ? null : hashOf(refreshToken)
+      const values = [...valuesOf(authorization, audience), hashOf(code), refresh, refreshes.lifetime()]
       const rows =
         opaque === undefined
           ? await query(codes.exchange, values)
@@ -85,8 +80,8 @@ export function createIssuanceStore(
   const storeRefreshToken =
     (token: string): Write =>
     async (query) => {
-      const { authorizationId, hash: hashed } = readHandle(token, REFRESH_PREFIX)
-      await query(refreshTokens.insert, [authorizationId, hashed, refreshes.lifetime()])
+      const id = authorizationIdOf(token, REFRESH_PREFIX)
+      await query(refreshTokens.insert, [id, hashOf(token), refreshes.lifetime()])
     }
 
   const replaceRefreshToken =

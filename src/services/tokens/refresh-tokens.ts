@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import type { Authorization } from '../../doors.ts'
-import { createHandle, parseHandle, readHandle } from '../../protocol/handle.ts'
+import { authorizationIdOf, createHandle, hashOf, parseHandle } from '../../protocol/handle.ts'
 import type { Database, Query } from '../../store/database.ts'
 import { statements, type RefreshTokenRow } from '../../store/refresh-tokens.ts'
 import { toAuthorization } from './authorizations.ts'
@@ -84,9 +84,8 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
       return Math.max(0, Math.min(idle, left))
     },
     async rotate(query, { token, successor, lifetime, opaque }) {
-      const { authorizationId, hash } = readHandle(token, REFRESH_PREFIX)
-      const next = readHandle(successor, REFRESH_PREFIX)
-      const values = [authorizationId, hash, next.hash, seal(successor, token), lifetime]
+      const id = authorizationIdOf(token, REFRESH_PREFIX)
+      const values = [id, hashOf(token), hashOf(successor), seal(successor, token), lifetime]
       const rows =
         opaque === undefined
           ? await query(statements.rotate, values)

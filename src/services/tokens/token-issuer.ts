@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { Authorization, Bag, Call, Client, Granted } from '../../doors.ts'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import { readHandle } from '../../protocol/handle.ts'
+import { authorizationIdOf } from '../../protocol/handle.ts'
 import { createJti } from '../../protocol/jti.ts'
 import { formatScope, OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
@@ -120,7 +120,7 @@ function authorizationOf(granted: Granted, client: Client): Authorization {
   }
   if (subject === undefined) return base
   const code = spends.find(({ kind }) => kind === AUTHORIZATION_CODE)
-  return { ...base, id: code === undefined ? randomUUID() : readHandle(code.handle).authorizationId }
+  return { ...base, id: code === undefined ? randomUUID() : authorizationIdOf(code.handle) }
 }
 
 /** No grant, ours or a stranger's, gives a client what is not registered for it. */
