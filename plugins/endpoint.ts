@@ -96,9 +96,16 @@ export function refuseOtherMethods(
   })
 }
 
-/** Sends `body` as JSON with exactly the headers of RFC 6749 §5.1: Fastify adds a charset to text, not to bytes. */
+/**
+ * Sends `body` as JSON with exactly the headers of RFC 6749 §5.1: with a serializer of its own, Fastify adds no charset. As
+ * text and not as bytes: Node then writes head and body in one piece.
+ */
 export function sendJson(reply: FastifyReply, body: Bag): FastifyReply {
-  return reply.headers(JSON_HEADERS).send(Buffer.from(JSON.stringify(body)))
+  return reply.headers(JSON_HEADERS).serializer(asIs).send(JSON.stringify(body))
+}
+
+function asIs(text: unknown): string {
+  return text as string
 }
 
 /** In an object, since awaiting an instance itself would wait for the whole server, and give its root. */
