@@ -4,9 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { allowBrowsers } from './cors.ts'
-import { refuseOtherMethods } from './endpoint.ts'
-import { sendError } from './errors.ts'
+import { servePublicDocument } from './public-document.ts'
 
 async function discovery(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -21,16 +19,8 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
     document = Buffer.from(JSON.stringify({ ...metadata, response_types_supported }))
   })
 
-  fastify.setErrorHandler(sendError)
-  allowBrowsers(fastify)
-  for (const url of addresses(oauth.config.basePath)) {
-    fastify.get(url, async (_request, reply) =>
-      reply
-        .headers({ 'content-type': 'application/json', 'cache-control': 'public, max-age=60' })
-        .send(document),
-    )
-    refuseOtherMethods(fastify, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
-  }
+  const urls = addresses(oauth.config.basePath)
+  servePublicDocument(fastify, { urls, type: 'application/json', maxAge: 60, read: () => document! })
 }
 
 /** RFC 8414 §3.1 inserts the well-known part before the issuer's path, OpenID Connect Discovery §4 appends it. */

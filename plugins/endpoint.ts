@@ -13,6 +13,7 @@ import { allowBrowsers } from './cors.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import { keepHouseRules, scopeOptions } from './house-rules.ts'
+import { sendText } from './text.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
 export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>
@@ -96,16 +97,9 @@ export function refuseOtherMethods(
   })
 }
 
-/**
- * Sends `body` as JSON with exactly the headers of RFC 6749 §5.1: with a serializer of its own, Fastify adds no charset. As
- * text and not as bytes: Node then writes head and body in one piece.
- */
+/** Sends `body` as JSON with exactly the headers of RFC 6749 §5.1. */
 export function sendJson(reply: FastifyReply, body: Bag): FastifyReply {
-  return reply.headers(JSON_HEADERS).serializer(asIs).send(JSON.stringify(body))
-}
-
-function asIs(text: unknown): string {
-  return text as string
+  return sendText(reply, JSON_HEADERS, JSON.stringify(body))
 }
 
 /** In an object, since awaiting an instance itself would wait for the whole server, and give its root. */
