@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePort, scope, startServer } from '../contestant.ts'
@@ -11,6 +12,13 @@ import { redirectUri, userClaims, type User, type UserClient } from '../user-cli
 
 const run = promisify(execFile)
 const script = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const packageFile = new URL('../../package.json', import.meta.url)
+/** What `npm start` gives to Node, and to its environment. */
+const start = (
+  JSON.parse(readFileSync(packageFile, 'utf8')) as { scripts: { start: string } }
+).scripts.start.split(' ')
+const startEnv = Object.fromEntries(start.slice(0, start.indexOf('exec')).map((one) => one.split('=')))
+const startArgs = start.slice(start.indexOf('node') + 1, -1)
 /** Empty: without one there would be the demo, and the sample web app beside it. */
 const seedFile = fileURLToPath(new URL('../seed.json', import.meta.url))
 
@@ -33,6 +41,7 @@ export async function startLatchkey(
 ): Promise<Started> {
   const port = await freePort()
   const env = {
+    ...startEnv,
     HOST: '127.0.0.1',
     OIDC_ISSUER: `http://127.0.0.1:${port}`,
     DATABASE_URL: await ground.createDatabase(database),
@@ -41,7 +50,7 @@ export async function startLatchkey(
     OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: 'false',
     ...settings,
   }
-  const args = [...ground.nodeArgs, script]
+  const args = [...startArgs, ...ground.nodeArgs, script]
   const server = await startServer({ args, port, env, readyPath: '/.well-known/openid-configuration' })
   return {
     ...server,

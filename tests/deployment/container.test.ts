@@ -78,7 +78,7 @@ test('what it builds starts in production, as its user, on files that nobody may
     DATABASE_URL: url,
     SECRET_KEY: randomBytes(32).toString('hex'),
   }
-  expect(image.env).toEqual({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000' })
+  expect(image.env).toEqual({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000', MALLOC_ARENA_MAX: '2' })
   const { node, ...user } = await identity(image)
   const [program, ...args] = image.command
   expect(program).toBe('node')
