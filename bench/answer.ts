@@ -16,11 +16,15 @@ export function judge(head: string, body: string, expectation: Expectation): Jud
 
 function firstMissing(
   answer: Record<string, unknown>,
-  { tokens = [], values = {} }: Expectation,
+  { tokens = [], lists = [], values = {} }: Expectation,
 ): string | undefined {
   for (const name of tokens) {
     const token = answer[name]
     if (typeof token !== 'string' || token.length < 20) return name
+  }
+  for (const name of lists) {
+    const list = answer[name]
+    if (!Array.isArray(list) || list.length === 0) return name
   }
   for (const name in values) if (answer[name] !== values[name]) return `${name}=${String(values[name])}`
   return undefined

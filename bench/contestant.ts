@@ -15,6 +15,8 @@ export type Endpoint =
   | 'refresh_token'
   | 'introspection'
   | 'userinfo'
+  | 'discovery'
+  | 'jwks'
 
 /** What the access tokens are: like is compared with like where the peer has it. */
 export type Format = 'jwt' | 'opaque'
@@ -68,6 +70,24 @@ export interface Entry {
 
 /** Of machine clients. */
 export const scope = 'read_books write_books list_users'
+
+/** Documents that everybody may read: of the issuer, and its keys. */
+export function documentRows(
+  common: Pick<Row, 'label' | 'baseline'>,
+  issuer: string,
+  paths: { discovery: string; jwks: string },
+): Row[] {
+  const row = (endpoint: 'discovery' | 'jwks', expectation: Expectation): Row => ({
+    ...common,
+    endpoint,
+    format: 'jwt',
+    path: paths[endpoint],
+    order: 'repeated',
+    requests: async () => ['get'],
+    expectation,
+  })
+  return [row('discovery', { values: { issuer }, tokens: ['jwks_uri'] }), row('jwks', { lists: ['keys'] })]
+}
 
 export const toBody = (body: string): Request => ({ body })
 export const toBearer = (bearer: string): Request => ({ bearer })

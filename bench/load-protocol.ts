@@ -1,7 +1,7 @@
 // Owns the words between bench/main.ts and the load generator (bench/load.ts): what to send, what came back.
 
-/** A form that is posted, or a GET with an access token in its header. */
-export type Request = { body: string } | { bearer: string }
+/** A form that is posted, or a GET with an access token in its header, or without one. */
+export type Request = { body: string } | { bearer: string } | 'get'
 
 /**
  * How requests are taken. `repeated`: round and round, a window goes on where the last one ended. `once`: each a
@@ -14,6 +14,8 @@ export type Order = 'repeated' | 'once' | 'chained'
 export interface Expectation {
   /** Members that must be texts of 20 characters or more. */
   tokens?: string[]
+  /** Members that must be lists with something in them. */
+  lists?: string[]
   /** Members that must be exactly this. */
   values?: Record<string, unknown>
 }

@@ -16,6 +16,8 @@ const headings: Record<Endpoint, string> = {
   refresh_token: 'Token endpoint, refresh_token, rotating: access token, ID token, refresh token',
   introspection: 'Introspection of a client_credentials token',
   userinfo: 'Userinfo',
+  discovery: 'Discovery',
+  jwks: 'Keys (JWKS)',
 }
 
 const columns = [

@@ -37,7 +37,7 @@ function once(bytes: Buffer[]): Supply {
 /** A connection that sends a refresh token again after an error sends the one that it has. */
 function chained(prepare: Prepare): Supply {
   const forms = prepare.requests.map((request) => {
-    if (!('body' in request)) throw new Error('a chain is made of forms')
+    if (request === 'get' || !('body' in request)) throw new Error('a chain is made of forms')
     return new URLSearchParams(request.body)
   })
   return (connection) => {
@@ -52,6 +52,7 @@ function chained(prepare: Prepare): Supply {
 
 function render({ path, port }: Prepare, request: Request): Buffer {
   const common = `${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: application/json\r\n`
+  if (request === 'get') return Buffer.from(`GET ${common}\r\n`)
   if ('bearer' in request) return Buffer.from(`GET ${common}Authorization: Bearer ${request.bearer}\r\n\r\n`)
   const { body } = request
   return Buffer.from(

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 import { assertJwt, assertRefusesStranger, form, freePort, mint, scope, startServer } from '../contestant.ts'
-import { toBearer, toBody, type Contestant, type Entry, type Row } from '../contestant.ts'
+import { documentRows, toBearer, toBody, type Contestant, type Entry, type Row } from '../contestant.ts'
 import { userClaims, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
 
@@ -31,6 +31,11 @@ export const ceiling: Entry = {
     return {
       ...server,
       rows: [
+        ...documentRows(
+          { label: 'bare Fastify: bytes that were made before', baseline: 'ceiling' },
+          `http://127.0.0.1:${port}`,
+          { discovery: '/document/metadata', jwks: '/document/keys' },
+        ),
         {
           endpoint: 'client_credentials',
           label: 'bare Fastify: form POST, one ES256 signature by jose',

@@ -5,6 +5,7 @@ import {
   assertChecksSecret,
   assertJwt,
   assertRefusesStranger,
+  documentRows,
   form,
   mint,
   scope,
@@ -35,6 +36,10 @@ export const latchkey: Entry = {
     return {
       ...server,
       rows: [
+        ...documentRows({ label: 'Latchkey' }, `http://127.0.0.1:${port}`, {
+          discovery: '/.well-known/openid-configuration',
+          jwks: '/jwks',
+        }),
         tokenRow('Latchkey, JWT', 'jwt', client),
         tokenRow('Latchkey, opaque', 'opaque', opaqueClient),
         introspectionRow('Latchkey, JWT', port, 'jwt', client, repeatedTokens),

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, freePort, mint } from '../contestant.ts'
-import { scope, startServer } from '../contestant.ts'
+import { documentRows, scope, startServer } from '../contestant.ts'
 import { toBody, type Algorithm, type Contestant, type Entry, type Format, type Row } from '../contestant.ts'
 import { redirectUri, userClaims, userScope, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
@@ -42,6 +42,10 @@ export const oidcProvider: Entry = {
     return {
       ...server,
       rows: [
+        ...documentRows({ label: 'oidc-provider', baseline: 'peer' }, `http://127.0.0.1:${port}`, {
+          discovery: '/.well-known/openid-configuration',
+          jwks: '/jwks',
+        }),
         {
           endpoint: 'client_credentials',
           label: 'oidc-provider, JWT',

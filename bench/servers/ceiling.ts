@@ -69,6 +69,16 @@ const publish = async (key: SigningKey) => ({
 })
 server.get('/jwks', async () => ({ keys: await Promise.all(keys.map(publish)) }))
 
+/** As long as a real one. */
+const metadata = { issuer, jwks_uri: `${issuer}/document/keys`, supported: 'x'.repeat(2000) }
+const documents = { metadata, keys: { keys: await Promise.all(keys.map(publish)) } }
+for (const [name, document] of Object.entries(documents)) {
+  const bytes = Buffer.from(JSON.stringify(document))
+  server.get(`/document/${name}`, (_request, reply) =>
+    reply.header('content-type', 'application/json').send(bytes),
+  )
+}
+
 await serveUsers(server, issuer, [...keys])
 await server.listen({ port: Number(process.env['PORT']), host: '127.0.0.1' })
 process.on('SIGTERM', () => process.exit())
