@@ -65,7 +65,7 @@ async function compare(stage: Stage): Promise<Result[]> {
 
 /** `npm run bench` has oxfmt in its path; without it only the columns of the tables are ragged. */
 function write(text: string): void {
-  const file = fileURLToPath(new URL('../docs/benchmarks.md', import.meta.url))
+  const file = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
   writeFileSync(file, text)
   spawnSync('oxfmt', [file])
 }

@@ -19,7 +19,7 @@ export interface Options {
   template: string | undefined
   /** Measure nothing but token requests beside people who sign in. */
   logins: boolean
-  /** Write docs/benchmarks.md. */
+  /** Write docs/performance.md. */
   write: boolean
   /** A directory for V8 CPU profiles of the servers; profiled numbers are not written. */
   profile: string | undefined
@@ -37,7 +37,7 @@ export const usage = `npm run bench -- [options]
   --logins          only token requests while 20 people sign in, against without them
   --quick           2 rounds of 1 s, 12000 fresh tokens: a smoke test, not a result
   --profile DIR     write V8 CPU profiles of the servers to DIR
-  --write           write docs/benchmarks.md
+  --write           write docs/performance.md
   --help`
 
 export function readOptions(argv: string[]): Options | undefined {

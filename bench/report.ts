@@ -151,7 +151,7 @@ export function page(
   cluster: Cluster,
   options: Options,
 ): string {
-  return `# Benchmarks
+  return `# Performance
 
 Written by \`npm run bench -- --write\`; run it to get your machine's numbers.
 
