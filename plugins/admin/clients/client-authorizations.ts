@@ -1,5 +1,6 @@
 /** `/admin/client/authorizations`: who approved a client, a page at a time, and the end of what it has of them. */
 import { Type } from 'typebox'
+import { isOfClient } from '../../../src/services/clients/registration.ts'
 import { getClient } from './client-page.ts'
 import type { Desk } from '../desk.ts'
 
@@ -16,26 +17,29 @@ export function addClientAuthorizations(desk: Desk): void {
     path: `/admin${PATH}`,
     query: Type.Object({ client_id: Text(), after: Text(), revoked: Text() }),
     async show({ client_id: clientId = '', after, revoked }, call) {
-      const client = await getClient(desk, clientId)
+      const { client_name: name = clientId } = await getClient(desk, clientId)
+      const client = await oauth.findClient(clientId)
       const { authorizations, next } = await oauth.authorizations.listByClient(clientId, {
         after,
         limit: PAGE,
       })
-      const rows = authorizations.map(
-        async ({ id, userId, scopes, createdAt, refreshedAt, refreshable }) => ({
-          id,
-          username: (await oauth.findUser(userId))?.username ?? userId,
-          userUri: desk.userUri(userId),
-          scopes: scopes.join(' '),
-          since: new Date(createdAt),
-          refreshed: refreshable && refreshedAt !== null ? new Date(refreshedAt) : null,
-          revoke: desk.target(call, REVOKE, subjectOf(clientId, id)),
-        }),
+      // What a namesake was given that was deleted is nobody's any more.
+      const own = authorizations.filter(
+        ({ createdAt }) => client !== null && isOfClient(clientId, createdAt, client),
       )
+      const rows = own.map(async ({ id, userId, scopes, createdAt, refreshedAt, refreshable }) => ({
+        id,
+        username: (await oauth.findUser(userId))?.username ?? userId,
+        userUri: desk.userUri(userId),
+        scopes: scopes.join(' '),
+        since: new Date(createdAt),
+        refreshed: refreshable && refreshedAt !== null ? new Date(refreshedAt) : null,
+        revoke: desk.target(call, REVOKE, subjectOf(clientId, id)),
+      }))
       const ofClient = { client_id: clientId }
       return call.reply.page('admin-client-authorizations', {
         clientId,
-        name: client.client_name ?? clientId,
+        name,
         revoked: revoked !== undefined,
         rows: await Promise.all(rows),
         clientUri: uri('/client', ofClient),

@@ -54,6 +54,24 @@ test('the list goes on from page to page, each once', async () => {
   expect([seen.length, new Set(seen).size]).toEqual([70, 70])
 })
 
+test('a client has nothing of a namesake that was deleted', async () => {
+  const { clients } = server.server.oauth
+  const { id } = (await users.find('bob'))!
+  const approve = async (age: string) =>
+    server.database.query(
+      `insert into authorizations (id, client_id, subject, scopes, resources, parameters, created_at)
+       values (gen_random_uuid(), 'again', $1, '{openid}', '{}', '{}', now() - $2::interval)`,
+      [id, age],
+    )
+  await clients.create({ client_id: 'again', redirect_uris: ['https://app.example/callback'] })
+  await approve('1 hour')
+  await clients.delete('again')
+  await clients.create({ client_id: 'again', redirect_uris: ['https://app.example/callback'] })
+  await approve('0')
+  const { body } = await agent.get(`${server.url}/admin/client/authorizations?client_id=again`)
+  expect(body.match(/name="authorization"/g)).toHaveLength(1)
+})
+
 test('a client that there is not has no such page', async () => {
   expect((await agent.get(`${server.url}/admin/client/authorizations?client_id=nobody`)).status).toBe(404)
 })
