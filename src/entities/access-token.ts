@@ -1,6 +1,6 @@
 /** Access tokens that need a row: opaque ones, and signed ones that were revoked before their end. */
 import { defineEntity, p } from '@mikro-orm/core'
-import { NIL } from '../store/uuid.ts'
+import { NIL } from '../protocol/uuid.ts'
 
 const AccessTokenSchema = defineEntity({
   name: 'AccessToken',

@@ -2,7 +2,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { statement, type TableOf } from './statement.ts'
-import { NIL } from './uuid.ts'
+import { NIL } from '../protocol/uuid.ts'
 
 export type AuthorizationRow = Pick<Authorization, (typeof AUTHORIZATION)[number] | 'createdAt' | 'revokedAt'>
 

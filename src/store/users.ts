@@ -3,7 +3,7 @@ import { User } from '../entities/user.ts'
 import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
 import { statement, type Table } from './statement.ts'
-import { isUuid, NIL } from './uuid.ts'
+import { isUuid, NIL } from '../protocol/uuid.ts'
 
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
 

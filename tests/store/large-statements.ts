@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { firstIdAt } from '../../src/protocol/jti.ts'
 import { createJti } from '../../src/protocol/jti.ts'
 import { BATCH } from '../../src/store/expired.ts'
-import { NIL } from '../../src/store/uuid.ts'
+import { NIL } from '../../src/protocol/uuid.ts'
 
 export type Question = readonly [values: readonly unknown[], most: number]
 

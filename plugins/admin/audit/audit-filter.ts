@@ -1,7 +1,7 @@
 /** What is looked for in the audit log, as it stands in an address: read from it, and written back. */
 import { Type, type Static } from 'typebox'
 import type { AuditFilter } from '../../../src/services/audit/audit-log.ts'
-import { isUuid } from '../../../src/store/uuid.ts'
+import { isUuid } from '../../../src/protocol/uuid.ts'
 import type { OAuth } from '../../oauth.ts'
 
 const Text = () => Type.Optional(Type.String())

@@ -3,7 +3,7 @@ import type { Authorization } from '../../doors.ts'
 import { statements, type AuthorizationRow, type ListedAuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import type { Statement } from '../../store/statement.ts'
-import { isUuid, NIL } from '../../store/uuid.ts'
+import { isUuid, NIL } from '../../protocol/uuid.ts'
 import type { TokenRevoker } from './token-revoker.ts'
 
 /** One that was not revoked; instants are milliseconds since the epoch. */

@@ -4,7 +4,7 @@
  */
 import { hash, randomUUID } from 'node:crypto'
 import { createHandle, parseHandle, type Handle } from '../../protocol/handle.ts'
-import { NIL } from '../../store/uuid.ts'
+import { NIL } from '../../protocol/uuid.ts'
 
 /** They begin like this, so that scanners find a leaked one. */
 const PREFIX = 'lka_'

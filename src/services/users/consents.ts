@@ -6,7 +6,7 @@ import {
 } from '../../store/authorizations.ts'
 import { statements, withdraw, type ConnectedRow } from '../../store/consents.ts'
 import type { Database } from '../../store/database.ts'
-import { isUuid } from '../../store/uuid.ts'
+import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 
 export interface RememberedConsent {

@@ -4,7 +4,7 @@ import type { Session } from '../../doors.ts'
 import type { Database } from '../../store/database.ts'
 import { endSession, endSessions } from '../../store/endings.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'
-import { isUuid } from '../../store/uuid.ts'
+import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { User } from './user.ts'
 

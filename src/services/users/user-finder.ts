@@ -4,7 +4,7 @@ import { usernameKey } from '../../protocol/username.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import type { Database } from '../../store/database.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
-import { isUuid, NIL } from '../../store/uuid.ts'
+import { isUuid, NIL } from '../../protocol/uuid.ts'
 import { toUser, type User } from './user.ts'
 
 export interface UserFinder {
