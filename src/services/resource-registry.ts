@@ -117,23 +117,27 @@ export function createResourceRegistry(
       )
     },
     async findResource(resource) {
-      const found = await database.fork().findOne(Resource, { resource })
+      const found = await database.reading(async (em) => em.findOne(Resource, { resource }))
       return found === null ? null : toResource(found)
     },
     async findScope(name) {
-      const found = await database.fork().findOne(Scope, { name })
+      const found = await database.reading(async (em) => em.findOne(Scope, { name }))
       return found === null ? null : toScope(found)
     },
     async listResources({ after = '', limit = 100 } = {}) {
       const options = { orderBy: { resource: 'asc' }, limit } as const
-      return (await database.fork().find(Resource, { resource: { $gt: after } }, options)).map(toResource)
+      const found = await database.reading(async (em) =>
+        em.find(Resource, { resource: { $gt: after } }, options),
+      )
+      return found.map(toResource)
     },
     async listScopes({ after = '', limit = 100 } = {}) {
       const options = { orderBy: { name: 'asc' }, limit } as const
-      return (await database.fork().find(Scope, { name: { $gt: after } }, options)).map(toScope)
+      const found = await database.reading(async (em) => em.find(Scope, { name: { $gt: after } }, options))
+      return found.map(toScope)
     },
     async scopesOf(resource, limit) {
-      return (await database.fork().find(Scope, { resource }, { limit })).map(toScope)
+      return (await database.reading(async (em) => em.find(Scope, { resource }, { limit }))).map(toScope)
     },
     deleteResource: async (resource) =>
       change('resource', resource, async (em, note) => {

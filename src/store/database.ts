@@ -16,14 +16,14 @@ export type Query = <Row>(statement: Statement<Row>, values?: readonly unknown[]
 export interface Database {
   /** Where it is, for people: no credentials. */
   readonly where: string
-  /** On a connection of the pool, in a transaction of its own. */
+  /** On a connection of the pool, in a transaction of its own; run again, up to 8 times, on 40001 and 40P01. */
   readonly query: Query
-  /** All of `work` or nothing; run again, up to 3 times, on 40001 and 40P01. `work` must use the query it is given. */
+  /** All of `work` or nothing; run again like a query. `work` must use the query it is given. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** The same promise for MikroORM: a fresh entity manager for each try. */
   transactional<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
-  /** A fresh entity manager for reading. */
-  fork(): EntityManager
+  /** Reads by a fresh entity manager, and without a transaction; run again like a query. */
+  reading<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** The pool's, and those who wait for one. */
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Throws while it does not answer. */
@@ -40,7 +40,7 @@ export interface DatabaseOptions extends Place {
   prepare?: boolean
 }
 
-const TRIES = 3
+const TRIES = 8
 /** Milliseconds. */
 const QUERY_TIMEOUT = 5000
 
@@ -91,10 +91,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   return {
     where,
-    query: queryOn(pool),
+    query: retrying(queryOn(pool)),
     transaction: (work) => retried(() => transaction(work)),
     transactional: (work) => retried(async () => (orm.em.fork() as EntityManager).transactional(work)),
-    fork: () => orm.em.fork() as EntityManager,
+    reading: (work) => retried(async () => work(orm.em.fork() as EntityManager)),
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     ping: async () => {
       await pool.query('select 1')
@@ -112,9 +112,19 @@ async function retried<T>(run: () => Promise<T>): Promise<T> {
       return await run()
     } catch (error) {
       if (tried === TRIES || !isRetryable(error)) throw error
-      await delay(Math.random() * 20 * tried)
+      // Many who change one row lose to one of them at a time: they spread out.
+      await delay(Math.random() * 5 * 2 ** tried)
     }
   }
+}
+
+/** A statement that is a transaction has done nothing when it failed so. The others pay nothing for it. */
+function retrying(query: Query): Query {
+  return async (statement, values) =>
+    query(statement, values).catch(async (error: unknown) => {
+      if (!isRetryable(error)) throw error
+      return retried(async () => query(statement, values))
+    })
 }
 
 /** In words for people, without credentials. */

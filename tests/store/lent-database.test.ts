@@ -14,7 +14,7 @@ test('MikroORM makes no database of its own', async () => {
     await database.close()
     await pool.end()
   })
-  expect(await database.fork().find(Client, {})).toEqual([])
+  expect(await database.reading(async (em) => em.find(Client, {}))).toEqual([])
   const [made] = await query(`select datname from pg_database where datname = 'its own'`)
   expect(made).toBeUndefined()
 })

@@ -37,24 +37,29 @@ export function toInformation(client: Client): ClientInformation {
 export function createClientFinder(database: Database, secrets: ClientSecrets): ClientFinder {
   return {
     async find(clientId) {
-      const client = await findWithSecrets(database.fork(), clientId)
+      const client = await database.reading(async (em) => findWithSecrets(em, clientId))
       return client === null ? null : toInformation(client)
     },
     async list(after = '', limit = 100) {
       const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
-      return (await database.fork().find(Client, { clientId: { $gt: after } }, options)).map(toInformation)
+      const found = await database.reading(async (em) =>
+        em.find(Client, { clientId: { $gt: after } }, options),
+      )
+      return found.map(toInformation)
     },
     async search(text, { after = { at: '', id: '' }, limit = 100 } = {}) {
       const read = async ({ at, id }: Place, most: number) =>
         database.query(statements.search, [text, most, at, id])
       const { found, next } = await readPage(read, { after, limit })
       const ids = found.map(({ id }) => id)
-      const clients = await database.fork().find(Client, { clientId: { $in: ids } }, WITH_SECRETS)
+      const clients = await database.reading(async (em) =>
+        em.find(Client, { clientId: { $in: ids } }, WITH_SECRETS),
+      )
       const inOrder = clients.toSorted((a, b) => ids.indexOf(a.clientId) - ids.indexOf(b.clientId))
       return { found: inOrder.map(toInformation), next }
     },
     async hasSecret(clientId, secret) {
-      const client = await findWithSecrets(database.fork(), clientId)
+      const client = await database.reading(async (em) => findWithSecrets(em, clientId))
       const stored = (client?.secrets.getItems() ?? []).map(({ id, hash, expiresAt }) => ({
         id, hash, expiresAt: expiresAt?.getTime() ?? null,
       })) // prettier-ignore

@@ -184,7 +184,7 @@ export function createClientRegistry({
 
   async function save(wanted: ClientInformation): Promise<ClientInformation> {
     const clientId = wanted.client_id ?? ''
-    const stored = await get(database.fork(), clientId)
+    const stored = await database.reading(async (em) => get(em, clientId))
     const current = toInformation(stored)
     const { client_secret: _shownOnce, ...members } = wanted
     const changed = Object.entries(members).filter(
