@@ -3,11 +3,11 @@
  * connections. Retries what PostgreSQL asks to be retried; knows nothing of OAuth.
  */
 import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { isRetryable } from './failures.ts'
 import { ormOptions } from './orm.ts'
 import { borrow, createPool, type Place } from './connections.ts'
+import { retried } from './retries.ts'
 import { tableOf, type Statement } from './statement.ts'
 
 /** Runs one statement and returns its rows. */
@@ -40,7 +40,6 @@ export interface DatabaseOptions extends Place {
   prepare?: boolean
 }
 
-const TRIES = 8
 /** Milliseconds. */
 const QUERY_TIMEOUT = 5000
 
@@ -103,18 +102,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await orm.close(true)
       if (options.pool === undefined) await pool.end()
     },
-  }
-}
-
-async function retried<T>(run: () => Promise<T>): Promise<T> {
-  for (let tried = 1; ; tried++) {
-    try {
-      return await run()
-    } catch (error) {
-      if (tried === TRIES || !isRetryable(error)) throw error
-      // Many who change one row lose to one of them at a time: they spread out.
-      await delay(Math.random() * 5 * 2 ** tried)
-    }
   }
 }
 

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { migrations } from '../migrations/all.ts'
 import { sqlState } from './failures.ts'
 import { ormOptions } from './orm.ts'
+import { retried } from './retries.ts'
 import { qualified, withClient, type Place } from './connections.ts'
 
 /** Any number that no other program on the database is likely to choose. */
@@ -16,14 +17,16 @@ const UNDEFINED_TABLE = '42P01'
  */
 export async function migrate(at: Place | string): Promise<void> {
   const place = typeof at === 'string' ? { url: at } : at
-  await withClient(place, async (client) => {
-    if ((await missingIn(client, place)).length > 0) await runMissing(place, client)
-  })
+  await retried(async () =>
+    withClient(place, async (client) => {
+      if ((await missingIn(client, place)).length > 0) await runMissing(place, client)
+    }),
+  )
 }
 
 /** The names of the migrations that the database lacks. */
 export async function missingMigrations(place: Place): Promise<string[]> {
-  return withClient(place, async (client) => missingIn(client, place))
+  return retried(async () => withClient(place, async (client) => missingIn(client, place)))
 }
 
 async function missingIn(client: pg.ClientBase, place: Place): Promise<string[]> {
