@@ -7,60 +7,22 @@ import { execFileSync } from 'node:child_process'
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { OAuthError } from '../../src/protocol/errors.ts'
-import { spawnBeside } from '../support/beside.ts'
-import { type Books, BOOKS_SEED, BOOKS_SETTINGS, keepBooks, type Register } from '../support/books.ts'
+import type { Books } from '../support/books.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { execute } from '../support/connection.ts'
 import { startDatabaseProxy, type DatabaseProxy } from '../support/database-proxy.ts'
 import { createOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts'
-import { type SpawnedServer, spawnServer } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
+import { spawnServer } from '../support/process.ts'
 import { statusOf } from '../support/service.ts'
+import { setStage, type Stage } from '../support/stage.ts'
 
 const LONG = { timeout: 300_000 }
 const SYNCHRONOUS = { synchronous_standby_names: 'standby', synchronous_commit: 'on' }
 
-interface Stage {
-  proxy: DatabaseProxy
-  servers: SpawnedServer[]
-  books: Books
-  close(): Promise<void>
-}
-
-/** Everything running on this PostgreSQL, and under load. */
-async function setStage(postgres: OwnPostgres): Promise<Stage> {
+/** Everything running on this PostgreSQL, behind a proxy, and under load. */
+async function setStageOn(postgres: OwnPostgres): Promise<Stage & { proxy: DatabaseProxy }> {
   const proxy = await startDatabaseProxy(postgres.url)
-  const settings = { ...BOOKS_SETTINGS, DATABASE_URL: proxy.url }
-  const one = await spawnServer(settings, { seed: BOOKS_SEED })
-  const two = await spawnBeside(one.settings, one.database)
-  const { PORT: _port, ...shared } = one.settings
-  const desk = await startServer(shared, { database: one.database })
-  const servers = [one, two]
-  const books = await keepBooks(servers, registerAt(desk.server.oauth.clients))
-  await books.load.more(40)
-  const close = async () => {
-    await desk.close()
-    for (const server of servers) await server.stop('SIGKILL')
-    await proxy.cut()
-  }
-  return { proxy, servers, books, close }
-}
-
-/** One that only seemed to fail is there the next time. */
-function registerAt(
-  clients: Awaited<ReturnType<typeof startServer>>['server']['oauth']['clients'],
-): Register {
-  return async (clientId) => {
-    try {
-      if ((await clients.find(clientId)) === null)
-        await clients.create({ client_id: clientId, redirect_uris: ['https://rp.example/cb'] })
-      return true
-    } catch (error) {
-      if (error instanceof OAuthError) throw error
-      return false
-    }
-  }
+  return { ...(await setStage(proxy.url)), proxy }
 }
 
 /** Goes on until everybody has what they wanted; then looks at the books. */
@@ -83,7 +45,7 @@ async function untilRefused(books: Books, more = told(books, / 503$/)): Promise<
 test('connections are cut, and PostgreSQL crashes and is started again', LONG, async () => {
   const postgres = await createOwnPostgres(await temporaryDirectory())
   await postgres.start()
-  const stage = await setStage(postgres)
+  const stage = await setStageOn(postgres)
   for (let times = 0; times < 3; times++) {
     await stage.proxy.cut()
     await stage.proxy.restore()
@@ -99,7 +61,7 @@ test('connections are cut, and PostgreSQL crashes and is started again', LONG, a
 test('SIGKILL of one process and SIGTERM of the other, each started again', LONG, async () => {
   const postgres = await createOwnPostgres(await temporaryDirectory())
   await postgres.start()
-  const stage = await setStage(postgres)
+  const stage = await setStageOn(postgres)
   for (const [which, signal, status] of [[1, 'SIGKILL', null], [0, 'SIGTERM', 0]] as const) {
     const { settings, database, stop } = stage.servers[which]!
     expect(await stop(signal)).toBe(status)
@@ -137,7 +99,7 @@ test('the disk of the database is full, and has room again', LONG, async (contex
   const postgres = await createOwnPostgres(directory)
   const small = { max_wal_size: '32MB', min_wal_size: '32MB', wal_recycle: 'off' }
   await postgres.start(small)
-  const stage = await setStage(postgres)
+  const stage = await setStageOn(postgres)
   const makeRoom = await fill(directory)
   await untilRefused(stage.books)
   await makeRoom()
@@ -167,7 +129,7 @@ test('the primary is gone for good, and its synchronous standby promoted', LONG,
   await expect
     .poll(async () => execute(primary.url, states), { timeout: 60_000 })
     .toEqual([{ sync_state: 'sync' }])
-  const stage = await setStage(primary)
+  const stage = await setStageOn(primary)
   await primary.stop('SIGQUIT')
   await stage.proxy.cut()
   await execute(standby.url, 'select pg_promote()')

@@ -85,7 +85,7 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
 }
 
 /** By the Unix socket that the connection string names as `host`, or by TCP. */
-function connectTo(connectionString: string): Socket {
+export function connectTo(connectionString: string): Socket {
   const { hostname, port, searchParams } = new URL(connectionString)
   const directory = searchParams.get('host')
   return directory?.startsWith('/')

@@ -1,8 +1,9 @@
-/** A database of a test file's own: a clone of the run's migrated template. */
+/** A database of a test file's own: a clone of the run's migrated template. With TEST_ISOLATION=serializable, made so. */
 import { Pool, type QueryResultRow } from 'pg'
 import { inject } from 'vitest'
 import { atEndOfFile } from './cleanup.ts'
 import { execute, withDatabase } from './connection.ts'
+import { makeSerializable } from './serializable.ts'
 
 export interface TestDatabase {
   url: string
@@ -13,16 +14,20 @@ export interface TestDatabase {
 }
 
 let count = 0
+const SERIALIZABLE = process.env['TEST_ISOLATION'] === 'serializable'
+/** What a test looks at does not stand in the way of what it looks for. */
+const ASIDE = '-c default_transaction_isolation=read\\ committed'
 
 /** About 50 ms. */
-export async function createDatabase(): Promise<TestDatabase> {
+export async function createDatabase({ serializable = SERIALIZABLE } = {}): Promise<TestDatabase> {
   const templateUrl = inject('templateUrl')
   const server = withDatabase(templateUrl, 'postgres')
   const template = new URL(templateUrl).pathname.slice(1)
   const name = `${template}_${process.pid}_${++count}`
   await execute(server, `create database ${name} template ${template} strategy file_copy`)
   const url = withDatabase(templateUrl, name)
-  const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true })
+  if (serializable) await makeSerializable(url)
+  const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true, options: ASIDE })
   pool.on('error', () => {})
   return {
     url,

@@ -1,0 +1,52 @@
+/**
+ * Two processes on a database whose transactions are serializable, where PostgreSQL refuses what it pleases: each kind of
+ * request once, reads and commits too, and then some of all that write. Nobody outside notices.
+ */
+import { expect, test } from 'vitest'
+import { codesOf, exchangeAs, refreshAs } from '../support/code-flow.ts'
+import { createDatabase } from '../support/database.ts'
+import { startRefusingProxy } from '../support/refusing-proxy.ts'
+import { countRefusals } from '../support/serializable.ts'
+import { toClient } from '../support/service.ts'
+import { WEB } from '../support/sign-in.ts'
+import { setStage } from '../support/stage.ts'
+
+const CROWD = 12
+/** Some of what must have been refused: the hot path's statements, and what stands around them. */
+const REFUSED = [
+  'begin', 'commit', 'authorization-code-insert', 'authorization-code-find', 'authorization-code-exchange',
+  'refresh-token-find', 'refresh-token-rotate', 'access-token-insert', 'authorization-find', 'authorization-revoke',
+  'session-start', 'session-find', 'sessions-end-one', 'changes-since', 'audit-events-insert', 'throttles-blocked',
+] // prettier-ignore
+
+const database = await createDatabase({ serializable: true })
+const proxy = await startRefusingProxy(database.url)
+
+test('everybody at work on a serializable database: every answer is right, and the books balance', async () => {
+  const { servers, desk, books, close } = await setStage(proxy.url, { database })
+  await books.load.more(200)
+  await books.load.stop()
+  await books.assertKept()
+  const told = [...books.answers.keys()].filter((answer) => !/ (?:200|201|303|true)$/.test(answer))
+  expect(told).toEqual([])
+  for (const { output } of [...servers, desk])
+    expect(output().match(/^.*"level":"(?:warn|error|fatal)".*$/gm) ?? []).toEqual([])
+  expect([...proxy.refused]).toEqual(expect.arrayContaining(REFUSED))
+  expect(await countRefusals(database.url)).toBeGreaterThan(20)
+
+  const [one, two] = servers
+  const web = toClient(WEB)
+  const getCode = codesOf(one!)
+  const crowd = async <T>(ask: (server: typeof one & object) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: CROWD }, async (_, index) => ask(index % 2 === 0 ? one! : two!)))
+
+  const code = await getCode()
+  const exchanged = await crowd(async (server) => exchangeAs(server, web, code))
+  const refusedWith = exchanged.flatMap(({ status, error }) => (status === 200 ? [] : [`${status} ${error}`]))
+  expect(refusedWith).toEqual(Array.from({ length: CROWD - 1 }, () => '400 invalid_grant'))
+  const { tokens } = await exchangeAs(one!, web, await getCode())
+  const refreshed = await crowd(async (server) => refreshAs(server, web, tokens.refresh_token))
+  expect(new Set(refreshed.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(new Set(refreshed.map((answer) => answer.tokens.refresh_token)).size).toBe(1)
+  await close()
+}, 180_000)
