@@ -3,11 +3,14 @@ import type { Config } from '../config.ts'
 import { describePlace } from '../store/database.ts'
 import { sqlState } from '../store/failures.ts'
 import { missingMigrations } from '../store/migrate.ts'
+import { keepsPrepared } from '../store/prepared.ts'
 import { readServerFacts, type ServerFacts } from '../store/server-facts.ts'
 import { examineContent } from './content.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const CHECK = 'database'
+const POOLED =
+  'A pooler in front of it loses prepared statements: set DATABASE_PREPARE=false, or let it keep them (max_prepared_statements of PgBouncer 1.21).'
 
 export async function examineDatabase(
   config: Config,
@@ -20,6 +23,7 @@ export async function examineDatabase(
     const asked = Date.now()
     const facts = await readServerFacts(place)
     const missing = await missingMigrations(place)
+    if (config.DATABASE_PREPARE && !(await keepsPrepared(place))) return [fail(CHECK, POOLED)]
     return [
       ok(CHECK, `PostgreSQL ${Math.floor(facts.version / 10_000)} answers at ${where}.`),
       ...examineServer(facts, config.production),

@@ -13,7 +13,7 @@ export interface Proxy {
   start(port: number, plainPort: number, servers: readonly [number, number]): Promise<() => string>
 }
 
-const PATH = `${process.env['PATH']}:/usr/sbin:/usr/local/sbin`
+export const PATH = `${process.env['PATH']}:/usr/sbin:/usr/local/sbin`
 
 /** Whether it, and openssl, do not run here, which the run of the tests then says; `version` makes it tell that. */
 export function isAbsent(command: string, version: string, how: string): boolean {
@@ -34,8 +34,13 @@ export async function runProxy(
   args: readonly string[],
   port: number,
   home: string,
+  identity: { uid?: number; gid?: number } = {},
 ): Promise<() => string> {
-  const child = spawn(command, args, { env: { PATH, HOME: home }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(command, args, {
+    ...identity,
+    env: { PATH, HOME: home },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const lines: string[] = []
   child.stderr.setEncoding('utf8').on('data', (text: string) => lines.push(text))
   const exit = once(child, 'exit')

@@ -7,6 +7,7 @@ import { ConfigError, type Config } from '../../config.ts'
 import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
 import { migrate, missingMigrations } from '../../store/migrate.ts'
+import { keepsPrepared } from '../../store/prepared.ts'
 import type { Place } from '../../store/connections.ts'
 import { developmentSecretKey } from './data-dir.ts'
 import type { EmbeddedPostgres } from './embedded-postgres.ts'
@@ -45,6 +46,7 @@ export async function openOwnDatabase(given: Config, options: OwnDatabaseOptions
   const place = { url, pool, schema: config.DATABASE_SCHEMA }
   try {
     await (migrates ? migrateAt(place) : assertMigrated(place))
+    if (embedded === undefined && pool === undefined) await assertPrepares(place, config)
     const { DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARE: prepare } = config
     const where = embedded && describe(embedded)
     const database = await openDatabase({
@@ -76,6 +78,14 @@ async function migrateAt(place: Place): Promise<void> {
       { cause },
     )
   })
+}
+
+/** Else it would come as a puzzle, and not at once. */
+async function assertPrepares(place: Place, { DATABASE_PREPARE: prepare }: Config): Promise<void> {
+  if (prepare && !(await keepsPrepared(place)))
+    throw new ConfigError(
+      'DATABASE_URL leads to a pooler that loses prepared statements: set DATABASE_PREPARE=false, or let it keep them (max_prepared_statements of PgBouncer 1.21).',
+    )
 }
 
 async function assertMigrated(place: Place): Promise<void> {
