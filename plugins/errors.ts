@@ -4,6 +4,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { lineOf } from '../src/services/shedding.ts'
 import { isUnavailable } from '../src/store/failures.ts'
 import { BearerError, VerificationUnavailable } from './require-scope/bearer-error.ts'
 
@@ -55,8 +56,10 @@ const REFUSED: Readonly<Record<number, string>> = {
   415: 'the body must be application/x-www-form-urlencoded',
 }
 
-/** The one line that a failure leaves in the log. */
+/** The one line that a failure leaves in the log; what is refused in a crowd leaves one together. */
 export function logFailure(error: OAuthError, request: FastifyRequest): void {
+  const full = lineOf(error)
+  if (full !== undefined) return request.server.oauth.shedding.note(full)
   const line = { error: error.code, description: error.message, status: error.status }
   if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
   else request.log.info(line, 'request refused')

@@ -1,6 +1,10 @@
 /** For whoever runs the server: is the process up, and can it serve (database, keys; not while it stops). */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { neverShed } from './overload.ts'
+
+/** Whoever asks would else take a busy process for a dead one. */
+const OPTIONS = { config: { [neverShed]: true } }
 
 async function health(fastify: FastifyInstance, { standalone }: { standalone: boolean }): Promise<void> {
   const { oauth } = fastify
@@ -16,10 +20,10 @@ async function health(fastify: FastifyInstance, { standalone }: { standalone: bo
   // Whoever probes a server of ours need not know the issuer's path; the root of another app is not ours.
   const { basePath } = oauth.config
   for (const prefix of new Set(standalone ? ['', basePath] : [basePath])) {
-    fastify.get(`${prefix}/healthz`, async (_request, reply) =>
+    fastify.get(`${prefix}/healthz`, OPTIONS, async (_request, reply) =>
       reply.header('cache-control', 'no-store').send({ status: 'ok' }),
     )
-    fastify.get(`${prefix}/readyz`, async (_request, reply) => {
+    fastify.get(`${prefix}/readyz`, OPTIONS, async (_request, reply) => {
       const found = await problems()
       reply.header('cache-control', 'no-store')
       if (found.length === 0) return { status: 'ready' }

@@ -25,6 +25,7 @@ import type { PasswordLinks } from '../src/services/users/password-links.ts'
 import type { KeyRing } from '../src/services/keys/key-ring.ts'
 import { createKernel } from '../src/services/kernel.ts'
 import { discreet } from '../src/services/log.ts'
+import { createShedding, type Shedding } from '../src/services/shedding.ts'
 import type { OwnJwtVerifier } from '../src/services/tokens/own-jwt-verifier.ts'
 import type { RefreshTokens } from '../src/services/tokens/refresh-tokens.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
@@ -46,6 +47,8 @@ export interface OAuth {
   readonly database: { readonly where: string; ping(): Promise<void> }
   /** How busy this process is now. */
   vitals(): Vitals
+  /** What was refused because there was too much to do. */
+  readonly shedding: Shedding
   /** How much the server holds. */
   figures(): Promise<Figures>
   readonly clients: ClientRegistry
@@ -151,6 +154,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     issuer: config.issuer,
     database,
     vitals: kernel.vitals,
+    shedding: createShedding(discreet(fastify.log)),
     figures: kernel.figures,
     clients: kernel.registry,
     resources: kernel.resources,

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { sendError } from './errors.ts'
+import { neverShed } from './overload.ts'
 import { sendText } from './text.ts'
 
 export interface PublicDocument {
@@ -35,7 +36,8 @@ export function servePublicDocument(scope: FastifyInstance, document: PublicDocu
   scope.setErrorHandler(sendError)
   allowBrowsers(scope)
   for (const url of urls) {
-    scope.get(url, (request, reply) => {
+    // Refusing costs no less, and others cannot check tokens without.
+    scope.get(url, { config: { [neverShed]: true } }, (request, reply) => {
       const bytes = read()
       if (rendered?.bytes !== bytes) rendered = render(bytes)
       const { headers, text } = rendered

@@ -5,6 +5,7 @@ import { sendError } from '../plugins/errors.ts'
 import houseRules from '../plugins/house-rules.ts'
 import metrics from '../plugins/metrics/index.ts'
 import notFound from '../plugins/not-found.ts'
+import overload from '../plugins/overload.ts'
 import { parseConfig, type SettingValues } from './config.ts'
 import { install } from './latchkey.ts'
 import type { EmbeddedPostgres } from './services/database/embedded-postgres.ts'
@@ -76,6 +77,7 @@ async function furnish(
 ): Promise<void> {
   const { config } = own
   await server.register(houseRules)
+  await server.register(overload)
   await server.register(notFound)
   await server.register(metrics, { config })
   await install(server, own, {

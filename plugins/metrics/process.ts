@@ -1,7 +1,7 @@
 /** What a process is like at the moment somebody asks: its connections, its hashing, its memory of changes, its keys. */
 import type { FastifyInstance } from 'fastify'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
-import { Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
+import { Counter, Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
 import type { KeyRing } from '../../src/services/keys/key-ring.ts'
 
 type Define = <Label extends string>(configuration: GaugeConfiguration<Label>) => Gauge<Label>
@@ -10,6 +10,7 @@ export function measureProcess(fastify: FastifyInstance, registry: Registry): vo
   const define: Define = (configuration) => new Gauge({ ...configuration, registers: [registry] })
   measureVitals(fastify, define)
   measureKeys(fastify, define)
+  countShed(fastify, registry)
   const processes = define({
     name: 'latchkey_processes',
     help: 'Server processes that answered, by their version',
@@ -53,6 +54,19 @@ function measureVitals(fastify: FastifyInstance, define: Define): void {
     collect() {
       const { changesAge } = fastify.oauth.vitals()
       if (changesAge !== undefined) this.set(changesAge)
+    },
+  })
+}
+
+function countShed(fastify: FastifyInstance, registry: Registry): void {
+  const counter = new Counter({
+    name: 'latchkey_shed_requests_total',
+    help: 'Requests that were answered with 503 because a line was too long: of the process, the database or passwords',
+    labelNames: ['line'] as const,
+    registers: [registry],
+    collect() {
+      counter.reset()
+      for (const [line, count] of fastify.oauth.shedding.counts) counter.inc({ line }, count)
     },
   })
 }

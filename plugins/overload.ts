@@ -1,0 +1,101 @@
+/**
+ * Refuses requests that would wait for longer than a second, before anything of them is done. Two lines are measured by
+ * a probe that waits in them like everybody: the threads and the event loop of the process, and the connections to the
+ * database. While it is under way no more are let in than were answered in a second the last time (Little's law). Nothing
+ * is counted down again, so no request can be forgotten in there; and one whose body is still coming is in no line yet.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { randomFill } from 'node:crypto'
+import { promisify } from 'node:util'
+import { shed } from '../src/services/shedding.ts'
+import { formText } from './forms.ts'
+
+/** Marks a route (in its `config`) that answers however much there is to do. */
+export const neverShed = Symbol('latchkey: route that is never shed')
+
+/** Milliseconds that a line may take. */
+const PATIENCE = 1000
+/** Milliseconds from one probe to the next. */
+const INTERVAL = 100
+/** So many at once are no overload, however long they take: the machine may have stood still. */
+const FEW = 500
+/** So many are let in behind a probe where the last one was quick. */
+const MANY = 2000
+/** Requests that are let in without a look at the lines. */
+const STRIDE = 50
+/** As a rule this grant needs no connection, and goes on while the database does not. */
+const WITHOUT_DATABASE = /(?:^|&)grant_type=client_credentials(?:&|$)/
+
+interface Line {
+  /** Whether one more would wait in it for too long. */
+  isFull(now: number): boolean
+}
+
+async function overload(fastify: FastifyInstance): Promise<void> {
+  const fill = promisify(randomFill)
+  const byte = Buffer.alloc(1)
+  /** Requests that were let in since the start, those of the stride included. */
+  let entered = 0
+  let unseen = 0
+
+  function measured(probe: () => Promise<unknown>): Line {
+    let underWay = false
+    let sent = -INTERVAL
+    let before = 0
+    let room = MANY
+
+    async function send(now: number): Promise<void> {
+      underWay = true
+      sent = now
+      before = entered
+      // One that fails has waited as well.
+      await probe().catch(() => {})
+      const took = performance.now() - sent
+      room = Math.max(took > PATIENCE ? FEW : MANY, ((entered - before) * PATIENCE) / took)
+      underWay = false
+    }
+
+    return {
+      isFull(now) {
+        if (!underWay && now - sent >= INTERVAL) void send(now)
+        if (!underWay) return false
+        const since = entered - before
+        return since >= room || (since >= FEW && now - sent > PATIENCE)
+      },
+    }
+  }
+
+  const process = measured(async () => fill(byte))
+  const database = measured(async () => fastify.oauth.database.ping())
+
+  function look(request: FastifyRequest): Error | undefined {
+    const now = performance.now()
+    const tooMuch = process.isFull(now)
+    // Asked even so: its probe shall not be late.
+    const tooSlow = database.isFull(now)
+    if (tooMuch || tooSlow) {
+      unseen = 0
+      if (!isShed(request, tooMuch)) return undefined
+      return shed(tooMuch ? 'process' : 'database')
+    }
+    entered += STRIDE + 1
+    unseen = STRIDE
+    return undefined
+  }
+
+  // Not async: it runs before every request that is complete.
+  fastify.addHook('preValidation', (request, _reply, done) => {
+    if (--unseen >= 0) done()
+    else done(look(request))
+  })
+}
+
+function isShed(request: FastifyRequest, tooMuch: boolean): boolean {
+  const config = request.routeOptions.config as { [neverShed]?: true } | undefined
+  if (config?.[neverShed]) return false
+  return tooMuch || !WITHOUT_DATABASE.test(formText(request))
+}
+
+/** Registered before the routes, since a hook watches only those that come after it. */
+export default fp(overload, { name: 'latchkey-overload' })
