@@ -3,7 +3,7 @@
  * takes the thread pool away from tokens (measured: unbounded, a token endpoint falls to a hundredth).
  */
 import { availableParallelism } from 'node:os'
-import { OAuthError } from '../../protocol/errors.ts'
+import { shed } from '../shedding.ts'
 
 export interface HashingQueue {
   /** Runs `work` when its turn comes. Throws `temporarily_unavailable` (503) when the line is full. */
@@ -14,9 +14,14 @@ export interface HashingQueue {
   load(): { readonly running: number; readonly waiting: number }
 }
 
+/** Of Node's thread pool, unless it is told otherwise: one is left to those who sign. */
+const THREADS = 4
+/** Turns that the last one waits for. At about 40 ms each they take less than three seconds, however many run at a time. */
+const TURNS = 64
+
 export function createHashingQueue(
-  concurrency: number = Math.max(1, availableParallelism() - 1),
-  maxWaiting: number = 64,
+  concurrency: number = Math.max(1, Math.min(availableParallelism(), THREADS) - 1),
+  maxWaiting: number = TURNS * concurrency,
 ): HashingQueue {
   const lines: (() => void)[][] = []
   let running = 0
@@ -34,8 +39,7 @@ export function createHashingQueue(
 
   async function run<T>(waiting: (() => void)[], work: () => Promise<T>): Promise<T> {
     if (running >= concurrency) {
-      if (waiting.length >= maxWaiting)
-        throw new OAuthError('temporarily_unavailable', 'too many sign-ins at once', { retryAfter: 2 })
+      if (waiting.length >= maxWaiting) throw shed('passwords')
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else {
       running++
