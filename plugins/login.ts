@@ -8,7 +8,7 @@ import type { ApprovalRequest, Session } from '../src/doors.ts'
 import type { Interaction, StepPage } from '../src/interaction-doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
-import { createPasswordSignIn } from './password-sign-in.ts'
+import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'
 
 async function login(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -34,10 +34,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       )
   }
 
-  async function page(
-    interaction: Interaction,
-    error?: { username: string; text: string },
-  ): Promise<StepPage> {
+  async function page(interaction: Interaction, error?: RefusedSignIn): Promise<StepPage> {
     const { session, request } = interaction
     const user = session === null ? null : await oauth.users.get(session.userId)
     const hint = (request.parameters['login_hint'] as string | undefined) ?? ''
@@ -47,7 +44,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       reauthenticate: user !== null,
       knownUser: user?.username ?? null,
     }
-    return { page: 'login', model, status: error === undefined ? 200 : 403 }
+    return { page: 'login', model, status: error?.status ?? 200 }
   }
 
   oauth.add('interactionStep', {

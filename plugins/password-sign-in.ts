@@ -4,9 +4,12 @@ import { Type } from 'typebox'
 import type { Session } from '../src/doors.ts'
 import type { BrowserCall } from '../src/interaction-doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
+import { lineOf, shed } from '../src/services/shedding.ts'
 import type { User } from '../src/services/users/user.ts'
+import { logFailure } from './errors.ts'
 
 /** RFC 8176 §2. */
 export const PASSWORD_AMR = ['pwd'] as const
@@ -15,20 +18,33 @@ export const PASSWORD_ACR = '1'
 
 /** One text for an unknown user, a wrong password and a disabled user. */
 const REFUSED = 'That user name and password do not match.'
+const CROWDED = 'Too many people are signing in at this moment. Please try again.'
+/** Sign-ins that wait for others of their network: as many as may wait to be hashed. */
+const MAX_WAITING = 64
 
-export type PasswordSignIn = (
-  wire: Wire,
-  call: BrowserCall,
-) => Promise<Session | { username: string; text: string }>
+/** What the page says instead, with its status. */
+export interface RefusedSignIn {
+  readonly username: string
+  readonly text: string
+  readonly status: number
+}
 
-/** Null when the password is not the user's, or there is nobody of this name who may sign in. Throws 429. */
+export type PasswordSignIn = (wire: Wire, call: BrowserCall) => Promise<Session | RefusedSignIn>
+
+/**
+ * Null when the password is not the user's, or there is nobody of this name who may sign in. Throws 429, and 503 when
+ * too many ask at once.
+ */
 export type PasswordCheck = (username: string, password: string, address: string) => Promise<User | null>
 
 /** Wherever a password is asked for, guesses count together. */
 export function createPasswordCheck({ oauth }: FastifyInstance): PasswordCheck {
   const throttle = oauth.throttle('user')
+  let waiting = 0
   return async (username, password, address) => {
-    const attempt = await throttle.attempt(usernameKey(username), address)
+    if (waiting >= MAX_WAITING) throw shed('passwords')
+    waiting++
+    const attempt = await throttle.attempt(usernameKey(username), address).finally(() => waiting--)
     try {
       const user = await oauth.users.authenticate(username, password)
       if (user === null) await attempt.failed()
@@ -50,10 +66,18 @@ export function createPasswordSignIn(fastify: FastifyInstance): PasswordSignIn {
 
   return async (wire, call) => {
     const { username = '', password = '' } = parse(wire)
-    const user = await authenticate(username, password, call.request.ip)
-    const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
-    if (session !== null) return session
+    try {
+      const user = await authenticate(username, password, call.request.ip)
+      const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
+      if (session !== null) return session
+    } catch (error) {
+      // Whoever typed something finds it again, but for the password.
+      if (!(error instanceof OAuthError) || lineOf(error) === undefined) throw error
+      logFailure(error, call.request)
+      call.reply.headers(error.headers)
+      return { username, text: CROWDED, status: error.status }
+    }
     call.request.log.info('sign-in refused')
-    return { username, text: REFUSED }
+    return { username, text: REFUSED, status: 403 }
   }
 }

@@ -9,7 +9,7 @@ import type { Session } from '../src/doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { queryText } from './forms.ts'
-import { createPasswordSignIn } from './password-sign-in.ts'
+import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'
 import type { PageCall } from './pages/index.ts'
 
 /** `max_age` as in OpenID Connect Core §3.1.2.1: who signed in more seconds ago does it once more. */
@@ -73,7 +73,7 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
   async function show(
     call: PageCall,
     session: Session | null,
-    refused?: { username: string; text: string },
+    refused?: RefusedSignIn,
   ): Promise<FastifyReply> {
     const user = session === null ? null : await oauth.users.get(session.userId)
     const model = {
@@ -85,7 +85,7 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
       reauthenticate: user !== null,
       knownUser: user?.username ?? null,
     }
-    return call.reply.page('login', model, { status: refused === undefined ? 200 : 403 })
+    return call.reply.page('login', model, { status: refused?.status ?? 200 })
   }
 
   pages.serve({
