@@ -29,7 +29,7 @@ export const statements = {
     const code = table(AuthorizationCode)
     return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'createdAt')}
       from ${code.name} where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $2`
-  }),
+  }, 'with readers'),
   exchange: exchange('authorization-code-exchange'),
   /** And stores an opaque access token ($11, its claims $12, its end $13). */
   exchangeForOpaque: exchange('authorization-code-exchange-opaque', (table) => insertAccessToken(table, 11)),
@@ -37,17 +37,19 @@ export const statements = {
 
 /** Spends the code ($8), which is then gone, and makes its Authorization, with a refresh token ($9) unless that is null. */
 function exchange(name: string, more?: (table: TableOf) => string): Statement<{ authorizationId: string }> {
-  return statement(name, (table) => {
-    const code = table(AuthorizationCode)
-    const authorization = table(Authorization)
-    const refresh = table(RefreshToken)
-    const columns = [...AUTHORIZATION, 'codeProof' as const]
-      .map((one) => authorization.column(one))
-      .join(', ')
-    const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) =>
-      refresh.column(one),
-    )
-    return `with spent as (
+  return statement(
+    name,
+    (table) => {
+      const code = table(AuthorizationCode)
+      const authorization = table(Authorization)
+      const refresh = table(RefreshToken)
+      const columns = [...AUTHORIZATION, 'codeProof' as const]
+        .map((one) => authorization.column(one))
+        .join(', ')
+      const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) =>
+        refresh.column(one),
+      )
+      return `with spent as (
         delete from ${code.name}
         where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $8
           and ${code.column('spentAt')} is null and ${code.column('expiresAt')} > now()
@@ -59,5 +61,7 @@ function exchange(name: string, more?: (table: TableOf) => string): Statement<{ 
       insert into ${authorization.name} (${columns})
       select $1::uuid, $2::text, $3::text, $4::text[], $5::text[], $6::jsonb, $7::jsonb, proof from spent
       returning ${authorization.column('id')} as "authorizationId"`
-  })
+    },
+    'with writers',
+  )
 }

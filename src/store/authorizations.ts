@@ -39,7 +39,7 @@ export const statements = {
     const authorization = table(Authorization)
     return `select ${authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')}
       from ${authorization.name} where ${authorization.column('id')} = $1`
-  }),
+  }, 'with readers'),
   /** The one ($1) that was made of the code with the proof $2. */
   findByCode: statement<Pick<Authorization, 'id' | 'clientId' | 'subject'>>('authorization-find-by-code', (table) => {
     const authorization = table(Authorization)

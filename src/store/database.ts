@@ -4,11 +4,13 @@
  */
 import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
 import pg from 'pg'
+import { createBatches } from './batches.ts'
 import { isRetryable } from './failures.ts'
 import { ormOptions } from './orm.ts'
 import { borrow, createPool, type Place } from './connections.ts'
 import { retried } from './retries.ts'
 import { tableOf, type Statement } from './statement.ts'
+import type { Named } from './trip.ts'
 
 /** Runs one statement and returns its rows. */
 export type Query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => Promise<Row[]>
@@ -53,19 +55,25 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const table = tableOf(orm.getMetadata(), schema)
   // On a pool of somebody's, the same statement may be prepared for another schema, or the name be theirs.
   const prefix = options.pool === undefined ? '' : `latchkey.${schema ?? ''}.`
-  const texts = new Map<Statement<unknown>, string>()
+  const known = new Map<Statement<unknown>, Named>()
+
+  function nameOf(statement: Statement<unknown>): Named {
+    const had = known.get(statement)
+    if (had !== undefined) return had
+    const name = prepare ? prefix + statement.name : ''
+    const named = { name, text: statement.build(table), shape: {} }
+    known.set(statement, named)
+    return named
+  }
 
   const reading =
     options.pool === undefined ? { types: pg.types } : { types: pg.types, query_timeout: QUERY_TIMEOUT }
 
   const queryOn = (client: pg.Pool | pg.PoolClient): Query =>
     async function query<Row>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> {
-      let text = texts.get(statement)
-      if (text === undefined) texts.set(statement, (text = statement.build(table)))
+      const { name, text } = nameOf(statement)
       const config = { text, values: values as unknown[], ...reading }
-      const result = await client.query<Row & pg.QueryResultRow>(
-        prepare ? { ...config, name: prefix + statement.name } : config,
-      )
+      const result = await client.query<Row & pg.QueryResultRow>(prepare ? { ...config, name } : config)
       return result.rows
     }
 
@@ -88,13 +96,33 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     }
   }
 
+  const alone = retrying(queryOn(pool))
+  // What a pool of somebody's is made of is theirs to choose: its own queries are all that we ask of it.
+  const batches =
+    options.pool === undefined
+      ? {
+          'with readers': createBatches({ pool, nameOf, alone }),
+          'with writers': createBatches({ pool, nameOf, alone }),
+        }
+      : undefined
+  const waitingInBatches = (): number =>
+    Object.values(batches ?? {}).reduce((sum, { waiting }) => sum + waiting(), 0)
+  const query: Query = (statement, values) =>
+    batches === undefined || statement.travels === undefined
+      ? alone(statement, values)
+      : batches[statement.travels].query(statement, values)
+
   return {
     where,
-    query: retrying(queryOn(pool)),
+    query,
     transaction: (work) => retried(() => transaction(work)),
     transactional: (work) => retried(async () => (orm.em.fork() as EntityManager).transactional(work)),
     reading: (work) => retried(async () => work(orm.em.fork() as EntityManager)),
-    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    connections: () => ({
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount + waitingInBatches(),
+    }),
     ping: async () => {
       await pool.query('select 1')
     },

@@ -8,10 +8,18 @@ import { qualified } from './connections.ts'
 /** Values go in as `$1, $2 …`; `Row` is what one row of the result holds. */
 export interface Statement<Row> {
   readonly name: string
+  /**
+   * Whether it may travel with the same of other requests, and be committed with them: it locks rows of one
+   * Authorization alone, its `$1`.
+   */
+  readonly travels?: Travels | undefined
   readonly build: (table: TableOf) => string
   /** Never there: carries the row's type. */
   readonly row?: Row
 }
+
+/** Alone, unless this is said. */
+export type Travels = 'with readers' | 'with writers'
 
 /** Columns of one entity, quoted. */
 export interface Table<E> {
@@ -26,8 +34,12 @@ export interface Table<E> {
 export type TableOf = <E>(entity: EntityClass<E>) => Table<E>
 
 /** Declares a statement; `name` is unique, since PostgreSQL prepares it under that name. */
-export function statement<Row = never>(name: string, build: (table: TableOf) => string): Statement<Row> {
-  return { name, build }
+export function statement<Row = never>(
+  name: string,
+  build: (table: TableOf) => string,
+  travels?: Travels,
+): Statement<Row> {
+  return { name, build, travels }
 }
 
 /** Resolves entities by the ORM's metadata, to tables in `schema`. Throws on an entity or property that is not there. */

@@ -23,16 +23,20 @@ export function insertAccessToken(table: TableOf, first: number): string {
 }
 
 export const statements = {
-  insertAccessToken: statement('access-token-insert', (table) => insertAccessToken(table, 2)),
-  accessToken: statement<AccessTokenRow>('access-token-find', (table) => {
-    const token = table(AccessToken)
-    const authorization = table(Authorization)
-    const columns = authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')
-    return `select t.${token.column('claims')} as "claims", t.${token.column('revokedAt')} as "tokenRevokedAt",
+  insertAccessToken: statement('access-token-insert', (table) => insertAccessToken(table, 2), 'with writers'),
+  accessToken: statement<AccessTokenRow>(
+    'access-token-find',
+    (table) => {
+      const token = table(AccessToken)
+      const authorization = table(Authorization)
+      const columns = authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')
+      return `select t.${token.column('claims')} as "claims", t.${token.column('revokedAt')} as "tokenRevokedAt",
         ${columns.replaceAll(/(^|, )"/g, '$1a."')}
       from ${token.name} t left join ${authorization.name} a on a.${authorization.column('id')} = t.${token.column('authorizationId')}
       where t.${token.column('authorizationId')} = $1 and t.${token.column('hash')} = $2`
-  }),
+    },
+    'with readers',
+  ),
   revokeAccessToken: statement('access-token-revoke', (table) => {
     const token = table(AccessToken)
     return `update ${token.name} set ${token.column('revokedAt')} = now()

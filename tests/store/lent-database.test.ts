@@ -9,6 +9,7 @@ import { createDatabase } from '../support/database.ts'
 test('MikroORM makes no database of its own', async () => {
   const { url, query } = await createDatabase()
   const pool = new Pool({ connectionString: url })
+  pool.on('error', () => {})
   const database = await openDatabase({ pool })
   atEndOfFile(async () => {
     await database.close()
