@@ -67,7 +67,8 @@ test('a revocation whose commit fails is not acknowledged, and not half done', a
 test.each(['before', 'after'] as const)(
   'a revocation whose connection breaks %s its commit is answered 503, and may be sent again',
   async (when) => {
-    const database = await createDatabase()
+    // A commit that PostgreSQL refuses has another end.
+    const database = await createDatabase({ refusing: false })
     const proxy = await startDatabaseProxy(database.url)
     const server = await startServer({ PLUGINS: GUARDED, DATABASE_URL: proxy.url }, { database })
     const client: TestClient = await createClient(server, { scope: GUARDED_SCOPE })

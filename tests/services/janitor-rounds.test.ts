@@ -1,5 +1,6 @@
 /** How the janitor works: in bounded batches, beside others, stopped in between, and while the database is away. */
 import { beforeEach, expect, test } from 'vitest'
+import { withClient } from '../../src/store/connections.ts'
 import type { Database } from '../../src/store/database.ts'
 import { statements as authorizations } from '../../src/store/dead-authorizations.ts'
 import {
@@ -95,13 +96,14 @@ test('an Authorization is not removed before all that goes with it, whoever is a
 test('an artifact that is put again under its handle while it is removed stays', async () => {
   const [artifacts] = TABLES
   await fill(rows, artifacts!, [DEAD])
-  const holder = await openAs(rows)
   let round: Promise<unknown> | undefined
-  await holder.transactional(async (em) => {
-    await em.execute(`update artifacts set expires_at = now() + interval '1 hour'`)
+  await withClient(rows, async (holder) => {
+    await holder.query('begin')
+    await holder.query(`update artifacts set expires_at = now() + interval '1 hour'`)
     round = janitor.round()
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
     await expect.poll(async () => (await query(waiting)).length, { timeout: 5000 }).toBe(1)
+    await holder.query('commit')
   })
   await round
   expect(await count('artifacts')).toBe(1)

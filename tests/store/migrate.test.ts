@@ -26,7 +26,7 @@ test('several processes that migrate an empty database at once do it once', asyn
 })
 
 test('entities and migrations agree: the schema generator has nothing to change', async () => {
-  const { url } = await createDatabase()
+  const { url } = await createDatabase({ refusing: false })
   const orm = await MikroORM.init({ ...ormOptions(url), connect: false } as Parameters<
     typeof MikroORM.init
   >[0])
@@ -38,7 +38,7 @@ test('entities and migrations agree: the schema generator has nothing to change'
 })
 
 test('the schema has no sequences and no triggers', async () => {
-  const { query } = await createDatabase()
+  const { query } = await createDatabase({ refusing: false })
   const sequences = await query<{ name: string }>(
     `select relname as name from pg_class where relkind = 'S' and relname not like 'migrations%'`,
   )

@@ -3,7 +3,7 @@ import { Pool, type QueryResultRow } from 'pg'
 import { inject } from 'vitest'
 import { atEndOfFile } from './cleanup.ts'
 import { execute, withDatabase } from './connection.ts'
-import { makeSerializable } from './serializable.ts'
+import { makeRefuse, makeSerializable } from './serializable.ts'
 
 export interface TestDatabase {
   url: string
@@ -18,8 +18,11 @@ const SERIALIZABLE = process.env['TEST_ISOLATION'] === 'serializable'
 /** What a test looks at does not stand in the way of what it looks for. */
 const ASIDE = '-c default_transaction_isolation=read\\ committed'
 
-/** About 50 ms. */
-export async function createDatabase({ serializable = SERIALIZABLE } = {}): Promise<TestDatabase> {
+/** About 50 ms. One that is serializable refuses transactions now and then, unless a test counts on each. */
+export async function createDatabase({
+  serializable = SERIALIZABLE,
+  refusing = serializable,
+} = {}): Promise<TestDatabase> {
   const templateUrl = inject('templateUrl')
   const server = withDatabase(templateUrl, 'postgres')
   const template = new URL(templateUrl).pathname.slice(1)
@@ -27,6 +30,7 @@ export async function createDatabase({ serializable = SERIALIZABLE } = {}): Prom
   await execute(server, `create database ${name} template ${template} strategy file_copy`)
   const url = withDatabase(templateUrl, name)
   if (serializable) await makeSerializable(url)
+  if (refusing) await makeRefuse(url)
   const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true, options: ASIDE })
   pool.on('error', () => {})
   return {

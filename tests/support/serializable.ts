@@ -61,6 +61,10 @@ export async function makeSerializable(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1)
   const isolation = `alter database ${name} set default_transaction_isolation = 'serializable'`
   await execute(withDatabase(url, 'postgres'), isolation)
+}
+
+/** From now on. */
+export async function makeRefuse(url: string): Promise<void> {
   await execute(url, `begin isolation level read committed; ${SETUP}; commit`)
 }
 
