@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { randomFill } from 'node:crypto'
 import { promisify } from 'node:util'
-import { shed } from '../src/services/shedding.ts'
+import { type Line, shed } from '../src/services/shedding.ts'
 import { formText } from './forms.ts'
 
 /** Marks a route (in its `config`) that answers however much there is to do. */
@@ -27,9 +27,11 @@ const STRIDE = 50
 /** As a rule this grant needs no connection, and goes on while the database does not. */
 const WITHOUT_DATABASE = /(?:^|&)grant_type=client_credentials(?:&|$)/
 
-interface Line {
+interface MeasuredLine {
   /** Whether one more would wait in it for too long. */
   isFull(now: number): boolean
+  /** Whether it took too long the last time, or does now. */
+  isSlow(now: number): boolean
 }
 
 async function overload(fastify: FastifyInstance): Promise<void> {
@@ -39,10 +41,11 @@ async function overload(fastify: FastifyInstance): Promise<void> {
   let entered = 0
   let unseen = 0
 
-  function measured(probe: () => Promise<unknown>): Line {
+  function measured(probe: () => Promise<unknown>): MeasuredLine {
     let underWay = false
     let sent = -INTERVAL
     let before = 0
+    let took = 0
     let room = MANY
 
     async function send(now: number): Promise<void> {
@@ -51,7 +54,7 @@ async function overload(fastify: FastifyInstance): Promise<void> {
       before = entered
       // One that fails has waited as well.
       await probe().catch(() => {})
-      const took = performance.now() - sent
+      took = performance.now() - sent
       room = Math.max(took > PATIENCE ? FEW : MANY, ((entered - before) * PATIENCE) / took)
       underWay = false
     }
@@ -63,6 +66,7 @@ async function overload(fastify: FastifyInstance): Promise<void> {
         const since = entered - before
         return since >= room || (since >= FEW && now - sent > PATIENCE)
       },
+      isSlow: (now) => Math.max(took, underWay ? now - sent : 0) > PATIENCE,
     }
   }
 
@@ -71,13 +75,12 @@ async function overload(fastify: FastifyInstance): Promise<void> {
 
   function look(request: FastifyRequest): Error | undefined {
     const now = performance.now()
-    const tooMuch = process.isFull(now)
-    // Asked even so: its probe shall not be late.
-    const tooSlow = database.isFull(now)
+    const [tooMuch, tooSlow] = [process.isFull(now), database.isFull(now)]
     if (tooMuch || tooSlow) {
       unseen = 0
-      if (!isShed(request, tooMuch)) return undefined
-      return shed(tooMuch ? 'process' : 'database')
+      // In a process that is slow, its database seems so too.
+      const line = tooMuch || process.isSlow(now) ? 'process' : 'database'
+      return isShed(request, line) ? shed(line) : undefined
     }
     entered += STRIDE + 1
     unseen = STRIDE
@@ -91,10 +94,10 @@ async function overload(fastify: FastifyInstance): Promise<void> {
   })
 }
 
-function isShed(request: FastifyRequest, tooMuch: boolean): boolean {
+function isShed(request: FastifyRequest, full: Line): boolean {
   const config = request.routeOptions.config as { [neverShed]?: true } | undefined
   if (config?.[neverShed]) return false
-  return tooMuch || !WITHOUT_DATABASE.test(formText(request))
+  return full === 'process' || !WITHOUT_DATABASE.test(formText(request))
 }
 
 /** Registered before the routes, since a hook watches only those that come after it. */
