@@ -23,11 +23,12 @@ const [install, prepare, unit, enable, probe] = [
   page.next('sh'),
   page.next('sh'),
 ]
-const [setupLink, nginx, caddy, restart, dotEnv, compose] = [
+const [setupLink, nginx, caddy, restart, pgbouncer, dotEnv, compose] = [
   page.next('sh'),
   page.next('nginx'),
   page.next('caddyfile'),
   page.next('sh'),
+  page.next('ini'),
   page.next('sh'),
   page.next('sh'),
 ]
@@ -45,6 +46,7 @@ test.each([
   ['latchkey@.service', unit],
   ['nginx.conf', nginx],
   ['Caddyfile', caddy],
+  ['pgbouncer.ini', pgbouncer],
 ])('it shows deploy/%s as it is', async (name, shown) => {
   expect(shown).toBe(await readFile(join(checkout, 'deploy', name), 'utf8'))
 })
