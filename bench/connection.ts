@@ -1,13 +1,18 @@
-// Owns one keep-alive connection of the load generator: prebuilt bytes out, the smallest HTTP/1.1 parser that
-// can tell a right answer from a wrong one in. A general client would cost more than the servers it measures.
+// Owns one connection of the load generator, kept alive or new for each request: prebuilt bytes out, the smallest
+// HTTP/1.1 parser that can tell a right answer from a wrong one in. A general client would cost more than the servers
+// it measures.
 
 import { connect, type Socket } from 'node:net'
 import { judge } from './answer.ts'
 import type { Expectation } from './load-protocol.ts'
+import type { Pace } from './pace.ts'
 import type { Feed } from './supply.ts'
 
 export interface Traffic {
   port: number
+  /** A new socket for each request. */
+  closing: boolean
+  pace: Pace
   feed: Feed
   expectation: Expectation
   /** Called for each response with the time that it took; an `error` is what was wrong with it. */
@@ -24,55 +29,74 @@ export interface Connection {
 const headerEnd = Buffer.from('\r\n\r\n')
 
 export function openConnection(traffic: Traffic): Connection {
-  const socket: Socket = connect({ port: traffic.port, host: '127.0.0.1', noDelay: true })
-  let received: Buffer = Buffer.alloc(0)
+  const { promise: closed, resolve: isClosed } = Promise.withResolvers<void>()
+  let socket: Socket | undefined
   let closing = false
-  let sentAt = performance.now()
+  /** Whether an answer is on its way, and from when its time counts. */
+  let waiting = false
+  let since = 0
 
-  const send = () => {
-    const bytes = closing ? undefined : traffic.feed.next()
-    if (bytes) {
-      sentAt = performance.now()
-      socket.write(bytes)
-      return
-    }
-    if (!closing) traffic.onExhausted()
+  const end = () => {
     closing = true
-    socket.end()
+    if (socket && !socket.destroyed) socket.once('close', () => isClosed()).end()
+    else isClosed()
+  }
+  const send = (from: number) => {
+    const bytes = closing ? undefined : traffic.feed.next()
+    if (!bytes) {
+      if (!closing) traffic.onExhausted()
+      return end()
+    }
+    since = from
+    waiting = true
+    if (traffic.closing) socket = dial()
+    socket?.write(bytes)
+  }
+  const finish = (error?: string, broken = false) => {
+    waiting = false
+    traffic.onResponse(performance.now() - since, error)
+    if (broken || traffic.closing) socket?.destroy()
+    if (closing || (broken && !traffic.closing)) end()
+    else traffic.pace.wait(send)
   }
   const fail = (error: string) => {
-    if (!closing) traffic.onResponse(performance.now() - sentAt, error)
-    socket.destroy()
+    if (waiting) return finish(error, true)
+    if (closing || traffic.closing) return
+    traffic.onResponse(0, error)
+    end()
   }
 
-  socket.on('connect', send)
-  socket.on('error', (error) => fail(error.message))
-  socket.on('end', () => fail('connection closed by the server'))
-  socket.on('data', (chunk: Buffer) => {
-    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
-    const bodyStart = received.indexOf(headerEnd) + headerEnd.length
-    if (bodyStart < headerEnd.length) return
-    const head = received.toString('latin1', 0, bodyStart)
-    const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-    if (length === undefined) return fail(`no content-length: ${head}`)
-    const bodyEnd = bodyStart + Number(length)
-    if (received.length < bodyEnd) return
-    if (received.length > bodyEnd) return fail('more bytes than one response')
-    const time = performance.now() - sentAt
-    const { answer, error } = judge(head, received.toString('utf8', bodyStart, bodyEnd), traffic.expectation)
-    if (answer) traffic.feed.answered(answer)
-    traffic.onResponse(time, error)
-    received = Buffer.alloc(0)
-    send()
-  })
+  function dial(): Socket {
+    const made = connect({ port: traffic.port, host: '127.0.0.1', noDelay: true })
+    let received: Buffer = Buffer.alloc(0)
+    made.on('error', (error) => made === socket && fail(error.message))
+    made.on('end', () => made === socket && fail('connection closed by the server'))
+    made.on('data', (chunk: Buffer) => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+      const bodyStart = received.indexOf(headerEnd) + headerEnd.length
+      if (bodyStart < headerEnd.length) return
+      const head = received.toString('latin1', 0, bodyStart)
+      const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+      if (length === undefined) return fail(`no content-length: ${head}`)
+      const bodyEnd = bodyStart + Number(length)
+      if (received.length < bodyEnd) return
+      if (received.length > bodyEnd) return fail('more bytes than one response')
+      const body = received.toString('utf8', bodyStart, bodyEnd)
+      const { answer, error } = judge(head, body, traffic.expectation)
+      if (answer) traffic.feed.answered(answer)
+      received = Buffer.alloc(0)
+      finish(error)
+    })
+    return made
+  }
 
+  if (traffic.closing) traffic.pace.wait(send)
+  else socket = dial().once('connect', () => traffic.pace.wait(send))
   return {
     close: () => {
       closing = true
-      return new Promise((resolve) => {
-        if (socket.destroyed) resolve()
-        else socket.once('close', () => resolve())
-      })
+      if (!waiting) end()
+      return closed
     },
   }
 }

@@ -12,10 +12,14 @@ export class Generator {
   constructor() {
     const script = fileURLToPath(new URL('load.ts', import.meta.url))
     this.#child = launchNode({
-      core: otherCore,
+      cores: otherCore,
       args: [script],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
+  }
+
+  get pid(): number {
+    return this.#child.pid!
   }
 
   async prepare(requests: Omit<Prepare, 'type'>): Promise<void> {

@@ -1,7 +1,7 @@
 // Owns a row on its way through the rounds: its requests, made when they are needed, and its windows.
 
 import type { Cluster } from './cluster.ts'
-import type { Contestant, Entry, Row } from './contestant.ts'
+import { pidsOf, type Contestant, type Entry, type Row } from './contestant.ts'
 import type { Generator } from './generator.ts'
 import type { Measured } from './load-protocol.ts'
 import type { Options } from './options.ts'
@@ -10,19 +10,29 @@ import { strangersOf, type Series } from './result.ts'
 
 const repeatedTokens = 256
 
-/** A window in which strangers took more than this share of a core is measured again, a few times. */
+/** A window in which strangers took more than this share of a core is measured again. */
 const tolerated = 0.1
-const maximumTries = 3
 
-/** Requests that are good once: so many are made for a second of the first window, later a share more than were used. */
-const firstGuess = 2000
+/** Requests that are good once: for so many a second of the first window, later for a share more than were used. */
+const firstGuess = 1500
 const reserve = 1.3
+/** Fewer are never made: other work may have kept the server from its rate so far. */
+const least = 600
 
 /** What all windows of a run have in common. */
 export interface Stage {
   options: Options
   cluster: Cluster
   generator: Generator
+  /** What all of it runs on, unless it is the server's core and the other one. */
+  cores?: readonly number[]
+}
+
+export interface Window {
+  warmUp: number
+  seconds: number
+  /** Requests a second; absent: as many as there can be. */
+  rate?: number | undefined
 }
 
 export interface Lane {
@@ -45,10 +55,10 @@ export async function enter(entry: Entry, stage: Stage): Promise<Lane[]> {
   })
   const lanes = contestant.rows
     .map((row) => newLane(contestant, row))
-    .filter(({ name }) => options.rows.split('|').some((text) => name.toLowerCase().includes(text)))
+    .filter(({ name }) => options.rows.some((text) => name.toLowerCase().includes(text)))
   for (const lane of lanes)
     if (lane.series.row.order !== 'once') await supply(lane, options.connections, stage)
-  pause(contestant.child)
+  pause(pidsOf(contestant))
   return lanes
 }
 
@@ -57,29 +67,35 @@ export function newLane(contestant: Contestant, row: Row): Lane {
   return { name: `${row.endpoint}, ${row.label}`, contestant, series, fastest: 0 }
 }
 
-export async function supply({ name, contestant, series }: Lane, count: number, stage: Stage): Promise<void> {
-  const { path, order, expectation } = series.row
+export async function supply(lane: Lane, count: number, stage: Stage): Promise<void> {
+  const { contestant, series } = lane
+  const { path, order, expectation, closing = false } = series.row
+  const { port, ports = [port] } = contestant
   const requests = await series.row.requests(count)
-  await stage.generator.prepare({ name, port: contestant.port, path, order, expectation, requests })
+  await stage.generator.prepare({ name: keyOf(lane), ports, path, order, expectation, closing, requests })
 }
 
-/** With requests that are good once the longest warm-up is the ordinary one: making them has warmed the server up. */
-export async function runWindow(lane: Lane, stage: Stage, longWarmUp: number): Promise<Measured> {
-  const { options, cluster, generator } = stage
-  const once = lane.series.row.order === 'once'
-  const warmUp = once ? options.warmUp : longWarmUp
-  resume(lane.contestant.child)
-  if (once) await refill(lane, warmUp + options.seconds, stage)
+/** What a row needs before its first window that counts; a shorter one does: making requests warms a server up, too. */
+export async function warmUp(lane: Lane, stage: Stage): Promise<void> {
+  await runWindow(lane, stage, { warmUp: 1, seconds: 0.5 })
+}
+
+export async function runWindow(lane: Lane, stage: Stage, window: Window): Promise<Measured> {
+  const { options, cluster, generator, cores = [serverCore, otherCore] } = stage
+  const pids = pidsOf(lane.contestant)
+  resume(pids)
+  if (lane.series.row.order === 'once') await refill(lane, window, stage)
   const measured = await generator.run({
-    name: lane.name,
+    name: keyOf(lane),
     connections: options.connections,
-    warmUp,
-    seconds: options.seconds,
-    serverPid: lane.contestant.pid,
+    warmUp: window.warmUp,
+    seconds: window.seconds,
+    rate: window.rate,
+    serverPids: pids,
     postmasterPid: cluster.postmasterPid,
-    cores: cluster.pinned ? [serverCore, otherCore] : undefined,
+    cores: cluster.pinned ? cores : undefined,
   })
-  pause(lane.contestant.child)
+  pause(pids)
 
   const rate = (measured.requests / measured.elapsed) * 1_000_000
   lane.fastest = Math.max(lane.fastest, rate)
@@ -89,9 +105,14 @@ export async function runWindow(lane: Lane, stage: Stage, longWarmUp: number): P
   return measured
 }
 
-async function refill(lane: Lane, seconds: number, stage: Stage): Promise<void> {
-  const rate = lane.fastest === 0 ? firstGuess : lane.fastest * reserve
-  const count = Math.ceil(rate * seconds)
+/** Two contestants may have rows of the same name. */
+function keyOf({ name, contestant }: Lane): string {
+  return `${name}, port ${contestant.port}`
+}
+
+async function refill(lane: Lane, { warmUp, seconds, rate }: Window, stage: Stage): Promise<void> {
+  const most = rate ?? (lane.fastest === 0 ? firstGuess : lane.fastest)
+  const count = Math.ceil(Math.max(least, most * reserve) * (warmUp + seconds))
   const began = performance.now()
   await supply(lane, count, stage)
   const took = ((performance.now() - began) / 1000).toFixed(1)
@@ -99,18 +120,31 @@ async function refill(lane: Lane, seconds: number, stage: Stage): Promise<void> 
 }
 
 /** A window that counts: the calmest of a few tries. */
-export async function runCalmWindow(lane: Lane, stage: Stage): Promise<void> {
-  const tries = [await runWindow(lane, stage, stage.options.warmUp)]
-  while (tries.length < maximumTries && tries.every((one) => strangersOf(one) > tolerated)) {
-    tries.push(await runWindow(lane, stage, stage.options.warmUp))
-  }
+export async function runCalmWindow(lane: Lane, stage: Stage, rate?: number): Promise<void> {
+  const { warmUp, seconds } = stage.options
+  const tries: Measured[] = []
+  do tries.push(await runWindow(lane, stage, { warmUp, seconds, rate }))
+  while (tries.length < stage.options.tries && tries.every((one) => strangersOf(one) > tolerated))
   const calmest = tries.reduce((best, one) => (strangersOf(one) < strangersOf(best) ? one : best))
-  const problem = problemWith(calmest, stage.options)
+  const problem = problemWith(calmest, seconds)
   lane.series.windows.push(problem === undefined ? calmest : undefined)
   lane.series.firstError ??= problem
 }
 
-function problemWith({ requests, errors, firstError, elapsed }: Measured, { seconds }: Options) {
+/** Rounds over all of them, every other one backwards: who comes first or last gains nothing. */
+export async function runRounds(
+  lanes: readonly Lane[],
+  stage: Stage,
+  rate?: (lane: Lane) => number,
+): Promise<void> {
+  for (let round = 1; round <= stage.options.rounds; round++) {
+    console.log(`round ${round} of ${stage.options.rounds}`)
+    for (const lane of round % 2 === 1 ? lanes : lanes.toReversed())
+      await runCalmWindow(lane, stage, rate?.(lane))
+  }
+}
+
+function problemWith({ requests, errors, firstError, elapsed }: Measured, seconds: number) {
   if (errors > 0 || requests === 0) return firstError ?? 'no response'
   return elapsed < seconds * 500_000 ? 'the requests were used up in less than half of the window' : undefined
 }

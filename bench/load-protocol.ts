@@ -24,11 +24,14 @@ export interface Expectation {
 export interface Prepare {
   type: 'prepare'
   name: string
-  port: number
+  /** Where the connections go, in turn; the first is what the requests name as their host. */
+  ports: readonly number[]
   path: string
   requests: Request[]
   order: Order
   expectation: Expectation
+  /** Each request on a connection of its own, as from a proxy that keeps none. */
+  closing: boolean
 }
 
 /** One window of load with the requests of that name. */
@@ -38,11 +41,14 @@ export interface Run {
   connections: number
   warmUp: number
   seconds: number
-  serverPid: number
+  /** Requests a second at random instants; absent: each connection sends as soon as it has its answer. */
+  rate: number | undefined
+  /** The server's processes; a supervisor of others is the first. */
+  serverPids: readonly number[]
   /** Absent when PostgreSQL runs where its processes cannot be seen. */
   postmasterPid: number | undefined
-  /** The server's core and the one that this process shares with PostgreSQL; absent when they are not pinned. */
-  cores: readonly [number, number] | undefined
+  /** Those that the server, this process and PostgreSQL run on; absent when they are not pinned. */
+  cores: readonly number[] | undefined
 }
 
 export interface Prepared {
@@ -52,10 +58,12 @@ export interface Prepared {
 /** CPU figures in microseconds over the window. */
 export interface Usage {
   elapsed: number
+  /** All processes of the server; `firstCpu` is what the first of them took of it. */
   serverCpu: number
+  firstCpu: number
   postgresCpu: number | undefined
   loadCpu: number
-  /** CPU that processes outside the benchmark used on the two cores together. */
+  /** CPU that processes outside the benchmark used on these cores together. */
   strangersCpu: number | undefined
 }
 
@@ -67,5 +75,6 @@ export interface Measured extends Usage {
   /** Milliseconds that half of the requests took at most, and that 99 of 100 did. */
   p50: number
   p99: number
+  /** MiB, of all processes of the server. */
   serverMemory: number
 }

@@ -1,18 +1,14 @@
 // Owns the load generator, a process of its own: it keeps the connections busy, and counts and times the answers
 // between two samples of what everything cost.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from './connection.ts'
 import { residentMemory } from './cpu.ts'
-import type { Expectation, Measured, Prepare, Prepared, Run } from './load-protocol.ts'
+import type { Measured, Prepare, Prepared, Run } from './load-protocol.ts'
+import { closedPace, openPace } from './pace.ts'
 import { createSupply, type Supply } from './supply.ts'
 import { sample, usedBetween } from './usage.ts'
 
-interface Requests {
-  port: number
-  expectation: Expectation
-  supply: Supply
-}
+type Requests = Pick<Prepare, 'ports' | 'closing' | 'expectation'> & { supply: Supply }
 
 const prepared = new Map<string, Requests>()
 
@@ -23,37 +19,42 @@ process.on('message', (message: Prepare | Run) => {
 process.on('disconnect', () => process.exit())
 
 function prepare(message: Prepare): void {
-  const { name, port, expectation } = message
-  prepared.set(name, { port, expectation, supply: createSupply(message) })
+  prepared.set(message.name, { ...message, supply: createSupply(message) })
   answer({ type: 'prepared' })
 }
 
 async function run(job: Run): Promise<void> {
   const requests = prepared.get(job.name)
   if (!requests) throw new Error(`nothing prepared for ${job.name}`)
+  const { ports, closing, expectation, supply } = requests
   const count = newCount()
   const { promise: exhausted, resolve: exhaust } = Promise.withResolvers<void>()
+  const pace = job.rate === undefined ? closedPace() : openPace(job.rate, job.connections)
 
   const connections = Array.from({ length: job.connections }, (_, index) =>
     openConnection({
-      port: requests.port,
-      expectation: requests.expectation,
-      feed: requests.supply(index),
+      port: ports[index % ports.length]!,
+      closing,
+      pace,
+      expectation,
+      feed: supply(index),
       onResponse: (milliseconds, error) => {
         count.requests++
         count.times.push(milliseconds)
         if (error === undefined) return
         count.errors++
         count.firstError ??= error
+        // A connection that broke comes back no more: an open pace would wait for it.
+        if (job.rate !== undefined) exhaust()
       },
       onExhausted: exhaust,
     }),
   )
 
-  await Promise.race([sleep(job.warmUp * 1000), exhausted])
+  await Promise.race([pace.run(job.warmUp), exhausted])
   const before = sample(job)
   Object.assign(count, newCount())
-  await Promise.race([sleep(job.seconds * 1000), exhausted])
+  await Promise.race([pace.run(job.seconds), exhausted])
   const after = sample(job)
   const { times, ...counted } = { ...count }
   await Promise.all(connections.map((connection) => connection.close()))
@@ -63,7 +64,7 @@ async function run(job: Run): Promise<void> {
     ...counted,
     ...percentiles(times),
     ...usedBetween(before, after),
-    serverMemory: residentMemory(job.serverPid),
+    serverMemory: job.serverPids.reduce((sum, pid) => sum + residentMemory(pid), 0),
   })
 }
 

@@ -7,6 +7,11 @@ import { childrenOf } from './cpu.ts'
 
 export const serverCore = 0
 export const otherCore = 1
+/** All of them, as `taskset` lists them. */
+export const everyCore = `0-${availableParallelism() - 1}`
+
+/** One, or several as `taskset` lists them. */
+export type Cores = number | string
 
 /** Whether processes can be held on a core: two cores and a working `taskset`. */
 export const canPin =
@@ -15,17 +20,17 @@ export const canPin =
 const running = new Set<ChildProcess>()
 
 export interface Launch {
-  core: number
+  cores: Cores
   args: string[]
   env?: Record<string, string>
   cwd?: string
   stdio?: StdioOptions
 }
 
-/** Starts this very Node on a core. `taskset` becomes the program it runs, so the pid is the server's own. */
+/** Starts this very Node on its cores. `taskset` becomes the program it runs, so the pid is the server's own. */
 export function launchNode(launch: Launch): ChildProcess {
   const command = [process.execPath, ...launch.args]
-  const [file = '', ...args] = canPin ? ['taskset', '-c', String(launch.core), ...command] : command
+  const [file = '', ...args] = canPin ? ['taskset', '-c', String(launch.cores), ...command] : command
   const child = spawn(file, args, {
     cwd: launch.cwd,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...launch.env },
@@ -36,21 +41,21 @@ export function launchNode(launch: Launch): ChildProcess {
   return child
 }
 
-/** Moves a process that somebody else started, and its children, to a core; false if that is not allowed. */
-export function pinFamily(pid: number, core: number): boolean {
+/** Moves a process that somebody else started, and its children, to other cores; false if that is not allowed. */
+export function pinFamily(pid: number, cores: Cores): boolean {
   if (!canPin) return false
   return [pid, ...childrenOf(pid)].every(
-    (member) => spawnSync('taskset', ['-a', '-c', '-p', String(core), String(member)]).status === 0,
+    (member) => spawnSync('taskset', ['-a', '-c', '-p', String(cores), String(member)]).status === 0,
   )
 }
 
 /** A server that is not being measured is stopped, so that its timers and polls are in nobody's window. */
-export function pause(child: ChildProcess): void {
-  child.kill('SIGSTOP')
+export function pause(pids: readonly number[]): void {
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
 }
 
-export function resume(child: ChildProcess): void {
-  child.kill('SIGCONT')
+export function resume(pids: readonly number[]): void {
+  for (const pid of pids) process.kill(pid, 'SIGCONT')
 }
 
 export async function endAll(): Promise<void> {
@@ -59,7 +64,7 @@ export async function endAll(): Promise<void> {
 
 async function end(child: ChildProcess): Promise<void> {
   const exited = once(child, 'exit')
-  child.kill('SIGCONT')
+  if (child.pid !== undefined) resume([child.pid, ...childrenOf(child.pid)])
   child.kill('SIGTERM')
   const deadline = setTimeout(() => child.kill('SIGKILL'), 10_000)
   await exited

@@ -13,11 +13,14 @@ export interface Series {
 
 export interface Result {
   row: Row
+  windows: readonly (Measured | undefined)[]
   rate: number
   slowest: number
   fastest: number
   /** CPU microseconds for each request. */
   serverCpu: number
+  /** Of the first of its processes. */
+  firstCpu: number
   postgresCpu: number | undefined
   loadCpu: number
   /** Share of a core, 0 to 1. */
@@ -46,10 +49,12 @@ export function summarize(all: Series[]): Result[] {
     const rates = windows.map(rateOf)
     return {
       row: series.row,
+      windows: series.windows,
       rate: median(rates),
       slowest: Math.min(...rates),
       fastest: Math.max(...rates),
       serverCpu: median(windows.map((window) => window.serverCpu / window.requests)),
+      firstCpu: median(windows.map((window) => window.firstCpu / window.requests)),
       postgresCpu: windows.some((window) => window.postgresCpu === undefined)
         ? undefined
         : median(windows.map((window) => (window.postgresCpu ?? 0) / window.requests)),
@@ -80,11 +85,12 @@ export function strangersOf({ strangersCpu, elapsed }: Measured): number {
   return (strangersCpu ?? 0) / elapsed
 }
 
-function rateOf(window: Measured): number {
+export function rateOf(window: Measured): number {
   return (window.requests * 1_000_000) / window.elapsed
 }
 
-function cpuOf(window: Measured): number {
+/** Microseconds a request, server and PostgreSQL. */
+export function cpuEach(window: Measured): number {
   return (window.serverCpu + (window.postgresCpu ?? 0)) / window.requests
 }
 
@@ -96,8 +102,16 @@ function compare(series: Series, baseline: Series | undefined): Ratio {
   if (pairs.length === 0) return { rate: undefined, cpu: undefined }
   return {
     rate: median(pairs.map(({ own, base }) => rateOf(own) / rateOf(base))),
-    cpu: median(pairs.map(({ own, base }) => cpuOf(base) / cpuOf(own))),
+    cpu: median(pairs.map(({ own, base }) => cpuEach(base) / cpuEach(own))),
   }
+}
+
+/** CPU of a row for each microsecond of another's, round by round. */
+export function cpuRatios(own: Result, base: Result): number[] {
+  return own.windows.flatMap((window, round) => {
+    const other = base.windows[round]
+    return window && other ? [cpuEach(window) / cpuEach(other)] : []
+  })
 }
 
 export function median(values: number[]): number {

@@ -50,8 +50,9 @@ function chained(prepare: Prepare): Supply {
   }
 }
 
-function render({ path, port }: Prepare, request: Request): Buffer {
-  const common = `${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: application/json\r\n`
+function render({ path, ports, closing }: Prepare, request: Request): Buffer {
+  const connection = closing ? 'Connection: close\r\n' : ''
+  const common = `${path} HTTP/1.1\r\nHost: 127.0.0.1:${ports[0]}\r\nAccept: application/json\r\n${connection}`
   if (request === 'get') return Buffer.from(`GET ${common}\r\n`)
   if ('bearer' in request) return Buffer.from(`GET ${common}Authorization: Bearer ${request.bearer}\r\n\r\n`)
   const { body } = request

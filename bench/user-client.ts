@@ -3,7 +3,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { createBrowser, type Page } from './browser.ts'
-import { form, makeMany, postWell } from './contestant.ts'
+import { form, makeMany, postWell } from './requests.ts'
 
 export const redirectUri = 'https://app.example.com/callback'
 export const userScope = 'openid profile email read_books'
@@ -77,6 +77,14 @@ export async function passPages(client: UserClient, browser = createBrowser()): 
   let page = await browser.get(authorizationUrl(client))
   for (let pages = 0; pages < 3 && !page.leadsTo; pages++) page = await browser.submit(page, answers)
   return codeFrom(page)
+}
+
+/** Where Latchkey has it; what it answers must be the user's. */
+export async function getUserinfo(port: number, bearer: string): Promise<void> {
+  const headers = { authorization: `Bearer ${bearer}` }
+  const response = await fetch(`http://127.0.0.1:${port}/userinfo`, { headers })
+  const { email } = (await response.json()) as Record<string, unknown>
+  if (email !== userClaims.email) throw new Error(`/userinfo answered ${response.status} without the user`)
 }
 
 export function exchangeBody(client: UserClient, code: string): string {

@@ -1,8 +1,8 @@
 // Owns the rows that stand for a user's tokens: code exchange, refresh and userinfo, the same for every server, and
 // the proof that a server does in them what it should before it is measured.
 
-import { post, toBearer, toBody, verify } from './contestant.ts'
-import type { Algorithm, Format, Row } from './contestant.ts'
+import { toBearer, toBody, type Algorithm, type Format, type Row } from './contestant.ts'
+import { post, verify } from './requests.ts'
 import {
   exchangeBody,
   refreshBody,

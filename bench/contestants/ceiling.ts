@@ -1,8 +1,17 @@
 // Owns the ceiling's place in the comparison: servers/ceiling.ts, started, and what is asked of it.
 
 import { fileURLToPath } from 'node:url'
-import { assertJwt, assertRefusesStranger, form, freePort, mint, scope, startServer } from '../contestant.ts'
-import { documentRows, toBearer, toBody, type Contestant, type Entry, type Row } from '../contestant.ts'
+import {
+  documentRows,
+  scope,
+  toBearer,
+  toBody,
+  type Contestant,
+  type Entry,
+  type Row,
+} from '../contestant.ts'
+import { assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
+import { freePort, startServer } from '../server-process.ts'
 import { userClaims, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
 

@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { freePort, scope, startServer } from '../contestant.ts'
-import type { Algorithm, Format, Ground, Server } from '../contestant.ts'
+import { scope, type Algorithm, type Format, type Ground } from '../contestant.ts'
+import { freePort, startServer, type Server, type ServerOptions } from '../server-process.ts'
 import { redirectUri, userClaims, type User, type UserClient } from '../user-client.ts'
 
 const run = promisify(execFile)
@@ -32,28 +32,36 @@ export interface Started extends Server {
   /** With a redirect URI, for users to sign in to. */
   createWebClient: (format: Format, algorithm: Algorithm) => Promise<Client>
   createUser: (username: string) => Promise<User>
+  /** Another process with the same settings, on a port of its own. */
+  startAnother: () => Promise<Server>
+  databaseUrl: string
 }
 
 export async function startLatchkey(
   ground: Pick<Ground, 'nodeArgs' | 'createDatabase'>,
   database: string,
   settings: Record<string, string>,
+  how: Pick<ServerOptions, 'cores' | 'isReady'> = {},
 ): Promise<Started> {
   const port = await freePort()
+  const databaseUrl = await ground.createDatabase(database)
   const env = {
     ...startEnv,
     HOST: '127.0.0.1',
     OIDC_ISSUER: `http://127.0.0.1:${port}`,
-    DATABASE_URL: await ground.createDatabase(database),
+    DATABASE_URL: databaseUrl,
     SECRET_KEY: randomBytes(32).toString('base64url'),
     SEED_FILE: seedFile,
     OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: 'false',
     ...settings,
   }
   const args = [...startArgs, ...ground.nodeArgs, script]
-  const server = await startServer({ args, port, env, readyPath: '/.well-known/openid-configuration' })
+  const startAt = async (port: number) =>
+    startServer({ args, port, env, readyPath: '/.well-known/openid-configuration', ...how })
   return {
-    ...server,
+    ...(await startAt(port)),
+    startAnother: async () => startAt(await freePort()),
+    databaseUrl,
     createClient: (format) =>
       command<Client>(env, ['client', 'create', '--scope', scope, '--access-token-format', format]),
     createWebClient: (format, algorithm) =>

@@ -2,16 +2,15 @@
 // switch that lets jose sign access tokens, so that one run shows what the switch is worth.
 
 import {
-  assertChecksSecret,
-  assertJwt,
-  assertRefusesStranger,
   documentRows,
-  form,
-  mint,
   scope,
   toBody,
+  type Algorithm,
+  type Entry,
+  type Format,
+  type Row,
 } from '../contestant.ts'
-import type { Algorithm, Entry, Format, Row } from '../contestant.ts'
+import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
 import type { User } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
 import { startLatchkey, userClient, type Client, type Started } from './latchkey-server.ts'
@@ -54,15 +53,15 @@ export const latchkey: Entry = {
 }
 
 export const latchkeyByJose: Entry = {
-  name: 'latchkey-by-jose',
+  name: 'signing-by-jose',
   enter: async (ground) => {
-    const server = await startLatchkey(ground, 'latchkey_by_jose', { OIDC_SIGN_SYNCHRONOUSLY: 'false' })
+    const server = await startLatchkey(ground, 'signing_by_jose', { OIDC_SIGN_SYNCHRONOUSLY: 'false' })
     const client = await server.createClient('jwt')
     return { ...server, rows: [tokenRow('Latchkey, JWT, OIDC_SIGN_SYNCHRONOUSLY=false', 'jwt', client)] }
   },
 }
 
-async function rowsOfUser(
+export async function rowsOfUser(
   server: Started,
   user: User,
   format: Format,
@@ -92,7 +91,13 @@ export function tokenRow(label: string, format: Format, client: Client): Row {
   }
 }
 
-function introspectionRow(label: string, port: number, format: Format, client: Client, count: number): Row {
+export function introspectionRow(
+  label: string,
+  port: number,
+  format: Format,
+  client: Client,
+  count: number,
+): Row {
   return {
     endpoint: 'introspection',
     label: format === 'jwt' ? `${label}, ${count} tokens in turn` : label,

@@ -3,9 +3,18 @@
 
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { assertChecksSecret, assertJwt, assertRefusesStranger, form, freePort, mint } from '../contestant.ts'
-import { documentRows, scope, startServer } from '../contestant.ts'
-import { toBody, type Algorithm, type Contestant, type Entry, type Format, type Row } from '../contestant.ts'
+import {
+  documentRows,
+  scope,
+  toBody,
+  type Algorithm,
+  type Contestant,
+  type Entry,
+  type Format,
+  type Row,
+} from '../contestant.ts'
+import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
+import { freePort, startServer } from '../server-process.ts'
 import { redirectUri, userClaims, userScope, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
 

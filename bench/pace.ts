@@ -1,0 +1,51 @@
+// Owns when the next request is sent. Closed: a connection sends as soon as it has its answer. Open: at random instants,
+// so many a second on average, whether the server keeps up or not; each request's time counts from its instant.
+
+/** Hands `send` its turn, with the instant from which the request's time counts. */
+type Send = (since: number) => void
+
+export interface Pace {
+  /** Called by a connection that is free. */
+  wait: (send: Send) => void
+  /** A stretch of load; resolves when it is over and, of an open one, all its requests are answered. */
+  run: (seconds: number) => Promise<void>
+}
+
+export function closedPace(): Pace {
+  return {
+    wait: (send) => send(performance.now()),
+    run: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
+  }
+}
+
+/** `rate`: requests a second, as independent people send them (a Poisson process). */
+export function openPace(rate: number, connections: number): Pace {
+  const free: Send[] = []
+  const due: number[] = []
+  const gap = () => (-Math.log(1 - Math.random()) * 1000) / rate
+
+  const serve = () => {
+    while (due.length > 0 && free.length > 0) free.pop()!(due.shift()!)
+  }
+  const isIdle = () => due.length === 0 && free.length === connections
+
+  return {
+    wait: (send) => {
+      free.push(send)
+      serve()
+    },
+    run: async (seconds) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const end = performance.now() + seconds * 1000
+      let next = performance.now() + gap()
+      // Every millisecond: what falls due in between waits for that, which its time includes.
+      const timer = setInterval(() => {
+        const now = performance.now()
+        for (; next <= Math.min(now, end); next += gap()) due.push(next)
+        serve()
+        if (now >= end && isIdle()) resolve()
+      }, 1)
+      await promise.finally(() => clearInterval(timer))
+    },
+  }
+}
