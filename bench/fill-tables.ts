@@ -1,41 +1,26 @@
 // Owns what the rows of a large database look like: SQL by table, the same rows for the same sizes. Some users and
 // clients hold far more than the others, most sessions were left, and some things happened thrice, long ago.
 
-export interface Sizes {
-  users: number
-  clients: number
-  events: number
-}
+import { granted, held } from './fill-held.ts'
+import { authorizationId, hash, userId, type Filling, type Sizes } from './filling.ts'
 
-export interface Filling {
-  table: string
-  columns: string
-  rows: number
-  /** A select list over `generate_series … n`. */
-  values: string
-}
-
-/** Who holds a twentieth of what users hold: the user 1; and half of what clients do: the client 1. */
-export const userId = (n: number | string): string => `md5('user-' || ${n})::uuid`
-export const authorizationId = (n: number | string): string => `md5('authorization-' || ${n})::uuid`
-
-/** 43 characters, as those of tokens. */
-const hash = (kind: string): string =>
-  `translate(rtrim(encode(sha256(('${kind}-' || n)::bytea), 'base64'), '='), '+/', '-_')`
 const DAYS = 90
 
-export function fillings({ users, clients, events }: Sizes): Filling[] {
+export function fillings(sizes: Sizes): Filling[] {
+  const { users, clients, events } = sizes
   const owner = (scale = 1): string => `case when n % 20 = 0 then 1 else (n / ${scale}) % ${users} + 1 end`
   const registrar = `case when n % 2 = 0 then 1 else n % ${clients} + 1 end`
   return [
     ...parties(users, clients),
     ...held(users, owner, registrar),
+    ...granted(sizes, owner, registrar),
     ...passing(users),
     {
       table: 'audit_events',
       columns: 'id, at, type, actor_kind, actor_id, user_id, client_id, address, request_id, details',
       rows: events,
       values: eventOf(events, owner(5), registrar),
+      distinct: true,
     },
     {
       table: 'activity',
@@ -85,46 +70,6 @@ function parties(users: number, clients: number): Filling[] {
       columns: 'id, client_id, hash',
       rows: clients,
       values: `md5('secret-' || n)::uuid, 'client-' || n, 'k1.' || ${hash('secret')}`,
-    },
-  ]
-}
-
-/** What users hold: of the sessions one in a hundred is open, of the Authorizations nine tenths live. */
-function held(users: number, owner: (scale?: number) => string, registrar: string): Filling[] {
-  const ago = (span: number): string => `now() - n * interval '${span} days' / ${users}`
-  return [
-    {
-      table: 'sessions',
-      columns:
-        'hash, sid, user_id, authenticated_at, amr, user_agent, address, created_at, last_seen_at, expires_at, ends_at',
-      rows: users / 5,
-      values: `${hash('session')}, md5('sid-' || n)::uuid, ${userId(`(${owner()})`)}, ${ago(50)}, '{pwd}',
-        'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', '192.0.2.' || n % 256, ${ago(50)}, ${ago(50)},
-        case when n % 100 = 0 then now() + interval '1 hour' else ${ago(50)} end, ${ago(50)} + interval '14 days'`,
-    },
-    {
-      table: 'consents',
-      columns: 'user_id, client_id, scopes, resources',
-      rows: users,
-      values: `${userId(`(${owner()})`)}, 'client-' || (${registrar}), '{openid,profile}', '{}'`,
-    },
-    {
-      table: 'authorizations',
-      columns:
-        'id, client_id, subject, scopes, resources, parameters, authentication, created_at, revoked_at, kept_until',
-      rows: users,
-      values: `${authorizationId('n')}, 'client-' || (${registrar}), (${userId(`(${owner()})`)})::text, '{openid,profile}', '{}', '{}',
-        jsonb_build_object('time', 1763000000, 'amr', array['pwd'], 'sid', md5('sid-' || n)::uuid), ${ago(30)},
-        case when n % 10 = 0 then ${ago(29)} end, now() + interval '20 days' - n % 100 * interval '5 hours'`,
-    },
-    {
-      // Of each Authorization the one that is good, and of every second the one before it. A few are long families.
-      table: 'refresh_tokens',
-      columns: 'authorization_id, hash, created_at, expires_at, consumed_at, successor_hash, successor',
-      rows: users * 1.5,
-      values: `${authorizationId(`case when n <= ${users} then n else (n - ${users}) * 2 / case when n % 10 = 1 then 1000 else 1 end end`)},
-        ${hash('refresh')}, ${ago(20)}, now() + interval '10 days', case when n > ${users} then now() end,
-        case when n > ${users} then ${hash('successor')} end, case when n > ${users} then ${hash('sealed')} end`,
     },
   ]
 }

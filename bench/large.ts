@@ -4,12 +4,16 @@
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { migrate } from '../src/store/migrate.ts'
-import { fill, sizesOf } from './fill.ts'
+import { fill, sizesOf, type Filled } from './fill.ts'
+import type { Sizes } from './filling.ts'
 import { mostFor } from './page-bounds.ts'
 import { visitPages, type Read } from './pages.ts'
+import { writeSizes } from './row-sizes.ts'
 
-const usage = `node bench/large.ts --database URL [--users N] [--clients N] [--events N]
-  Fills an empty database: 1000000 users, 100000 clients, 5000000 audit events, and the rest in proportion.
+const usage = `node bench/large.ts --database URL [--users N] [--clients N] [--authorizations N] [--refresh-tokens N] [--events N] [--write]
+  Fills an empty database: 1000000 users, 100000 clients, 10000000 Authorizations, 30000000 refresh tokens, 100000 audit
+  events, and the rest in proportion. PostgreSQL is fastest with wal_level=minimal, max_wal_senders=0, max_wal_size=16GB and
+  shared_buffers=2GB. --write: what a row takes up goes to docs/capacity.md.
 node bench/large.ts --database URL --pages [--generic]
   Visits every page on a filled database, as a superuser, and fails where a statement read too much. --generic: by the
   plans that serve any values. It signs people in, so take a copy: create database … template ….`
@@ -19,7 +23,10 @@ const { values } = parseArgs({
     database: { type: 'string' },
     users: { type: 'string', default: '1000000' },
     clients: { type: 'string', default: '100000' },
-    events: { type: 'string', default: '5000000' },
+    authorizations: { type: 'string', default: '10000000' },
+    'refresh-tokens': { type: 'string', default: '30000000' },
+    events: { type: 'string', default: '100000' },
+    write: { type: 'boolean', default: false },
     pages: { type: 'boolean', default: false },
     generic: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -31,29 +38,42 @@ else await fillUp(values.database)
 
 async function fillUp(url: string): Promise<void> {
   await migrate(url)
-  const client = new Client({ connectionString: url })
-  await client.connect()
+  const [client, second] = [new Client({ connectionString: url }), new Client({ connectionString: url })]
+  await Promise.all([client.connect(), second.connect()])
   try {
-    await fill(client, wanted(), ({ table, rows, seconds }) =>
-      console.log(`${table}: ${rows} rows in ${seconds.toFixed(1)} s`),
-    )
+    const began = performance.now()
+    const tell = ({ table, rows, seconds }: Filled) =>
+      console.log(`${table}: ${rows} rows in ${seconds.toFixed(1)} s`)
+    await fill(client, wanted(), tell, second)
+    console.log(`${((performance.now() - began) / 60_000).toFixed(1)} minutes`)
+    const sizes = await sizesOf(client)
     console.log('\n| table or index | rows | MiB | bytes a row |\n| --- | ---: | ---: | ---: |')
-    for (const { name, bytes, rows } of await sizesOf(client)) {
+    for (const { name, bytes, rows } of sizes) {
       const each = rows > 0 ? (bytes / rows).toFixed(0) : '–'
       console.log(`| ${name} | ${rows} | ${(bytes / 2 ** 20).toFixed(1)} | ${each} |`)
     }
+    if (values.write) writeSizes(sizes)
   } finally {
-    await client.end()
+    await Promise.all([client.end(), second.end()])
   }
 }
 
-function wanted(): { users: number; clients: number; events: number } {
-  const number = (name: 'users' | 'clients' | 'events'): number => {
+function wanted(): Required<Sizes> {
+  const number = (name: 'users' | 'clients' | 'authorizations' | 'refresh-tokens' | 'events'): number => {
     const value = Number(values[name])
     if (!(Number.isInteger(value) && value >= 1000)) throw new Error(`--${name} must be 1000 or more`)
     return value
   }
-  return { users: number('users'), clients: number('clients'), events: number('events') }
+  const authorizations = number('authorizations')
+  const refreshTokens = number('refresh-tokens')
+  if (refreshTokens <= authorizations) throw new Error('--refresh-tokens must be more than --authorizations')
+  return {
+    users: number('users'),
+    clients: number('clients'),
+    events: number('events'),
+    authorizations,
+    refreshTokens,
+  }
 }
 
 async function readPages(url: string): Promise<void> {

@@ -8,7 +8,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { Client } from 'pg'
 import { latchkey } from '../src/index.ts'
 import { createBrowser, type Browser } from './browser.ts'
-import { authorizationId, userId } from './fill-tables.ts'
+import { authorizationId, userId } from './filling.ts'
 import { accountPages, administrationPages } from './page-addresses.ts'
 import { explainedPool, type Ran } from './plans.ts'
 
