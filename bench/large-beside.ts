@@ -3,7 +3,8 @@
 import type { Cluster } from './cluster.ts'
 import type { Entry } from './contestant.ts'
 import { latchkey } from './contestants/latchkey.ts'
-import type { Result } from './result.ts'
+import { factor, table, whole } from './markdown.ts'
+import { cpuRatios, median, type Result } from './result.ts'
 
 const suffix = ', full'
 
@@ -19,18 +20,19 @@ export function onCopyOf(template: string, cluster: Cluster): Entry {
   }
 }
 
-/** CPU microseconds a request, server and PostgreSQL; the ratio is that of the two together. */
-export function besideEmpty(results: Result[]): string {
-  const lines = results.flatMap((empty) => {
+/** The ratio is that of server and PostgreSQL together, the median of the rounds'. */
+export function besideEmpty(results: readonly Result[]): string {
+  const rows = results.flatMap((empty) => {
     const { endpoint, label } = empty.row
     const full = results.find(({ row }) => row.endpoint === endpoint && row.label === `${label}${suffix}`)
     if (full === undefined) return []
-    const both = ({ serverCpu, postgresCpu = 0 }: Result): number => serverCpu + postgresCpu
-    const cpu = ({ serverCpu, postgresCpu }: Result): string =>
-      `${serverCpu.toFixed(0)} + ${postgresCpu?.toFixed(0) ?? 'not seen'}`
-    return [
-      `| ${endpoint}, ${label} | ${cpu(empty)} | ${cpu(full)} | ${(both(full) / both(empty)).toFixed(2)} |`,
-    ]
+    const ratios = cpuRatios(full, empty)
+    const range = `${factor(Math.min(...ratios))}–${factor(Math.max(...ratios))}`
+    return [[`${endpoint}, ${label}`, cpuOf(empty), cpuOf(full), factor(median(ratios)), range]]
   })
-  return ['| request | CPU µs: empty | full | ratio |', '| --- | --: | --: | --: |', ...lines].join('\n')
+  return table(['request', 'CPU µs: empty', 'full', 'ratio', 'of single rounds'], rows)
+}
+
+function cpuOf({ serverCpu, postgresCpu }: Result): string {
+  return `${whole(serverCpu)} + ${postgresCpu === undefined ? 'not seen' : whole(postgresCpu)}`
 }

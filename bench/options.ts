@@ -2,43 +2,69 @@
 
 import { parseArgs } from 'node:util'
 
+/** What a run measures: one question, one part of docs/performance.md or docs/capacity.md. */
+export const modes = ['compare', 'logins', 'workers', 'logs', 'costs', 'janitor', 'soak'] as const
+export type Mode = (typeof modes)[number]
+
 export interface Options {
+  mode: Mode
   rounds: number
   /** Seconds of one measured window. */
   seconds: number
   /** Seconds of load before each window, not counted. */
   warmUp: number
+  /** How often a window is measured in which other work took the machine, until one is calm. */
+  tries: number
   connections: number
   /** How many different tokens the "every token new" introspection and userinfo go round. */
   freshTokens: number
-  /** Only contestants whose name contains this. */
-  only: string | undefined
-  /** Only rows whose endpoint and label, in lower case, contain this. */
-  rows: string
+  /** Only contestants whose name contains one of these. */
+  only: readonly string[]
+  /** Only rows whose endpoint and label, in lower case, contain one of these. */
+  rows: readonly string[]
   /** A database of the cluster: Latchkey on a copy of it, beside Latchkey on an empty one, and nobody else. */
   template: string | undefined
-  /** Measure nothing but token requests beside people who sign in. */
-  logins: boolean
-  /** Write docs/performance.md. */
+  /** How long the soak lasts. */
+  minutes: number
+  /** Write what was found into the docs. */
   write: boolean
   /** A directory for V8 CPU profiles of the servers; profiled numbers are not written. */
   profile: string | undefined
 }
 
-export const usage = `npm run bench -- [options]
+export const usage = `npm run bench -- [what] [options]
+  What is measured, the first if nothing is said:
+    every endpoint beside a bare Fastify and oidc-provider
+  --quick           the same in a minute, before and after a change: Latchkey's JWT rows, ceilings, 3 rounds of 1 s
+  --template NAME   Latchkey on a copy of the database NAME, beside it on an empty one
+  --logins          token requests while 20 people sign in, at full and at half load
+  --workers         1, 2 and 4 processes, and two servers: CPU per request at one rate
+  --logs            what the log costs, level by level
+  --costs           what one operation costs: CPU, WAL and rows; with --template NAME on a copy of that, too
+  --janitor         token requests while the janitor removes what 500 sign-ins a second leave behind
+  --soak MINUTES    memory under a mixed load of half of what the server can do
+
   --rounds N        measured rounds, every contestant once in each (5)
   --seconds N       length of a window (2)
   --warm-up N       load before each window, not counted (0.5)
   --connections N   keep-alive connections (32)
   --fresh-tokens N  distinct tokens for introspection and userinfo without cache hits (20000)
-  --only TEXT       contestants whose name contains TEXT
+  --only TEXT       contestants whose name contains TEXT, or one of TEXT|TEXT
   --rows TEXT       rows whose "endpoint, label" contains TEXT, or one of TEXT|TEXT
-  --template NAME   Latchkey on a copy of the database NAME, beside it on an empty one
-  --logins          only token requests while 20 people sign in, against without them
-  --quick           2 rounds of 1 s, 12000 fresh tokens: a smoke test, not a result
   --profile DIR     write V8 CPU profiles of the servers to DIR
-  --write           write docs/performance.md
+  --write           write what was found into docs/performance.md and docs/capacity.md
   --help`
+
+/** What a developer looks at before and after a change. */
+const quick = {
+  rounds: 3,
+  seconds: 1,
+  tries: 1,
+  only: 'ceiling|latchkey',
+  rows:
+    'client_credentials, bare fastify: form|client_credentials, latchkey, jwt|authorization_code, latchkey, jwt, es|' +
+    'refresh_token, latchkey, jwt, es|introspection, latchkey, jwt, 256|userinfo, latchkey, jwt, 256|discovery, latchkey',
+}
 
 export function readOptions(argv: string[]): Options | undefined {
   const { values } = parseArgs({
@@ -50,27 +76,37 @@ export function readOptions(argv: string[]): Options | undefined {
       connections: { type: 'string' },
       'fresh-tokens': { type: 'string' },
       only: { type: 'string' },
-      rows: { type: 'string', default: '' },
+      rows: { type: 'string' },
       template: { type: 'string' },
       profile: { type: 'string' },
+      soak: { type: 'string' },
       quick: { type: 'boolean', default: false },
       logins: { type: 'boolean', default: false },
+      workers: { type: 'boolean', default: false },
+      logs: { type: 'boolean', default: false },
+      costs: { type: 'boolean', default: false },
+      janitor: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   if (values.help) return undefined
+  const [mode = 'compare', another] = modes.filter((one) => one !== 'compare' && values[one])
+  if (another !== undefined) throw new Error(`--${mode} or --${another}: one at a time`)
+  const whole = values.quick ? quick : { rounds: 5, seconds: 2, tries: 3, only: '', rows: '' }
   return {
-    rounds: positive('rounds', values.rounds, values.quick ? 2 : 5),
-    seconds: positive('seconds', values.seconds, values.quick ? 1 : 2),
+    mode,
+    rounds: positive('rounds', values.rounds, whole.rounds),
+    seconds: positive('seconds', values.seconds, whole.seconds),
     warmUp: positive('warm-up', values['warm-up'], 0.5),
+    tries: whole.tries,
     connections: positive('connections', values.connections, 32),
-    freshTokens: positive('fresh-tokens', values['fresh-tokens'], values.quick ? 12_000 : 20_000),
-    only: values.only,
-    rows: values.rows.toLowerCase(),
+    freshTokens: positive('fresh-tokens', values['fresh-tokens'], 20_000),
+    only: (values.only ?? whole.only).toLowerCase().split('|'),
+    rows: (values.rows ?? whole.rows).toLowerCase().split('|'),
     template: values.template,
-    logins: values.logins,
-    write: values.write,
+    minutes: positive('soak', values.soak, 10),
+    write: values.write && values.profile === undefined,
     profile: values.profile,
   }
 }

@@ -1,72 +1,53 @@
 // Owns the question whether people who sign in, whose passwords are hashed slowly, starve the token endpoint: its
-// rate and times without them and with twenty of them at once, in turn, in one run.
+// rate and times without them and with twenty of them at once, in turn, in one run; as fast as it can, and at half load.
 
+import { pidsOf, type Contestant } from './contestant.ts'
 import { tokenRow } from './contestants/latchkey.ts'
 import { startLatchkey, userClient } from './contestants/latchkey-server.ts'
-import type { Contestant } from './contestant.ts'
-import { newLane, runWindow, supply, type Stage } from './lane.ts'
+import { startCrowd } from './crowd.ts'
+import { newLane, runWindow, supply, warmUp, type Lane, type Stage } from './lane.ts'
 import type { Measured } from './load-protocol.ts'
+import { provenance } from './machine.ts'
+import { factor, table, times, whole } from './markdown.ts'
+import type { Part } from './parts.ts'
 import { otherCore, pause, pinFamily, resume } from './pinning.ts'
-import { median } from './result.ts'
-import { passPages, signIn, type UserClient } from './user-client.ts'
+import { median, rateOf } from './result.ts'
+import { signIn, type UserClient } from './user-client.ts'
 
 const atOnce = 20
 
-export interface SignInFigures {
-  atOnce: number
-  without: Figures
-  beside: Figures & { signInsPerSecond: number }
-  /** Medians of the ratios of each round, with sign-ins to without. */
-  ratio: Figures
-}
-
-export interface Figures {
+interface Figures {
   rate: number
   p50: number
   p99: number
 }
 
-export async function measureSignIns(stage: Stage): Promise<SignInFigures> {
+interface Round {
+  without: Figures
+  beside: Figures
+  signInsPerSecond: number
+}
+
+export async function measureSignIns(stage: Stage): Promise<Part[]> {
   console.log(`starting latchkey, for ${atOnce} sign-ins at once`)
   // This process plays the people: it stays off the server's core.
   pinFamily(process.pid, otherCore)
   const { contestant, people } = await prepare(stage)
   const lane = newLane(contestant, contestant.rows[0]!)
   await supply(lane, 1, stage)
+  await warmUp(lane, stage)
 
-  const rounds: { without: Figures; beside: Figures; signInsPerSecond: number }[] = []
-  await runWindow(lane, stage, stage.options.seconds)
-  for (let round = 1; round <= stage.options.rounds; round++) {
-    console.log(`round ${round} of ${stage.options.rounds}, without sign-ins and with`)
-    const without = figuresOf(await runWindow(lane, stage, stage.options.warmUp))
-    resume(contestant.child)
-    const crowd = startCrowd(people)
-    await crowd.underway
-    const [before, began] = [crowd.count(), performance.now()]
-    const beside = figuresOf(await runWindow(lane, stage, stage.options.warmUp))
-    const signInsPerSecond = ((crowd.count() - before) * 1000) / (performance.now() - began)
-    resume(contestant.child)
-    rounds.push({ without, beside, signInsPerSecond })
-    await crowd.end()
-    pause(contestant.child)
-  }
-
-  const over = (pick: (round: (typeof rounds)[number]) => Figures): Figures => ({
-    rate: median(rounds.map((round) => pick(round).rate)),
-    p50: median(rounds.map((round) => pick(round).p50)),
-    p99: median(rounds.map((round) => pick(round).p99)),
-  })
-  const signInsPerSecond = median(rounds.map((round) => round.signInsPerSecond))
-  return {
-    atOnce,
-    without: over(({ without }) => without),
-    beside: { ...over(({ beside }) => beside), signInsPerSecond },
-    ratio: over(({ without, beside }) => ({
-      rate: beside.rate / without.rate,
-      p50: beside.p50 / without.p50,
-      p99: beside.p99 / without.p99,
-    })),
-  }
+  const full = await runRounds(lane, people, stage)
+  const half = median(full.map(({ without }) => without.rate)) / 2
+  const paced = await runRounds(lane, people, stage, half)
+  const text = [
+    provenance(stage),
+    table(
+      ['client_credentials, JWT', 'requests/s', 'median time', '99th percentile', 'sign-ins/s'],
+      [...rows('as many as it can', full), ...rows('half of that', paced)],
+    ),
+  ].join('\n\n')
+  return [{ name: 'logins', text }]
 }
 
 /** Four users, each of whom five people are: success after success of one account is never throttled. */
@@ -85,41 +66,56 @@ async function prepare({ cluster }: Stage): Promise<{ contestant: Contestant; pe
   return { contestant: { ...server, rows: [tokenRow('Latchkey, JWT', 'jwt', machineClient)] }, people }
 }
 
-interface Crowd {
-  /** Somebody has signed in, and everybody else is in line. */
-  underway: Promise<void>
-  /** How many sign-ins there were. */
-  count: () => number
-  end: () => Promise<void>
-}
-
-/** Each signs in with a fresh browser, again and again. */
-function startCrowd(people: UserClient[]): Crowd {
-  let signedIn = 0
-  const closing = new AbortController()
-  const { promise: underway, resolve, reject } = Promise.withResolvers<void>()
-  const busy = Promise.all(
-    people.map(async (person) => {
-      while (!closing.signal.aborted) {
-        await passPages(person)
-        signedIn++
-        resolve()
-      }
-    }),
-  )
-  // Later than the first sign-in, an error is reported when the crowd ends.
-  busy.catch(reject)
-  return {
-    underway,
-    count: () => signedIn,
-    end: async () => {
-      closing.abort()
-      await busy
-    },
+/** `rate`: of token requests; absent: as many as there can be. */
+async function runRounds(
+  lane: Lane,
+  people: readonly UserClient[],
+  stage: Stage,
+  rate?: number,
+): Promise<Round[]> {
+  const { rounds: count, warmUp, seconds } = stage.options
+  const pids = pidsOf(lane.contestant)
+  const rounds: Round[] = []
+  for (let round = 1; round <= count; round++) {
+    console.log(`round ${round} of ${count}, without sign-ins and with`)
+    const without = figuresOf(await runWindow(lane, stage, { warmUp, seconds, rate }))
+    resume(pids)
+    const crowd = startCrowd(people)
+    await crowd.underway
+    const [before, began] = [crowd.count(), performance.now()]
+    const beside = figuresOf(await runWindow(lane, stage, { warmUp, seconds, rate }))
+    const signInsPerSecond = ((crowd.count() - before) * 1000) / (performance.now() - began)
+    resume(pids)
+    rounds.push({ without, beside, signInsPerSecond })
+    await crowd.end()
+    pause(pids)
   }
+  return rounds
 }
 
-function figuresOf({ requests, errors, firstError, elapsed, p50, p99 }: Measured): Figures {
+function figuresOf(window: Measured): Figures {
+  const { requests, errors, firstError, p50, p99 } = window
   if (errors > 0 || requests === 0) throw new Error(`token requests failed: ${firstError ?? 'no response'}`)
-  return { rate: (requests * 1_000_000) / elapsed, p50, p99 }
+  return { rate: rateOf(window), p50, p99 }
+}
+
+/** Medians, and those of the ratios of each round. */
+function rows(load: string, rounds: readonly Round[]): string[][] {
+  const over = (pick: (round: Round) => number): number => median(rounds.map(pick))
+  const figures = (pick: (round: Round) => Figures): string[] => [
+    whole(over((round) => pick(round).rate)),
+    times(over((round) => pick(round).p50)),
+    times(over((round) => pick(round).p99)),
+  ]
+  const ratio = (what: keyof Figures): string =>
+    factor(over(({ without, beside }) => beside[what] / without[what]))
+  return [
+    [`${load}, nobody signs in`, ...figures(({ without }) => without), ''],
+    [
+      `${load}, ${atOnce} sign in at once, again and again`,
+      ...figures(({ beside }) => beside),
+      over(({ signInsPerSecond }) => signInsPerSecond).toFixed(1),
+    ],
+    ['ratio', ratio('rate'), ratio('p50'), ratio('p99'), ''],
+  ]
 }
