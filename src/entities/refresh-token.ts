@@ -12,7 +12,7 @@ const RefreshTokenSchema = defineEntity({
     expiresAt: p.datetime(),
     consumedAt: p.datetime().nullable(),
     successorHash: p.text().nullable(),
-    /** The successor, encrypted under a key that only its predecessor yields: for a retry whose answer was lost. */
+    /** The successor's secret, under a pad that only its predecessor yields: for a retry whose answer was lost. */
     successor: p.text().nullable(),
   },
   /** The one of a family that may be used next, however many came before it. */

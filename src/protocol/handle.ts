@@ -2,7 +2,8 @@
  * Codes and refresh tokens: 256 random bits behind the id of their Authorization, so that whoever holds one knows,
  * before any read, where it is stored. Only the hash of a handle is ever stored.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { fillRandomly } from './random.ts'
 
 export interface Handle {
   readonly authorizationId: string
@@ -10,14 +11,28 @@ export interface Handle {
   readonly hash: string
 }
 
+const ID_BYTES = 16
+const SECRET_BYTES = 32
 const FORM = /^[A-Za-z0-9_-]{64}$/
 /** The characters that hold the 16 bytes of the id; the last has 4 bits to spare. */
 const ID_LENGTH = 22
 
 /** A new handle of the Authorization (a UUID), after `prefix`, by which scanners find a leaked one. */
 export function createHandle(authorizationId: string, prefix = ''): string {
-  const id = Buffer.from(authorizationId.replaceAll('-', ''), 'hex')
-  return prefix + Buffer.concat([id, randomBytes(32)]).toString('base64url')
+  const bytes = Buffer.allocUnsafe(ID_BYTES + SECRET_BYTES)
+  bytes.write(authorizationId.replaceAll('-', ''), 'hex')
+  return prefix + fillRandomly(bytes, ID_BYTES).toString('base64url')
+}
+
+/** The random bytes of a handle that we made. */
+export function secretOf(text: string, prefix = ''): Buffer {
+  return Buffer.from(text.slice(prefix.length), 'base64url').subarray(ID_BYTES)
+}
+
+/** The handle like `sibling` that has this secret. */
+export function withSecret(sibling: string, secret: Buffer, prefix = ''): string {
+  const id = Buffer.from(sibling.slice(prefix.length), 'base64url').subarray(0, ID_BYTES)
+  return prefix + Buffer.concat([id, secret]).toString('base64url')
 }
 
 /** Null for what cannot be a handle of ours. */

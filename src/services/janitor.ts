@@ -3,7 +3,7 @@
  * what is good is decided by who reads it, and what shows that something is used twice stays as long as that matters.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { firstIdAt } from '../protocol/jti.ts'
+import { firstUuidAt } from '../protocol/uuid.ts'
 import { statements as auditEvents } from '../store/audit-events.ts'
 import { statements as resources } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
@@ -85,7 +85,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
   }
 
   function sweepAuditEvents(): Sweep[] {
-    const oldest = firstIdAt(Math.max(0, Date.now() - auditExpire * 1000))
+    const oldest = firstUuidAt(Math.max(0, Date.now() - auditExpire * 1000))
     return auditExpire === 0 ? [] : [sweepOf('auditEvents', auditEvents.remove, [oldest])]
   }
 

@@ -2,7 +2,7 @@
 import { MikroORM } from '@mikro-orm/postgresql'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { firstIdAt } from '../../src/protocol/jti.ts'
+import { firstUuidAt } from '../../src/protocol/uuid.ts'
 import { statements as auditEvents } from '../../src/store/audit-events.ts'
 import { statements as authorizations } from '../../src/store/dead-authorizations.ts'
 import { statements as expired } from '../../src/store/expired.ts'
@@ -54,7 +54,7 @@ test.each([
     .join(', ')}]`
   const all = await scansOf(client, rows.url, {
     ...Object.fromEntries(Object.entries(expired).map(([name, one]) => [name, [one]])),
-    'audit events': [auditEvents.remove, `('${firstIdAt(Date.now() - AUDIT_EXPIRE * 1000)}')`],
+    'audit events': [auditEvents.remove, `('${firstUuidAt(Date.now() - AUDIT_EXPIRE * 1000)}')`],
     due: [due, '(90000)'],
     keep: [keep, `(${ids}, array[now()])`],
     ...Object.fromEntries(

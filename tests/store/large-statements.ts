@@ -1,7 +1,7 @@
 /** What each statement of the store is asked on a large database, and how much it may read for that: rows and index entries. */
 import { createHash } from 'node:crypto'
-import { firstIdAt } from '../../src/protocol/jti.ts'
-import { createJti } from '../../src/protocol/jti.ts'
+import { firstUuidAt } from '../../src/protocol/uuid.ts'
+import { createUuid } from '../../src/protocol/uuid.ts'
 import { BATCH } from '../../src/store/expired.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
 
@@ -12,7 +12,7 @@ const HOLDER = idOf('user-1')
 const SOMEBODY = idOf('user-7')
 const AUTHORIZATION = idOf('authorization-400')
 const END = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-const UUID = createJti(Date.now())
+const UUID = createUuid(Date.now())
 const now = new Date()
 const later = new Date(Date.now() + 60_000)
 const PAGE = 51
@@ -45,7 +45,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'audit-events-by-user': [found(HOLDER, 'client.deleted'), 10_000],
   'audit-events-by-client': [found('client-1', 'client.deleted'), 10_000],
   'audit-events-by-type': [found('client.deleted'), 4],
-  'audit-events-expired': [[firstIdAt(Date.now() - 80 * 86_400_000)], REMOVAL],
+  'audit-events-expired': [[firstUuidAt(Date.now() - 80 * 86_400_000)], REMOVAL],
   'activity-count': [[UUID, now, ['token.issued'], [1]], 0],
   'activity-since': [[new Date(Date.now() - 86_400_000)], 500],
   'activity-expired': [[], REMOVAL],

@@ -1,6 +1,6 @@
 /** Reads the audit log, the newest first: by the page, by what is looked for, and as counts of the last day. */
 import type { AuditEvent } from '../../events.ts'
-import { firstIdAt } from '../../protocol/jti.ts'
+import { firstUuidAt } from '../../protocol/uuid.ts'
 import { statements, WINDOW, type FoundRow } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
 import type { Statement } from '../../store/statement.ts'
@@ -59,7 +59,7 @@ export function createAuditLog(database: Database): AuditLog {
 } // prettier-ignore
 
 function idAt(instant: number): string {
-  return firstIdAt(Math.min(Math.max(0, Math.floor(instant)), LAST_INSTANT))
+  return firstUuidAt(Math.min(Math.max(0, Math.floor(instant)), LAST_INSTANT))
 }
 
 /** The index that leaves least to look at. */

@@ -1,6 +1,6 @@
 /** An event on its way from what a service noted to the row that is stored. */
 import type { AuditEvent, NewEvent } from '../../events.ts'
-import { createJti } from '../../protocol/jti.ts'
+import { createUuid } from '../../protocol/uuid.ts'
 import type { AuditEventRow } from '../../store/audit-events.ts'
 import { currentOrigin } from './origin.ts'
 
@@ -17,7 +17,7 @@ let sequence = 0
 function createId(at: number): string {
   sequence = at === lastAt ? (sequence + 1) & 0xfff : 0
   lastAt = at
-  const id = createJti(at)
+  const id = createUuid(at)
   return `${id.slice(0, 15)}${sequence.toString(16).padStart(3, '0')}${id.slice(18)}`
 }
 

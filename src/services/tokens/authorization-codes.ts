@@ -2,10 +2,11 @@
  * Authorization codes: made when a request is approved, read when one is presented; `issuance.ts` spends them. A spent one
  * is gone, and known again by its proof.
  */
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { AuthorizationRequest, Granted } from '../../doors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { createHandle, parseHandle } from '../../protocol/handle.ts'
+import { createUuid } from '../../protocol/uuid.ts'
 import { statements } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
@@ -49,7 +50,7 @@ export function createAuthorizationCodes(
 ): AuthorizationCodes {
   return {
     async create({ subject, scopes, ...granted }, { client, redirectUri, parameters }) {
-      const code = createHandle(randomUUID())
+      const code = createHandle(createUuid())
       const handle = parseHandle(code)!
       const binding = { clientId: client.clientId, redirectUri, codeChallenge: (parameters['code_challenge'] ?? null) as string | null }
       const rows = await database.query(statements.insert, [

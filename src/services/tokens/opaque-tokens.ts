@@ -2,9 +2,9 @@
  * Opaque access tokens: handles like codes and refresh tokens, so that whoever holds one knows where it is stored. What
  * one stands for is in the row that its hash finds.
  */
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createHandle, parseHandle, type Handle } from '../../protocol/handle.ts'
-import { NIL } from '../../protocol/uuid.ts'
+import { createUuid, NIL } from '../../protocol/uuid.ts'
 
 /** They begin like this, so that scanners find a leaked one. */
 const PREFIX = 'lka_'
@@ -12,7 +12,7 @@ const PREFIX = 'lka_'
 const BARE = new RegExp(`^${PREFIX}[A-Za-z0-9_-]{43}$`)
 
 /** A new one of this Authorization, or of none. */
-export function createOpaqueToken(authorizationId: string = randomUUID()): string {
+export function createOpaqueToken(authorizationId: string = createUuid()): string {
   return createHandle(authorizationId, PREFIX)
 }
 

@@ -2,9 +2,16 @@
  * Refresh tokens: what one that is presented is good for, and by what it is followed. A retry whose answer was lost
  * gets the same successor; any other use of a consumed one is a replay (RFC 9700 §4.14.2).
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Authorization } from '../../doors.ts'
-import { authorizationIdOf, createHandle, hashOf, parseHandle } from '../../protocol/handle.ts'
+import {
+  authorizationIdOf,
+  createHandle,
+  hashOf,
+  parseHandle,
+  secretOf,
+  withSecret,
+} from '../../protocol/handle.ts'
 import type { Database, Query } from '../../store/database.ts'
 import { statements, type RefreshTokenRow } from '../../store/refresh-tokens.ts'
 import { toAuthorization } from './authorizations.ts'
@@ -55,6 +62,8 @@ export interface RefreshTokensOptions {
 
 /** They begin like this, so that scanners find a leaked one. */
 export const REFRESH_PREFIX = 'lkr_'
+/** As long as a secret, and as a SHA-256. */
+const PAD_BYTES = 32
 
 /** @internal */
 export function createRefreshTokens(options: RefreshTokensOptions): RefreshTokens {
@@ -65,7 +74,8 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     if (row.consumedAt === null) return row.expiresAt.getTime() > Date.now() ? 'current' : 'expired'
     const retried = row.consumedFor !== null && row.consumedFor <= reuseInterval * 1000
     if (!retried || !row.successor || row.successorConsumedAt !== null) return 'replayed'
-    return { successor: open(row.successor, token) }
+    const successor = open(row.successor, token)
+    return successor === null ? 'expired' : { successor }
   }
 
   async function find(token: string): Promise<FoundRefreshToken | null> {
@@ -95,22 +105,24 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
   }
 }
 
-/** A key that only who holds the predecessor can derive: the database alone gives no refresh token away. */
-function keyOf(predecessor: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', predecessor, '', 'latchkey refresh token successor', 32))
-}
-
+/**
+ * The successor's secret under a pad that only who holds the predecessor can make: the database alone gives no refresh
+ * token away. Each pad is used once, since a predecessor is replaced once.
+ */
 function seal(successor: string, predecessor: string): string {
-  const iv = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', keyOf(predecessor), iv)
-  return Buffer.concat([iv, cipher.update(successor, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString(
-    'base64url',
-  )
+  return underPad(secretOf(successor, REFRESH_PREFIX), predecessor).toString('base64url')
 }
 
-function open(sealed: string, predecessor: string): string {
+/** Null for what an earlier version sealed in another way. */
+function open(sealed: string, predecessor: string): string | null {
   const bytes = Buffer.from(sealed, 'base64url')
-  const decipher = createDecipheriv('aes-256-gcm', keyOf(predecessor), bytes.subarray(0, 12))
-  decipher.setAuthTag(bytes.subarray(-16))
-  return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8')
+  return bytes.length === PAD_BYTES
+    ? withSecret(predecessor, underPad(bytes, predecessor), REFRESH_PREFIX)
+    : null
+}
+
+function underPad(secret: Buffer, predecessor: string): Buffer {
+  const pad = hash('sha256', `latchkey refresh token successor\0${predecessor}`, 'buffer')
+  for (let at = 0; at < PAD_BYTES; at++) pad[at]! ^= secret[at]!
+  return pad
 }

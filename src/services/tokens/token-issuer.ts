@@ -3,12 +3,11 @@
  * prepares everything that can fail, and then spends and stores in one transaction. A crash leaves either
  * everything as it was, or everything done.
  */
-import { randomUUID } from 'node:crypto'
 import type { Authorization, Bag, Call, Client, Granted } from '../../doors.ts'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { authorizationIdOf } from '../../protocol/handle.ts'
-import { createJti } from '../../protocol/jti.ts'
+import { createUuid } from '../../protocol/uuid.ts'
 import { formatScope, OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
 import type { Targets } from './audience.ts'
@@ -73,7 +72,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         scope,
         iat,
         exp: iat + lifetime,
-        jti: createJti(now),
+        jti: createUuid(now),
         // Owned also where there is none, so that no contribution can name one.
         [AUTHORIZATION_ID]: authorization.id,
       })
@@ -120,7 +119,7 @@ function authorizationOf(granted: Granted, client: Client): Authorization {
   }
   if (subject === undefined) return base
   const code = spends.find(({ kind }) => kind === AUTHORIZATION_CODE)
-  return { ...base, id: code === undefined ? randomUUID() : authorizationIdOf(code.handle) }
+  return { ...base, id: code === undefined ? createUuid() : authorizationIdOf(code.handle) }
 }
 
 /** No grant, ours or a stranger's, gives a client what is not registered for it. */
