@@ -9,6 +9,7 @@ import {
   type FastifyServerOptions,
 } from 'fastify'
 import { randomUUID } from 'node:crypto'
+import { logOfRequest } from './request-log.ts'
 
 /** What a line holds of an error, a request and a response. */
 export const serializers = {
@@ -44,6 +45,7 @@ export function loggingOptions(level: string, stream?: NodeJS.WritableStream): F
     },
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'id' }),
     genReqId: () => randomUUID(),
+    childLoggerFactory: logOfRequest,
   }
 }
 
