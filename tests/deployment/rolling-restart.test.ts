@@ -14,7 +14,7 @@ import { requestsTo } from '../support/requests.ts'
 import { statusOf } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
 
-const ROUNDS = 2
+const ROUNDS = 1
 
 function errorsIn(output: string): string[] {
   return output.split('\n').filter((line) => /"level":"(?:error|fatal)"/.test(line))
