@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { randomFill } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { Config } from '../src/config.ts'
 import { type Line, shed } from '../src/services/shedding.ts'
 import { formText } from './forms.ts'
 
@@ -20,8 +21,8 @@ const PATIENCE = 1000
 const INTERVAL = 100
 /** So many at once are no overload, however long they take: the machine may have stood still. */
 const FEW = 500
-/** So many are let in behind a probe where the last one was quick. */
-const MANY = 2000
+/** Nor so many for each connection to the database. */
+const FEW_EACH = 10
 /** Requests that are let in without a look at the lines. */
 const STRIDE = 50
 /** As a rule this grant needs no connection, and goes on while the database does not. */
@@ -34,7 +35,10 @@ interface MeasuredLine {
   isSlow(now: number): boolean
 }
 
-async function overload(fastify: FastifyInstance): Promise<void> {
+async function overload(fastify: FastifyInstance, { config }: { config: Config }): Promise<void> {
+  const few = Math.max(FEW, FEW_EACH * config.DATABASE_POOL_SIZE)
+  /** Let in behind a probe where the last one was quick. */
+  const many = 4 * few
   const fill = promisify(randomFill)
   const byte = Buffer.alloc(1)
   /** Requests that were let in since the start, those of the stride included. */
@@ -46,7 +50,7 @@ async function overload(fastify: FastifyInstance): Promise<void> {
     let sent = -INTERVAL
     let before = 0
     let took = 0
-    let room = MANY
+    let room = many
 
     async function send(now: number): Promise<void> {
       underWay = true
@@ -55,7 +59,7 @@ async function overload(fastify: FastifyInstance): Promise<void> {
       // One that fails has waited as well.
       await probe().catch(() => {})
       took = performance.now() - sent
-      room = Math.max(took > PATIENCE ? FEW : MANY, ((entered - before) * PATIENCE) / took)
+      room = Math.max(took > PATIENCE ? few : many, ((entered - before) * PATIENCE) / took)
       underWay = false
     }
 
@@ -64,7 +68,7 @@ async function overload(fastify: FastifyInstance): Promise<void> {
         if (!underWay && now - sent >= INTERVAL) void send(now)
         if (!underWay) return false
         const since = entered - before
-        return since >= room || (since >= FEW && now - sent > PATIENCE)
+        return since >= room || (since >= few && now - sent > PATIENCE)
       },
       isSlow: (now) => Math.max(took, underWay ? now - sent : 0) > PATIENCE,
     }

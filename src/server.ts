@@ -77,7 +77,7 @@ async function furnish(
 ): Promise<void> {
   const { config } = own
   await server.register(houseRules)
-  await server.register(overload)
+  await server.register(overload, { config })
   await server.register(notFound)
   await server.register(metrics, { config })
   await install(server, own, {
