@@ -13,14 +13,20 @@ import { isActive, revoke, statusOf, toClient } from './service.ts'
 import { authorizationUrl, goThrough, SEED, type Tokens, WEB } from './sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from './user-agent.ts'
 
-const SERVICES = ['opaque', 'jwt'].map((access_token_format) => ({
-  client_id: `service of ${access_token_format}`,
+const FORMATS = ['opaque', 'jwt']
+const WEBS = FORMATS.map((access_token_format) => ({
+  ...WEB,
+  client_id: `web with ${access_token_format}`,
+  access_token_format,
+}))
+const SERVICES = FORMATS.map((access_token_format) => ({
+  client_id: `service with ${access_token_format}`,
   client_secret: `lks_${'s'.repeat(43)}`,
   scope: ['read_shelf'],
   access_token_format,
 }))
 /** For the servers that books are kept of. */
-export const BOOKS_SEED = { ...SEED, clients: [WEB, ...SERVICES] }
+export const BOOKS_SEED = { ...SEED, clients: [...WEBS, ...SERVICES] }
 export const BOOKS_SETTINGS = {
   // Whoever was cut off comes back when it is over.
   OIDC_REFRESH_REUSE_INTERVAL: 600,
@@ -32,7 +38,12 @@ export interface Books {
   load: Load<void>
   /** How often which answer came, such as `refresh 503`; `cut` for none. */
   answers: ReadonlyMap<string, number>
-  /** What clients hold is good, what they gave back is not, what they spent stays spent, what they registered is there. */
+  /** How much was acknowledged so far, by what it is. */
+  acknowledged(): Record<string, number>
+  /**
+   * What clients hold is good, what they gave back is not, nor what a sign-out ended; what they spent stays spent, what
+   * they registered is there.
+   */
   assertKept(): Promise<void>
 }
 
@@ -45,23 +56,26 @@ export async function keepBooks(
   register: Register,
   width = 6,
 ): Promise<Books> {
-  const web = toClient(WEB)
   const agent = createUserAgent(servers[0]!.url)
-  const target = authorizationUrl(servers[0]!)
-  await goThrough(agent, await agent.get(target))
-  const living: Tokens[] = []
-  const givenBack: Tokens[] = []
-  const spent: string[] = []
+  const webs = WEBS.map((one) => ({
+    client: toClient(one),
+    target: authorizationUrl(servers[0]!, { client_id: one.client_id }),
+    living: [] as Tokens[],
+    givenBack: [] as Tokens[],
+    spent: [] as string[],
+    signedOut: [] as { browser: UserAgent; tokens: Tokens }[],
+  }))
+  for (const { target } of webs) await goThrough(agent, await agent.get(target))
   const services = SERVICES.map((one) => ({
     client: toClient(one),
     good: [] as string[],
     revoked: [] as string[],
   }))
-  const signedOut: { browser: UserAgent; tokens: Tokens }[] = []
   const registered: string[] = []
   const answers = new Map<string, number>()
-  let turn = 0
-  const anyServer = (): Requests => servers[turn++ % servers.length]!
+  const anyServer = inTurn<Requests>(servers)
+  const anyWeb = inTurn(webs)
+  const anyService = inTurn(services)
 
   /** Asks again while there is no answer, or 503; returns the answer, and whether one before it may have been lost. */
   async function insist<T extends { status: number }>(
@@ -77,54 +91,53 @@ export async function keepBooks(
     }
   }
 
-  async function getCode(): Promise<string> {
+  async function useCode(): Promise<void> {
+    const { client, target, living, givenBack, spent } = anyWeb()
     const page = await insist('authorize', async () => agent.get(target))
     const code = codeIn(page)
     if (code === null) throw new Error(`no code: ${page.status} ${page.body}`)
-    return code
-  }
-
-  async function useCode(): Promise<void> {
-    const code = await getCode()
-    const exchanged = await insist('code', async () => exchangeAs(anyServer(), web, code))
+    const exchanged = await insist('code', async () => exchangeAs(anyServer(), client, code))
     // It was exchanged, though its client was not told: that ended it.
     if (exchanged.status === 400 && exchanged.again) return
     expect([exchanged.status, exchanged.error]).toEqual([200, undefined])
     let { tokens } = exchanged
     for (let times = Math.floor(Math.random() * 3); times > 0; times--) {
-      const refreshed = await insist('refresh', async () => refreshAs(anyServer(), web, tokens.refresh_token))
+      const refreshed = await insist('refresh', async () =>
+        refreshAs(anyServer(), client, tokens.refresh_token),
+      )
       expect([refreshed.status, refreshed.error]).toEqual([200, undefined])
       tokens = refreshed.tokens
     }
     spent.push(code)
-    if (Math.random() < 0.5) return void living.push(tokens)
-    const answer = await insist('revoke', async () => send(revoke(anyServer(), web, tokens.refresh_token)))
+    if (living.length <= givenBack.length) return void living.push(tokens)
+    const answer = await insist('revoke', async () => send(revoke(anyServer(), client, tokens.refresh_token)))
     expect(answer.status).toBe(200)
     givenBack.push(tokens)
   }
 
   async function useService(): Promise<void> {
-    const { client, good, revoked } = services[turn++ % services.length]!
+    const { client, good, revoked } = anyService()
     const { status, token } = await insist('client_credentials', async () => {
       const response = await requestToken(anyServer(), client)
       const body = (await response.json()) as { access_token?: string }
       return { status: response.status, token: body.access_token ?? '' }
     })
     expect(status).toBe(200)
-    if (Math.random() < 0.5) return void good.push(token)
+    if (good.length <= revoked.length) return void good.push(token)
     expect((await insist('revoke', async () => send(revoke(anyServer(), client, token)))).status).toBe(200)
     revoked.push(token)
   }
 
   /** Signs in, gets tokens, and signs out, which ends them. */
   async function useBrowser(): Promise<void> {
+    const { client, target, signedOut } = anyWeb()
     const { browser, status, code } = await insist('sign-in', async () => {
       const browser = createUserAgent(servers[0]!.url)
       const page = await goThrough(browser, await browser.get(target))
       return { browser, status: page.status, code: codeIn(page) }
     })
     expect([status, code]).toEqual([303, expect.any(String)])
-    const exchanged = await insist('code', async () => exchangeAs(anyServer(), web, code!))
+    const exchanged = await insist('code', async () => exchangeAs(anyServer(), client, code!))
     if (exchanged.status === 400 && exchanged.again) return
     expect(exchanged.status).toBe(200)
     const before = browser.clone()
@@ -145,8 +158,12 @@ export async function keepBooks(
   let next = 0
   const load = underLoad(async () => journeys[next++ % journeys.length]!(), width)
 
-  async function assertLife(tokens: readonly Tokens[], life: object): Promise<void> {
-    await each(tokens, async (one) => expect(await lifeOf(anyServer(), web, one)).toEqual(life))
+  async function assertLife(client: TestClient, tokens: readonly Tokens[], life: object): Promise<void> {
+    await each(tokens, async (one) => expect(await lifeOf(anyServer(), client, one)).toEqual(life))
+  }
+
+  async function assertSpent(client: TestClient, codes: readonly string[]): Promise<void> {
+    await each(codes, async (code) => expect((await exchangeAs(anyServer(), client, code)).status).toBe(400))
   }
 
   /** A signed token's revocation is known to the other process within two seconds. */
@@ -157,40 +174,49 @@ export async function keepBooks(
     })
   }
 
+  function acknowledged(): Record<string, number> {
+    return Object.fromEntries([
+      ['registered', registered.length],
+      ...[...webs, ...services].flatMap(({ client, ...kinds }) =>
+        Object.entries(kinds).flatMap(([kind, all]) =>
+          Array.isArray(all) ? [[`${client.clientId}: ${kind}`, all.length] as const] : [],
+        ),
+      ),
+    ])
+  }
+
   return {
     load,
     answers,
+    acknowledged,
     async assertKept() {
       for (const { client, good, revoked } of services) {
         await assertActive(client, good, true)
         await assertActive(client, revoked, false)
       }
-      await assertLife(living, ALIVE)
-      await assertLife(givenBack, DEAD)
-      await each(signedOut, async ({ browser }) =>
-        expect(findForm(await browser.get(target), 'login')).toBeDefined(),
-      )
-      await assertLife(
-        signedOut.map(({ tokens }) => tokens),
-        DEAD,
-      )
-      expect(codeIn(await agent.get(target))).not.toBeNull()
+      for (const { client, target, living, givenBack, signedOut, spent } of webs) {
+        await assertLife(client, living, ALIVE)
+        await assertLife(client, givenBack, DEAD)
+        const ended = signedOut.map(({ tokens }) => tokens)
+        await assertLife(client, ended, DEAD)
+        await each(signedOut, async ({ browser }) =>
+          expect(findForm(await browser.get(target), 'login')).toBeDefined(),
+        )
+        expect(codeIn(await agent.get(target))).not.toBeNull()
+        await assertSpent(client, spent.slice(-10))
+      }
       await each(registered, async (clientId) => expect(await register(clientId)).toBe(true))
-      await each(spent.slice(-10), async (code) =>
-        expect((await exchangeAs(anyServer(), web, code)).status).toBe(400),
-      )
-      const kept = [
-        living,
-        givenBack,
-        signedOut,
-        registered,
-        ...services.flatMap(({ good, revoked }) => [good, revoked]),
-      ]
-      for (const what of kept) expect(what).not.toEqual([])
+      expect(Object.entries(acknowledged()).filter(([, count]) => count === 0)).toEqual([])
       const wrong = [...answers.keys()].filter((answer) => /5\d\d$/.test(answer) && !answer.endsWith('503'))
       expect(wrong).toEqual([])
     },
   }
+}
+
+/** The first, the next, and so on, for ever. */
+function inTurn<T>(all: readonly T[]): () => T {
+  let turn = 0
+  return () => all[turn++ % all.length]!
 }
 
 /** Some at a time. */

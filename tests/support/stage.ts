@@ -1,5 +1,6 @@
 /** Two processes of a server on one database, a third that registers clients, and all of them at work with books kept. */
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { isRetryable } from '../../src/store/failures.ts'
 import { spawnBeside } from './beside.ts'
 import { type Books, BOOKS_SEED, BOOKS_SETTINGS, keepBooks, type Register } from './books.ts'
 import type { TestDatabase } from './database.ts'
@@ -38,7 +39,7 @@ export async function setStage(url: string, { database, settings }: StageOptions
   return { servers, desk, books, close }
 }
 
-/** One that only seemed to fail is there the next time. */
+/** One that only seemed to fail is there the next time. What PostgreSQL refused to serialize is for the server to do again. */
 function registerAt({ server }: TestServer): Register {
   const { clients } = server.oauth
   return async (clientId) => {
@@ -47,7 +48,7 @@ function registerAt({ server }: TestServer): Register {
         await clients.create({ client_id: clientId, redirect_uris: ['https://rp.example/cb'] })
       return true
     } catch (error) {
-      if (error instanceof OAuthError) throw error
+      if (error instanceof OAuthError || isRetryable(error)) throw error
       return false
     }
   }
