@@ -20,7 +20,8 @@ const seed = { users: [ADMIN], clients: [{ client_id: 'service', client_secret: 
 
 /** A server that has been, and has left its database and settings. */
 async function leaveServer(given: Settings = {}): Promise<{ settings: Settings; database: TestDatabase }> {
-  const database = await createDatabase()
+  // It has something to say of a database that is serializable.
+  const database = await createDatabase({ serializable: false })
   const { settings, close } = await startServer({ SECRET_KEY: KEY, ...given }, { seed, database })
   await close()
   return { settings: { ...settings, SEED_FILE: undefined }, database }

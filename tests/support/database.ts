@@ -18,11 +18,16 @@ const SERIALIZABLE = process.env['TEST_ISOLATION'] === 'serializable'
 /** What a test looks at does not stand in the way of what it looks for. */
 const ASIDE = '-c default_transaction_isolation=read\\ committed'
 
-/** About 50 ms. One that is serializable refuses transactions now and then, unless a test counts on each. */
-export async function createDatabase({
-  serializable = SERIALIZABLE,
-  refusing = serializable,
-} = {}): Promise<TestDatabase> {
+export interface DatabaseOptions {
+  /** By default as the run is. */
+  serializable?: boolean
+  /** Whether transactions are refused now and then, as a rule where they are serializable; not where a test counts on each. */
+  refusing?: boolean
+}
+
+/** About 50 ms. */
+export async function createDatabase(options: DatabaseOptions = {}): Promise<TestDatabase> {
+  const { serializable = SERIALIZABLE, refusing = serializable } = options
   const templateUrl = inject('templateUrl')
   const server = withDatabase(templateUrl, 'postgres')
   const template = new URL(templateUrl).pathname.slice(1)
