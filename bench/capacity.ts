@@ -114,7 +114,7 @@ function sizeFor(users: number, { costs, costsLarge, rows }: Figures): Record<st
     ),
     'cores of PostgreSQL': few(over('postgres') / 1_000_000 / assumed.postgresLoad),
     'WAL MB/s, at the peak': megabytes(over('wal', costsLarge)),
-    'transactions/s, at the peak': grouped(over('transactions')),
+    'transactions/s, at the peak': few(over('transactions')),
     ...Object.fromEntries(data),
   }
 }
@@ -125,7 +125,7 @@ function hashing(costs: Figures['costs']): number {
 }
 
 function few(value: number): string {
-  return value < 10 ? String(Number(value.toPrecision(1))) : grouped(Number(value.toPrecision(2)))
+  return value < 10 ? String(Number(value.toPrecision(2))) : grouped(Number(value.toPrecision(2)))
 }
 
 function megabytes(value: number): string {

@@ -60,7 +60,7 @@ export async function measureCosts(stage: Stage): Promise<Part[]> {
     'WAL bytes',
     'of that full pages',
     'WAL syncs',
-    'rows',
+    'tables',
   ]
   const text = `${provenance(stage, 'eight at a time')}\n\n${table(columns, rows)}`
   return [

@@ -1,8 +1,8 @@
 // Owns how figures are written: tables, and numbers in them.
 
-/** The first column is text, the others are numbers. */
+/** The first column, and one that is called `tables`, are text, the others are numbers. */
 export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
-  const rule = columns.map((_, index) => (index === 0 ? '---' : '--:'))
+  const rule = columns.map((name, index) => (index === 0 || name === 'tables' ? '---' : '--:'))
   return [columns, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
