@@ -49,7 +49,7 @@ export function granted(sizes: Sizes, owner: () => string, registrar: string): F
       rows: refreshTokens,
       values: `${authorizationId(`case when ${spent} then ${family} else n end`)},
         ${hash('refresh')}, ${ago(20, refreshTokens / 1.5)}, now() + interval '10 days', case when ${spent} then now() end,
-        case when ${spent} then ${hash('successor')} end, case when ${spent} then repeat('s', 123) end`,
+        case when ${spent} then ${hash('successor')} end, case when ${spent} then repeat('s', 43) end`,
       distinct: true,
     },
   ]
