@@ -2,8 +2,8 @@
 import { Pool, type QueryResultRow } from 'pg'
 import { inject } from 'vitest'
 import { atEndOfFile } from './cleanup.ts'
-import { execute, withDatabase } from './connection.ts'
-import { makeRefuse, makeSerializable } from './serializable.ts'
+import { ASIDE, execute, withDatabase } from './connection.ts'
+import { makeRefuse, makeSerializable, SERIALIZABLE } from './serializable.ts'
 
 export interface TestDatabase {
   url: string
@@ -14,9 +14,6 @@ export interface TestDatabase {
 }
 
 let count = 0
-const SERIALIZABLE = process.env['TEST_ISOLATION'] === 'serializable'
-/** What a test looks at does not stand in the way of what it looks for. */
-const ASIDE = '-c default_transaction_isolation=read\\ committed'
 
 export interface DatabaseOptions {
   /** By default as the run is. */
@@ -36,7 +33,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Tes
   const url = withDatabase(templateUrl, name)
   if (serializable) await makeSerializable(url)
   if (refusing) await makeRefuse(url)
-  const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true, options: ASIDE })
+  const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true, ...ASIDE })
   pool.on('error', () => {})
   return {
     url,

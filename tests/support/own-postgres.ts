@@ -19,6 +19,11 @@ import { createCluster } from '../../src/services/database/embedded-postgres/clu
 import { choosePlace } from '../../src/services/database/embedded-postgres/place.ts'
 import { atEndOfFile } from './cleanup.ts'
 import { execute } from './connection.ts'
+import { SERIALIZABLE } from './serializable.ts'
+
+const isolation: Record<string, string> = SERIALIZABLE
+  ? { default_transaction_isolation: 'serializable' }
+  : {}
 
 export interface OwnPostgres {
   /** Of the database `postgres`. */
@@ -61,7 +66,7 @@ export async function createOwnPostgres(directory: string, { empty = false } = {
   }
 
   async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
-    const given = { listen_addresses: '', unix_socket_directories: socketDir, max_connections: '100', ...settings }
+    const given = { listen_addresses: '', unix_socket_directories: socketDir, max_connections: '100', ...isolation, ...settings }
     const options = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     child = spawn(binaries.postgres, ['-D', cluster, ...options], {
       ...identity(account), cwd: '/', env: environment, stdio: 'ignore',

@@ -4,6 +4,9 @@
  */
 import { execute, withDatabase } from './connection.ts'
 
+/** Whether the run is `npm run test:serializable`. */
+export const SERIALIZABLE = process.env['TEST_ISOLATION'] === 'serializable'
+
 /** Milliseconds after a refusal in which there is no other one: nobody is refused until their patience ends. */
 const PAUSE = 40
 /** Then each so manieth transaction that writes is refused. */
@@ -65,7 +68,7 @@ export async function makeSerializable(url: string): Promise<void> {
 
 /** From now on. */
 export async function makeRefuse(url: string): Promise<void> {
-  await execute(url, `begin isolation level read committed; ${SETUP}; commit`)
+  await execute(url, SETUP)
 }
 
 /** How many transactions were refused so far. */
