@@ -45,6 +45,8 @@ export interface Contestant extends Pick<Server, 'pid' | 'port'> {
   pids?: readonly number[]
   /** Where several listen; absent: where the one does. */
   ports?: readonly number[]
+  /** How many of its processes serve, each with connections of its own; absent: one. */
+  serving?: number
 }
 
 export function pidsOf({ pid, pids = [pid] }: Contestant): readonly number[] {

@@ -57,7 +57,7 @@ export async function enter(entry: Entry, stage: Stage): Promise<Lane[]> {
     .map((row) => newLane(contestant, row))
     .filter(({ name }) => options.rows.some((text) => name.toLowerCase().includes(text)))
   for (const lane of lanes)
-    if (lane.series.row.order !== 'once') await supply(lane, options.connections, stage)
+    if (lane.series.row.order !== 'once') await supply(lane, connectionsOf(lane, options), stage)
   pause(pidsOf(contestant))
   return lanes
 }
@@ -75,9 +75,13 @@ export async function supply(lane: Lane, count: number, stage: Stage): Promise<v
   await stage.generator.prepare({ name: keyOf(lane), ports, path, order, expectation, closing, requests })
 }
 
-/** What a row needs before its first window that counts; a shorter one does: making requests warms a server up, too. */
+/** What a row needs before its first window that counts: a second for each process, beside what made its requests. */
 export async function warmUp(lane: Lane, stage: Stage): Promise<void> {
-  await runWindow(lane, stage, { warmUp: 1, seconds: 0.5 })
+  await runWindow(lane, stage, { warmUp: lane.contestant.serving ?? 1, seconds: 0.5 })
+}
+
+function connectionsOf({ contestant }: Lane, { connections }: Options): number {
+  return connections * (contestant.serving ?? 1)
 }
 
 export async function runWindow(lane: Lane, stage: Stage, window: Window): Promise<Measured> {
@@ -87,7 +91,7 @@ export async function runWindow(lane: Lane, stage: Stage, window: Window): Promi
   if (lane.series.row.order === 'once') await refill(lane, window, stage)
   const measured = await generator.run({
     name: keyOf(lane),
-    connections: options.connections,
+    connections: connectionsOf(lane, options),
     warmUp: window.warmUp,
     seconds: window.seconds,
     rate: window.rate,
@@ -119,13 +123,14 @@ async function refill(lane: Lane, { warmUp, seconds, rate }: Window, stage: Stag
   console.log(`  ${lane.name}: ${count} requests made in ${took} s`)
 }
 
-/** A window that counts: the calmest of a few tries. */
+/** A window that counts: the calmest of a few tries, and none that ran out of requests if there is another. */
 export async function runCalmWindow(lane: Lane, stage: Stage, rate?: number): Promise<void> {
   const { warmUp, seconds } = stage.options
+  const unrest = (one: Measured) => (ranOut(one, seconds) ? Infinity : strangersOf(one))
   const tries: Measured[] = []
   do tries.push(await runWindow(lane, stage, { warmUp, seconds, rate }))
-  while (tries.length < stage.options.tries && tries.every((one) => strangersOf(one) > tolerated))
-  const calmest = tries.reduce((best, one) => (strangersOf(one) < strangersOf(best) ? one : best))
+  while (tries.length < stage.options.tries && tries.every((one) => unrest(one) > tolerated))
+  const calmest = tries.reduce((best, one) => (unrest(one) < unrest(best) ? one : best))
   const problem = problemWith(calmest, seconds)
   lane.series.windows.push(problem === undefined ? calmest : undefined)
   lane.series.firstError ??= problem
@@ -144,9 +149,13 @@ export async function runRounds(
   }
 }
 
-function problemWith({ requests, errors, firstError, elapsed }: Measured, seconds: number) {
-  if (errors > 0 || requests === 0) return firstError ?? 'no response'
-  return elapsed < seconds * 500_000 ? 'the requests were used up in less than half of the window' : undefined
+function ranOut({ elapsed }: Measured, seconds: number): boolean {
+  return elapsed < seconds * 500_000
+}
+
+function problemWith(window: Measured, seconds: number): string | undefined {
+  if (ranOut(window, seconds)) return 'the requests were used up in less than half of the window'
+  return window.errors > 0 || window.requests === 0 ? (window.firstError ?? 'no response') : undefined
 }
 
 function profiling({ profile }: Options, name: string): string[] {

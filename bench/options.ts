@@ -59,7 +59,7 @@ export const usage = `npm run bench -- [what] [options]
 const quick = {
   rounds: 3,
   seconds: 1,
-  tries: 1,
+  tries: 2,
   only: 'ceiling|latchkey',
   rows:
     'client_credentials, bare fastify: form|client_credentials, latchkey, jwt|authorization_code, latchkey, jwt, es|' +

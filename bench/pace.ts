@@ -25,7 +25,8 @@ export function openPace(rate: number, connections: number): Pace {
   const gap = () => (-Math.log(1 - Math.random()) * 1000) / rate
 
   const serve = () => {
-    while (due.length > 0 && free.length > 0) free.pop()!(due.shift()!)
+    // Who has been free the longest, so that all connections are used, and all processes behind them.
+    while (due.length > 0 && free.length > 0) free.shift()!(due.shift()!)
   }
   const isIdle = () => due.length === 0 && free.length === connections
 

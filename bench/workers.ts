@@ -1,10 +1,10 @@
 // Owns the question whether a request costs more where several processes serve, by WORKERS on one port or as servers
-// side by side. Each gets the same number of requests a second, half of what one process can answer, and everything
-// may run on every core: with two cores, whoever gets all there is measures how processes fight for them.
+// side by side. At half load all get the same number of requests a second, half of what one process can answer; at full
+// load each process has as many connections as the one. Everything may run on every core.
 
 import { availableParallelism } from 'node:os'
 import { processes } from './contestants/latchkey-processes.ts'
-import { enter, runRounds, warmUp, type Lane, type Stage } from './lane.ts'
+import { enter, runRounds, runWindow, warmUp, type Lane, type Stage } from './lane.ts'
 import { provenance } from './machine.ts'
 import { factor, table, whole } from './markdown.ts'
 import type { Part } from './parts.ts'
@@ -14,6 +14,7 @@ import { cpuRatios, median, summarize, type Result } from './result.ts'
 
 const columns = [
   'request',
+  'load',
   'processes',
   'requests/s',
   'CPU µs/request: server',
@@ -33,26 +34,45 @@ export async function measureWorkers(spread: Stage): Promise<Part[]> {
   for (const entry of processes) entered.push({ name: entry.name, lanes: await enter(entry, stage) })
   const lanes = entered.flatMap((one) => one.lanes)
   for (const lane of lanes) await warmUp(lane, stage)
+  // Of a server that is warm.
+  for (const lane of entered[0]!.lanes) await runWindow(lane, stage, { warmUp: 0.5, seconds: 1 })
   const halves = new Map(entered[0]!.lanes.map(({ name, fastest }) => [name, Math.round(fastest / 20) * 10]))
-  await runRounds(lanes, stage, ({ name }) => halves.get(name)!)
 
-  const results = entered.map(({ name, lanes }) => ({
-    name,
-    results: summarize(lanes.map((lane) => lane.series)),
-  }))
-  const rows = results[0]!.results.flatMap((base, index) =>
-    results.map(({ name, results }) => cells(name, results[index]!, base)),
+  await runRounds(lanes, stage, ({ name }) => halves.get(name)!)
+  const half = takeResults(entered)
+  // On connections that are not kept it shows how they are made.
+  await runRounds(
+    lanes.filter(({ series }) => !series.row.closing),
+    stage,
   )
-  const errors = errorsIn(results.flatMap((one) => one.results))
+  const loads = { half, full: takeResults(entered) }
+
+  const rows = half[0]!.results.flatMap((_, index) =>
+    Object.entries(loads).flatMap(([load, all]) => {
+      const base = all[0]!.results[index]!
+      return base.kept === 0 ? [] : all.map(({ name, results }) => cells(load, name, results[index]!, base))
+    }),
+  )
+  const errors = errorsIn(Object.values(loads).flatMap((all) => all.flatMap(({ results }) => results)))
   return [{ name: 'workers', text: [provenance(stage), table(columns, rows), ...errors].join('\n\n') }]
 }
 
-function cells(name: string, result: Result, base: Result): string[] {
+/** The windows since the last time. */
+function takeResults(entered: readonly { name: string; lanes: Lane[] }[]) {
+  return entered.map(({ name, lanes }) => {
+    const results = summarize(lanes.map(({ series }) => series))
+    for (const lane of lanes) lane.series = { row: lane.series.row, windows: [], firstError: undefined }
+    return { name, results }
+  })
+}
+
+function cells(load: string, name: string, result: Result, base: Result): string[] {
   const { row, rate, serverCpu, firstCpu, postgresCpu, memory } = result
   const ratios = cpuRatios(result, base)
   const supervised = /WORKERS=[^1]/.test(name)
   return [
-    name === 'WORKERS=1' ? `${row.endpoint}, ${row.label}` : '',
+    name === 'WORKERS=1' && load === 'half' ? `${row.endpoint}, ${row.label}` : '',
+    name === 'WORKERS=1' ? load : '',
     name,
     ...[rate, serverCpu].map(whole),
     supervised ? whole(firstCpu) : '',

@@ -12,14 +12,17 @@ const settings = { DATABASE_POOL_SIZE: '8' }
 export const processes: readonly Entry[] = [
   ...[1, 2, 4].map((count) => ({
     name: `WORKERS=${count}`,
-    enter: async (ground: Ground) => enterWith(await startWorkers(ground, `workers_${count}`, count), ground),
+    enter: async (ground: Ground) => ({
+      ...(await enterWith(await startWorkers(ground, `workers_${count}`, count), ground)),
+      serving: count,
+    }),
   })),
   {
     name: 'two servers',
     enter: async (ground: Ground) => {
       const first = await startWorkers(ground, 'servers', 1)
       const second = await first.startAnother()
-      const both = { pids: [first.pid, second.pid], ports: [first.port, second.port] }
+      const both = { pids: [first.pid, second.pid], ports: [first.port, second.port], serving: 2 }
       return { ...(await enterWith(first, ground)), ...both }
     },
   },
