@@ -48,6 +48,7 @@ export async function soak({ cluster, options, ...stage }: Stage): Promise<Part[
   const how = `${options.minutes} minutes of ${rate.toFixed(0)} journeys a second, half of the ${most.toFixed(0)} that it can do`
   const text = [
     provenance({ cluster, options, ...stage }, how),
+    '![Resident memory, heap in use and external memory over the minutes](soak.svg)',
     memoryTable(watch.samples),
     `The event loop's delay: ${median(watch.samples.map(({ delay }) => delay)).toFixed(1)} ms at the 99th percentile.`,
     `${grouped(total(tally))} journeys: ${told(tally, journeys)}. **${tally.errors.length} errors**` +
