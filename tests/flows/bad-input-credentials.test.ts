@@ -136,7 +136,7 @@ test('a rush of wrong chosen secrets from everywhere is bounded, and keeps nobod
   expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(150)
   expect(refused.length).toBeGreaterThan(0)
   for (const one of refused) {
-    expect(one.headers.get('retry-after')).toBe('2')
+    expect(one.headers.get('retry-after')).toMatch(/^[1-9]$/)
     expect(await refusal(one)).toEqual([503, 'temporarily_unavailable'])
   }
 })
