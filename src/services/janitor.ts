@@ -31,8 +31,9 @@ export interface JanitorOptions {
   auditExpire: number
 }
 
-/** Milliseconds that one round may take: the next one goes on. */
+/** Milliseconds that one round may take, and after which the next one goes on where more is left. */
 const BUDGET = 10_000
+const PAUSE = 1000
 /** Seconds: for clocks that differ, and for tokens from before somebody made their lifetime shorter. */
 const SLACK = 86_400
 /** Milliseconds: a timer of Node with a longer one goes off at once. */
@@ -52,6 +53,8 @@ export function createJanitor(options: JanitorOptions): Janitor {
   const { database, log, interval, longestLifetime, auditExpire } = options
   let stopped = false
   let failing = false
+  /** Whether the last round left something over. */
+  let behind = false
 
   const sweepOf =
     (name: string, statement: Statement<Removed>, values?: readonly unknown[]): Sweep =>
@@ -91,6 +94,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
 
   async function round(): Promise<Record<string, number>> {
     const until = performance.now() + BUDGET
+    behind = false
     const running: Round = { counts: {}, isOver: () => stopped || performance.now() > until }
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
     let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents()]
@@ -99,6 +103,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
       const unfinished: Sweep[] = []
       for (const sweep of sweeps) if (!running.isOver() && (await sweep(running))) unfinished.push(sweep)
       sweeps = unfinished
+      behind = running.isOver()
     }
     return running.counts
   }
@@ -114,7 +119,8 @@ export function createJanitor(options: JanitorOptions): Janitor {
   }
 
   // Processes that were started together do not go on together.
-  const delay = (): number => Math.min(interval * 1000 * (0.5 + Math.random()), LONGEST_DELAY)
+  const delay = (): number =>
+    Math.min((behind ? PAUSE : interval * 1000) * (0.5 + Math.random()), LONGEST_DELAY)
   const loop = createBackgroundLoop(roundAndReport, delay)
 
   return {

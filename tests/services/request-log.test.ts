@@ -1,9 +1,9 @@
-import { fastify } from 'fastify'
+import { fastify, type FastifyRequest } from 'fastify'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { loggingOptions } from '../../src/services/log.ts'
 
-async function linesOf(work: Parameters<ReturnType<typeof fastify>['get']>[1]): Promise<object[]> {
+async function linesOf(work: (request: FastifyRequest) => Promise<string>): Promise<object[]> {
   const lines: object[] = []
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
