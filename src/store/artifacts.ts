@@ -1,6 +1,6 @@
 /** Single-use and polled things: each is spent, or replaced, by one guarded statement. */
 import { Artifact } from '../entities/artifact.ts'
-import { statement } from './statement.ts'
+import { isAhead, statement } from './statement.ts'
 
 export const statements = {
   put: statement<{ stored: true }>('artifact-put', (table) => {
@@ -19,21 +19,21 @@ export const statements = {
     const artifact = table(Artifact)
     return `select ${artifact.columns('value', 'revision')} from ${artifact.name}
       where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2)
-        and ${artifact.column('spentAt')} is null and ${artifact.column('expiresAt')} > now()`
+        and ${artifact.column('spentAt')} is null and ${isAhead(artifact.column('expiresAt'))}`
   }),
   replace: statement<{ replaced: true }>('artifact-replace', (table) => {
     const artifact = table(Artifact)
     return `update ${artifact.name}
       set ${artifact.column('value')} = $4, ${artifact.column('revision')} = ${artifact.column('revision')} + 1
       where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2) and ${artifact.column('value')} = $3
-        and ${artifact.column('spentAt')} is null and ${artifact.column('expiresAt')} > now()
+        and ${artifact.column('spentAt')} is null and ${isAhead(artifact.column('expiresAt'))}
       returning true as "replaced"`
   }),
   spend: statement<{ spent: true }>('artifact-spend', (table) => {
     const artifact = table(Artifact)
     return `update ${artifact.name} set ${artifact.column('spentAt')} = now()
       where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2)
-        and ${artifact.column('spentAt')} is null and ${artifact.column('expiresAt')} > now()
+        and ${artifact.column('spentAt')} is null and ${isAhead(artifact.column('expiresAt'))}
       returning true as "spent"`
   }),
 }

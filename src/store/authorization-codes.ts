@@ -35,7 +35,10 @@ export const statements = {
   exchangeForOpaque: exchange('authorization-code-exchange-opaque', (table) => insertAccessToken(table, 11)),
 } // prettier-ignore
 
-/** Spends the code ($8), which is then gone, and makes its Authorization, with a refresh token ($9) unless that is null. */
+/**
+ * Spends the code ($8), which is then gone, and makes its Authorization, with a refresh token ($9) unless that is null. The
+ * `case` keeps the index of those that are unspent out of it (`isAhead`).
+ */
 function exchange(name: string, more?: (table: TableOf) => string): Statement<{ authorizationId: string }> {
   return statement(
     name,
@@ -52,7 +55,7 @@ function exchange(name: string, more?: (table: TableOf) => string): Statement<{ 
       return `with spent as (
         delete from ${code.name}
         where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $8
-          and ${code.column('spentAt')} is null and ${code.column('expiresAt')} > now()
+          and case when ${code.column('spentAt')} is null then ${code.column('expiresAt')} > now() else false end
         returning ${code.column('proof')} as proof
       ), refreshing as (
         insert into ${refresh.name} (${id}, ${hash}, ${expiresAt})

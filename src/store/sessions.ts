@@ -1,7 +1,7 @@
 /** Browser sessions: found by the hash of their cookie, with the user they belong to. */
 import { Session } from '../entities/session.ts'
 import { User } from '../entities/user.ts'
-import { statement, type Table } from './statement.ts'
+import { isAhead, statement, type Table } from './statement.ts'
 
 export type SessionRow = Pick<Session, 'sid' | 'authenticatedAt' | 'amr' | 'acr' | 'lastSeenAt'> & {
   userId: string
@@ -31,7 +31,7 @@ export const statements = {
     ).map((one) => session.column(one))
     return `update ${session.name} set ${hash} = $1, ${authenticatedAt} = $4, ${amr} = $5, ${acr} = $6,
         ${userAgent} = $7, ${address} = $8, ${session.column('lastSeenAt')} = now(), ${lasting(session)}
-      where ${hash} = $2 and ${session.column('user')} = $3 and ${session.column('endsAt')} > now()
+      where ${hash} = $2 and ${session.column('user')} = $3 and ${isAhead(session.column('endsAt'))}
       returning ${session.column('sid')} as "sid"`
   }),
   /**
@@ -58,13 +58,13 @@ export const statements = {
     const columns = session.columns('sid', 'authenticatedAt', 'amr', 'acr', 'lastSeenAt').replaceAll(/(^|, )"/g, '$1s."')
     return `select ${columns}, s.${session.column('user')} as "userId"
       from ${session.name} s join ${user.name} u on u.${user.column('id')} = s.${session.column('user')}
-      where s.${session.column('hash')} = $1 and s.${session.column('expiresAt')} > now()
-        and s.${session.column('endsAt')} > now() and u.${user.column('disabledAt')} is null`
+      where s.${session.column('hash')} = $1 and ${isAhead(`s.${session.column('expiresAt')}`)}
+        and ${isAhead(`s.${session.column('endsAt')}`)} and u.${user.column('disabledAt')} is null`
   }),
   isOpen: statement<{ open: true }>('session-is-open', (table) => {
     const session = table(Session)
     return `select true as "open" from ${session.name} where ${session.column('sid')} = $1
-      and ${session.column('expiresAt')} > now() and ${session.column('endsAt')} > now()`
+      and ${isAhead(session.column('expiresAt'))} and ${isAhead(session.column('endsAt'))}`
   }),
   /** Of the user $1, the last used first. */
   listByUser: statement<ListedSessionRow>('sessions-of-user', (table) => {

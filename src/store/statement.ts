@@ -33,6 +33,15 @@ export interface Table<E> {
 
 export type TableOf = <E>(entity: EntityClass<E>) => Table<E>
 
+/**
+ * That the instant in `column` has not come, as a condition that no index knows: rows that are found by their key are
+ * found by it also right after a vacuum, when an index by age is so small that PostgreSQL would take it for the shortest
+ * way, and go on taking it while it grows.
+ */
+export function isAhead(column: string): string {
+  return `${column} + interval '0' > now()`
+}
+
 /** Declares a statement; `name` is unique, since PostgreSQL prepares it under that name. */
 export function statement<Row = never>(
   name: string,

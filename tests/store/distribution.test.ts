@@ -2,15 +2,12 @@
  * Whether a database that shards by the Authorization's id runs each statement on one shard: what it reads, changes and
  * inserts of the tables that carry the id is named by that one id, $1. The plan says it, and not the text.
  */
-import { MikroORM } from '@mikro-orm/postgresql'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { Client } from 'pg'
 import { expect, test } from 'vitest'
-import { ormOptions } from '../../src/store/orm.ts'
-import { tableOf, type Statement } from '../../src/store/statement.ts'
-import { atEndOfFile } from '../support/cleanup.ts'
+import type { Statement } from '../../src/store/statement.ts'
 import { createDatabase } from '../support/database.ts'
+import { nodesOf, openPlanner, type Plan } from '../support/plans.ts'
 
 const STORE = resolve(import.meta.dirname, '../../src/store')
 /** By their key. */
@@ -38,28 +35,9 @@ const EVERYWHERE = new Map(
   }).flatMap(([reason, names]) => names.map((name) => [name, reason] as const)),
 ) // prettier-ignore
 
-interface Plan {
-  'Node Type': string
-  'Relation Name'?: string
-  Operation?: string
-  Output?: string[]
-  'Index Cond'?: string
-  Filter?: string
-  Plans?: Plan[]
-}
-
 const database = await createDatabase()
-const client = new Client({ connectionString: database.url })
-await client.connect()
-atEndOfFile(async () => client.end())
 // Without rows, every plan would be a sequential one.
-await client.query('set plan_cache_mode = force_generic_plan')
-await client.query('set enable_seqscan = off')
-const orm = await MikroORM.init({ ...ormOptions(database.url), connect: false } as Parameters<
-  typeof MikroORM.init
->[0])
-atEndOfFile(async () => orm.close(true))
-const table = tableOf(orm.getMetadata())
+const { client, planOf } = await openPlanner(database, ['enable_seqscan = off'])
 
 async function exported(): Promise<Statement<unknown>[]> {
   const files = (await readdir(STORE)).filter((file) => file.endsWith('.ts'))
@@ -67,20 +45,6 @@ async function exported(): Promise<Statement<unknown>[]> {
     files.map(async (file) => import(join(STORE, file)) as Promise<{ statements?: object }>),
   )
   return modules.flatMap(({ statements = {} }) => Object.values(statements) as Statement<unknown>[])
-}
-
-async function planOf({ name, build }: Statement<unknown>): Promise<Plan> {
-  const text = build(table)
-  const parameters = Math.max(0, ...[...text.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
-  await client.query('deallocate all')
-  await client.query(`prepare "${name}" as ${text}`)
-  const values = parameters === 0 ? '' : `(${Array.from({ length: parameters }, () => 'null').join(', ')})`
-  const { rows } = await client.query(`explain (verbose, format json) execute "${name}"${values}`)
-  return (rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan
-}
-
-function nodesOf(plan: Plan): Plan[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
 }
 
 async function positionOf(relation: string, column: string): Promise<number> {
