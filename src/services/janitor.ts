@@ -29,10 +29,11 @@ export interface JanitorOptions {
   longestLifetime: number
   /** Seconds that audit events are kept; 0 for ever. */
   auditExpire: number
+  /** Milliseconds that one round may take; the next one follows soon where more is left. Default 10 000. */
+  budget?: number
 }
 
-/** Milliseconds that one round may take, and after which the next one goes on where more is left. */
-const BUDGET = 10_000
+/** Milliseconds between a round that left something over and the next one, more or less. */
 const PAUSE = 1000
 /** Seconds: for clocks that differ, and for tokens from before somebody made their lifetime shorter. */
 const SLACK = 86_400
@@ -50,7 +51,7 @@ interface Round {
 type Sweep = (round: Round) => Promise<boolean>
 
 export function createJanitor(options: JanitorOptions): Janitor {
-  const { database, log, interval, longestLifetime, auditExpire } = options
+  const { database, log, interval, longestLifetime, auditExpire, budget = 10_000 } = options
   let stopped = false
   let failing = false
   /** Whether the last round left something over. */
@@ -93,7 +94,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
   }
 
   async function round(): Promise<Record<string, number>> {
-    const until = performance.now() + BUDGET
+    const until = performance.now() + budget
     behind = false
     const running: Round = { counts: {}, isOver: () => stopped || performance.now() > until }
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))

@@ -109,6 +109,15 @@ test('an artifact that is put again under its handle while it is removed stays',
   expect(await count('artifacts')).toBe(1)
 })
 
+test('a round that left something over is followed by the next one soon', async () => {
+  const [artifacts] = TABLES
+  await fill(rows, artifacts!, repeat(1234, DEAD))
+  const slow = janitorOf(database, { interval: 86_400, budget: 1 })
+  expect(await slow.round()).toMatchObject({ artifacts: 500 })
+  slow.start()
+  await expect.poll(async () => count('artifacts'), { timeout: 20_000 }).toBe(0)
+})
+
 test('while the database is away it says so once, and goes on when it is back', async () => {
   let away = true
   let tries = 0

@@ -175,11 +175,15 @@ export async function openAs({ url }: TestDatabase): Promise<Database> {
   return opened
 }
 
-export function janitorOf(database: Database, { interval = 0, log = recordingLog().log } = {}): Janitor {
+export function janitorOf(
+  database: Database,
+  { interval = 0, log = recordingLog().log, budget = 10_000 } = {},
+): Janitor {
   const janitor = createJanitor({
     database,
     log,
     interval,
+    budget,
     longestLifetime: LIFETIME,
     auditExpire: AUDIT_EXPIRE,
   })
