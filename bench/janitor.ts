@@ -14,8 +14,8 @@ import type { Part } from './parts.ts'
 import { cpuEach, median, rateOf } from './result.ts'
 
 const signInsPerSecond = 500
-/** Seconds between two rounds of a janitor, by default and on average, and how long one may last. */
-const [pauses, budget] = [60, 10]
+/** Seconds that a round of a janitor may last, and until the next one, on average, where something is left over. */
+const [budget, pauses] = [10, 1]
 /** Seconds between rounds that leave a janitor no rest to speak of. */
 const restless = 1
 
@@ -111,8 +111,8 @@ function keepsUp(removed: number): string {
   const sustained = (removed * budget) / (pauses + budget)
   return [
     `While at work the janitor removed ${grouped(removed)} rows a second; ${signInsPerSecond} sign-ins a second make`,
-    `${grouped(made)} (${rowsEach} each). A round of ${budget} s at most and ${pauses} s until the next one`,
-    `(\`OIDC_JANITOR_INTERVAL\`) are ${grouped(sustained)} rows a second for each process, or`,
+    `${grouped(made)} (${rowsEach} each). Rounds of ${budget} s with ${pauses} s between them, which is how`,
+    `it goes on while something is left over, are ${grouped(sustained)} rows a second for each process, or`,
     `${grouped(sustained / rowsEach)} sign-ins a second.`,
   ].join('\n')
 }
