@@ -29,6 +29,7 @@ export async function withClient<T>(place: Place, work: (client: pg.ClientBase) 
     }
   }
   const client = new pg.Client({ connectionString: place.url, connectionTimeoutMillis: 5000 })
+  client.on('error', ignore)
   await client.connect()
   try {
     return await work(client)
@@ -39,18 +40,23 @@ export async function withClient<T>(place: Place, work: (client: pg.ClientBase) 
 
 /**
  * A connection of `pool`, until it is released. One that breaks meanwhile fails the query under way, and not the
- * process: who holds a connection has to listen.
+ * process: who holds a connection has to listen, and from the call on that hands it over. What ends it may come in one
+ * piece with what says that it is ready, before a promise's turn.
  */
 export async function borrow(pool: pg.Pool): Promise<pg.PoolClient> {
-  const client = await pool.connect()
-  const { release } = client
-  client.on('error', ignore)
-  client.release = (broken) => {
-    client.off('error', ignore)
-    client.release = release
-    release.call(client, broken)
-  }
-  return client
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error)
+      const { release } = client
+      client.on('error', ignore)
+      client.release = (broken) => {
+        client.off('error', ignore)
+        client.release = release
+        release.call(client, broken)
+      }
+      resolve(client)
+    })
+  })
 }
 
 /** Connections of our own: `size` at most, each statement with `queryTimeout` milliseconds. */
