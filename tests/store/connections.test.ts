@@ -29,7 +29,9 @@ const url = `postgresql://somebody@127.0.0.1:${(server.address() as AddressInfo)
 
 /** Errors that nobody heard: each would have ended a server. */
 const unheard: unknown[] = []
-process.on('uncaughtException', (error) => unheard.push(error))
+const hear = (error: unknown): unknown => unheard.push(error)
+process.on('uncaughtException', hear)
+atEndOfFile(async () => void process.off('uncaughtException', hear))
 
 test.each([
   ['a connection of a pool', async () => {

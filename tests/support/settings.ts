@@ -2,7 +2,7 @@
  * The settings under which a test's server runs: those of design.md §5, with a port, a database and a secret
  * of its own.
  */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
@@ -60,15 +60,26 @@ export async function prepare(given: Settings, options: ServerOptions): Promise<
   }
 }
 
-/** A port that was free a moment ago; another process may take it before its user does. */
+const LOWEST_PORT = 16_384
+let next = randomInt(2048)
+
+/**
+ * A port that was free a moment ago. It is below those that systems give to connections and to listeners that name none
+ * (32768 and up), and each worker of a run has its own ones: nobody takes it before its user does, as a rule.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('The server listens on no port.')
-  return address.port
+  for (;;) {
+    const port = LOWEST_PORT + 8 * (next++ % 2048) + (Number(process.env.VITEST_POOL_ID ?? 0) % 8)
+    const server = createServer().listen(port, '127.0.0.1')
+    const [event] = await Promise.race([
+      once(server, 'listening').then(() => ['free']),
+      once(server, 'error'),
+    ])
+    if (event !== 'free') continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 /** Runs something that binds a port the caller did not choose, again when the port was taken meanwhile. */
