@@ -46,7 +46,7 @@ export async function createEndpoints(
 
   function register<P extends TObject>(endpoint: Endpoint<P>): void {
     const parse = compileParameters(endpoint.parameters)
-    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
       const wire = parseBody(request)
       const client = await authenticate(request, wire, endpoint.publicClients ?? false)
       request.actor = { kind: 'client', id: client.clientId }
@@ -98,7 +98,7 @@ export function refuseOtherMethods(
 }
 
 /** Sends `body` as JSON with exactly the headers of RFC 6749 §5.1. */
-export function sendJson(reply: FastifyReply, body: Bag): FastifyReply {
+export async function sendJson(reply: FastifyReply, body: Bag): Promise<string> {
   return sendText(reply, JSON_HEADERS, JSON.stringify(body))
 }
 

@@ -1,16 +1,19 @@
 /** Answers that are texts already, and leave as they are. */
 import type { FastifyReply } from 'fastify'
+import { endOfTurn } from './turn.ts'
 
 /**
- * Sends `text` under exactly these headers: with a serializer of its own, Fastify adds no charset to its type. As text and
- * not as bytes: Node then writes head and body in one piece.
+ * For a handler to return: `text` is sent under exactly these headers, at the end of the turn. With a serializer of its own,
+ * Fastify adds no charset to its type. As text and not as bytes: Node then writes head and body in one piece.
  */
-export function sendText(
+export async function sendText(
   reply: FastifyReply,
   headers: Readonly<Record<string, string>>,
   text: string,
-): FastifyReply {
-  return reply.headers(headers).serializer(asIs).send(text)
+): Promise<string> {
+  reply.headers(headers).serializer(asIs)
+  await endOfTurn()
+  return text
 }
 
 function asIs(text: unknown): string {

@@ -39,7 +39,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     now: Date.now,
   }
 
-  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | string> {
     const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken]!
     const { authorization, user } = found.get(token)!
     const claims = userClaims(user)

@@ -1,0 +1,36 @@
+/**
+ * What is ready within one turn of the event loop leaves at its end, one after the other. Whoever waits for several
+ * answers, as a proxy does, is then woken once: waking another process costs the kernel more than many an answer costs us
+ * (docs/adr/0020).
+ */
+
+/** Answers that leave without waiting for more: what a turn brings may take long, and the first has waited for it. */
+const TOGETHER = 16
+
+interface Turn {
+  readonly over: Promise<void>
+  readonly end: () => void
+  ready: number
+}
+
+let turn: Turn | undefined
+
+/** To be awaited right before an answer is sent. */
+export async function endOfTurn(): Promise<void> {
+  const current = (turn ??= begin())
+  if (++current.ready === TOGETHER) current.end()
+  return current.over
+}
+
+function begin(): Turn {
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const begun: Turn = { over, end, ready: 0 }
+
+  function end(): void {
+    if (turn === begun) turn = undefined
+    resolve()
+  }
+
+  setImmediate(end)
+  return begun
+}
