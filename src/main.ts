@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The entry of the command line. It only makes the start quick: what is compiled once is kept in the checkout. */
+/**
+ * The entry of the command line. It only makes the start quick: what is compiled once is kept in the checkout. `npm start`
+ * says so to Node itself, which then needs no compiler for this file either, and 15 MiB less.
+ */
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 

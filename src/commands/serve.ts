@@ -11,6 +11,7 @@ import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import type { SampleApp } from './sample-app.ts'
 import { onStopSignal } from './signals.ts'
 import { stopListening } from './stop-listening.ts'
+import { putRequestsFirst } from './thread-priority.ts'
 import { isFirstProcess, superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
@@ -32,6 +33,7 @@ export async function serve(settings: SettingValues): Promise<void> {
   let metrics: MetricsListener | undefined
   try {
     metrics = await offerMetrics(server)
+    await putRequestsFirst()
     await server.listen({ host: config.HOST, port })
   } catch (error) {
     metrics?.close()

@@ -1,14 +1,17 @@
 /** The server as its operator runs it: `node src/main.ts` as a child, and the commands beside it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atEndOfFile, temporaryDirectory } from './cleanup.ts'
 import type { TestDatabase } from './database.ts'
 import { type Requests, requestsTo } from './requests.ts'
 import { type ServerOptions, type Settings, prepare, withFreePort } from './settings.ts'
 
-const main = resolve(import.meta.dirname, '../../src/main.ts')
+const root = resolve(import.meta.dirname, '../..')
+const main = join(root, 'src/main.ts')
+/** As `npm start` has it: what is compiled once is kept. */
+const compiled = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/latchkey') }
 const startTimeout = 40_000
 const running = new Set<ChildProcess>()
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
@@ -85,6 +88,7 @@ function launch(args: string[], settings: Settings, program?: string, input = ''
     PATH,
     HOME,
     TMPDIR,
+    ...(program === undefined ? compiled : {}),
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
   const [command, first] = program === undefined ? [process.execPath, [main]] : [program, []]
