@@ -71,11 +71,12 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = LOWEST_PORT + 8 * (next++ % 2048) + (Number(process.env.VITEST_POOL_ID ?? 0) % 8)
     const server = createServer().listen(port, '127.0.0.1')
-    const [event] = await Promise.race([
-      once(server, 'listening').then(() => ['free']),
-      once(server, 'error'),
-    ])
-    if (event !== 'free') continue
+    try {
+      await once(server, 'listening')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') continue
+      throw error
+    }
     server.close()
     await once(server, 'close')
     return port
