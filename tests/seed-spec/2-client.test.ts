@@ -52,7 +52,7 @@ describe('§2 Client', () => {
     const command = ['client', 'update', service.clientId, '--scope', 'lend_books read_books']
     expect(await runCommandHere(command, server.settings)).toMatchObject({ status: 0 })
     const scopeOfToken = async () => (await getToken(server, service)).scope
-    await expect.poll(scopeOfToken, { timeout: 5000 }).toBe('lend_books read_books')
+    await expect.poll(scopeOfToken).toBe('lend_books read_books')
   })
 
   test('a client whose scope list is emptied gets no token any more', async () => {

@@ -32,9 +32,9 @@ test('a change of any process arrives, once, however it was written', async () =
   const { keys } = await startFeed()
   await recordChange(database.query, 'client', 'by-statement')
   await database.transactional(async (em) => persistChange(em, 'client', 'by-orm'))
-  await expect.poll(() => keys.toSorted(), { timeout: 3000 }).toEqual(['by-orm', 'by-statement'])
+  await expect.poll(() => keys.toSorted()).toEqual(['by-orm', 'by-statement'])
   await recordChange(database.query, 'client', 'later')
-  await expect.poll(() => keys, { timeout: 3000 }).toContain('later')
+  await expect.poll(() => keys).toContain('later')
   expect(keys).toHaveLength(3)
 })
 
@@ -47,7 +47,7 @@ test('a change that rolls back never arrives, and other kinds are for others', a
   await expect(failing).rejects.toThrow('no')
   await recordChange(database.query, 'scope', 'a-scope')
   await recordChange(database.query, 'client', 'marker')
-  await expect.poll(() => keys, { timeout: 3000 }).toContain('marker')
+  await expect.poll(() => keys).toContain('marker')
   expect(keys).not.toContain('rolled-back')
   expect(keys).not.toContain('a-scope')
 })
@@ -59,11 +59,11 @@ test('a transaction that began before others and commits after them is not misse
   await slow.query(`insert into changes (id, kind, key) values (gen_random_uuid(), 'client', 'slow')`)
   const { keys } = await startFeed()
   await recordChange(database.query, 'client', 'quick')
-  await expect.poll(() => keys, { timeout: 3000 }).toContain('quick')
+  await expect.poll(() => keys).toContain('quick')
   expect(keys).not.toContain('slow')
   await slow.query('commit')
   await slow.end()
-  await expect.poll(() => keys, { timeout: 3000 }).toContain('slow')
+  await expect.poll(() => keys).toContain('slow')
 })
 
 test('a change of this process is applied at once', async () => {
@@ -88,10 +88,10 @@ test('after a gap as long as half of what is kept, everything is loaded anew', a
   feed.onGap(reload)
   ahead = 29 * 60_000
   await recordChange(database.query, 'client', 'x')
-  await expect.poll(() => keys, { timeout: 3000 }).toContain('x')
+  await expect.poll(() => keys).toContain('x')
   expect(reload).not.toHaveBeenCalled()
   ahead += 31 * 60_000
-  await expect.poll(() => reload.mock.calls.length, { timeout: 3000 }).toBe(1)
+  await expect.poll(() => reload.mock.calls.length).toBe(1)
 })
 
 test('without a successful poll for a minute nothing may be decided', async () => {
@@ -114,9 +114,9 @@ test('a database that goes away is logged once, and once when it is back', async
   }
   await startFeed(broken)
   away = true
-  await expect.poll(output, { timeout: 3000 }).toContain('the database does not answer')
+  await expect.poll(output).toContain('the database does not answer')
   away = false
-  await expect.poll(output, { timeout: 3000 }).toContain('the database answers again')
+  await expect.poll(output).toContain('the database answers again')
   expect(output().match(/does not answer/g)).toHaveLength(1)
 })
 

@@ -102,7 +102,7 @@ test('an artifact that is put again under its handle while it is removed stays',
     await holder.query(`update artifacts set expires_at = now() + interval '1 hour'`)
     round = janitor.round()
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    await expect.poll(async () => (await query(waiting)).length, { timeout: 5000 }).toBe(1)
+    await expect.poll(async () => (await query(waiting)).length).toBe(1)
     await holder.query('commit')
   })
   await round
@@ -134,9 +134,9 @@ test('while the database is away it says so once, and goes on when it is back', 
   const { log, output } = recordingLog()
   const started = janitorOf(broken, { interval: 0.01, log })
   started.start()
-  await expect.poll(() => tries, { timeout: 5000 }).toBeGreaterThan(3)
+  await expect.poll(() => tries).toBeGreaterThan(3)
   away = false
-  await expect.poll(async () => count('artifacts'), { timeout: 5000 }).toBe(0)
+  await expect.poll(async () => count('artifacts')).toBe(0)
   await started.stop()
   expect(output().match(/could not be removed/g)).toHaveLength(1)
   expect(output()).toContain('"removed":{"artifacts":1')

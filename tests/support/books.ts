@@ -38,8 +38,8 @@ export interface Books {
   load: Load<void>
   /** How often which answer came, such as `refresh 503`; `cut` for none. */
   answers: ReadonlyMap<string, number>
-  /** How much was acknowledged so far, by what it is. */
-  acknowledged(): Record<string, number>
+  /** Waits until something of every kind was acknowledged. */
+  untilAllKinds(): Promise<void>
   /**
    * What clients hold is good, what they gave back is not, nor what a sign-out ended; what they spent stays spent, what
    * they registered is there.
@@ -174,21 +174,22 @@ export async function keepBooks(
     })
   }
 
-  function acknowledged(): Record<string, number> {
-    return Object.fromEntries([
-      ['registered', registered.length],
-      ...[...webs, ...services].flatMap(({ client, ...kinds }) =>
-        Object.entries(kinds).flatMap(([kind, all]) =>
-          Array.isArray(all) ? [[`${client.clientId}: ${kind}`, all.length] as const] : [],
-        ),
-      ),
-    ])
+  /** Of what nothing was acknowledged so far. */
+  function missing(): string[] {
+    const kinds = [...webs, ...services].flatMap(({ client, ...kinds }) =>
+      Object.entries(kinds).map(([kind, all]) => [`${client.clientId}: ${kind}`, all] as const),
+    )
+    return [...kinds, ['registered', registered] as const]
+      .filter(([, all]) => Array.isArray(all) && all.length === 0)
+      .map(([kind]) => kind)
   }
 
   return {
     load,
     answers,
-    acknowledged,
+    async untilAllKinds() {
+      while (missing().length > 0) await load.more(1)
+    },
     async assertKept() {
       for (const { client, good, revoked } of services) {
         await assertActive(client, good, true)
@@ -206,7 +207,7 @@ export async function keepBooks(
         await assertSpent(client, spent.slice(-10))
       }
       await each(registered, async (clientId) => expect(await register(clientId)).toBe(true))
-      expect(Object.entries(acknowledged()).filter(([, count]) => count === 0)).toEqual([])
+      expect(missing()).toEqual([])
       const wrong = [...answers.keys()].filter((answer) => /5\d\d$/.test(answer) && !answer.endsWith('503'))
       expect(wrong).toEqual([])
     },

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Load<T> {
   /** What came of it so far, in the order of completion. */
   results: readonly T[]
-  /** Waits for so many more results. */
+  /** Waits for so many more results. Throws what the work threw. */
   more(count: number): Promise<void>
   /** No new work; waits for what is under way. Throws what the work threw. */
   stop(): Promise<readonly T[]>
@@ -25,6 +25,9 @@ export function underLoad<T>(work: () => Promise<T>, width = 4): Load<T> {
     async more(count) {
       const wanted = results.length + count
       while (results.length < wanted && !state.stopped) await sleep(5)
+      if (results.length >= wanted) return
+      await lanes
+      throw new Error(`the load was stopped, ${wanted - results.length} results before that`)
     },
     async stop() {
       state.stopped = true

@@ -20,7 +20,7 @@ export interface StageOptions {
   settings?: Readonly<Record<string, string | boolean | number>>
 }
 
-/** Everything running on the database of `url`, and under load. */
+/** Everything running on the database of `url`, and under load: revocations and sign-outs of every kind are acknowledged, and others under way. */
 export async function setStage(url: string, { database, settings }: StageOptions = {}): Promise<Stage> {
   const given = { ...BOOKS_SETTINGS, ...settings, DATABASE_URL: url }
   const one = await spawnServer(given, { seed: BOOKS_SEED, ...(database === undefined ? {} : { database }) })
@@ -32,6 +32,7 @@ export async function setStage(url: string, { database, settings }: StageOptions
   const servers = [one, two]
   const books = await keepBooks(servers, registerAt(desk))
   await books.load.more(40)
+  await books.untilAllKinds()
   const close = async () => {
     await desk.close()
     for (const server of servers) await server.stop('SIGKILL')
