@@ -13,10 +13,10 @@ export default defineConfig({
     // Many tests wait for another process: one worker for each core, not one fewer.
     maxWorkers: '100%',
     experimental: { viteModuleRunner: false },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     // What is waited for comes in its own time: on a busy machine, later.
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 400_000,
+    hookTimeout: 200_000,
+    expect: { poll: { timeout: 60_000 } },
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts', 'plugins/**/*.ts'],

@@ -1,5 +1,4 @@
 // Fetches one JSON document from an issuer: no redirects, a limit on size and on time, nothing of the answer in the error.
-import { request } from 'undici'
 
 const MAX_BYTES = 256 * 1024
 
@@ -25,6 +24,8 @@ export class UnusableAnswer extends Error {
 
 /** @throws {UnusableAnswer} for anything but 200 and JSON; an error of undici or an abort when no answer came */
 export async function fetchJson(url: URL, { timeout, signal }: FetchOptions): Promise<FetchedJson> {
+  // Where nothing is fetched, as in the server itself, it is not loaded.
+  const { request } = await import('undici')
   const response = await request(url, {
     // A cache on the way must not hide a key that has just been published.
     headers: { accept: 'application/json', 'cache-control': 'no-cache' },

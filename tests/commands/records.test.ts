@@ -34,7 +34,7 @@ test('a resource and its scope are registered, changed and deleted, and running 
   const read = { name: 'read', description: 'Read your books', resource: API }
   expect(await scope.runJson('create', 'read', '--description', 'Read your books', '--resource', API)).toEqual(read)
   expect(await resources.findScope('read')).toEqual(read)
-  await expect.poll(audience, { timeout: 30_000 }).toBe(API)
+  await expect.poll(audience).toBe(API)
 
   // An empty text takes a member away, and what is not named stays.
   const changed = await resource.runJson('update', API, '--name', '', '--access-token-format', 'jwt')
@@ -42,7 +42,7 @@ test('a resource and its scope are registered, changed and deleted, and running 
   expect(await resources.findResource(API)).toEqual(changed)
   expect(await resource.runJson('update', API, '--access-token-lifetime', '')).toEqual({ resource: API, access_token_format: 'jwt' })
   expect(await scope.runJson('update', 'read', '--resource', '')).toEqual({ name: 'read', description: 'Read your books' })
-  await expect.poll(audience, { timeout: 30_000 }).toBe(server.url)
+  await expect.poll(audience).toBe(server.url)
 
   expect(await refusal('scope', 'delete', 'read')).toBe('scope delete removes read for good: add --yes.\n')
   expect(await resources.findScope('read')).not.toBeNull()

@@ -69,7 +69,7 @@ test('the first start says where everything is; its commands work as printed, an
   const DATA_DIR = join(await temporaryDirectory(), `it's "our" data`)
   const server = await spawnServer({ DATABASE_URL: undefined, DATA_DIR }, { seed: 'demo' })
   // The sample web app comes up first.
-  await expect.poll(server.output, { timeout: 30_000 }).toContain('/books')
+  await expect.poll(server.output).toContain('/books')
   const printed = server.output()
   expect(printed).toContain(`Issuer       ${server.url}\n`)
   expect(printed).toContain(`Discovery    ${server.url}/.well-known/openid-configuration\n`)

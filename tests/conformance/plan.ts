@@ -18,7 +18,7 @@ export function runPlan<Name extends PlanName>(
     test('every module has its check, and every check its module', () => {
       expect(Object.keys(checks).toSorted()).toEqual(modules.toSorted())
     })
-    test.for(modules)('%s', { timeout: 180_000 }, async (module) => {
+    test.for(modules)('%s', async (module) => {
       expect.hasAssertions()
       await checks[module](suite)
     })

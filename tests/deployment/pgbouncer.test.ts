@@ -17,7 +17,7 @@ describe.skipIf(noPgbouncer)('behind PgBouncer', () => {
   test.each([
     ...(keeps ? [{ prepared: true, what: 'which keeps prepared statements' }] : []),
     { prepared: false, what: 'without prepared statements' },
-  ])('$what: all works, in all processes', { timeout: 180_000 }, async ({ prepared }) => {
+  ])('$what: all works, in all processes', async ({ prepared }) => {
     const database = await createEmptyDatabase()
     const url = await startPgbouncer(database.url, { prepared })
     const settings = { DATABASE_PREPARE: prepared, OIDC_JANITOR_INTERVAL: 1 }

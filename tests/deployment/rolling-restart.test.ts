@@ -22,7 +22,7 @@ function errorsIn(output: string): string[] {
 
 /** The proxy must have seen that it is there before the other one goes. */
 async function untilAsked({ output }: SpawnedServer): Promise<void> {
-  await expect.poll(() => /"route":"\/token\/?"/.test(output()), { timeout: 60_000 }).toBe(true)
+  await expect.poll(() => /"route":"\/token\/?"/.test(output())).toBe(true)
 }
 
 describe.each([nginx, caddy])('behind $name', ({ absent, start: startProxy }) => {
@@ -44,7 +44,7 @@ describe.each([nginx, caddy])('behind $name', ({ absent, start: startProxy }) =>
       const start = async (on: number): Promise<SpawnedServer> => {
         const server = await spawnServer({ ...settings, PORT: on }, { database, seed: JOURNEY_SEED })
         const ready = async () => statusOf(requestsTo(`http://127.0.0.1:${on}`).get('/readyz')).catch(String)
-        await expect.poll(ready, { timeout: 120_000 }).toBe(200)
+        await expect.poll(ready).toBe(200)
         started.push(server)
         return server
       }

@@ -68,7 +68,7 @@ test.skipIf(previous === undefined)(
     const starting = spawnServer({ ...settings, PORT: newPort }, { database, seed: JOURNEY_SEED })
     const fresh = await starting
     const ready = async () => statusOf(requestsTo(`http://127.0.0.1:${newPort}`).get('/readyz')).catch(String)
-    await expect.poll(ready, { timeout: 120_000 }).toBe(200)
+    await expect.poll(ready).toBe(200)
     expect(await migrated()).toEqual(expect.arrayContaining(newer))
     balancer.sendTo(oldPort, newPort)
     await load.more(150)

@@ -31,7 +31,7 @@ async function start(name: string, more: (origin: string) => Record<string, stri
   const environment = { PORT: String(port), DATABASE_URL: url, SECRET_KEY: 'k'.repeat(32), ...more(origin) }
   await startApi(folder, `out/${name}.js`, environment)
   // The first line may be one of the log, and not yet the address.
-  await expect.poll(async () => fetch(origin).catch(() => null), { timeout: 60_000 }).not.toBeNull()
+  await expect.poll(async () => fetch(origin).catch(() => null)).not.toBeNull()
   return origin
 }
 

@@ -28,7 +28,7 @@ test('no id of theirs is one of the pages of the server', async () => {
   }
 })
 
-test.skipIf(noBrowser)('accessible and within their policy', { timeout: 180_000 }, async () => {
+test.skipIf(noBrowser)('accessible and within their policy', async () => {
   const page = await (await newBrowserContext()).newPage()
   const said = complaintsOf(page)
   const asked = await ask(server)

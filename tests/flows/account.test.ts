@@ -30,7 +30,7 @@ async function isAlive({ refresh_token: token }: Tokens): Promise<boolean> {
 }
 
 describe.skipIf(noBrowser)('in a browser', () => {
-  test('from the home page to an app sent away, another browser signed out, and a new password', { timeout: 90_000 }, async () => {
+  test('from the home page to an app sent away, another browser signed out, and a new password', async () => {
     const alice = await newPerson()
     const { page } = alice
     await page.goto(`${server.url}/sign-in`)

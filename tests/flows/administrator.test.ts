@@ -33,7 +33,7 @@ async function serviceToken(clientId: string, secret: string) {
   return { status: response.status, token, scope }
 }
 
-test('from the first link to the deletion of what was registered', { timeout: 60_000 }, async () => {
+test('from the first link to the deletion of what was registered', async () => {
   const link = `${server.url}/setup?token=${await server.server.oauth.firstAdministrator.invite()}`
   const account = { username: 'root', password: 'a password of an administrator' }
   const done = await administrator.submit(await administrator.get(link), 'setup', account)

@@ -1,11 +1,12 @@
 /** What an operator finds in the audit log after a day's work, through whichever door it was done. */
 import { randomUUID } from 'node:crypto'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { AuditEvent, EventType } from '../../src/events.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, exchange, getTokens, refresh, SEED, WEB } from '../support/sign-in.ts'
+import { until } from '../support/until.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 
 const server = await startServer({}, { seed: SEED })
@@ -17,14 +18,11 @@ const ofClient = { kind: 'client', id: 'web' }
 
 /** Those of a type, the newest first, once what is stored behind the requests is there. */
 async function find<Type extends EventType>(type: Type): Promise<AuditEvent<Type>[]> {
-  return vi.waitFor(
-    async () => {
-      const { events } = await oauth.audit.list({ type })
-      if (events.length === 0) throw new Error(`no ${type}`)
-      return events as AuditEvent<Type>[]
-    },
-    { timeout: 30_000, interval: 50 },
-  )
+  return until(async () => {
+    const { events } = await oauth.audit.list({ type })
+    if (events.length === 0) throw new Error(`no ${type}`)
+    return events as AuditEvent<Type>[]
+  })
 }
 
 /** Whatever was stored so far, as text. */
@@ -110,12 +108,12 @@ test('failures: of a known account by its id, of an unknown one by nothing that 
     const agent = createUserAgent(server.url)
     await agent.submit(await agent.get(authorizationUrl(server)), 'login', { username, password: 'wrong guess' })
   }
-  await vi.waitFor(async () => expect(await find('user.sign_in_failed')).toHaveLength(2), { timeout: 30_000 })
+  await expect.poll(() => find('user.sign_in_failed')).toHaveLength(2)
   const failed = await find('user.sign_in_failed')
   expect(new Set(failed.map(({ user }) => user))).toEqual(new Set([alice, undefined]))
   for (const clientId of ['web', typed])
     expect((await server.post('/token', {}, basic(clientId, 'wrong'))).status).toBe(401)
-  await vi.waitFor(async () => expect(await find('client.authentication_failed')).toHaveLength(2), { timeout: 30_000 })
+  await expect.poll(() => find('client.authentication_failed')).toHaveLength(2)
   const clients = (await find('client.authentication_failed')).map(({ client }) => client)
   expect(new Set(clients)).toEqual(new Set(['web', undefined]))
   const told = await everything()

@@ -111,12 +111,12 @@ async function hold({ url, query }: TestDatabase, table: string) {
   await client.query(`lock table ${table} in share row exclusive mode`)
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const blocked = async () => {
-    await expect.poll(async () => (await query(waiting)).length, { timeout: 30_000 }).toBe(1)
+    await expect.poll(async () => (await query(waiting)).length).toBe(1)
   }
   const others = async () => {
     const left = `select from pg_stat_activity where datname = current_database() and state <> 'idle'
       and query like '%${table}%' and pid <> pg_backend_pid()`
-    await expect.poll(async () => (await query(left)).length, { timeout: 30_000 }).toBe(0)
+    await expect.poll(async () => (await query(left)).length).toBe(0)
   }
   return { blocked, release: async () => release().then(others) }
 }

@@ -15,38 +15,34 @@ const server = await spawnServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
 const beside = await spawnBeside(server.settings, server.database)
 const credentials = ({ username, password }: typeof BOB) => ({ username, password })
 
-test(
-  'openid-client: a device asks, a person allows, the device gets its tokens and refreshes them',
-  { timeout: 180_000 },
-  async () => {
-    const config = await device.discovery(new URL(server.url), 'tv', undefined, device.None(), {
-      execute: [device.allowInsecureRequests],
-    })
-    const asked = await device.initiateDeviceAuthorization(config, { scope: 'openid email read_books' })
-    expect(asked).toMatchObject({ verification_uri: `${server.url}/device`, expires_in: 600, interval: 5 })
-    expect(asked.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
-    expect(Buffer.from(asked.device_code, 'base64url')).toHaveLength(32)
-    const polling = device.pollDeviceAuthorizationGrant(config, asked)
+test('openid-client: a device asks, a person allows, the device gets its tokens and refreshes them', async () => {
+  const config = await device.discovery(new URL(server.url), 'tv', undefined, device.None(), {
+    execute: [device.allowInsecureRequests],
+  })
+  const asked = await device.initiateDeviceAuthorization(config, { scope: 'openid email read_books' })
+  expect(asked).toMatchObject({ verification_uri: `${server.url}/device`, expires_in: 600, interval: 5 })
+  expect(asked.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
+  expect(Buffer.from(asked.device_code, 'base64url')).toHaveLength(32)
+  const polling = device.pollDeviceAuthorizationGrant(config, asked)
 
-    const person = newPerson(server)
-    const prefilled = await person.get(asked.verification_uri_complete!)
-    expect(prefilled.body).toContain('this very code')
-    const login = await person.submit(prefilled, 'device')
-    expect(login.body).toContain('Living room TV')
-    const consent = await person.submit(login, 'login', credentials(ALICE))
-    expect(consent.body).toContain('Did you start this yourself? A device at 127.0.0.1 asked on')
-    expect(consent.body).not.toContain('You will be sent to')
-    const end = await person.submit(consent, 'consent', { decision: 'allow' })
-    expect(end).toMatchObject({ status: 200, url: `${server.url}/device/allowed` })
-    expect(end.body).toContain('id="device-allowed"')
+  const person = newPerson(server)
+  const prefilled = await person.get(asked.verification_uri_complete!)
+  expect(prefilled.body).toContain('this very code')
+  const login = await person.submit(prefilled, 'device')
+  expect(login.body).toContain('Living room TV')
+  const consent = await person.submit(login, 'login', credentials(ALICE))
+  expect(consent.body).toContain('Did you start this yourself? A device at 127.0.0.1 asked on')
+  expect(consent.body).not.toContain('You will be sent to')
+  const end = await person.submit(consent, 'consent', { decision: 'allow' })
+  expect(end).toMatchObject({ status: 200, url: `${server.url}/device/allowed` })
+  expect(end.body).toContain('id="device-allowed"')
 
-    const tokens = await polling
-    expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid email read_books' })
-    expect(tokens.claims()).toMatchObject({ aud: 'tv', email: ALICE.email, amr: ['pwd'] })
-    const refreshed = await device.refreshTokenGrant(config, tokens.refresh_token!)
-    expect(decodeJwt(refreshed.access_token).sub).toBe(tokens.claims()!.sub)
-  },
-)
+  const tokens = await polling
+  expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid email read_books' })
+  expect(tokens.claims()).toMatchObject({ aud: 'tv', email: ALICE.email, amr: ['pwd'] })
+  const refreshed = await device.refreshTokenGrant(config, tokens.refresh_token!)
+  expect(decodeJwt(refreshed.access_token).sub).toBe(tokens.claims()!.sub)
+})
 
 test('codes are good as people type them', async () => {
   const variants = [

@@ -16,7 +16,6 @@ import { spawnServer } from '../support/process.ts'
 import { statusOf } from '../support/service.ts'
 import { setStage, type Stage } from '../support/stage.ts'
 
-const LONG = { timeout: 300_000 }
 const SYNCHRONOUS = { synchronous_standby_names: 'standby', synchronous_commit: 'on' }
 
 /** Everything running on this PostgreSQL, behind a proxy, and under load. */
@@ -26,8 +25,7 @@ async function setStageOn(postgres: OwnPostgres): Promise<Stage & { proxy: Datab
 }
 
 async function untilReady({ servers }: Stage): Promise<void> {
-  for (const server of servers)
-    await expect.poll(async () => statusOf(server.get('/readyz')), { timeout: 60_000 }).toBe(200)
+  for (const server of servers) await expect.poll(async () => statusOf(server.get('/readyz'))).toBe(200)
 }
 
 /** Goes on until everybody has what they wanted; then looks at the books. */
@@ -43,10 +41,10 @@ const told = ({ answers }: Books, answer: RegExp): number =>
   [...answers].reduce((sum, [one, times]) => sum + (answer.test(one) ? times : 0), 0)
 
 async function untilRefused(books: Books, more = told(books, / 503$/)): Promise<void> {
-  await expect.poll(() => told(books, / 503$/), { timeout: 120_000 }).toBeGreaterThan(more)
+  await expect.poll(() => told(books, / 503$/)).toBeGreaterThan(more)
 }
 
-test('connections are cut, PostgreSQL crashes, a process is killed, the other one stopped; each is started again', LONG, async () => {
+test('connections are cut, PostgreSQL crashes, a process is killed, the other one stopped; each is started again', async () => {
   const postgres = await createOwnPostgres(await temporaryDirectory())
   await postgres.start()
   const stage = await setStageOn(postgres)
@@ -93,7 +91,7 @@ function mountSmallDisk(directory: string): boolean {
   return true
 }
 
-test('the disk of the database is full, and has room again', LONG, async (context) => {
+test('the disk of the database is full, and has room again', async (context) => {
   const directory = await temporaryDirectory()
   context.skip(!mountSmallDisk(directory))
   const postgres = await createOwnPostgres(directory)
@@ -105,18 +103,15 @@ test('the disk of the database is full, and has room again', LONG, async (contex
   await makeRoom()
   // Without room for its log PostgreSQL crashes, and gives up when that goes on: then its operator starts it again.
   await expect
-    .poll(
-      async () => {
-        if (!postgres.isRunning()) await postgres.start(small)
-        return execute(postgres.url, 'select 1 as alive')
-      },
-      { timeout: 60_000 },
-    )
+    .poll(async () => {
+      if (!postgres.isRunning()) await postgres.start(small)
+      return execute(postgres.url, 'select 1 as alive')
+    })
     .toEqual([{ alive: 1 }])
   await assertHealed(stage)
 })
 
-test('the primary is gone for good, and its synchronous standby promoted', LONG, async () => {
+test('the primary is gone for good, and its synchronous standby promoted', async () => {
   const primary = await createOwnPostgres(await temporaryDirectory())
   const standby = await createOwnPostgres(await temporaryDirectory(), { empty: true })
   await primary.copyTo(standby)
@@ -126,9 +121,7 @@ test('the primary is gone for good, and its synchronous standby promoted', LONG,
     primary_conninfo: `host=${primary.socketDir} user=postgres application_name=standby`,
   })
   const states = `select sync_state from pg_stat_replication where application_name = 'standby'`
-  await expect
-    .poll(async () => execute(primary.url, states), { timeout: 60_000 })
-    .toEqual([{ sync_state: 'sync' }])
+  await expect.poll(async () => execute(primary.url, states)).toEqual([{ sync_state: 'sync' }])
   const stage = await setStageOn(primary)
   await primary.stop('SIGQUIT')
   await stage.proxy.cut()

@@ -81,7 +81,7 @@ const headersOf = (signedIn: boolean): Record<string, string> => ({
   ...(signedIn ? { cookie: [...agent.cookies].map((one) => one.join('=')).join('; ') } : {}),
 })
 
-test('any query and any form, signed in or not', { timeout: 180_000 }, async () => {
+test('any query and any form, signed in or not', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(...PATHS),
@@ -102,7 +102,7 @@ test('any query and any form, signed in or not', { timeout: 180_000 }, async () 
   )
 })
 
-test('any form at the steps of an interaction', { timeout: 180_000 }, async () => {
+test('any form at the steps of an interaction', async () => {
   const own = createUserAgent(server.url)
   const { url } = await own.get(authorizationUrl(server, { prompt: 'login' }))
   const cookie = [...own.cookies].map((one) => one.join('=')).join('; ')
@@ -119,7 +119,7 @@ test('any form at the steps of an interaction', { timeout: 180_000 }, async () =
   expect([page.status, page.body.includes('id="login"')]).toEqual([200, true])
 })
 
-test('any header of a browser', { timeout: 180_000 }, async () => {
+test('any header of a browser', async () => {
   const names = [
     'cookie',
     'origin',

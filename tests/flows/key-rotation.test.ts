@@ -76,7 +76,7 @@ test('keys rotated by command while two processes sign: no token is refused anyw
     rotated.push((JSON.parse(stdout) as Key[]).find(({ alg }) => alg === 'ES256')!.kid)
   }
   expect(new Set([first, ...rotated])).toHaveLength(4)
-  await expect.poll(() => signed.has(rotated.at(-1)!), { timeout: 30_000 }).toBe(true)
+  await expect.poll(() => signed.has(rotated.at(-1)!)).toBe(true)
   await load.more(10)
   await load.stop()
   expect(refusals).toEqual([])
@@ -88,11 +88,11 @@ test('a key of age is replaced once, however many processes look after it', asyn
   const others = await Promise.all(
     [1, 2, 3].map(async () => startServer({ ...one.settings, PORT: 0 }, { database })),
   )
-  await expect.poll(async () => (await publishedKids(one)).length, { timeout: 30_000 }).toBe(2)
+  await expect.poll(async () => (await publishedKids(one)).length).toBe(2)
   // Each process looks once a second, and has looked again when the new key signs.
   const { keys } = one.server.oauth
   const [, successor] = keys.keys().filter(({ algorithm }) => algorithm === 'ES256')
-  await expect.poll(() => keys.stateOf(successor!), { timeout: 30_000 }).toBe('current')
+  await expect.poll(() => keys.stateOf(successor!)).toBe('current')
   const kids = async (algorithm: string) =>
     database.query('select kid from signing_keys where algorithm = $1', [algorithm])
   expect(await kids('ES256')).toHaveLength(2)
@@ -114,7 +114,7 @@ test('a key leaves when its last token is dead, and signs nothing meanwhile', as
   expect(retiresAt).toBeGreaterThanOrEqual(lastToken)
   expect(retiresAt).toBeLessThan(lastToken + 120_000)
 
-  await expect.poll(() => keys.signer('ES256').kid, { timeout: 30_000 }).toBe(next.kid)
+  await expect.poll(() => keys.signer('ES256').kid).toBe(next.kid)
   expect(await statusOfRoute(server, await getAccessToken(server, client))).toBe(200)
   expect(await publishedKids(server)).toEqual([old, next.kid])
 

@@ -18,7 +18,6 @@ import { createUserAgent } from '../support/user-agent.ts'
 
 /** At once: fewer than 500 are never too many. */
 const LANES = 1000
-const LONG = { timeout: 180_000 }
 const GRINDING = resolve(import.meta.dirname, '../support/grinding-plugin.ts')
 const SERVICE = { client_id: 'service', client_secret: `lks_${'s'.repeat(43)}`, scope: ['read_books'] }
 /** More than may wait to be hashed, whatever the machine. */
@@ -89,7 +88,7 @@ async function refusedScript(server: SpawnedServer): Promise<unknown[]> {
   return [response.status, response.headers.get('access-control-allow-origin')]
 }
 
-test('the database stands still: not all wait for it, and what needs none goes on', LONG, async () => {
+test('the database stands still: not all wait for it, and what needs none goes on', async () => {
   const METRICS_PORT = await freePort()
   const settings = { DATABASE_POOL_SIZE: 2, OIDC_REFRESH_REUSE_INTERVAL: 0, METRICS_PORT }
   const server = await spawnServer(settings, { seed })
@@ -107,10 +106,10 @@ test('the database stands still: not all wait for it, and what needs none goes o
   const database = await holdDatabase(server.database)
   const load = underLoad(userinfo, LANES)
   await database.held()
-  await expect.poll(() => shedIn(load.results, 'database').length, LONG).toBeGreaterThan(50)
+  await expect.poll(() => shedIn(load.results, 'database').length).toBeGreaterThan(50)
 
-  await expect.poll(async () => refusedPage(server), LONG).toEqual([503, true, true])
-  await expect.poll(async () => refusedScript(server), LONG).toEqual([503, '*'])
+  await expect.poll(async () => refusedPage(server)).toEqual([503, true, true])
+  await expect.poll(async () => refusedScript(server)).toEqual([503, '*'])
   const refresh = async (token: string): Promise<Answer> =>
     answerTo(server.post('/token', { grant_type: 'refresh_token', refresh_token: token }, web.basic))
   const refused: string[] = []
@@ -136,14 +135,14 @@ test('the database stands still: not all wait for it, and what needs none goes o
   await assertToldBriefly(server)
 })
 
-test('the process itself is what is too slow: what was refused was not begun', LONG, async () => {
+test('the process itself is what is too slow: what was refused was not begun', async () => {
   const server = await spawnServer({ PLUGINS: GRINDING })
   const grind = async (): Promise<Answer> => answerTo(server.get('/grind'))
   // Connected before, since nobody gets in while it grinds.
   const meet = async (): Promise<number> => statusOf(server.get(`/meet/${LANES}`))
   await Promise.all(Array.from({ length: LANES }, meet))
   const load = underLoad(grind, LANES)
-  await expect.poll(() => shedIn(load.results, 'process').length, LONG).toBeGreaterThan(50)
+  await expect.poll(() => shedIn(load.results, 'process').length).toBeGreaterThan(50)
   expect(await statusOf(server.get('/healthz'))).toBe(200)
   const answers = await load.stop()
   assertOnlyBusy(answers)
@@ -166,38 +165,34 @@ async function peopleAt(server: SpawnedServer, count: number) {
   )
 }
 
-test(
-  'hundreds sign in at once: who is one too many finds the form again, and then gets in',
-  LONG,
-  async () => {
-    const server = await spawnServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed })
-    const { username, password, name } = ALICE
-    const signIn = async ({ agent, page }: Awaited<ReturnType<typeof peopleAt>>[number]) => {
-      const answer = await agent.submit(page, 'login', { username, password })
-      return { agent, page: answer }
-    }
-    const burst = await Promise.all((await peopleAt(server, 20)).map(signIn))
-    expect(new Set(burst.map(({ page }) => page.status))).toEqual(new Set([200]))
+test('hundreds sign in at once: who is one too many finds the form again, and then gets in', async () => {
+  const server = await spawnServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed })
+  const { username, password, name } = ALICE
+  const signIn = async ({ agent, page }: Awaited<ReturnType<typeof peopleAt>>[number]) => {
+    const answer = await agent.submit(page, 'login', { username, password })
+    return { agent, page: answer }
+  }
+  const burst = await Promise.all((await peopleAt(server, 20)).map(signIn))
+  expect(new Set(burst.map(({ page }) => page.status))).toEqual(new Set([200]))
 
-    const crowd = await Promise.all((await peopleAt(server, CROWD)).map(signIn))
-    const refused = crowd.filter(({ page }) => page.status === 503)
-    const inside = crowd.filter(({ page }) => page.status === 200)
-    expect(refused.length).toBeGreaterThan(0)
-    expect(inside.length).toBeGreaterThan(20)
-    expect(refused.length + inside.length).toBe(crowd.length)
-    for (const { page } of refused) {
-      expect(page.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
-      expect(page.body).toContain('id="login-error"')
-      expect(page.body).toContain(`value="${username}"`)
-      expect(page.body).not.toContain(password)
-    }
-    const homes = async (people: typeof crowd) =>
-      Promise.all(people.map(async ({ agent }) => (await agent.get(`${server.url}/`)).body.includes(name)))
-    expect(new Set(await homes(inside))).toEqual(new Set([true]))
-    expect(new Set(await homes(refused))).toEqual(new Set([false]))
+  const crowd = await Promise.all((await peopleAt(server, CROWD)).map(signIn))
+  const refused = crowd.filter(({ page }) => page.status === 503)
+  const inside = crowd.filter(({ page }) => page.status === 200)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(inside.length).toBeGreaterThan(20)
+  expect(refused.length + inside.length).toBe(crowd.length)
+  for (const { page } of refused) {
+    expect(page.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(page.body).toContain('id="login-error"')
+    expect(page.body).toContain(`value="${username}"`)
+    expect(page.body).not.toContain(password)
+  }
+  const homes = async (people: typeof crowd) =>
+    Promise.all(people.map(async ({ agent }) => (await agent.get(`${server.url}/`)).body.includes(name)))
+  expect(new Set(await homes(inside))).toEqual(new Set([true]))
+  expect(new Set(await homes(refused))).toEqual(new Set([false]))
 
-    const again = await Promise.all(refused.slice(0, 20).map(signIn))
-    expect(new Set(again.map(({ page }) => page.status))).toEqual(new Set([200]))
-    await assertToldBriefly(server)
-  },
-)
+  const again = await Promise.all(refused.slice(0, 20).map(signIn))
+  expect(new Set(again.map(({ page }) => page.status))).toEqual(new Set([200]))
+  await assertToldBriefly(server)
+})

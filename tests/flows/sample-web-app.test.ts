@@ -1,6 +1,6 @@
 /** The first five minutes: a development start, and its sample web app in a real browser. */
 import type { Page } from 'playwright-core'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { noBrowser } from '../support/browser.ts'
 import { newPerson, signIn } from '../support/people.ts'
 import { spawnServer, type SpawnedServer, type SpawnOptions } from '../support/process.ts'
@@ -17,7 +17,7 @@ async function startDemo(settings: Settings = {}, options: SpawnOptions = {}): P
   const PORT = await freePort()
   const given = { PORT, OIDC_ISSUER: `http://localhost:${PORT}`, ...settings }
   const server = await spawnServer(given, { seed: 'demo', ...options })
-  await vi.waitUntil(() => server.output().includes('/books\n'), 10_000)
+  await expect.poll(server.output).toContain('/books\n')
   return { server, ...readPrinted(server.output()) }
 }
 

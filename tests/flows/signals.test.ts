@@ -72,7 +72,7 @@ test('npm start hands SIGTERM on, ends with status 0 and leaves no process', asy
   }
   atEndOfFile(async () => isGroupAlive() && process.kill(group, 'SIGKILL'))
   const server = requestsTo(url)
-  await expect.poll(() => statusOf(server.get('/readyz')).catch(() => 0), { timeout: 30_000 }).toBe(200)
+  await expect.poll(() => statusOf(server.get('/readyz')).catch(() => 0)).toBe(200)
   npm.kill('SIGTERM')
   expect(await exit).toEqual([0, null])
   expect(isGroupAlive()).toBe(false)

@@ -143,7 +143,7 @@ const PLACES: Record<string, { takes: string[]; tries(thing: string): Promise<bo
   },
 }
 
-test.each(Object.entries(PLACES))('%s', { timeout: 180_000 }, async (_place, { takes, tries }) => {
+test.each(Object.entries(PLACES))('%s', async (_place, { takes, tries }) => {
   const taken: string[] = []
   for (const [name, thing] of Object.entries(things)) if (await tries(thing)) taken.push(name)
   expect(taken).toEqual(takes)
@@ -163,14 +163,14 @@ test('revocation takes none of it for another, and harms nothing that it does no
 describe('forgeries', () => {
   const keyOf = (algorithm: string) => server.server.oauth.keys.signer(algorithm)
 
-  test('of an access token open neither userinfo nor a route, and are inactive', { timeout: 180_000 }, async () => {
+  test('of an access token open neither userinfo nor a route, and are inactive', async () => {
     const claims = ['iss', 'sub', 'client_id', 'jti', 'iat', 'exp', 'aud']
     for (const [name, forged] of Object.entries(await forgeriesOf(ofWeb.access_token, keyOf('ES256'), claims)))
       for (const place of ['userinfo', 'userinfo, by query', 'a guarded route'])
         expect([name, place, await PLACES[place]!.tries(forged)]).toEqual([name, place, false])
   })
 
-  test('of an ID token are no hint, neither to sign in nor to sign out', { timeout: 180_000 }, async () => {
+  test('of an ID token are no hint, neither to sign in nor to sign out', async () => {
     const claims = ['iss', 'sub', 'aud', 'iat', 'exp']
     for (const [name, forged] of Object.entries(await forgeriesOf(ofWeb.id_token, keyOf('RS256'), claims)))
       for (const place of ['id_token_hint of a request', 'id_token_hint at sign-out'])

@@ -1,9 +1,9 @@
 /** A second process of the same server: its settings, its issuer, its database; a port of its own. */
-import { vi } from 'vitest'
 import type { TestDatabase } from './database.ts'
 import { type SpawnedServer, spawnServer } from './process.ts'
 import { requestsTo } from './requests.ts'
 import { type Settings, freePort } from './settings.ts'
+import { until } from './until.ts'
 
 /** Its requests go to its own port, though `url` is the issuer that both share. */
 export async function spawnBeside(settings: Settings, database: TestDatabase): Promise<SpawnedServer> {
@@ -13,6 +13,6 @@ export async function spawnBeside(settings: Settings, database: TestDatabase): P
   const assertReady = async () => {
     if (!(await requests.get('/readyz')).ok) throw new Error('The second process is not ready.')
   }
-  await vi.waitFor(assertReady, { timeout: 40_000, interval: 20 })
+  await until(assertReady)
   return { ...server, ...requests }
 }

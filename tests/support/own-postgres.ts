@@ -7,7 +7,6 @@ import { once } from 'node:events'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { vi } from 'vitest'
 import {
   chooseAccount,
   environment,
@@ -20,6 +19,7 @@ import { choosePlace } from '../../src/services/database/embedded-postgres/place
 import { atEndOfFile } from './cleanup.ts'
 import { execute } from './connection.ts'
 import { SERIALIZABLE } from './serializable.ts'
+import { until } from './until.ts'
 
 const isolation: Record<string, string> = SERIALIZABLE
   ? { default_transaction_isolation: 'serializable' }
@@ -71,7 +71,7 @@ export async function createOwnPostgres(directory: string, { empty = false } = {
     child = spawn(binaries.postgres, ['-D', cluster, ...options], {
       ...identity(account), cwd: '/', env: environment, stdio: 'ignore',
     }) // prettier-ignore
-    await vi.waitFor(async () => execute(url, 'select 1'), { timeout: 60_000, interval: 50 })
+    await until(async () => execute(url, 'select 1'))
   }
 
   if (account.uid !== undefined)

@@ -12,7 +12,7 @@ const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/main.ts')
 /** As `npm start` has it: what is compiled once is kept. */
 const compiled = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/latchkey') }
-const startTimeout = 40_000
+const startTimeout = 120_000
 const running = new Set<ChildProcess>()
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 

@@ -2,8 +2,8 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { vi } from 'vitest'
 import { atEndOfFile } from './cleanup.ts'
+import { until } from './until.ts'
 
 export interface Proxy {
   name: string
@@ -54,6 +54,6 @@ export async function runProxy(
     await once(socket, 'connect')
     socket.destroy()
   }
-  await vi.waitFor(knock, { timeout: 60_000, interval: 20 })
+  await until(knock)
   return () => lines.join('')
 }

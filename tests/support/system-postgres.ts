@@ -9,9 +9,9 @@ import { once } from 'node:events'
 import { chown, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { vi } from 'vitest'
 import { atEndOfFile, temporaryDirectory } from './cleanup.ts'
 import { freePort } from './settings.ts'
+import { until } from './until.ts'
 
 const DEBIAN = '/usr/lib/postgresql'
 const bin = await findBin()
@@ -59,7 +59,7 @@ export async function startSystemPostgres(): Promise<SystemPostgres> {
     await exit
   })
   const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
-  await vi.waitFor(async () => connect(url), { timeout: 40_000, interval: 50 })
+  await until(async () => connect(url))
   return { url, port, PATH: `${bin}:${process.env['PATH']}` }
 }
 

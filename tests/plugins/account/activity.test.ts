@@ -1,5 +1,5 @@
 /** What a user is told of their account: what happened to it, by whom, and nothing of others. */
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { runAs } from '../../../src/services/audit/origin.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, getTokens, SEED } from '../../support/sign-in.ts'
@@ -44,13 +44,9 @@ test('tells of wrong passwords, and of nothing that happened to others', async (
   await signedIn(server, BOB)
   const agent = await signedIn(server)
   // Such is stored within a second.
-  await vi.waitFor(
-    async () =>
-      expect(linesOf(await open(server, agent, '/activity'))).toContain(
-        'A wrong password was tried 127.0.0.1',
-      ),
-    { timeout: 30_000 },
-  )
+  await expect
+    .poll(async () => linesOf(await open(server, agent, '/activity')))
+    .toContain('A wrong password was tried 127.0.0.1')
   const bobs = linesOf(await open(server, await signedIn(server, BOB), '/activity'))
   expect(bobs.filter((line) => line.includes('wrong'))).toEqual([])
 })

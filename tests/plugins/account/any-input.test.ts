@@ -19,7 +19,7 @@ const FIELDS = ['name', 'nickname', 'birthdate', 'picture', 'website', 'locale',
 test.each([
   ['/profile', 'profile'],
   ['/email', 'change-email'],
-])('at %s: never a fault, and the page opens still', { timeout: 120_000 }, async (path, id) => {
+])('at %s: never a fault, and the page opens still', async (path, id) => {
   await fc.assert(
     fc.asyncProperty(fc.dictionary(fc.constantFrom(...FIELDS), text, { maxKeys: 6 }), async (fields) => {
       const answer = await agent.submit(await open(server, agent, path), id, fields)
@@ -33,7 +33,7 @@ test.each([
   expect(server.output()).toBe('')
 })
 
-test('at the password: never a fault, and the password stays', { timeout: 60_000 }, async () => {
+test('at the password: never a fault, and the password stays', async () => {
   const page = await open(server, agent, '/password')
   await fc.assert(
     fc.asyncProperty(text, async (typed) => {
@@ -48,7 +48,7 @@ test('at the password: never a fault, and the password stays', { timeout: 60_000
   expect(await server.server.oauth.users.hasPassword('alice', ALICE.password)).toBe(true)
 })
 
-test('at the query of every page: never a fault', { timeout: 60_000 }, async () => {
+test('at the query of every page: never a fault', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('', '/profile', '/email', '/password', '/sessions', '/sessions/end', '/apps', '/apps/revoke', '/activity'),

@@ -22,7 +22,7 @@ const open = async (options?: { javaScriptEnabled: boolean }) =>
   openSignedIn(`${server.url}/account`, ALICE, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
-  test('every page and state is accessible and within its policy', { timeout: 180_000 }, async () => {
+  test('every page and state is accessible and within its policy', async () => {
     await signedIn(server)
     const { page, said } = await open()
     for (const path of ['', '/profile?saved=yes', '/email', '/password?saved=yes', '/sessions?done=one', '/apps?done=one', '/activity']) {
@@ -47,7 +47,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   }) // prettier-ignore
 
-  test('without scripts and by keyboard alone a profile is changed and an app sent away', { timeout: 60_000 }, async () => {
+  test('without scripts and by keyboard alone a profile is changed and an app sent away', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await follow(page, 'nav a[href$="/profile"]', '**/account/profile')
     await type(page, '#nickname', 'By keyboard')

@@ -19,7 +19,7 @@ const text = fc.oneof(
 ) // prettier-ignore
 const typed = fc.dictionary(fc.constantFrom(...FIELDS), text, { maxKeys: 6 })
 
-test.each(['new', 'one'])('at the form of %s: never a fault, and every client has a page still', { timeout: 120_000 }, async (which) => {
+test.each(['new', 'one'])('at the form of %s: never a fault, and every client has a page still', async (which) => {
   const open = async () =>
     which === 'new' ? agent.get(`${server.url}/admin/clients/new?type=service`) : openClient(server, agent, which)
   await fc.assert(

@@ -19,7 +19,7 @@ const text = fc.oneof(
 )
 const typed = fc.dictionary(fc.constantFrom(...FIELDS), text, { maxKeys: 6 })
 
-test.each(['new', 'one'])('at the form of the user %s', { timeout: 120_000 }, async (which) => {
+test.each(['new', 'one'])('at the form of the user %s', async (which) => {
   const path = which === 'new' ? '/users/new' : `/user?id=${(await users.create({ username: `one ${randomUUID()}`, roles: ['admin'] })).id}`
   await fc.assert(
     fc.asyncProperty(typed, async (fields) => {

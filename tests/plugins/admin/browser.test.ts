@@ -22,7 +22,7 @@ const open = async (options?: { javaScriptEnabled: boolean }) =>
   openSignedIn(`${server.url}/admin/clients`, ROOT, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
-  test('every page and state is accessible and within its policy', { timeout: 120_000 }, async () => {
+  test('every page and state is accessible and within its policy', async () => {
     const { page, said } = await open()
     await assertAccessible(page, 'clients')
     await page.goto(`${server.url}/admin/clients/new?type=app`)
@@ -46,7 +46,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   })
 
-  test('without scripts and by keyboard alone a client is registered', { timeout: 60_000 }, async () => {
+  test('without scripts and by keyboard alone a client is registered', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await follow(page, '#new-client', '**/admin/clients/new')
     await follow(page, '.tiles a[href$="service"]', '**/admin/clients/new?type=service')

@@ -29,7 +29,7 @@ const open = async (options?: { javaScriptEnabled: boolean }) =>
   openSignedIn(`${server.url}/admin`, ROOT, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
-  test('every page and state is accessible and within its policy', { timeout: 240_000 }, async () => {
+  test('every page and state is accessible and within its policy', async () => {
     const { page, said } = await open()
     const ofResource = new URLSearchParams({ id: API }).toString()
     const paths = ['', '/scopes', '/scopes/new', '/scope?id=read_books&saved=yes', '/resources', `/resource?${ofResource}`, '/keys', '/client?client_id=web', '/client/authorizations?client_id=web', '/audit', '/audit?user=alice&before=00000000-0000-0000-0000-000000000000'] // prettier-ignore
@@ -52,7 +52,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   })
 
-  test('without scripts and by keyboard alone a key is replaced, and found in the audit log', { timeout: 60_000 }, async () => {
+  test('without scripts and by keyboard alone a key is replaced, and found in the audit log', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await follow(page, 'nav.area a[href="/admin/keys"]', '**/admin/keys')
     await follow(page, '#rotate-ES256 button', '**/admin/keys?rotated=ES256')

@@ -147,6 +147,6 @@ test('other processes forget what was deleted within two seconds', async () => {
   expect(await oauth.findScope('seen')).toMatchObject({ registered: true, resource: 'https://seen.example/' })
   await agent.submit(await page('/resource', 'https://seen.example/'), 'delete-record', { confirm: 'https://seen.example/' })
   await agent.submit(await page('/scope', 'seen'), 'delete-record', { confirm: 'seen' })
-  await expect.poll(async () => (await oauth.findScope('seen')).registered, { timeout: 30_000 }).toBe(false)
-  await expect.poll(async () => oauth.findResource('https://seen.example/'), { timeout: 30_000 }).toBeNull()
+  await expect.poll(async () => (await oauth.findScope('seen')).registered).toBe(false)
+  await expect.poll(async () => oauth.findResource('https://seen.example/')).toBeNull()
 }) // prettier-ignore

@@ -18,7 +18,7 @@ const open = async (options?: { javaScriptEnabled: boolean }) =>
   openSignedIn(`${server.url}/admin/users`, ROOT, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
-  test('every page and state is accessible and within its policy', { timeout: 240_000 }, async () => {
+  test('every page and state is accessible and within its policy', async () => {
     const { page, said } = await open()
     const pages: [string, string][] = [
       ['users', '/users'],
@@ -51,7 +51,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   })
 
-  test('by keyboard alone and without scripts a user is registered, sets a password and is disabled', { timeout: 120_000 }, async () => {
+  test('by keyboard alone and without scripts a user is registered, sets a password and is disabled', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await follow(page, '#new-user', '**/admin/users/new')
     await type(page, '#username', 'by-keyboard')

@@ -29,7 +29,7 @@ function luminance(color: string): number {
 }
 
 describe.skipIf(noBrowser)('accessible and within its policy:', () => {
-  test.for(samples)('$name, $state', { timeout: 180_000 }, async (sample) => {
+  test.for(samples)('$name, $state', async (sample) => {
     const { page, said } = await openStillPage()
     await page.goto(server.address(sample))
     await assertAccessible(page, sample.name, async () => {

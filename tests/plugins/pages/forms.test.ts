@@ -20,7 +20,7 @@ function focused(page: Page): Promise<string> {
 }
 
 describe.skipIf(noBrowser)('in a browser', () => {
-  test('forms are the same without JavaScript', { timeout: 180_000 }, async () => {
+  test('forms are the same without JavaScript', async () => {
     const [scripted, plain] = [await openStillPage(), await openPage({ javaScriptEnabled: false })]
     for (const sample of samples) {
       for (const { page } of [scripted, plain]) await page.goto(server.address(sample))
