@@ -121,8 +121,8 @@ function malformed(records: readonly DumpRecord[]): Outcome[] {
 }
 
 function others(records: readonly DumpRecord[]): Record<string, number> {
-  const ignored: Record<string, number> = {}
+  const ignored = new Map<string, number>()
   for (const { model } of records)
-    if (model !== '' && !MODELS.has(model)) ignored[model] = (ignored[model] ?? 0) + 1
-  return ignored
+    if (model !== '' && !MODELS.has(model)) ignored.set(model, (ignored.get(model) ?? 0) + 1)
+  return Object.fromEntries(ignored)
 }

@@ -105,6 +105,6 @@ function optionsOf(name: string, value: string, served: Served): FieldView['opti
   const names = new Set([...(served[name] ?? []), value].filter((one) => one !== ''))
   return [
     { value: '', text: unset },
-    ...Array.from(names, (one) => ({ value: one, text: texts[one] ?? one })),
+    ...Array.from(names, (one) => ({ value: one, text: Object.hasOwn(texts, one) ? texts[one]! : one })),
   ]
 }

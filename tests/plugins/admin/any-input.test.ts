@@ -1,6 +1,7 @@
 /** Whatever an administrator types, or a program sends in their name: an answer of ours, and nothing that others fall over. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { CHOICES } from '../../../plugins/admin/clients/client-field-table.ts'
 import { startServer } from '../../support/server.ts'
 import { findForm } from '../../support/user-agent.ts'
 import { openClient, ROOT, signedIn } from './administrator.ts'
@@ -9,7 +10,7 @@ const server = await startServer({ LOG_LEVEL: 'error' }, { seed: { users: [ROOT]
 const { clients } = server.server.oauth
 await clients.create({ client_id: 'one', scope: ['a'] })
 const agent = await signedIn(server)
-const FIELDS = ['client_id', 'client_name', 'redirect_uris', 'post_logout_redirect_uris', 'scope', 'token_endpoint_auth_method', 'grant_types', 'response_types', 'access_token_format', 'logo_uri', 'type', 'version', '__proto__', 'constructor'] // prettier-ignore
+const FIELDS = ['client_id', 'client_name', 'redirect_uris', 'post_logout_redirect_uris', 'scope', 'grant_types', 'response_types', ...Object.keys(CHOICES), 'logo_uri', 'type', 'version', '__proto__', 'constructor'] // prettier-ignore
 
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }).map((one) => one.toWellFormed()),
@@ -35,6 +36,14 @@ test.each(['new', 'one'])('at the form of %s: never a fault, and every client ha
   )
   for (const { client_id: id = '' } of await clients.list('', 1000))
     expect([id, (await openClient(server, agent, id)).status]).toEqual([id, 200])
+  expect(server.output()).toBe('')
+}) // prettier-ignore
+
+test.each(['valueOf', 'constructor', '__proto__'])('%s, which every object has, is no choice', async (name) => {
+  const page = await agent.get(`${server.url}/admin/clients/new?type=service`)
+  const chosen = Object.fromEntries(Object.keys(CHOICES).map((field) => [field, name]))
+  const answer = await agent.submit(page, 'client', chosen)
+  expect([answer.status, findForm(answer, 'client')?.fields]).toEqual([400, expect.objectContaining(chosen)])
   expect(server.output()).toBe('')
 }) // prettier-ignore
 
