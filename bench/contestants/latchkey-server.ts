@@ -17,7 +17,12 @@ const packageFile = new URL('../../package.json', import.meta.url)
 const start = (
   JSON.parse(readFileSync(packageFile, 'utf8')) as { scripts: { start: string } }
 ).scripts.start.split(' ')
-const startEnv = Object.fromEntries(start.slice(0, start.indexOf('exec')).map((one) => one.split('=')))
+const startEnv = Object.fromEntries(
+  start.slice(0, start.indexOf('exec')).map((one) => {
+    const [name = '', ...value] = one.split('=')
+    return [name, value.join('=')]
+  }),
+)
 const startArgs = start.slice(start.indexOf('node') + 1, -1)
 /** Empty: without one there would be the demo, and the sample web app beside it. */
 const seedFile = fileURLToPath(new URL('../seed.json', import.meta.url))

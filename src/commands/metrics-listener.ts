@@ -1,6 +1,6 @@
 /** The listener of METRICS_PORT: one address, `/metrics`, for who is let through to it; it asks nobody who they are. */
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { ConfigError, type Config } from '../config.ts'
 
 export interface MetricsListener {
@@ -16,6 +16,8 @@ export async function listenForMetrics(
   read: () => Promise<string>,
 ): Promise<MetricsListener | undefined> {
   if (port === undefined) return undefined
+  // Whoever imports it loads Node's own fetch along, of 800 kB.
+  const { createServer } = await import('node:http')
   const server = createServer((request, response) => {
     const [path] = (request.url ?? '').split('?')
     if (path !== '/metrics') return answer(response, 404, 'There is only /metrics here.\n')

@@ -59,6 +59,17 @@ async function makeReadOnly(directory: string): Promise<void> {
   await run('chmod', ['-R', 'a-w,a+rX', directory])
 }
 
+test('the image, the unit of systemd and `npm start` say the same to Node and to glibc', async () => {
+  const command = image.command.join(' ')
+  const allocator = `GLIBC_TUNABLES=${image.env['GLIBC_TUNABLES']}`
+  const unit = (await readFile(join(checkout, 'deploy/latchkey@.service'), 'utf8')).split('\n')
+  expect(unit).toEqual(expect.arrayContaining([`ExecStart=/usr/bin/${command}`, `Environment=${allocator}`]))
+  const { scripts } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as {
+    scripts: { start: string }
+  }
+  expect(scripts.start).toContain(` ${allocator} exec ${command}`)
+})
+
 test('what it builds starts in production, as its user, on files that nobody may write', async () => {
   const directory = await build()
   const packages = await readdir(join(directory, 'node_modules'))
@@ -78,7 +89,8 @@ test('what it builds starts in production, as its user, on files that nobody may
     DATABASE_URL: url,
     SECRET_KEY: randomBytes(32).toString('hex'),
   }
-  expect(image.env).toEqual({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000', MALLOC_ARENA_MAX: '2' })
+  const { GLIBC_TUNABLES: _allocator, ...environment } = image.env
+  expect(environment).toEqual({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000' })
   const { node, ...user } = await identity(image)
   const [program, ...args] = image.command
   expect(program).toBe('node')
