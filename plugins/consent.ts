@@ -4,12 +4,12 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { ApprovalRequest, Client } from '../src/doors.ts'
 import type { Interaction, StepPage } from '../src/interaction-doors.ts'
 import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
 async function consent({ oauth }: FastifyInstance): Promise<void> {

@@ -1,8 +1,8 @@
 /** Token introspection (RFC 7662): whether a token is good, for those who may know. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { Bag, Client, Verified } from '../src/doors.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { TOKEN_INTROSPECTION } from '../src/services/directory.ts'
 
 const INACTIVE = Object.freeze({ active: false })

@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { Authorization, Bag, Client } from '../src/doors.ts'
 import { claimsForScopes } from '../src/protocol/claims.ts'
 import {
@@ -14,6 +13,7 @@ import {
   type ClaimsRequest,
 } from '../src/protocol/claims-request.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { tokenHash } from '../src/protocol/token-hash.ts'
 import { userClaims } from '../src/services/users/user.ts'
 

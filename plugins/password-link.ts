@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
 import type { User } from '../src/services/users/user.ts'
 import type { PageCall } from './pages/index.ts'

@@ -1,10 +1,10 @@
 /** User name and password, throttled, and signing a browser in by them: the same for every page that asks for them. */
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
 import type { Session } from '../src/doors.ts'
 import type { BrowserCall } from '../src/interaction-doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { lineOf, shed } from '../src/services/shedding.ts'

@@ -4,9 +4,9 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { Client } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { Type } from '../src/protocol/schema.ts'
 
 async function revocation({ oauth }: FastifyInstance): Promise<void> {
   oauth.registerEndpoint({

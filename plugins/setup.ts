@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { BrowserCall } from '../src/interaction-doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
 import { refuseOtherMethods, withSlash } from './endpoint.ts'

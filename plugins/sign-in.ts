@@ -4,9 +4,9 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { Session } from '../src/doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { queryText } from './forms.ts'
 import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'

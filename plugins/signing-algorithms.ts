@@ -4,8 +4,8 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import { metadataError } from '../src/protocol/client-metadata.ts'
+import { Type } from '../src/protocol/schema.ts'
 
 const MEMBERS = ['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const
 

@@ -5,8 +5,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createHmac, type KeyObject } from 'node:crypto'
-import { Type } from 'typebox'
 import { metadataError } from '../src/protocol/client-metadata.ts'
+import { Type } from '../src/protocol/schema.ts'
 import { sectorIdentifier } from '../src/protocol/sector-identifier.ts'
 
 async function subjectTypes(fastify: FastifyInstance): Promise<void> {

@@ -4,8 +4,8 @@
  */
 import { isIP } from 'node:net'
 import type { TSchema } from 'typebox'
-import { Value } from 'typebox/value'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
+import { misfitOf } from './protocol/schema.ts'
 import { Settings } from './settings.ts'
 
 /** Settings as the server uses them: parsed, with defaults, and with what follows from them. */
@@ -71,7 +71,7 @@ interface Annotated extends TSchema {
 function parseSetting(name: string, schema: Annotated, raw: SettingValues[string]): unknown {
   if (raw === undefined || raw === '') return schema.default
   const value = coerce(schema, raw)
-  if (value !== undefined && Value.Check(schema, value)) return value
+  if (value !== undefined && misfitOf(schema, value) === undefined) return value
   const got = schema.secret ? '' : `; it is ${JSON.stringify(String(raw).slice(0, 80))}`
   throw new ConfigError(`${name} must be ${expectation(schema)}${got}.`)
 }

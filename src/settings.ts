@@ -2,7 +2,8 @@
  * Every setting, explained once: the whole configuration as one schema, and the type that is derived from it.
  * `config.ts` parses the environment against it.
  */
-import { Type, type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from './protocol/schema.ts'
 
 const Seconds = (fallback: number, minimum: number, description: string) =>
   Type.Integer({ default: fallback, minimum, maximum: 10 * 365 * 86_400, description, unit: 'seconds' })

@@ -1,6 +1,6 @@
 /** `/account/activity`: what happened to an account lately, for its owner to notice what was not them. */
-import { Type } from 'typebox'
 import type { AuditEvent } from '../../src/events.ts'
+import { Type } from '../../src/protocol/schema.ts'
 import type { Desk } from './desk.ts'
 import { eventInWords } from './event-words.ts'
 

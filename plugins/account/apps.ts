@@ -1,6 +1,6 @@
 /** `/account/apps`: which apps have access to an account, to what, and taking it back. */
-import { Type } from 'typebox'
 import type { Client } from '../../src/doors.ts'
+import { Type } from '../../src/protocol/schema.ts'
 import type { ConnectedClient } from '../../src/services/users/consents.ts'
 import { clientView } from '../interaction/client-view.ts'
 import type { PageCall } from '../pages/index.ts'

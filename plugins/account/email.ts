@@ -3,7 +3,7 @@
  * in a moment ago: a browser that was left open must not give an account away.
  */
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../../src/protocol/schema.ts'
 import type { PageCall } from '../pages/index.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Desk } from './desk.ts'

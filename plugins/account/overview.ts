@@ -1,5 +1,5 @@
 /** `/account`: where things stand, and the way to each. */
-import { Type } from 'typebox'
+import { Type } from '../../src/protocol/schema.ts'
 import type { Desk } from './desk.ts'
 
 /** Apps and browsers are counted up to here. */

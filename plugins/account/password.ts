@@ -1,7 +1,7 @@
 /** `/account/password`: a new password for who knows the present one. This browser stays signed in, all else ends. */
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
 import { MIN_PASSWORD_LENGTH } from '../../src/services/users/passwords.ts'
 import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'

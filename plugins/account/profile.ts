@@ -1,8 +1,8 @@
 /** `/account/profile`: what is known of a user, to look at and, but for the email address, to change. */
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
-import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'
 import {

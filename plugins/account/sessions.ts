@@ -1,5 +1,5 @@
 /** `/account/sessions`: the browsers in which a user is signed in, and signing them out. */
-import { Type } from 'typebox'
+import { Type } from '../../src/protocol/schema.ts'
 import type { SessionInformation } from '../../src/services/users/sessions.ts'
 import type { PageCall } from '../pages/index.ts'
 import { describeUserAgent } from '../pages/user-agent.ts'

@@ -1,5 +1,5 @@
 /** `/admin`: how much there is, how the last day went, whether all is well, and what to do first. */
-import { Type } from 'typebox'
+import { Type } from '../../src/protocol/schema.ts'
 import type { OAuth } from '../oauth.ts'
 import { firstHour, grouped, plotOf } from './activity-plot.ts'
 import { auditRows } from './audit/audit-rows.ts'

@@ -1,7 +1,7 @@
 /** `/admin/keys`: the signing keys that are published, by algorithm, and their successors when somebody asks for one. */
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
 import type { RingKey } from '../../src/services/keys/ring-key.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Desk } from './desk.ts'

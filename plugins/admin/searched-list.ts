@@ -1,5 +1,6 @@
 /** A list that people read page by page, in the order of its names or of what a search finds; rows are for others to show. */
-import { Type, type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../../src/protocol/schema.ts'
 import type { Page, Place } from '../../src/store/begins-with.ts'
 import type { Desk } from './desk.ts'
 import type { SearchedList } from './models.ts'

@@ -1,8 +1,8 @@
 /** The response type `code` (RFC 6749 §4.1.2), with PKCE (RFC 7636): S256 for everybody, required of public clients. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
 
 async function code({ oauth }: FastifyInstance): Promise<void> {
   oauth.register('responseType', 'code', {

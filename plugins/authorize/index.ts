@@ -5,10 +5,10 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { AuthorizationRequest } from '../../src/doors.ts'
 import type { BrowserCall } from '../../src/interaction-doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
 import { parseFormLeniently } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../endpoint.ts'

@@ -2,10 +2,10 @@
  * Claims about end-users: the standard ones of OpenID Connect Core §5.1 with their types, which scope asks for which
  * (§5.4), and what may be stored of a user. The `claims` parameter is `claims-request.ts`'s.
  */
-import { Type, type TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import type { TSchema } from 'typebox'
 import { isStorable } from './client-metadata.ts'
 import { OAuthError } from './errors.ts'
+import { misfitOf, Type } from './schema.ts'
 
 /** Claims by their wire names. */
 export type Claims = Readonly<Record<string, unknown>>
@@ -147,8 +147,8 @@ function checkClaim(name: string, base: string, value: unknown): unknown {
   if (!isStorable(value)) throw claimError(name, 'must not hold NUL or broken Unicode')
   const schemas: Readonly<Record<string, TSchema>> = StandardClaims.properties
   const schema = Object.hasOwn(schemas, base) ? schemas[base] : undefined
-  if (value !== null && schema !== undefined && !Value.Check(schema, value))
-    throw claimError(name, Value.Errors(schema, value)[0]?.message ?? 'is malformed')
+  const misfit = value === null || schema === undefined ? undefined : misfitOf(schema, value)
+  if (misfit !== undefined) throw claimError(name, misfit.message)
   return value
 }
 

@@ -3,11 +3,11 @@
  * the defaults, and the two directions between a registration and what is stored. Pure: whether a client_id is
  * taken, or a grant's plugin present, is for the registry to say.
  */
-import { Type, type Static, type TObject, type TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import type { Static, TObject, TSchema } from 'typebox'
 import { OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
 import { redirectUriProblem } from './redirect-uri.ts'
+import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
 const Text = (maxLength = 200) => Type.String({ minLength: 1, maxLength })
@@ -117,8 +117,8 @@ function withoutAliases(input: Record<string, unknown>): Record<string, unknown>
 
 function checkMember(name: string, schema: TSchema, value: unknown, insecure: string[]): unknown {
   if (!isStorable(value)) throw metadataError(name, 'must not hold NUL or broken Unicode')
-  if (!Value.Check(schema, value))
-    throw metadataError(name, Value.Errors(schema, value)[0]?.message ?? 'is malformed')
+  const misfit = misfitOf(schema, value)
+  if (misfit !== undefined) throw metadataError(name, misfit.message)
   const { format } = schema as { format?: string }
   if (format === 'redirect-uris') {
     for (const uri of value as string[]) {

@@ -2,9 +2,9 @@
  * The typed parser in front of every endpoint and grant: a schema in wire names goes in, a function from `Wire`
  * to the schema's static type comes out. Unknown parameters are ignored (RFC 6749 §3.1).
  */
-import { Type, type Static, type TObject, type TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import type { Static, TObject } from 'typebox'
 import { OAuthError } from './errors.ts'
+import { type Misfit, misfitOf, Type } from './schema.ts'
 import type { Wire } from './wire.ts'
 
 /** Longest value of a parameter, in characters, where its schema sets no `maxLength` of its own. */
@@ -53,25 +53,18 @@ export function lengthsOf({ properties }: TObject): ReadonlyMap<string, number> 
  */
 export function compileParameters<P extends TObject>(schema: P): (wire: Wire) => Static<P> {
   const names = Object.keys(schema.properties)
-  const validator = Compile(schema as TSchema)
   return (wire) => {
     const picked: Record<string, unknown> = {}
     for (const name of names) if (wire[name] !== undefined) picked[name] = wire[name]
-    if (validator.Check(picked)) return picked as Static<P>
-    throw new OAuthError('invalid_request', describe(picked, validator.Errors(picked)[0]))
+    const misfit = misfitOf(schema, picked)
+    if (misfit === undefined) return picked as Static<P>
+    throw new OAuthError('invalid_request', describe(misfit))
   }
 }
 
-function describe(
-  picked: Record<string, unknown>,
-  error: { keyword: string; instancePath: string; params: object } | undefined,
-): string {
-  if (error?.keyword === 'required') {
-    const { requiredProperties } = error.params as { requiredProperties?: string[] }
-    const missing = requiredProperties?.find((name) => picked[name] === undefined)
-    if (missing !== undefined) return `the parameter ${missing} is missing`
-  }
-  const name = error?.instancePath.split('/')[1]
+function describe({ keyword, instancePath, params }: Misfit): string {
+  if (keyword === 'required') return `the parameter ${String(params['missingProperty'])} is missing`
+  const name = instancePath.split('/')[1]
   return name === undefined ? 'a parameter is malformed' : `the parameter ${name} is malformed`
 }
 

@@ -1,7 +1,7 @@
 /** `/admin/audit/export`: what was looked for as a file, of any length: page by page, as fast as it is read. */
 import { Readable } from 'node:stream'
-import { Type } from 'typebox'
 import type { AuditEvent } from '../../../src/events.ts'
+import { Type } from '../../../src/protocol/schema.ts'
 import type { AuditFilter, AuditLog, AuditPage } from '../../../src/services/audit/audit-log.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { FilterQuery, parseFilter } from './audit-filter.ts'

@@ -1,5 +1,6 @@
 /** What is looked for in the audit log, as it stands in an address: read from it, and written back. */
-import { Type, type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import type { AuditFilter } from '../../../src/services/audit/audit-log.ts'
 import { isUuid } from '../../../src/protocol/uuid.ts'
 import type { OAuth } from '../../oauth.ts'

@@ -1,5 +1,5 @@
 /** `/admin/audit`: the audit log, the newest first, a page at a time; what is looked for stands in the address. */
-import { Type } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import { filterAddress, FilterQuery, parseFilter, typedFilter } from './audit-filter.ts'
 import { auditRows } from './audit-rows.ts'
 import { typeOptions } from './audit-words.ts'

@@ -1,5 +1,5 @@
 /** `/admin/client/delete`: removes a client, once its id was typed. */
-import { Type } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import { getClient, showClient } from './client-page.ts'
 import type { Desk } from '../desk.ts'
 

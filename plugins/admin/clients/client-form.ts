@@ -1,6 +1,6 @@
 /** The form for a client's metadata, shown and sent, whether the client is there already or not. */
-import { Type } from 'typebox'
 import { OAuthError } from '../../../src/protocol/errors.ts'
+import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { sentence } from '../../pages/words.ts'
 import { groupsOf, isField, problemsOf, type Errors, type Served, type Values } from './client-fields.ts'

@@ -1,6 +1,6 @@
 /** `/admin/clients/new`: registers a client. The form is filled in for its kind, and may be changed before it is sent. */
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, LongFields } from './client-form.ts'

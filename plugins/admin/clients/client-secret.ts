@@ -1,5 +1,5 @@
 /** A client's secret: replaced at `/admin/client/rotate-secret`, and shown once at `/admin/client/secret`. */
-import { Type } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import { appSettings } from './app-settings.ts'
 import { getClient } from './client-page.ts'
 import type { Desk } from '../desk.ts'

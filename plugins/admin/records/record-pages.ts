@@ -1,5 +1,5 @@
 /** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
-import { Type } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import type { Desk } from '../desk.ts'
 import { noticeOf } from '../notice.ts'
 import { pathsOf, type RecordKind } from './record-kind.ts'

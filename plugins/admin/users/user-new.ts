@@ -1,6 +1,6 @@
 /** `/admin/users/new`: registers a user, with a password or with a one-time link by which they set their own. */
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Desk } from '../desk.ts'
 import { groupsOfNew, membersOfNew, typedForNew, type Errors, type Values } from './user-fields.ts'

@@ -4,8 +4,8 @@
  */
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
-import { Type } from 'typebox'
 import { OAuthError } from '../../../src/protocol/errors.ts'
+import { Type } from '../../../src/protocol/schema.ts'
 import { ADMIN } from '../../../src/services/users/first-administrator.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'

@@ -3,7 +3,7 @@
  * `/admin/user/link`, for the administrator to hand over.
  */
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
+import { Type } from '../../../src/protocol/schema.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Desk } from '../desk.ts'

@@ -5,9 +5,9 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { hash, timingSafeEqual } from 'node:crypto'
-import { Type } from 'typebox'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
+import { Type } from '../../../src/protocol/schema.ts'
 import { AUTHORIZATION_CODE, type FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
 import { isOfClient } from '../../../src/services/clients/registration.ts'
 

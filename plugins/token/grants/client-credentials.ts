@@ -1,9 +1,9 @@
 /** The client_credentials grant (RFC 6749 §4.4): a client acts for itself, within its registered scope list. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
+import { Type } from '../../../src/protocol/schema.ts'
 import { parseScope } from '../../../src/protocol/scope.ts'
 
 async function clientCredentials({ oauth }: FastifyInstance): Promise<void> {

@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { Type } from 'typebox'
 import type { Authorization, Client } from '../../../src/doors.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
+import { Type } from '../../../src/protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../../src/protocol/scope.ts'
 import { isOfClient } from '../../../src/services/clients/registration.ts'
 

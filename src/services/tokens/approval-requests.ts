@@ -2,10 +2,10 @@
  * What a client may ask an end-user to approve, wherever it asks: the registered parameters, the scopes that it may
  * have, the resources they belong to. Which endpoint asks, and for what response, is for its plugin.
  */
-import { Type } from 'typebox'
 import type { ApprovalRequest, Client, Parameter } from '../../doors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { compileParameters } from '../../protocol/parameters.ts'
+import { Type } from '../../protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
 import type { Wire } from '../../protocol/wire.ts'
 import type { Targets } from './audience.ts'
