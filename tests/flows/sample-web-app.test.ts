@@ -5,6 +5,7 @@ import { noBrowser } from '../support/browser.ts'
 import { newPerson, signIn } from '../support/people.ts'
 import { spawnServer, type SpawnedServer, type SpawnOptions } from '../support/process.ts'
 import { freePort, type Settings } from '../support/settings.ts'
+import { until } from '../support/until.ts'
 
 interface Printed {
   server: SpawnedServer
@@ -17,7 +18,9 @@ async function startDemo(settings: Settings = {}, options: SpawnOptions = {}): P
   const PORT = await freePort()
   const given = { PORT, OIDC_ISSUER: `http://localhost:${PORT}`, ...settings }
   const server = await spawnServer(given, { seed: 'demo', ...options })
-  await expect.poll(server.output).toContain('/books\n')
+  await until(() => {
+    if (!server.output().includes('/books\n')) throw new Error('it has not said where to look')
+  })
   return { server, ...readPrinted(server.output()) }
 }
 
