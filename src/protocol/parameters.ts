@@ -4,7 +4,7 @@
  */
 import type { Static, TObject } from 'typebox'
 import { OAuthError } from './errors.ts'
-import { type Misfit, misfitOf, Type } from './schema.ts'
+import { checkOf, type Misfit, Type } from './schema.ts'
 import type { Wire } from './wire.ts'
 
 /** Longest value of a parameter, in characters, where its schema sets no `maxLength` of its own. */
@@ -53,17 +53,18 @@ export function lengthsOf({ properties }: TObject): ReadonlyMap<string, number> 
  */
 export function compileParameters<P extends TObject>(schema: P): (wire: Wire) => Static<P> {
   const names = Object.keys(schema.properties)
+  const check = checkOf(schema)
   return (wire) => {
     const picked: Record<string, unknown> = {}
     for (const name of names) if (wire[name] !== undefined) picked[name] = wire[name]
-    const misfit = misfitOf(schema, picked)
+    const misfit = check(picked)
     if (misfit === undefined) return picked as Static<P>
     throw new OAuthError('invalid_request', describe(misfit))
   }
 }
 
-function describe({ keyword, instancePath, params }: Misfit): string {
-  if (keyword === 'required') return `the parameter ${String(params['missingProperty'])} is missing`
+function describe({ instancePath, missing }: Misfit): string {
+  if (missing !== undefined) return `the parameter ${missing} is missing`
   const name = instancePath.split('/')[1]
   return name === undefined ? 'a parameter is malformed' : `the parameter ${name} is malformed`
 }

@@ -1,10 +1,12 @@
 /**
  * Schemas in wire names, and what does not fit them. They are TypeBox's, by their types and in their shape, so that those
- * of plugins mix with ours; but TypeBox itself, 680 modules and 25 MiB of a process, is only loaded by who imports it. What
- * checks is Ajv, which Fastify brings.
+ * of plugins mix with ours; but TypeBox itself, 680 modules, is only loaded by who imports it. Ours are checked by Ajv,
+ * which Fastify brings, and those that a plugin made with TypeBox by TypeBox, which knows more than JSON Schema.
  */
+import { createRequire } from 'node:module'
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { TProperties, TSchema, Type as TypeBox } from 'typebox'
+import type { Compile } from 'typebox/compile'
 
 type Options = Readonly<Record<string, unknown>>
 
@@ -15,11 +17,12 @@ export const Type = {
   Integer: (options?: Options) => create('Integer', { type: 'integer', ...options }),
   Number: (options?: Options) => create('Number', { type: 'number', ...options }),
   Enum: (values: readonly string[], options?: Options) => create('Enum', { enum: values, ...options }),
-  Array: (items: TSchema, options?: Options) => create('Array', { type: 'array', items, ...options }),
+  Array: (items: TSchema, options?: Options) =>
+    create('Array', { type: 'array', items, ...options }, [items]),
   Object: (properties: TProperties, options?: Options) => {
     const required = Object.keys(properties).filter((name) => !Object.hasOwn(properties[name]!, '~optional'))
     const members = required.length > 0 ? { required, properties } : { properties }
-    return create('Object', { type: 'object', ...members, ...options })
+    return create('Object', { type: 'object', ...members, ...options }, Object.values(properties))
   },
   Optional: optional,
   Partial: ({ properties }: { properties: TProperties }) =>
@@ -31,12 +34,20 @@ export const Type = {
   'String' | 'Boolean' | 'Integer' | 'Number' | 'Enum' | 'Array' | 'Object' | 'Optional' | 'Partial'
 >
 
-function create(kind: string, schema: object): TSchema {
-  return hide(schema, '~kind', kind)
+/** Those that are made of nothing but ours. */
+const ours = new WeakSet<TSchema>()
+
+function create(kind: string, schema: object, inner: readonly TSchema[] = []): TSchema {
+  const made = hide(schema, '~kind', kind)
+  if (inner.every((one) => ours.has(one))) ours.add(made)
+  return made
 }
 
 function optional(schema: TSchema): TSchema {
-  return hide(Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)), '~optional', true)
+  const copy: object = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema))
+  const made = hide(copy, '~optional', true)
+  if (ours.has(schema)) ours.add(made)
+  return made
 }
 
 /** What TypeBox knows its own by, where nobody sees it. */
@@ -48,8 +59,27 @@ function hide(schema: object, name: string, value: unknown): TSchema {
 export interface Misfit {
   readonly keyword: string
   readonly instancePath: string
-  readonly params: Readonly<Record<string, unknown>>
+  /** The member that is not there, where the keyword is `required`. */
+  readonly missing?: string | undefined
   readonly message: string
+}
+
+/** The first reason, or undefined for what fits. */
+export type Check = (value: unknown) => Misfit | undefined
+
+const checks = new WeakMap<TSchema, Check>()
+
+/** One of ours is compiled when something is held against it first, another at once: it throws if it cannot be. */
+export function checkOf(schema: TSchema): Check {
+  const known = checks.get(schema)
+  if (known !== undefined) return known
+  const check = ours.has(schema) ? byAjv(schema) : byTypeBox(schema)
+  checks.set(schema, check)
+  return check
+}
+
+export function misfitOf(schema: TSchema, value: unknown): Misfit | undefined {
+  return checkOf(schema)(value)
 }
 
 // Keywords and formats that are not JSON Schema's are for those who read them: the pages, the command line, the registry.
@@ -58,15 +88,31 @@ const ajv = new Ajv({
   meta: false,
   validateSchema: false,
   validateFormats: false,
+  addUsedSchema: false,
   logger: false,
 })
-const compiled = new WeakMap<TSchema, ValidateFunction>()
 
-/** The first reason, or undefined for what fits. A schema is compiled when something is held against it first. */
-export function misfitOf(schema: TSchema, value: unknown): Misfit | undefined {
-  let fits = compiled.get(schema)
-  if (fits === undefined) compiled.set(schema, (fits = ajv.compile(schema)))
-  if (fits(value)) return undefined
-  const { keyword, instancePath, params, message = 'is malformed' } = fits.errors![0]!
-  return { keyword, instancePath, params, message: message.replace('NOT', 'not') }
+function byAjv(schema: TSchema): Check {
+  let fits: ValidateFunction | undefined
+  return (value) => {
+    fits ??= ajv.compile(schema)
+    if (fits(value)) return undefined
+    const { keyword, instancePath, params, message = 'is malformed' } = fits.errors![0]!
+    const missing = params['missingProperty'] as string | undefined
+    return { keyword, instancePath, missing, message: message.replace('NOT', 'not') }
+  }
+}
+
+const require = createRequire(import.meta.url)
+
+function byTypeBox(schema: TSchema): Check {
+  const typebox = require('typebox/compile') as { Compile: typeof Compile }
+  const validator = typebox.Compile(schema)
+  return (value) => {
+    if (validator.Check(value)) return undefined
+    const [error] = validator.Errors(value)
+    if (error === undefined) return { keyword: '', instancePath: '', message: 'is malformed' }
+    const { requiredProperties = [] } = error.params as { requiredProperties?: string[] }
+    return { ...error, missing: requiredProperties[0] }
+  }
 }

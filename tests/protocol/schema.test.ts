@@ -2,7 +2,7 @@
 import { Type as TypeBox } from 'typebox'
 import { Check } from 'typebox/value'
 import { expect, test } from 'vitest'
-import { misfitOf, Type } from '../../src/protocol/schema.ts'
+import { checkOf, misfitOf, Type } from '../../src/protocol/schema.ts'
 
 /** All of an object, hidden properties too, however deep. */
 function inside(value: unknown): unknown {
@@ -47,10 +47,31 @@ test('TypeBox makes more of ours, and ours more of its', () => {
   }
 })
 
+test('what only TypeBox knows counts, also inside of ours', () => {
+  const even = TypeBox.Refine(TypeBox.String(), (text) => text.length % 2 === 0)
+  for (const schema of [
+    Type.Object({ even }),
+    Type.Partial(Type.Object({ even })),
+    TypeBox.Object({ even }),
+  ]) {
+    expect(misfitOf(schema, { even: 'ab' })).toBeUndefined()
+    expect(misfitOf(schema, { even: 'abc' })).toMatchObject({ instancePath: '/even' })
+  }
+  expect(misfitOf(Type.Object({ even }), {})).toMatchObject({ keyword: 'required', missing: 'even' })
+  expect(() => checkOf(Type.Object({ never: TypeBox.String({ pattern: '(' }) }))).toThrow(
+    'regular expression',
+  )
+})
+
+test('two of one `$id` are two', () => {
+  for (const maxLength of [1, 2])
+    expect(misfitOf(Type.String({ $id: 'one', maxLength }), 'ab') === undefined).toBe(maxLength === 2)
+})
+
 test('the first reason, as a phrase, and where', () => {
   const schema = MADE.Object(Type)
   expect(misfitOf(schema, { a: 'a', other: 1 })).toBeUndefined()
-  expect(misfitOf(schema, {})).toMatchObject({ keyword: 'required', params: { missingProperty: 'a' } })
+  expect(misfitOf(schema, {})).toMatchObject({ keyword: 'required', missing: 'a' })
   expect(misfitOf(schema, { a: 1 })).toMatchObject({ instancePath: '/a', message: 'must be string' })
   expect(misfitOf(MADE.String(Type), 'long')).toMatchObject({
     instancePath: '',
