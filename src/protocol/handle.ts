@@ -13,7 +13,8 @@ export interface Handle {
 
 const ID_BYTES = 16
 const SECRET_BYTES = 32
-const FORM = /^[A-Za-z0-9_-]{64}$/
+/** The next version's refresh tokens say more behind that, so that they are good here too while both serve. */
+const FORM = /^[A-Za-z0-9_-]{64}(?:[A-Za-z0-9_-]{24})?$/
 /** The characters that hold the 16 bytes of the id; the last has 4 bits to spare. */
 const ID_LENGTH = 22
 
