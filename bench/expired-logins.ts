@@ -12,11 +12,9 @@ const tables = [
   },
   {
     name: 'refresh_tokens',
-    each: 3,
-    insert: `refresh_tokens (authorization_id, hash, created_at, expires_at, consumed_at, successor_hash, successor)
-      select id, hash || m, now() - interval '100 days', now() - interval '60 days' - m * interval '1 hour',
-        case when m < 3 then now() end, case when m < 3 then hash || m + 1 end, case when m < 3 then hash || hash end`,
-    times: 3,
+    each: 1,
+    insert: `refresh_tokens (authorization_id, hash, created_at, expires_at, generation, sealed)
+      select id, hash, now() - interval '100 days', now() - interval '60 days', 2, hash || hash`,
   },
   {
     name: 'authorization_codes',
@@ -56,9 +54,8 @@ export async function addExpired(client: ClientBase, signIns: number): Promise<v
     select n, gen_random_uuid() as id, md5(random()::text) || left(md5(random()::text), 10) as hash
     from generate_series(1, $1::int) n`, [Math.ceil(signIns)]) // prettier-ignore
   for (const { insert, ...more } of tables) {
-    const series = 'times' in more ? `, generate_series(1, ${more.times}) m` : ''
     const where = 'where' in more ? ` where ${more.where}` : ''
-    await client.query(`insert into ${insert} from left_behind${series}${where}`)
+    await client.query(`insert into ${insert} from left_behind${where}`)
   }
   await client.query('drop table left_behind')
   await client.query(`analyze ${tables.map(({ name }) => name).join(', ')}`)

@@ -26,12 +26,8 @@ export function held(users: number, owner: (scale?: number) => string, registrar
 
 /** What clients hold of users: of the Authorizations nine tenths live. */
 export function granted(sizes: Sizes, owner: () => string, registrar: string): Filling[] {
-  const { users, authorizations = users, refreshTokens = authorizations * 1.5 } = sizes
+  const { users, authorizations = users } = sizes
   const ago = (span: number, of: number): string => `now() - n * interval '${span} days' / ${of}`
-  const spent = `n > ${authorizations}`
-  /** The good one's comes first; then every second one's, or every one's twice. A few are long families. */
-  const family = `floor((n - ${authorizations}) * ${authorizations / (refreshTokens - authorizations)}::float8)::bigint
-    / case when n % 10 = 1 then 1000 else 1 end`
   return [
     {
       table: 'authorizations',
@@ -45,11 +41,9 @@ export function granted(sizes: Sizes, owner: () => string, registrar: string): F
     },
     {
       table: 'refresh_tokens',
-      columns: 'authorization_id, hash, created_at, expires_at, consumed_at, successor_hash, successor',
-      rows: refreshTokens,
-      values: `${authorizationId(`case when ${spent} then ${family} else n end`)},
-        ${hash('refresh')}, ${ago(20, refreshTokens / 1.5)}, now() + interval '10 days', case when ${spent} then now() end,
-        case when ${spent} then ${hash('successor')} end, case when ${spent} then repeat('s', 43) end`,
+      columns: 'authorization_id, hash, created_at, expires_at, generation, sealed',
+      rows: authorizations,
+      values: `${authorizationId('n')}, ${hash('refresh')}, ${ago(20, authorizations)}, now() + interval '10 days', 2, repeat('s', 59)`,
       distinct: true,
     },
   ]

@@ -1,4 +1,7 @@
-/** A refresh token (RFC 6749 §1.5). Those of one Authorization are a family: each is followed by its successor. */
+/**
+ * The refresh token that an Authorization has (RFC 6749 §1.5): each is followed by its successor, in its place. Those that
+ * came before are known by what they say themselves.
+ */
 import { defineEntity, p } from '@mikro-orm/core'
 
 const RefreshTokenSchema = defineEntity({
@@ -8,14 +11,18 @@ const RefreshTokenSchema = defineEntity({
     authorizationId: p.uuid().primary(),
     /** SHA-256 of the token, base64url. */
     hash: p.text().primary(),
+    /** How many came before it. */
+    generation: p.integer().default(0),
+    /** What only its holder has of it, under a pad that only its predecessor yields: for a retry whose answer was lost. */
+    sealed: p.text().nullable(),
+    /** When it took its predecessor's place. */
     createdAt: p.datetime().defaultRaw('now()'),
     expiresAt: p.datetime(),
+    /** What the version before kept: each token in a row of its own, with its successor sealed. */
     consumedAt: p.datetime().nullable(),
     successorHash: p.text().nullable(),
-    /** The successor's secret, under a pad that only its predecessor yields: for a retry whose answer was lost. */
     successor: p.text().nullable(),
   },
-  /** The one of a family that may be used next, however many came before it. */
   indexes: [
     {
       name: 'refresh_tokens_unconsumed_index',

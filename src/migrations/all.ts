@@ -13,6 +13,7 @@ import { Migration20261121000010_search_pages } from './Migration20261121000010_
 import { Migration20261121000011_open_sessions } from './Migration20261121000011_open_sessions.ts'
 import { Migration20261121000012_opaque_handles } from './Migration20261121000012_opaque_handles.ts'
 import { Migration20261121000013_code_proofs } from './Migration20261121000013_code_proofs.ts'
+import { Migration20261121000014_refresh_generations } from './Migration20261121000014_refresh_generations.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -29,4 +30,5 @@ export const migrations = [
   Migration20261121000011_open_sessions,
   Migration20261121000012_opaque_handles,
   Migration20261121000013_code_proofs,
+  Migration20261121000014_refresh_generations,
 ]

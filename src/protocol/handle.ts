@@ -13,8 +13,7 @@ export interface Handle {
 
 const ID_BYTES = 16
 const SECRET_BYTES = 32
-/** The next version's refresh tokens say more behind that, so that they are good here too while both serve. */
-const FORM = /^[A-Za-z0-9_-]{64}(?:[A-Za-z0-9_-]{24})?$/
+const FORM = /^[A-Za-z0-9_-]{64}$/
 /** The characters that hold the 16 bytes of the id; the last has 4 bits to spare. */
 const ID_LENGTH = 22
 
@@ -23,17 +22,6 @@ export function createHandle(authorizationId: string, prefix = ''): string {
   const bytes = Buffer.allocUnsafe(ID_BYTES + SECRET_BYTES)
   bytes.write(authorizationId.replaceAll('-', ''), 'hex')
   return prefix + fillRandomly(bytes, ID_BYTES).toString('base64url')
-}
-
-/** The random bytes of a handle that we made. */
-export function secretOf(text: string, prefix = ''): Buffer {
-  return Buffer.from(text.slice(prefix.length), 'base64url').subarray(ID_BYTES)
-}
-
-/** The handle like `sibling` that has this secret. */
-export function withSecret(sibling: string, secret: Buffer, prefix = ''): string {
-  const id = Buffer.from(sibling.slice(prefix.length), 'base64url').subarray(0, ID_BYTES)
-  return prefix + Buffer.concat([id, secret]).toString('base64url')
 }
 
 /** Null for what cannot be a handle of ours. */

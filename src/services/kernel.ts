@@ -130,6 +130,7 @@ export function createKernel(
   const authorizationCodes = createAuthorizationCodes(database, config.OIDC_CODE_EXPIRE, endReplayed)
   const refreshTokens = createRefreshTokens({
     database,
+    box,
     reuseInterval: config.OIDC_REFRESH_REUSE_INTERVAL,
     idle: config.OIDC_REFRESH_TOKEN_IDLE,
     expire: config.OIDC_REFRESH_TOKEN_EXPIRE,

@@ -5,11 +5,12 @@ import { AUTHORIZATION, type AuthorizationRow } from './authorizations.ts'
 import { statement, type Statement, type TableOf } from './statement.ts'
 import { insertAccessToken } from './tokens.ts'
 
-export type RefreshTokenRow = Pick<RefreshToken, 'expiresAt' | 'consumedAt' | 'successor'> & {
-  /** Of the successor. */
-  successorConsumedAt: Date | null
-  /** Milliseconds since it was consumed, by the database's clock. */
-  consumedFor: number | null
+export type RefreshTokenRow = Pick<
+  RefreshToken,
+  'hash' | 'generation' | 'sealed' | 'expiresAt' | 'consumedAt' | 'successor'
+> & {
+  /** Milliseconds since it took its predecessor's place, or was consumed, by the database's clock. */
+  age: number
 } & AuthorizationRow
 
 export const statements = {
@@ -18,21 +19,21 @@ export const statements = {
     const columns = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) => refresh.column(one))
     return `insert into ${refresh.name} (${columns.join(', ')}) values ($1, $2, now() + make_interval(secs => $3))`
   }),
+  /** The one that the Authorization $1 has now, or the one with the hash $2 if the version before consumed that. */
   find: statement<RefreshTokenRow>(
     'refresh-token-find',
     (table) => {
       const refresh = table(RefreshToken)
       const authorization = table(Authorization)
       const of = (alias: string, columns: string): string => columns.replaceAll(/(^|, )"/g, `$1${alias}."`)
-      return `select ${of('r', refresh.columns('expiresAt', 'consumedAt', 'successor'))},
-        s.${refresh.column('consumedAt')} as "successorConsumedAt",
-        (extract(epoch from now() - r.${refresh.column('consumedAt')}) * 1000)::float8 as "consumedFor",
+      return `select ${of('r', refresh.columns('hash', 'generation', 'sealed', 'expiresAt', 'consumedAt', 'successor'))},
+        (extract(epoch from now() - coalesce(r.${refresh.column('consumedAt')}, r.${refresh.column('createdAt')})) * 1000)::float8 as "age",
         ${of('a', authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt'))}
       from ${refresh.name} r
         join ${authorization.name} a on a.${authorization.column('id')} = r.${refresh.column('authorizationId')}
-        left join ${refresh.name} s on s.${refresh.column('authorizationId')} = r.${refresh.column('authorizationId')}
-          and s.${refresh.column('hash')} = r.${refresh.column('successorHash')}
-      where r.${refresh.column('authorizationId')} = $1 and r.${refresh.column('hash')} = $2`
+      where r.${refresh.column('authorizationId')} = $1
+      order by (r.${refresh.column('hash')} = $2 and r.${refresh.column('consumedAt')} is not null) desc,
+        r.${refresh.column('consumedAt')} nulls first limit 1`
     },
     'with readers',
   ),
@@ -41,27 +42,25 @@ export const statements = {
   rotateForOpaque: rotate('refresh-token-rotate-opaque', (table) => insertAccessToken(table, 6)),
 }
 
-/** Consumes the token ($2) of a living Authorization ($1) and puts its successor ($3, sealed $4) in its place. */
+/** Puts a successor ($3, sealed $4, for $5 seconds) in the place of the token ($2) of a living Authorization ($1). */
 function rotate(name: string, more?: (table: TableOf) => string): Statement<{ hash: string }> {
   return statement(
     name,
     (table) => {
       const refresh = table(RefreshToken)
       const authorization = table(Authorization)
-      const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) =>
-        refresh.column(one),
-      )
-      return `with consumed as (
-        update ${refresh.name} set ${refresh.column('consumedAt')} = now(),
-          ${refresh.column('successorHash')} = $3, ${refresh.column('successor')} = $4
-        where ${id} = $1 and ${hash} = $2 and ${refresh.column('consumedAt')} is null and ${expiresAt} > now()
+      const { column } = refresh
+      const replace = `update ${refresh.name} set ${column('hash')} = $3, ${column('sealed')} = $4,
+          ${column('generation')} = ${column('generation')} + 1, ${column('createdAt')} = now(),
+          ${column('expiresAt')} = now() + make_interval(secs => $5)
+        where ${column('authorizationId')} = $1 and ${column('hash')} = $2
+          and ${column('consumedAt')} is null and ${column('expiresAt')} > now()
           and exists (select from ${authorization.name}
             where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null)
-        returning true
-      )${more === undefined ? '' : `, more as (${more(table)} from consumed)`}
-      insert into ${refresh.name} (${id}, ${hash}, ${expiresAt})
-      select $1, $3, now() + make_interval(secs => $5) from consumed
-      returning ${hash} as "hash"`
+        returning ${column('hash')} as "hash"`
+      return more === undefined
+        ? replace
+        : `with replaced as (${replace}), more as (${more(table)} from replaced) select "hash" from replaced`
     },
     'with writers',
   )

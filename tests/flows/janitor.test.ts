@@ -28,7 +28,7 @@ async function clean(): Promise<Readonly<Record<string, number>>> {
 async function pass(days: number): Promise<void> {
   const ago = `- make_interval(days => ${days})`
   await query(`update authorization_codes set expires_at = expires_at ${ago}`)
-  await query(`update refresh_tokens set expires_at = expires_at ${ago}, consumed_at = consumed_at ${ago}`)
+  await query(`update refresh_tokens set expires_at = expires_at ${ago}, created_at = created_at ${ago}`)
 }
 
 async function counts(): Promise<Record<string, unknown>> {

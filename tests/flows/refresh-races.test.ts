@@ -1,9 +1,11 @@
 /** One refresh token, many who present it, at two processes: one successor, and who replays is found out. */
 import { expect, test } from 'vitest'
+import { hashOf } from '../../src/protocol/handle.ts'
+import { parseRefreshToken } from '../../src/services/tokens/refresh-token-form.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { ALIVE, codesOf, DEAD, exchangeAs, lifeOf, refreshAs } from '../support/code-flow.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
-import { createDatabase } from '../support/database.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { spawnServer } from '../support/process.ts'
 import { toClient } from '../support/service.ts'
 import { SEED, type Tokens, WEB } from '../support/sign-in.ts'
@@ -22,13 +24,17 @@ async function getTokens(client = web): Promise<Tokens> {
   return (await exchangeAs(one, client, await getCode({ client_id: client.clientId }))).tokens
 }
 
-/** Moves every use of a refresh token of this family into the past. */
+/** Moves every use of a refresh token into the past. */
 async function passTime(seconds: number): Promise<void> {
-  await one.database.query(
-    `update refresh_tokens set consumed_at = consumed_at - make_interval(secs => $1)
-     where consumed_at is not null`,
-    [seconds],
-  )
+  await one.database.query(`update refresh_tokens set created_at = created_at - make_interval(secs => $1)`, [
+    seconds,
+  ])
+}
+
+/** What is stored of the family that `token` belongs to. */
+async function storedOf({ query }: TestDatabase, token: string): Promise<unknown> {
+  const { authorizationId } = parseRefreshToken(token)!
+  return query('select hash, generation from refresh_tokens where authorization_id = $1', [authorizationId])
 }
 
 test.each([WEB, opaque])(
@@ -45,12 +51,8 @@ test.each([WEB, opaque])(
     expect(successors.size).toBe(1)
     expect(successors).not.toContain(first.refresh_token)
     expect(new Set(answers.map(({ tokens }) => tokens.access_token)).size).toBe(50)
-    const leaves = await one.database.query(
-      `select count(*)::int as leaves from refresh_tokens where consumed_at is null and authorization_id in
-         (select authorization_id from refresh_tokens group by authorization_id having count(*) > 1)
-       group by authorization_id`,
-    )
-    expect(new Set(leaves.map(({ leaves }) => leaves as number))).toEqual(new Set([1]))
+    const [successor] = successors
+    expect(await storedOf(one.database, successor!)).toEqual([{ hash: hashOf(successor!), generation: 1 }])
     expect(await lifeOf(two, client, answers[0]!.tokens)).toEqual(ALIVE)
   },
 )
@@ -151,7 +153,7 @@ test('a connection cut before or after the refresh is stored: 503, and the retry
     expect(retried.status).toBe(200)
     tokens = retried.tokens
   }
-  const leaves = 'select count(*)::int as leaves from refresh_tokens where consumed_at is null'
-  expect(await database.query(leaves)).toEqual([{ leaves: 1 }])
+  const { refresh_token: token } = tokens
+  expect(await storedOf(database, token)).toEqual([{ hash: hashOf(token), generation: 2 }])
   expect(await lifeOf(server, web, tokens)).toEqual(ALIVE)
 })

@@ -71,7 +71,7 @@ async function strayIn(plan: Plan): Promise<string[]> {
     const names =
       type === 'ModifyTable'
         ? outputAt(node.Plans?.at(-1), await positionOf(relation, key))
-        : `${node['Index Cond'] ?? ''} ${node.Filter ?? ''}`
+        : `${node['Index Cond'] ?? node['Recheck Cond'] ?? ''} ${node.Filter ?? ''}`
     if (
       type === 'ModifyTable'
         ? !/^\(?\$1\)?$/.test(names ?? '')

@@ -10,7 +10,7 @@ import { ormOptions } from '../../src/store/orm.ts'
 import { type Statement, tableOf } from '../../src/store/statement.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import {
-  ALIVE, AUDIT_EXPIRE, createDatabaseForRows, DAY, DEAD, deadFamily, fill, fillFamilies, HOUR, repeat, TABLES,
+  ALIVE, AUDIT_EXPIRE, createDatabaseForRows, DAY, DEAD, deadFamily, fill, fillFamilies, repeat, TABLES,
 } from '../support/expired-rows.ts' // prettier-ignore
 
 const MANY = 4000
@@ -40,9 +40,9 @@ test.each([
 ])('no statement of the janitor reads a whole table where %s', async (_, alive, dead) => {
   const rows = await createDatabaseForRows()
   for (const table of TABLES) await fill(rows, table, [...repeat(alive, ALIVE), ...repeat(dead, DEAD)])
-  const living = { created: -DAY, refresh: [-HOUR, DAY], until: DAY }
-  const ofAlive = Array.from({ length: alive }, () => ({ ...deadFamily(0), ...living }))
-  await fillFamilies(rows, [...ofAlive, ...Array.from({ length: dead }, () => deadFamily(2))])
+  const living = { created: -DAY, refresh: DAY, until: DAY }
+  const ofAlive = Array.from({ length: alive }, () => ({ ...deadFamily(), ...living }))
+  await fillFamilies(rows, [...ofAlive, ...Array.from({ length: dead }, deadFamily)])
   await rows.query('analyze')
   const client = new Client({ connectionString: rows.url })
   await client.connect()

@@ -117,22 +117,21 @@ export interface Family {
   id: string
   created: number
   revoked: number | null
-  /** When each refresh token expires. */
-  refresh: number[]
+  /** When its refresh token expires; null for none. */
+  refresh: number | null
   /** Whether it began with a code. */
   code: boolean
   /** When it is to be looked at. */
   until: number
 }
 
-export const deadFamily = (tokens: number): Family => ({
-  id: randomUUID(), created: -50 * DAY, revoked: null, code: true, until: -1,
-  refresh: Array.from({ length: tokens }, () => -40 * DAY),
+export const deadFamily = (): Family => ({
+  id: randomUUID(), created: -50 * DAY, revoked: null, code: true, until: -1, refresh: -40 * DAY,
 }) // prettier-ignore
 
 export async function fillFamilies({ query }: TestDatabase, families: readonly Family[]): Promise<void> {
   const given = JSON.stringify(families)
-  const from = `from jsonb_to_recordset($1) as given (id uuid, created float8, revoked float8, refresh float8[], code bool, until float8)`
+  const from = `from jsonb_to_recordset($1) as given (id uuid, created float8, revoked float8, refresh float8, code bool, until float8)`
   const at = (seconds: string): string => `now() + make_interval(secs => ${seconds})`
   await query(
     `insert into authorizations (id, client_id, subject, scopes, resources, parameters, created_at, revoked_at, kept_until)
@@ -140,9 +139,8 @@ export async function fillFamilies({ query }: TestDatabase, families: readonly F
     [given],
   )
   await query(
-    `insert into refresh_tokens (authorization_id, hash, expires_at, consumed_at)
-     select id, 'token ' || n, ${at('expires')}, case when n < cardinality(refresh) then ${at('created')} end
-     ${from}, unnest(refresh) with ordinality as token (expires, n)`,
+    `insert into refresh_tokens (authorization_id, hash, expires_at)
+     select id, 'token', ${at('refresh')} ${from} where refresh is not null`,
     [given],
   )
   await query(

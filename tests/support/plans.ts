@@ -13,6 +13,7 @@ export interface Plan {
   Output?: string[]
   'Index Name'?: string
   'Index Cond'?: string
+  'Recheck Cond'?: string
   Filter?: string
   Plans?: Plan[]
 }

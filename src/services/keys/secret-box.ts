@@ -24,6 +24,10 @@ export interface SecretBox {
   hashes(value: string): string[]
   /** Compares in constant time, under the key that the stored hash names; false when that key is gone. */
   matches(value: string, hash: string): boolean
+  /** The first 96 bits of an HMAC-SHA-256 under the first key, by which we know again what we made. */
+  tag(bytes: Uint8Array): Buffer
+  /** Whether it is the tag of `bytes` under any key; compares in constant time. */
+  isTag(tag: Uint8Array, bytes: Uint8Array): boolean
   /** Whether a sealed value or a hash was made with the first key. */
   isCurrent(made: string): boolean
 }
@@ -32,7 +36,11 @@ interface Derived {
   id: string
   encryption: KeyObject
   mac: KeyObject
+  tag: KeyObject
 }
+
+/** Bytes of a tag. */
+export const TAG_BYTES = 12
 
 /** `secretKeys` is the SECRET_KEY list, the first used for new values. */
 export function createSecretBox(secretKeys: readonly string[]): SecretBox {
@@ -43,6 +51,8 @@ export function createSecretBox(secretKeys: readonly string[]): SecretBox {
   const digest = (key: Derived, value: string): Buffer => createHmac('sha256', key.mac).update(value).digest()
   const hash = (key: Derived, value: string): string =>
     `${key.id}.${digest(key, value).toString('base64url')}`
+  const tagUnder = (key: Derived, bytes: Uint8Array): Buffer =>
+    createHmac('sha256', key.tag).update(bytes).digest().subarray(0, TAG_BYTES)
 
   return {
     seal(plaintext, context) {
@@ -74,6 +84,9 @@ export function createSecretBox(secretKeys: readonly string[]): SecretBox {
       const actual = digest(key ?? first, value)
       return expected.length === actual.length && timingSafeEqual(expected, actual) && key !== undefined
     },
+    tag: (bytes) => tagUnder(first, bytes),
+    isTag: (tag, bytes) =>
+      tag.length === TAG_BYTES && keys.some((key) => timingSafeEqual(tagUnder(key, bytes), tag)),
     isCurrent: (made) => split(made)[0] === first.id,
   }
 }
@@ -85,6 +98,7 @@ function derive(secretKey: string): Derived {
     id: part('id', 6).toString('base64url'),
     encryption: createSecretKey(part('encryption', 32)),
     mac: createSecretKey(part('mac', 32)),
+    tag: createSecretKey(part('tag', 32)),
   }
 }
 

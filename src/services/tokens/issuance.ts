@@ -4,7 +4,7 @@
  */
 import type { Authorization, Bag, Continuation } from '../../doors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import { authorizationIdOf, hashOf } from '../../protocol/handle.ts'
+import { hashOf } from '../../protocol/handle.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as codes } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
@@ -13,7 +13,7 @@ import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as tokens } from '../../store/tokens.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import { parseOpaqueToken } from './opaque-tokens.ts'
-import { REFRESH_PREFIX, type RefreshTokens } from './refresh-tokens.ts'
+import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
@@ -78,10 +78,9 @@ export function createIssuanceStore(
     }
 
   const storeRefreshToken =
-    (token: string): Write =>
+    (token: string, { authorization }: Issuance): Write =>
     async (query) => {
-      const id = authorizationIdOf(token, REFRESH_PREFIX)
-      await query(refreshTokens.insert, [id, hashOf(token), refreshes.lifetime()])
+      await query(refreshTokens.insert, [authorization.id, hashOf(token), refreshes.lifetime()])
     }
 
   const replaceRefreshToken =
@@ -115,7 +114,7 @@ export function createIssuanceStore(
       return [...writes, replaceRefreshToken(continues, refreshToken, issuance)]
     } else if (continues === undefined && authorization.id !== undefined) {
       writes.push(storeAuthorization(issuance))
-      if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken))
+      if (refreshToken !== undefined) writes.push(storeRefreshToken(refreshToken, issuance))
     }
     return opaque === undefined ? writes : [...writes, storeOpaque(opaque)]
   }

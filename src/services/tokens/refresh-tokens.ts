@@ -4,17 +4,20 @@
  */
 import { hash } from 'node:crypto'
 import type { Authorization } from '../../doors.ts'
-import {
-  authorizationIdOf,
-  createHandle,
-  hashOf,
-  parseHandle,
-  secretOf,
-  withSecret,
-} from '../../protocol/handle.ts'
+import { hashOf } from '../../protocol/handle.ts'
 import type { Database, Query } from '../../store/database.ts'
 import { statements, type RefreshTokenRow } from '../../store/refresh-tokens.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
 import { toAuthorization } from './authorizations.ts'
+import {
+  createRefreshToken,
+  followedBy,
+  isTagged,
+  parseRefreshToken,
+  TAIL_BYTES,
+  tailOf,
+  type RefreshTokenForm,
+} from './refresh-token-form.ts'
 
 /** What a refresh token is good for now; a retry gets the `successor` that it was replaced by. */
 export type Use = 'current' | 'expired' | 'revoked' | 'replayed' | { readonly successor: string }
@@ -25,8 +28,8 @@ export interface FoundRefreshToken {
 }
 
 export interface RefreshTokens {
-  /** A new one, of the Authorization with this id. */
-  create(authorizationId: string): string
+  /** A new one, of the Authorization with this id: its first, or the one that follows `predecessor`. */
+  create(authorizationId: string, predecessor?: string): string
   /** Null for what we never gave out. */
   find(token: string): Promise<FoundRefreshToken | null>
   /** Seconds that the first refresh token of an Authorization lives, or the next one after `createdAt`. */
@@ -54,39 +57,53 @@ export interface Rotation {
 /** @internal */
 export interface RefreshTokensOptions {
   database: Database
+  box: SecretBox
   /** Seconds: how long a retry is answered, how long one lives unused, and how long all of a family. */
   reuseInterval: number
   idle: number
   expire: number
 }
 
-/** They begin like this, so that scanners find a leaked one. */
-export const REFRESH_PREFIX = 'lkr_'
-/** As long as a secret, and as a SHA-256. */
-const PAD_BYTES = 32
-
 /** @internal */
 export function createRefreshTokens(options: RefreshTokensOptions): RefreshTokens {
-  const { database, reuseInterval, idle, expire } = options
+  const { database, box, reuseInterval, idle, expire } = options
 
-  function judge(row: RefreshTokenRow, token: string): Use {
+  /** Null for one that the family does not know, and that we may not have made: nothing follows from it. */
+  function judge(row: RefreshTokenRow, token: string, form: RefreshTokenForm): Use | null {
+    if (row.consumedAt !== null) return judgeConsumed(row, token)
+    if (row.hash === form.hash) {
+      if (row.revokedAt !== null) return 'revoked'
+      return row.expiresAt.getTime() > Date.now() ? 'current' : 'expired'
+    }
+    const successor = row.sealed ? open(row.sealed, token) : null
+    const isPredecessor = successor !== null && hashOf(successor) === row.hash
+    const isAncestor = form.generation < row.generation && isTagged(token, box)
+    if (!isPredecessor && !isAncestor) return null
     if (row.revokedAt !== null) return 'revoked'
-    if (row.consumedAt === null) return row.expiresAt.getTime() > Date.now() ? 'current' : 'expired'
-    const retried = row.consumedFor !== null && row.consumedFor <= reuseInterval * 1000
-    if (!retried || !row.successor || row.successorConsumedAt !== null) return 'replayed'
-    const successor = open(row.successor, token)
-    return successor === null ? 'expired' : { successor }
+    return isPredecessor && row.age <= reuseInterval * 1000 ? { successor } : 'replayed'
+  }
+
+  /** One that the version before consumed, and kept. */
+  function judgeConsumed(row: RefreshTokenRow, token: string): Use {
+    if (row.revokedAt !== null) return 'revoked'
+    const successor = row.successor ? openFormer(row.successor, token) : null
+    return successor !== null && row.age <= reuseInterval * 1000 ? { successor } : 'replayed'
   }
 
   async function find(token: string): Promise<FoundRefreshToken | null> {
-    const handle = parseHandle(token, REFRESH_PREFIX)
-    if (handle === null) return null
-    const [row] = await database.query(statements.find, [handle.authorizationId, handle.hash])
-    return row === undefined ? null : { authorization: toAuthorization(row), use: judge(row, token) }
+    const form = parseRefreshToken(token)
+    if (form === null) return null
+    const [row] = await database.query(statements.find, [form.authorizationId, form.hash])
+    if (row === undefined) return null
+    const use = judge(row, token, form)
+    return use === null ? null : { authorization: toAuthorization(row), use }
   }
 
   return {
-    create: (authorizationId) => createHandle(authorizationId, REFRESH_PREFIX),
+    create(authorizationId, predecessor) {
+      const before = predecessor === undefined ? null : parseRefreshToken(predecessor)
+      return createRefreshToken(authorizationId, before === null ? 0 : before.generation + 1, box)
+    },
     find,
     useOf: async (token) => (await find(token))?.use ?? 'revoked',
     lifetime(createdAt = Date.now()) {
@@ -94,8 +111,9 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
       return Math.max(0, Math.min(idle, left))
     },
     async rotate(query, { token, successor, lifetime, opaque }) {
-      const id = authorizationIdOf(token, REFRESH_PREFIX)
-      const values = [id, hashOf(token), hashOf(successor), seal(successor, token), lifetime]
+      const form = parseRefreshToken(token)
+      if (form === null) return false
+      const values = [form.authorizationId, form.hash, hashOf(successor), seal(successor, token), lifetime]
       const rows =
         opaque === undefined
           ? await query(statements.rotate, values)
@@ -106,23 +124,31 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
 }
 
 /**
- * The successor's secret under a pad that only who holds the predecessor can make: the database alone gives no refresh
- * token away. Each pad is used once, since a predecessor is replaced once.
+ * What only its holder has of the successor, under a pad that only who holds the predecessor can make: the database alone
+ * gives no refresh token away. Each pad is used once, since a predecessor is replaced once.
  */
 function seal(successor: string, predecessor: string): string {
-  return underPad(secretOf(successor, REFRESH_PREFIX), predecessor).toString('base64url')
+  return underPad(tailOf(successor), predecessor).toString('base64url')
 }
 
-/** Null for what an earlier version sealed in another way. */
-function open(sealed: string, predecessor: string): string | null {
-  const bytes = Buffer.from(sealed, 'base64url')
-  return bytes.length === PAD_BYTES
-    ? withSecret(predecessor, underPad(bytes, predecessor), REFRESH_PREFIX)
-    : null
+/** Something else for who does not hold the predecessor. */
+function open(sealed: string, predecessor: string): string {
+  return followedBy(predecessor, underPad(Buffer.from(sealed, 'base64url'), predecessor))
 }
 
-function underPad(secret: Buffer, predecessor: string): Buffer {
+/** As the version before sealed it: 32 bytes, which stood right behind the id. */
+function openFormer(sealed: string, predecessor: string): string {
   const pad = hash('sha256', `latchkey refresh token successor\0${predecessor}`, 'buffer')
-  for (let at = 0; at < PAD_BYTES; at++) pad[at]! ^= secret[at]!
+  const secret = Buffer.from(sealed, 'base64url').map((byte, at) => byte ^ pad[at]!)
+  const id = Buffer.from(predecessor.slice('lkr_'.length), 'base64url').subarray(0, 16)
+  return `lkr_${Buffer.concat([id, secret]).toString('base64url')}`
+}
+
+function underPad(tail: Buffer, predecessor: string): Buffer {
+  const pad = hash('sha512', `latchkey refresh token successor\0${predecessor}`, 'buffer').subarray(
+    0,
+    TAIL_BYTES,
+  )
+  for (let at = 0; at < TAIL_BYTES; at++) pad[at]! ^= tail[at]!
   return pad
 }

@@ -78,7 +78,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       })
       const opaque = format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
       const accessToken = opaque ?? (await sign(claims))
-      const refreshToken = mayRefresh(granted, client) ? refreshTokens.create(authorization.id!) : undefined
+      const refreshToken = mayRefresh(granted, client)
+        ? refreshTokens.create(authorization.id!, continues?.refreshToken)
+        : undefined
       const response = await doors.extended('tokenResponse', authorization, {
         token_type: granted.subject === undefined ? 'Bearer' : 'bearer',
         access_token: accessToken,

@@ -36,7 +36,7 @@ test.each([WEB, opaque])(
     const tokens = await getTokens(client, { nonce: 'n', scope: 'openid email read_books' })
     const refreshed = (await refreshAs(server, client, tokens.refresh_token)).tokens
     expect(refreshed).toMatchObject({ token_type: 'bearer', expires_in: 3600, scope: tokens.scope })
-    expect(refreshed.refresh_token).toMatch(/^lkr_[\w-]{64}$/)
+    expect(refreshed.refresh_token).toMatch(/^lkr_[\w-]{88}$/)
     expect(new Set([refreshed.refresh_token, refreshed.access_token])).not.toContain(tokens.refresh_token)
     expect(refreshed.access_token).not.toBe(tokens.access_token)
     const [before, after] = [decodeJwt(tokens.id_token), decodeJwt(refreshed.id_token)]
