@@ -10,7 +10,7 @@ const RefreshTokenSchema = defineEntity({
   properties: {
     authorizationId: p.uuid().primary(),
     /** SHA-256 of the token, base64url. */
-    hash: p.text().primary(),
+    hash: p.text(),
     /** How many came before it. */
     generation: p.integer().default(0),
     /** What only its holder has of it, under a pad that only its predecessor yields: for a retry whose answer was lost. */
@@ -18,18 +18,11 @@ const RefreshTokenSchema = defineEntity({
     /** When it took its predecessor's place. */
     createdAt: p.datetime().defaultRaw('now()'),
     expiresAt: p.datetime(),
-    /** What the version before kept: each token in a row of its own, with its successor sealed. */
+    /** Of two versions ago: read by nobody. */
     consumedAt: p.datetime().nullable(),
     successorHash: p.text().nullable(),
     successor: p.text().nullable(),
   },
-  indexes: [
-    {
-      name: 'refresh_tokens_unconsumed_index',
-      properties: ['authorizationId'],
-      where: '"consumed_at" is null',
-    },
-  ],
 })
 
 export class RefreshToken extends RefreshTokenSchema.class {}

@@ -14,6 +14,7 @@ import { Migration20261121000011_open_sessions } from './Migration20261121000011
 import { Migration20261121000012_opaque_handles } from './Migration20261121000012_opaque_handles.ts'
 import { Migration20261121000013_code_proofs } from './Migration20261121000013_code_proofs.ts'
 import { Migration20261121000014_refresh_generations } from './Migration20261121000014_refresh_generations.ts'
+import { Migration20261121000015_refresh_in_place } from './Migration20261121000015_refresh_in_place.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -31,4 +32,5 @@ export const migrations = [
   Migration20261121000012_opaque_handles,
   Migration20261121000013_code_proofs,
   Migration20261121000014_refresh_generations,
+  Migration20261121000015_refresh_in_place,
 ]

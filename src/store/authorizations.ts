@@ -106,6 +106,6 @@ function listed(table: TableOf, found: string): string {
       r.${refresh.column('createdAt')} as "usedAt",
       coalesce(r.${refresh.column('expiresAt')} > now(), false) as "refreshable"
     from (${found}) a
-    left join ${refresh.name} r on r.${refresh.column('authorizationId')} = a.${id} and r.${refresh.column('consumedAt')} is null
+    left join ${refresh.name} r on r.${refresh.column('authorizationId')} = a.${id}
     order by a.${clientId}, a.${createdAt}, a.${id}`
 }

@@ -17,7 +17,7 @@ export interface DueAuthorization {
 
 export const statements = {
   /**
-   * Those whose time has come to be looked at. One ends when its last refresh token has, and after it an access token
+   * Those whose time has come to be looked at. One ends when its refresh token has, and after it an access token
    * that was got by that: $1 seconds; what was revoked, 30 days after, for people who ask why.
    */
   due: statement<DueAuthorization>('authorizations-due', (table) => {
@@ -27,7 +27,7 @@ export const statements = {
     return `select *, "endsAt" <= now() as "dead" from (
         select ${id} as "id", least(${authorization.column('revokedAt')} + interval '30 days',
           greatest(${authorization.column('createdAt')}, (
-            select max(${refresh.column('expiresAt')}) from ${refresh.name}
+            select ${refresh.column('expiresAt')} from ${refresh.name}
             where ${refresh.column('authorizationId')} = ${authorization.name}.${id}
           )) + make_interval(secs => $1)) as "endsAt"
         from ${authorization.name} where ${keptUntil} < now() order by ${keptUntil} limit ${BATCH}) due`
@@ -39,7 +39,7 @@ export const statements = {
       from unnest($1::uuid[], $2::timestamptz[]) as kept (kept_id, until)
       where ${authorization.column('id')} = kept_id`
   }),
-  /** Of the Authorizations $1, and no more than 500: a family may have any number. */
+  /** Of the Authorizations $1, each of which has one at most. */
   removeRefreshTokens: removal('refresh-tokens-remove', RefreshToken),
   removeCodes: removal('authorization-codes-remove', AuthorizationCode),
   /** Those of $1 that have nothing any more, in case another janitor is not done with the rest. */
@@ -61,9 +61,6 @@ function removal(
 ): Statement<{ removed: true }> {
   return statement(name, (table) => {
     const rows = table<RefreshToken | AuthorizationCode>(entity)
-    const [id, hash] = [rows.column('authorizationId'), rows.column('hash')]
-    return `delete from ${rows.name} where (${id}, ${hash}) in (
-        select ${id}, ${hash} from ${rows.name} where ${id} = any($1) limit ${BATCH})
-      returning true as "removed"`
+    return `delete from ${rows.name} where ${rows.column('authorizationId')} = any($1) returning true as "removed"`
   })
 }

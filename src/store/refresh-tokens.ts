@@ -5,11 +5,8 @@ import { AUTHORIZATION, type AuthorizationRow } from './authorizations.ts'
 import { statement, type Statement, type TableOf } from './statement.ts'
 import { insertAccessToken } from './tokens.ts'
 
-export type RefreshTokenRow = Pick<
-  RefreshToken,
-  'hash' | 'generation' | 'sealed' | 'expiresAt' | 'consumedAt' | 'successor'
-> & {
-  /** Milliseconds since it took its predecessor's place, or was consumed, by the database's clock. */
+export type RefreshTokenRow = Pick<RefreshToken, 'hash' | 'generation' | 'sealed' | 'expiresAt'> & {
+  /** Milliseconds since it took its predecessor's place, by the database's clock. */
   age: number
 } & AuthorizationRow
 
@@ -19,21 +16,19 @@ export const statements = {
     const columns = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) => refresh.column(one))
     return `insert into ${refresh.name} (${columns.join(', ')}) values ($1, $2, now() + make_interval(secs => $3))`
   }),
-  /** The one that the Authorization $1 has now, or the one with the hash $2 if the version before consumed that. */
+  /** The one that the Authorization $1 has now. */
   find: statement<RefreshTokenRow>(
     'refresh-token-find',
     (table) => {
       const refresh = table(RefreshToken)
       const authorization = table(Authorization)
       const of = (alias: string, columns: string): string => columns.replaceAll(/(^|, )"/g, `$1${alias}."`)
-      return `select ${of('r', refresh.columns('hash', 'generation', 'sealed', 'expiresAt', 'consumedAt', 'successor'))},
-        (extract(epoch from now() - coalesce(r.${refresh.column('consumedAt')}, r.${refresh.column('createdAt')})) * 1000)::float8 as "age",
+      return `select ${of('r', refresh.columns('hash', 'generation', 'sealed', 'expiresAt'))},
+        (extract(epoch from now() - r.${refresh.column('createdAt')}) * 1000)::float8 as "age",
         ${of('a', authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt'))}
       from ${refresh.name} r
         join ${authorization.name} a on a.${authorization.column('id')} = r.${refresh.column('authorizationId')}
-      where r.${refresh.column('authorizationId')} = $1
-      order by (r.${refresh.column('hash')} = $2 and r.${refresh.column('consumedAt')} is not null) desc,
-        r.${refresh.column('consumedAt')} nulls first limit 1`
+      where r.${refresh.column('authorizationId')} = $1`
     },
     'with readers',
   ),
@@ -53,8 +48,7 @@ function rotate(name: string, more?: (table: TableOf) => string): Statement<{ ha
       const replace = `update ${refresh.name} set ${column('hash')} = $3, ${column('sealed')} = $4,
           ${column('generation')} = ${column('generation')} + 1, ${column('createdAt')} = now(),
           ${column('expiresAt')} = now() + make_interval(secs => $5)
-        where ${column('authorizationId')} = $1 and ${column('hash')} = $2
-          and ${column('consumedAt')} is null and ${column('expiresAt')} > now()
+        where ${column('authorizationId')} = $1 and ${column('hash')} = $2 and ${column('expiresAt')} > now()
           and exists (select from ${authorization.name}
             where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null)
         returning ${column('hash')} as "hash"`

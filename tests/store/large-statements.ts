@@ -107,8 +107,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'sessions-expired': [[], REMOVAL],
   'throttles-expired': [[], REMOVAL],
   'figures-counts': [[1001], 3 * 1001],
-  'refresh-token-insert': [[AUTHORIZATION, 'hash', 60], 0],
-  'refresh-token-find': [[AUTHORIZATION, 'hash'], 2],
+  'refresh-token-insert': [[UUID, 'hash', 60], 0],
+  'refresh-token-find': [[AUTHORIZATION], 2],
   'refresh-token-rotate': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60], 2],
   'refresh-token-rotate-opaque': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60, 'opaque', {}, later], 2],
   // All secrets: `doctor` counts them.

@@ -58,12 +58,15 @@ test.each(all.filter(({ name }) => Object.hasOwn(questions, name)))(
     const [values, most] = questions[name]!
     const text = build(table)
     const client = await pool.connect()
-    await client.query('begin')
-    await client.query({ name, text, values: values as unknown[] })
-    // A statement that reads ends when the next one begins, and only then is it told of.
-    await client.query('select')
-    await client.query('rollback')
-    client.release()
+    try {
+      await client.query('begin')
+      await client.query({ name, text, values: values as unknown[] })
+      // A statement that reads ends when the next one begins, and only then is it told of.
+      await client.query('select')
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
     const { read, scans } = heard.find((one) => one.text === text)!
     expect(read).toBeLessThanOrEqual(most)
     const wholly = FROM_ANYWHERE.has(name) ? [] : scans.filter((scan) => GROWING.test(scan))

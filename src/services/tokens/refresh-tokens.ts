@@ -70,7 +70,6 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
 
   /** Null for one that the family does not know, and that we may not have made: nothing follows from it. */
   function judge(row: RefreshTokenRow, token: string, form: RefreshTokenForm): Use | null {
-    if (row.consumedAt !== null) return judgeConsumed(row, token)
     if (row.hash === form.hash) {
       if (row.revokedAt !== null) return 'revoked'
       return row.expiresAt.getTime() > Date.now() ? 'current' : 'expired'
@@ -83,17 +82,10 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     return isPredecessor && row.age <= reuseInterval * 1000 ? { successor } : 'replayed'
   }
 
-  /** One that the version before consumed, and kept. */
-  function judgeConsumed(row: RefreshTokenRow, token: string): Use {
-    if (row.revokedAt !== null) return 'revoked'
-    const successor = row.successor ? openFormer(row.successor, token) : null
-    return successor !== null && row.age <= reuseInterval * 1000 ? { successor } : 'replayed'
-  }
-
   async function find(token: string): Promise<FoundRefreshToken | null> {
     const form = parseRefreshToken(token)
     if (form === null) return null
-    const [row] = await database.query(statements.find, [form.authorizationId, form.hash])
+    const [row] = await database.query(statements.find, [form.authorizationId])
     if (row === undefined) return null
     const use = judge(row, token, form)
     return use === null ? null : { authorization: toAuthorization(row), use }
@@ -134,14 +126,6 @@ function seal(successor: string, predecessor: string): string {
 /** Something else for who does not hold the predecessor. */
 function open(sealed: string, predecessor: string): string {
   return followedBy(predecessor, underPad(Buffer.from(sealed, 'base64url'), predecessor))
-}
-
-/** As the version before sealed it: 32 bytes, which stood right behind the id. */
-function openFormer(sealed: string, predecessor: string): string {
-  const pad = hash('sha256', `latchkey refresh token successor\0${predecessor}`, 'buffer')
-  const secret = Buffer.from(sealed, 'base64url').map((byte, at) => byte ^ pad[at]!)
-  const id = Buffer.from(predecessor.slice('lkr_'.length), 'base64url').subarray(0, 16)
-  return `lkr_${Buffer.concat([id, secret]).toString('base64url')}`
 }
 
 function underPad(tail: Buffer, predecessor: string): Buffer {
