@@ -18,10 +18,6 @@ const RefreshTokenSchema = defineEntity({
     /** When it took its predecessor's place. */
     createdAt: p.datetime().defaultRaw('now()'),
     expiresAt: p.datetime(),
-    /** Of two versions ago: read by nobody. */
-    consumedAt: p.datetime().nullable(),
-    successorHash: p.text().nullable(),
-    successor: p.text().nullable(),
   },
 })
 

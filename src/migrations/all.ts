@@ -15,6 +15,7 @@ import { Migration20261121000012_opaque_handles } from './Migration2026112100001
 import { Migration20261121000013_code_proofs } from './Migration20261121000013_code_proofs.ts'
 import { Migration20261121000014_refresh_generations } from './Migration20261121000014_refresh_generations.ts'
 import { Migration20261121000015_refresh_in_place } from './Migration20261121000015_refresh_in_place.ts'
+import { Migration20261121000016_refresh_without_spent } from './Migration20261121000016_refresh_without_spent.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -33,4 +34,5 @@ export const migrations = [
   Migration20261121000013_code_proofs,
   Migration20261121000014_refresh_generations,
   Migration20261121000015_refresh_in_place,
+  Migration20261121000016_refresh_without_spent,
 ]
