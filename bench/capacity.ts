@@ -98,7 +98,7 @@ function sizeFor(users: number, { costs, costsLarge, rows }: Figures): Record<st
   const bytes = {
     users: users * rows['users']!,
     authorizations: active * assumed.exchanges * kept.authorizations * rows['authorizations']!,
-    'refresh tokens': active * issued * kept.authorizations * rows['refresh_tokens']!,
+    'refresh tokens': active * assumed.exchanges * kept.authorizations * rows['refresh_tokens']!,
     sessions: active * assumed.signIns * kept.sessions * rows['sessions']!,
     'audit log': active * (assumed.signIns + issued) * kept.audit * rows['audit_events']!,
   }

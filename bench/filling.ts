@@ -5,9 +5,8 @@ export interface Sizes {
   users: number
   clients: number
   events: number
-  /** As many as users, if nothing is said; and half as many more refresh tokens. */
+  /** As many as users, if nothing is said; each with its refresh token. */
   authorizations?: number
-  refreshTokens?: number
 }
 
 export interface Filling {

@@ -10,9 +10,9 @@ import { mostFor } from './page-bounds.ts'
 import { visitPages, type Read } from './pages.ts'
 import { writeSizes } from './row-sizes.ts'
 
-const usage = `node bench/large.ts --database URL [--users N] [--clients N] [--authorizations N] [--refresh-tokens N] [--events N] [--write]
-  Fills an empty database: 1000000 users, 100000 clients, 10000000 Authorizations, 30000000 refresh tokens, 100000 audit
-  events, and the rest in proportion. PostgreSQL is fastest with wal_level=minimal, max_wal_senders=0, max_wal_size=16GB and
+const usage = `node bench/large.ts --database URL [--users N] [--clients N] [--authorizations N] [--events N] [--write]
+  Fills an empty database: 1000000 users, 100000 clients, 10000000 Authorizations with their refresh tokens, 100000
+  audit events, and the rest in proportion. PostgreSQL is fastest with wal_level=minimal, max_wal_senders=0, max_wal_size=16GB and
   shared_buffers=2GB. --write: what a row takes up goes to docs/capacity.md.
 node bench/large.ts --database URL --pages [--generic]
   Visits every page on a filled database, as a superuser, and fails where a statement read too much. --generic: by the
@@ -24,7 +24,6 @@ const { values } = parseArgs({
     users: { type: 'string', default: '1000000' },
     clients: { type: 'string', default: '100000' },
     authorizations: { type: 'string', default: '10000000' },
-    'refresh-tokens': { type: 'string', default: '30000000' },
     events: { type: 'string', default: '100000' },
     write: { type: 'boolean', default: false },
     pages: { type: 'boolean', default: false },
@@ -59,20 +58,16 @@ async function fillUp(url: string): Promise<void> {
 }
 
 function wanted(): Required<Sizes> {
-  const number = (name: 'users' | 'clients' | 'authorizations' | 'refresh-tokens' | 'events'): number => {
+  const number = (name: 'users' | 'clients' | 'authorizations' | 'events'): number => {
     const value = Number(values[name])
     if (!(Number.isInteger(value) && value >= 1000)) throw new Error(`--${name} must be 1000 or more`)
     return value
   }
-  const authorizations = number('authorizations')
-  const refreshTokens = number('refresh-tokens')
-  if (refreshTokens <= authorizations) throw new Error('--refresh-tokens must be more than --authorizations')
   return {
     users: number('users'),
     clients: number('clients'),
     events: number('events'),
-    authorizations,
-    refreshTokens,
+    authorizations: number('authorizations'),
   }
 }
 

@@ -1,10 +1,13 @@
 /** The refresh_token grant: what it goes on with, whom it refuses, and what ends it. */
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { createHandle, hashOf } from '../../../src/protocol/handle.ts'
+import { parseRefreshToken } from '../../../src/services/tokens/refresh-token-form.ts'
 import { ALIVE, codesOf, DEAD, exchangeAs, lifeOf, mutantsOf, refreshAs } from '../../support/code-flow.ts'
-import { bearer } from '../../support/requests.ts'
+import { bearer, requestsTo, type Requests } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { toClient } from '../../support/service.ts'
+import { freePort } from '../../support/settings.ts'
 import { createPkce, SEED, type Tokens, WEB } from '../../support/sign-in.ts'
 
 const other = { ...WEB, client_id: 'other' }
@@ -90,8 +93,9 @@ test('what is made up is refused and harmless, also around a living Authorizatio
   const tokens = await getTokens()
   const { refresh_token: token } = tokens
   const id = String(decodeJwt(tokens.access_token)['authorization_id'])
-  const bytes = Buffer.concat([Buffer.from(id.replaceAll('-', ''), 'hex'), Buffer.alloc(32, 7)])
-  const forged = [`lkr_${bytes.toString('base64url')}`, bytes.toString('base64url'), id]
+  const bytes = Buffer.concat([Buffer.from(id.replaceAll('-', ''), 'hex'), Buffer.alloc(50, 7)])
+  const lengths = [16, 48, 66].map((length) => bytes.subarray(0, length).toString('base64url'))
+  const forged = [...lengths, ...lengths.map((one) => `lkr_${one}`), id]
   const others = [`${token}A`, ` ${token}`, token.slice(4), tokens.id_token]
   for (const one of [...forged, ...mutantsOf(token), ...others]) {
     expect(await refreshAs(server, web, one)).toMatchObject(REFUSED)
@@ -101,6 +105,116 @@ test('what is made up is refused and harmless, also around a living Authorizatio
   expect(await refreshAs(server, web, await getCode())).toMatchObject(REFUSED)
   expect(await exchangeAs(server, web, token)).toMatchObject(REFUSED)
   expect(await lifeOf(server, web, tokens)).toEqual(ALIVE)
+})
+
+/** The token after so many turns. */
+async function refreshTimes(times: number, token: string, at: Requests = server): Promise<string> {
+  let current = token
+  for (let turn = 0; turn < times; turn++) current = (await refreshAs(at, web, current)).tokens.refresh_token
+  return current
+}
+
+describe('one that is spent', () => {
+  test('is known again however many came after it', async () => {
+    const tokens = await getTokens()
+    await refreshTimes(5, tokens.refresh_token)
+    expect(await refreshAs(server, web, tokens.refresh_token)).toMatchObject(REFUSED)
+    expect(await lifeOf(server, web, tokens)).toEqual(DEAD)
+  })
+
+  test('and changed is one that somebody made up', async () => {
+    const tokens = await getTokens()
+    const current = await refreshTimes(2, tokens.refresh_token)
+    for (const one of mutantsOf(tokens.refresh_token).filter((mutant) => mutant !== tokens.refresh_token))
+      expect(await refreshAs(server, web, one)).toMatchObject(REFUSED)
+    expect((await refreshAs(server, web, current)).status).toBe(200)
+  })
+
+  test('is nobody else’s to end anything with', async () => {
+    const tokens = await getTokens()
+    const current = await refreshTimes(2, tokens.refresh_token)
+    expect(await refreshAs(server, stranger, tokens.refresh_token)).toMatchObject(REFUSED)
+    const given = await server.post('/revoke', { token: tokens.refresh_token }, stranger.basic)
+    expect(given.status).toBe(400)
+    expect((await refreshAs(server, web, current)).status).toBe(200)
+  })
+
+  test('given back, it ends the others too', async () => {
+    const tokens = await getTokens()
+    const current = await refreshTimes(2, tokens.refresh_token)
+    expect((await server.post('/revoke', { token: tokens.refresh_token }, web.basic)).status).toBe(200)
+    expect(await lifeOf(server, web, { ...tokens, refresh_token: current })).toEqual(DEAD)
+  })
+
+  test('is known by a SECRET_KEY that is on its way out, and harmless without it', async () => {
+    const [before, after] = ['b', 'a'].map((letter) => letter.repeat(32))
+    const first = await startServer({ SECRET_KEY: before! }, { seed })
+    const getCode = codesOf(first)
+    /** The same server with other keys. */
+    const startBeside = async (...keys: string[]) => {
+      const port = await freePort()
+      const settings = { ...first.settings, PORT: port, SECRET_KEY: keys.join(',') }
+      await startServer(settings, { database: first.database })
+      return requestsTo(`http://127.0.0.1:${port}`)
+    }
+    const give = async () => (await exchangeAs(first, web, await getCode())).tokens
+    const [replayed, kept] = [await give(), await give()]
+    const current = await refreshTimes(3, kept.refresh_token, first)
+    await refreshTimes(3, replayed.refresh_token, first)
+
+    const both = await startBeside(after!, before!)
+    expect(await refreshAs(both, web, replayed.refresh_token)).toMatchObject(REFUSED)
+    expect(await lifeOf(both, web, replayed)).toEqual(DEAD)
+    const next = await refreshAs(both, web, current)
+    expect((await refreshAs(both, web, current)).tokens.refresh_token).toBe(next.tokens.refresh_token)
+
+    const only = await startBeside(after!)
+    expect(await refreshAs(only, web, kept.refresh_token)).toMatchObject(REFUSED)
+    expect(await refreshAs(only, web, next.tokens.refresh_token)).toMatchObject({ status: 200 })
+  })
+})
+
+/** What is stored of the family that `token` belongs to. */
+async function storedOf(token: string): Promise<{ authorizationId: string; row: Record<string, unknown> }> {
+  const { authorizationId } = parseRefreshToken(token)!
+  const [row] = await server.database.query('select * from refresh_tokens where authorization_id = $1', [
+    authorizationId,
+  ])
+  return { authorizationId, row: row! }
+}
+
+test('one that a restored backup does not know yet is refused, and is no replay', async () => {
+  const tokens = await getTokens()
+  const { authorizationId, row } = await storedOf(tokens.refresh_token)
+  const lost = await refreshTimes(1, tokens.refresh_token)
+  const restored = [authorizationId, row['hash'], row['generation'], row['sealed']]
+  await server.database.query(
+    'update refresh_tokens set hash = $2, generation = $3, sealed = $4 where authorization_id = $1',
+    restored,
+  )
+  expect(await refreshAs(server, web, lost)).toMatchObject(REFUSED)
+  const current = await refreshTimes(1, tokens.refresh_token)
+  expect(await refreshAs(server, web, lost)).toMatchObject(REFUSED)
+  expect((await refreshAs(server, web, current)).status).toBe(200)
+})
+
+test('one from before tags is replaced, retried, and found out when it is replayed', async () => {
+  const tokens = await getTokens()
+  const { authorizationId } = await storedOf(tokens.refresh_token)
+  const former = createHandle(authorizationId, 'lkr_')
+  await server.database.query('update refresh_tokens set hash = $2 where authorization_id = $1', [
+    authorizationId,
+    hashOf(former),
+  ])
+  const next = (await refreshAs(server, web, former)).tokens
+  expect(next.refresh_token).toMatch(/^lkr_[\w-]{88}$/)
+  expect((await refreshAs(server, web, former)).tokens.refresh_token).toBe(next.refresh_token)
+  await server.database.query(
+    `update refresh_tokens set created_at = created_at - interval '1 minute' where authorization_id = $1`,
+    [authorizationId],
+  )
+  expect(await refreshAs(server, web, former)).toMatchObject(REFUSED)
+  expect(await lifeOf(server, web, next)).toEqual(DEAD)
 })
 
 describe('scope', () => {
