@@ -2,7 +2,7 @@
  * Codes and refresh tokens: 256 random bits behind the id of their Authorization, so that whoever holds one knows,
  * before any read, where it is stored. Only the hash of a handle is ever stored.
  */
-import { hash } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { fillRandomly } from './random.ts'
 
 export interface Handle {
@@ -40,4 +40,10 @@ export function authorizationIdOf(text: string, prefix = ''): string {
 /** What is stored of a handle that we made. */
 export function hashOf(text: string): string {
   return hash('sha256', text, 'base64url')
+}
+
+/** Compares two of them in constant time. */
+export function isSameHash(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)]
+  return a.length === b.length && timingSafeEqual(a, b)
 }

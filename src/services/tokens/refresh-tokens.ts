@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Authorization } from '../../doors.ts'
-import { hashOf } from '../../protocol/handle.ts'
+import { hashOf, isSameHash } from '../../protocol/handle.ts'
 import type { Database, Query } from '../../store/database.ts'
 import { statements, type RefreshTokenRow } from '../../store/refresh-tokens.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
@@ -70,12 +70,12 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
 
   /** Null for one that the family does not know, and that we may not have made: nothing follows from it. */
   function judge(row: RefreshTokenRow, token: string, form: RefreshTokenForm): Use | null {
-    if (row.hash === form.hash) {
+    if (isSameHash(row.hash, form.hash)) {
       if (row.revokedAt !== null) return 'revoked'
       return row.expiresAt.getTime() > Date.now() ? 'current' : 'expired'
     }
     const successor = row.sealed ? open(row.sealed, token) : null
-    const isPredecessor = successor !== null && hashOf(successor) === row.hash
+    const isPredecessor = successor !== null && isSameHash(hashOf(successor), row.hash)
     const isAncestor = form.generation < row.generation && isTagged(token, box)
     if (!isPredecessor && !isAncestor) return null
     if (row.revokedAt !== null) return 'revoked'
