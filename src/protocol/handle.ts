@@ -1,5 +1,5 @@
 /**
- * Codes and refresh tokens: 256 random bits behind the id of their Authorization, so that whoever holds one knows,
+ * Codes and opaque access tokens: 256 random bits behind the id of their Authorization, so that whoever holds one knows,
  * before any read, where it is stored. Only the hash of a handle is ever stored.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
