@@ -79,7 +79,9 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     const isAncestor = form.generation < row.generation && isTagged(token, box)
     if (!isPredecessor && !isAncestor) return null
     if (row.revokedAt !== null) return 'revoked'
-    return isPredecessor && row.age <= reuseInterval * 1000 ? { successor } : 'replayed'
+    // Of a read that began before the token was replaced, the age is less than nothing.
+    const retried = reuseInterval > 0 && row.age <= reuseInterval * 1000
+    return isPredecessor && retried ? { successor } : 'replayed'
   }
 
   async function find(token: string): Promise<FoundRefreshToken | null> {
