@@ -23,8 +23,7 @@ const PREFLIGHT = {
  */
 export function allowBrowsers(scope: FastifyInstance): void {
   scope.addHook('onRequest', ({ method, headers: { origin } }, reply, next) => {
-    // A cache may get a document without an origin and give it to a page; what is posted for, no cache keeps.
-    if (origin !== undefined || method === 'GET' || method === 'HEAD') reply.headers(READABLE)
+    if (origin !== undefined) reply.headers(READABLE)
     if (method === 'OPTIONS' && origin !== undefined) reply.code(204).headers(PREFLIGHT).send()
     else next()
   })

@@ -13,7 +13,7 @@ import { allowBrowsers } from './cors.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import { keepHouseRules, scopeOptions } from './house-rules.ts'
-import { sendText } from './text.ts'
+import { sending, sendText } from './text.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
 export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>
@@ -46,13 +46,13 @@ export async function createEndpoints(
 
   function register<P extends TObject>(endpoint: Endpoint<P>): void {
     const parse = compileParameters(endpoint.parameters)
-    const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
+    const handler = sending(async (request, reply) => {
       const wire = parseBody(request)
       const client = await authenticate(request, wire, endpoint.publicClients ?? false)
       request.actor = { kind: 'client', id: client.clientId }
       const body = await endpoint.handle(parse(wire), { request, reply, client, wire })
-      return sendJson(reply, body)
-    }
+      sendJson(reply, body)
+    })
     if (registered.some(({ path, metadata }) => path === endpoint.path || metadata === endpoint.metadata)) {
       throw new ConfigError(`The endpoint ${endpoint.path} (${endpoint.metadata}) is registered twice.`)
     }
@@ -98,8 +98,8 @@ export function refuseOtherMethods(
 }
 
 /** Sends `body` as JSON with exactly the headers of RFC 6749 §5.1. */
-export async function sendJson(reply: FastifyReply, body: Bag): Promise<string> {
-  return sendText(reply, JSON_HEADERS, JSON.stringify(body))
+export function sendJson(reply: FastifyReply, body: Bag): void {
+  sendText(reply, JSON_HEADERS, JSON.stringify(body))
 }
 
 /** In an object, since awaiting an instance itself would wait for the whole server, and give its root. */

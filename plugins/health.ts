@@ -1,10 +1,10 @@
 /** For whoever runs the server: is the process up, and can it serve (database, keys; not while it stops). */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { neverShed } from './overload.ts'
+import { passive } from './before-routes.ts'
 
 /** Whoever asks would else take a busy process for a dead one. */
-const OPTIONS = { config: { [neverShed]: true } }
+const OPTIONS = { config: { [passive]: true } }
 
 async function health(fastify: FastifyInstance, { standalone }: { standalone: boolean }): Promise<void> {
   const { oauth } = fastify

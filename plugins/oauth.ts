@@ -37,6 +37,7 @@ import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { Vitals } from '../src/services/vitals.ts'
 import type { Database } from '../src/store/database.ts'
+import { beforeRoutes } from './before-routes.ts'
 import { createEndpoints } from './endpoint.ts'
 
 /** The doors, and what they open on. Names follow `src/doors.ts`. */
@@ -147,6 +148,8 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   const { config, database, janitor = true } = options
   const kernel = createKernel(config, database, discreet(fastify.log), janitor)
   const { doors, feed, verifier } = kernel
+  fastify.decorateRequest('actor', null)
+  beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
   const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)
 
   fastify.decorate('oauth', {
@@ -199,8 +202,6 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     revoke: kernel.revoker.revokeAuthorization,
     assertFresh: feed.assertFresh,
   })
-  fastify.decorateRequest('actor', null)
-  fastify.addHook('preHandler', (request, _reply, done) => runAs(request, done))
   fastify.addHook('onReady', async () => {
     doors.close()
     await kernel.start()

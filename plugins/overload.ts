@@ -9,11 +9,9 @@ import fp from 'fastify-plugin'
 import { randomFill } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Config } from '../src/config.ts'
-import { type Line, shed } from '../src/services/shedding.ts'
+import { shed } from '../src/services/shedding.ts'
+import { beforeRoutes } from './before-routes.ts'
 import { formText } from './forms.ts'
-
-/** Marks a route (in its `config`) that answers however much there is to do. */
-export const neverShed = Symbol('latchkey: route that is never shed')
 
 /** Milliseconds that a line may take. */
 const PATIENCE = 1000
@@ -25,14 +23,16 @@ const FEW = 500
 const FEW_EACH = 10
 /** Requests that are let in without a look at the lines. */
 const STRIDE = 50
+/** So often what is asked of the database waits for the event loop: in a process that is slow, its database seems so too. */
+const PASSES = 3
 /** As a rule this grant needs no connection, and goes on while the database does not. */
 const WITHOUT_DATABASE = /(?:^|&)grant_type=client_credentials(?:&|$)/
 
 interface MeasuredLine {
   /** Whether one more would wait in it for too long. */
   isFull(now: number): boolean
-  /** Whether it took too long the last time, or does now. */
-  isSlow(now: number): boolean
+  /** Milliseconds that it took the last time, or takes by now. */
+  wait(now: number): number
 }
 
 async function overload(fastify: FastifyInstance, { config }: { config: Config }): Promise<void> {
@@ -70,7 +70,7 @@ async function overload(fastify: FastifyInstance, { config }: { config: Config }
         const since = entered - before
         return since >= room || (since >= few && now - sent > PATIENCE)
       },
-      isSlow: (now) => Math.max(took, underWay ? now - sent : 0) > PATIENCE,
+      wait: (now) => Math.max(took, underWay ? now - sent : 0),
     }
   }
 
@@ -82,27 +82,22 @@ async function overload(fastify: FastifyInstance, { config }: { config: Config }
     const [tooMuch, tooSlow] = [process.isFull(now), database.isFull(now)]
     if (tooMuch || tooSlow) {
       unseen = 0
-      // In a process that is slow, its database seems so too.
-      const line = tooMuch || process.isSlow(now) ? 'process' : 'database'
-      return isShed(request, line) ? shed(line) : undefined
+      const wait = process.wait(now)
+      const forAll = tooMuch || wait > PATIENCE
+      if (!forAll && WITHOUT_DATABASE.test(formText(request))) return undefined
+      return shed(forAll || wait > PATIENCE / PASSES ? 'process' : 'database')
     }
     entered += STRIDE + 1
     unseen = STRIDE
     return undefined
   }
 
-  // Not async: it runs before every request that is complete.
-  fastify.addHook('preValidation', (request, _reply, done) => {
+  // Not async: it runs before nearly every request that is complete.
+  beforeRoutes(fastify, (request, _reply, done) => {
     if (--unseen >= 0) done()
     else done(look(request))
   })
 }
 
-function isShed(request: FastifyRequest, full: Line): boolean {
-  const config = request.routeOptions.config as { [neverShed]?: true } | undefined
-  if (config?.[neverShed]) return false
-  return full === 'process' || !WITHOUT_DATABASE.test(formText(request))
-}
-
-/** Registered before the routes, since a hook watches only those that come after it. */
+/** Registered before the routes it watches. */
 export default fp(overload, { name: 'latchkey-overload' })

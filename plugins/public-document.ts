@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { hash } from 'node:crypto'
+import { passive } from './before-routes.ts'
 import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { sendError } from './errors.ts'
-import { neverShed } from './overload.ts'
 import { sendText } from './text.ts'
 
 export interface PublicDocument {
@@ -26,6 +26,8 @@ export function servePublicDocument(scope: FastifyInstance, document: PublicDocu
     bytes,
     text: bytes.toString(),
     headers: {
+      // A cache may get it for somebody who names no origin, and give it to a page.
+      'access-control-allow-origin': '*',
       'content-type': type,
       'cache-control': `public, max-age=${maxAge}`,
       etag: `"${hash('sha256', bytes, 'base64url')}"`,
@@ -37,13 +39,12 @@ export function servePublicDocument(scope: FastifyInstance, document: PublicDocu
   allowBrowsers(scope)
   for (const url of urls) {
     // Refusing costs no less, and others cannot check tokens without.
-    scope.get(url, { config: { [neverShed]: true } }, (request, reply) => {
+    scope.get(url, { config: { [passive]: true } }, (request, reply) => {
       const bytes = read()
       if (rendered?.bytes !== bytes) rendered = render(bytes)
       const { headers, text } = rendered
-      if (isAmong(request.headers['if-none-match'], headers.etag))
-        return reply.code(304).headers(headers).send()
-      return sendText(reply, headers, text)
+      if (isAmong(request.headers['if-none-match'], headers.etag)) reply.code(304).headers(headers).send()
+      else sendText(reply, headers, text)
     })
     refuseOtherMethods(scope, url, ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD')
   }

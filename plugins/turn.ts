@@ -3,34 +3,43 @@
  * answers, as a proxy does, is then woken once: waking another process costs the kernel more than many an answer costs us
  * (docs/adr/0020).
  */
+import type { FastifyReply } from 'fastify'
 
 /** Answers that leave without waiting for more: what a turn brings may take long, and the first has waited for it. */
 const TOGETHER = 16
 
-interface Turn {
-  readonly over: Promise<void>
-  readonly end: () => void
-  ready: number
+interface Ready {
+  readonly reply: FastifyReply
+  readonly payload: unknown
 }
 
-let turn: Turn | undefined
+let ready: Ready[] = []
+let scheduled = false
 
-/** To be awaited right before an answer is sent. */
-export async function endOfTurn(): Promise<void> {
-  const current = (turn ??= begin())
-  if (++current.ready === TOGETHER) current.end()
-  return current.over
-}
-
-function begin(): Turn {
-  const { promise: over, resolve } = Promise.withResolvers<void>()
-  const begun: Turn = { over, end, ready: 0 }
-
-  function end(): void {
-    if (turn === begun) turn = undefined
-    resolve()
+/** Sends `payload` as `reply.send` does, at the end of this turn. */
+export function sendAtEndOfTurn(reply: FastifyReply, payload: unknown): void {
+  ready.push({ reply, payload })
+  if (ready.length === TOGETHER) sendAll()
+  else if (!scheduled) {
+    scheduled = true
+    setImmediate(endTurn)
   }
+}
 
-  setImmediate(end)
-  return begun
+function endTurn(): void {
+  scheduled = false
+  sendAll()
+}
+
+function sendAll(): void {
+  const leaving = ready
+  ready = []
+  for (const { reply, payload } of leaving) {
+    try {
+      reply.send(payload)
+    } catch (error) {
+      // A hook of the app that threw: none of the others' business.
+      reply.send(error)
+    }
+  }
 }

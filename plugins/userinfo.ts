@@ -11,6 +11,7 @@ import { parseForm } from '../src/protocol/wire.ts'
 import { userClaims, type User } from '../src/services/users/user.ts'
 import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods, sendJson, withSlash } from './endpoint.ts'
+import { sending, sendText } from './text.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import type { AccessToken } from './require-scope/access-token.ts'
@@ -39,7 +40,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     now: Date.now,
   }
 
-  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | string> {
+  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken]!
     const { authorization, user } = found.get(token)!
     const claims = userClaims(user)
@@ -51,19 +52,17 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     })
     const client = await oauth.findClient(token.clientId)
     const algorithm = client?.metadata['userinfo_signed_response_alg'] as string | undefined
-    return algorithm === undefined
-      ? sendJson(reply, body)
-      : sendSigned(reply, { ...body, aud: token.clientId }, algorithm)
+    if (algorithm === undefined) sendJson(reply, body)
+    else await sendSigned(reply, { ...body, aud: token.clientId }, algorithm)
   }
 
   /** §5.3.2: a signed response says who made it, and for whom. */
-  async function sendSigned(reply: FastifyReply, body: Bag, algorithm: string): Promise<FastifyReply> {
+  async function sendSigned(reply: FastifyReply, body: Bag, algorithm: string): Promise<void> {
     const jwt = await oauth.signJwt({ ...body, iss: issuer }, { algorithm, typ: 'JWT' })
-    return reply
-      .headers({ 'content-type': 'application/jwt', 'cache-control': 'no-store' })
-      .send(Buffer.from(jwt))
+    sendText(reply, { 'content-type': 'application/jwt', 'cache-control': 'no-store' }, jwt)
   }
 
+  const handler = sending(handle)
   allowBrowsers(fastify)
   await acceptForms(fastify)
   fastify.setErrorHandler(sendError)
@@ -73,8 +72,8 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
   })
   fastify.addHook('preHandler', createGuard(policy, ['openid']) as preHandlerAsyncHookHandler)
   for (const url of withSlash(fastify, '/userinfo')) {
-    fastify.get(url, handle)
-    fastify.post(url, handle)
+    fastify.get(url, handler)
+    fastify.post(url, handler)
     refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')
   }
   oauth.extend('metadata', async () => ({

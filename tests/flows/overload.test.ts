@@ -147,7 +147,9 @@ test('the process itself is what is too slow: what was refused was not begun', a
   const answers = await load.stop()
   assertOnlyBusy(answers)
   const served = answers.filter(({ status }) => status === 200).length
-  expect(shedIn(answers, 'process').length).toBe(answers.length - served)
+  // A probe that is under way when it begins is one of the database's too, now and then.
+  const refused = [...shedIn(answers, 'process'), ...shedIn(answers, 'database')]
+  expect(refused.length).toBe(answers.length - served)
   expect(await (await server.get('/ground')).json()).toEqual({ served })
   const after = await Promise.all(Array.from({ length: 200 }, grind))
   expect(new Set(after.map(({ status }) => status))).toEqual(new Set([200]))

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Client } from '../../src/entities/client.ts'
+import { loggingOptions } from '../../src/services/log.ts'
 import { openDatabase } from '../../src/store/database.ts'
 import { createDatabase } from '../support/database.ts'
 import { recordingLog } from '../support/log.ts'
@@ -79,4 +80,11 @@ test('a line is JSON with level and time, and below the level there is none', ()
     a: 1,
     msg: 'loud and clear',
   })
+})
+
+test('each request has an id of its own, also after more than are drawn at once', () => {
+  const { genReqId } = loggingOptions('info')
+  const ids = Array.from({ length: 1000 }, () => (genReqId as () => string)())
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)
+  expect(new Set(ids).size).toBe(ids.length)
 })

@@ -36,7 +36,7 @@ test('a refusal has the same ones, and the id under which it is logged', async (
     'cache-control': 'no-store',
     pragma: 'no-cache',
     'content-length': String(body.length),
-    'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    'x-request-id': expect.stringMatching(/^[0-9a-f]{32}$/),
   })
   expect(Object.keys(JSON.parse(body))).toEqual(['error', 'error_description'])
   await expect.poll(() => server.output()).toContain(response.headers.get('x-request-id'))
