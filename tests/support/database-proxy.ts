@@ -14,8 +14,8 @@ export interface DatabaseProxy {
   /** Takes connections again, and passes on what was held; to another server when its connection string is given. */
   restore(upstream?: string): Promise<void>
   /**
-   * Cuts the next connection that sends `text`: before the server sees it, or after, so that only the answer
-   * is lost.
+   * Cuts the next connection that sends `text`: before the server sees it, or after what it asks for was committed, so
+   * that only the answer is lost.
    */
   cutAt(text: string, when: 'before' | 'after'): void
 }
@@ -42,16 +42,28 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
       if (stalled) socket.pause()
       socket.on('error', end).once('close', () => sockets.delete(socket) && end())
     }
-    let deaf = false
+    let answer: Buffer | undefined
+    let asked = ''
     client.on('data', (bytes) => {
       if (trap === undefined || !bytes.includes(trap.text)) return void database.write(bytes)
-      const { when } = trap
+      const { text, when } = trap
       trap = undefined
       if (when === 'before') return end()
-      deaf = true
+      answer = Buffer.alloc(0)
       database.write(bytes)
+      asked = text
     })
-    database.on('data', (bytes) => (deaf ? end() : client.write(bytes)))
+    database.on('data', (bytes: Buffer) => {
+      if (answer === undefined) return void client.write(bytes)
+      answer = Buffer.concat([answer, bytes])
+      const outcome = outcomeOf(answer)
+      if (outcome === 'committed') return end()
+      if (outcome === undefined) return
+      client.write(answer)
+      answer = outcome === 'failed' ? undefined : Buffer.alloc(0)
+      // It will be sent again.
+      if (outcome === 'failed') trap = { text: asked, when: 'after' }
+    })
   }
 
   async function cut(): Promise<void> {
@@ -82,6 +94,19 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
       trap = { text, when }
     },
   }
+}
+
+/** What an answer of PostgreSQL says, once it is whole (its messages: a type, a length, a body). */
+function outcomeOf(answer: Buffer): 'committed' | 'failed' | 'in a transaction' | undefined {
+  let failed = false
+  for (let at = 0; at + 5 <= answer.length; at += 1 + answer.readUInt32BE(at + 1)) {
+    const type = String.fromCharCode(answer[at]!)
+    if (type === 'E') failed = true
+    if (type !== 'Z' || at + 5 >= answer.length) continue
+    if (failed) return 'failed'
+    return answer[at + 5] === 'I'.charCodeAt(0) ? 'committed' : 'in a transaction'
+  }
+  return undefined
 }
 
 /** By the Unix socket that the connection string names as `host`, or by TCP. */
