@@ -8,38 +8,37 @@ import type { FastifyReply } from 'fastify'
 /** Answers that leave without waiting for more: what a turn brings may take long, and the first has waited for it. */
 const TOGETHER = 16
 
-interface Ready {
-  readonly reply: FastifyReply
-  readonly payload: unknown
+interface Turn {
+  readonly over: Promise<void>
+  readonly end: () => void
+  ready: number
 }
 
-let ready: Ready[] = []
-let scheduled = false
+let turn: Turn | undefined
 
-/** Sends `payload` as `reply.send` does, at the end of this turn. */
+/** Sends `payload` as `reply.send` does, at the end of this turn; the hooks of each answer are in its own async context. */
 export function sendAtEndOfTurn(reply: FastifyReply, payload: unknown): void {
-  ready.push({ reply, payload })
-  if (ready.length === TOGETHER) sendAll()
-  else if (!scheduled) {
-    scheduled = true
-    setImmediate(endTurn)
-  }
-}
-
-function endTurn(): void {
-  scheduled = false
-  sendAll()
-}
-
-function sendAll(): void {
-  const leaving = ready
-  ready = []
-  for (const { reply, payload } of leaving) {
+  const current = (turn ??= begin())
+  if (++current.ready === TOGETHER) current.end()
+  void current.over.then(() => {
     try {
       reply.send(payload)
     } catch (error) {
-      // A hook of the app that threw: none of the others' business.
+      // A hook of the app that threw.
       reply.send(error)
     }
+  })
+}
+
+function begin(): Turn {
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const begun: Turn = { over, end, ready: 0 }
+
+  function end(): void {
+    if (turn === begun) turn = undefined
+    resolve()
   }
+
+  setImmediate(end)
+  return begun
 }

@@ -1,5 +1,6 @@
 /** Answers that are ready in one turn of the event loop leave one after the other, at its end or when they are enough. */
 import { fastify, type FastifyReply } from 'fastify'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { sending, sendText } from '../../plugins/text.ts'
@@ -48,6 +49,19 @@ test('where a hook of the app throws, that request fails and those beside it do 
   const answers = await Promise.all(['/one', '/two', '/three'].map(async (url) => app.inject(url)))
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 500, 200])
   expect(answers[2]!.headers['content-type']).toBe('text/x')
+  await app.close()
+})
+
+test('what hooks of the app have kept for a request is there when its answer leaves', async () => {
+  const app = fastify()
+  const kept = new AsyncLocalStorage<string>()
+  const found: (string | undefined)[][] = []
+  app.addHook('onRequest', (request, _reply, done) => kept.run(request.url, done))
+  app.addHook('onSend', async (request) => void found.push([request.url, kept.getStore()]))
+  app.get('/:which', (request, reply) => sendText(reply, {}, request.url))
+  const urls = Array.from({ length: 20 }, (_, index) => `/${index}`)
+  await Promise.all(urls.map(async (url) => app.inject(url)))
+  expect(found).toEqual(urls.map((url) => [url, url]))
   await app.close()
 })
 
