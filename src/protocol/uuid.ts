@@ -16,10 +16,23 @@ export function isUuid(text: string): boolean {
  * ids lie together that were made together.
  */
 export function createUuid(now: number = Date.now()): string {
+  return makeUuid(now, 7)
+}
+
+/** Made alike, but of version 8 (§5.8), which its maker gives its meaning: here, that it is no row's id. */
+export function createLoneUuid(): string {
+  return makeUuid(Date.now(), 8)
+}
+
+export function isLoneUuid(id: string): boolean {
+  return id[14] === '8'
+}
+
+function makeUuid(now: number, version: 7 | 8): string {
   const time = timeOf(now)
   const random = randomText(10, 'hex')
   const variant = '89ab'[Number.parseInt(random[3]!, 16) & 3]!
-  return `${time}-7${random.slice(0, 3)}-${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`
+  return `${time}-${version}${random.slice(0, 3)}-${variant}${random.slice(4, 7)}-${random.slice(7, 19)}`
 }
 
 /** Where the ids of this instant begin, in milliseconds since the epoch. */

@@ -2,12 +2,12 @@
  * Clients, users, scopes and resources in memory: bounded, loaded once however many requests wait, read again when the
  * change feed says so. What the token endpoint needs of them costs no statement.
  */
-import { LRUCache } from 'lru-cache'
 import type { Client } from '../doors.ts'
 import { effectiveGrantTypes, toMetadata } from '../protocol/client-metadata.ts'
 import { findClientRow, statements, type ClientRow } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { findUserRow } from '../store/users.ts'
+import { createBoundedCache } from './bounded-cache.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { StoredSecret } from './clients/client-secrets.ts'
 import { toUser, type User } from './users/user.ts'
@@ -118,7 +118,7 @@ interface Cache<T> {
 }
 
 function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Cache<T> {
-  const entries = new LRUCache<string, { value: T }>({ max: MAX_ENTRIES })
+  const entries = createBoundedCache<{ value: T }>(MAX_ENTRIES)
   const loading = new Map<string, Promise<T>>()
   /** Grows with each change: what was read before one is not good after it. */
   let generation = 0

@@ -6,10 +6,10 @@ import { recordChange } from './changes.ts'
 import type { Query } from './database.ts'
 import { statement, type TableOf } from './statement.ts'
 
-/** With its Authorization, unless it has none. */
+/** With its Authorization, if it has one and it was asked for. */
 export type AccessTokenRow = Pick<AccessToken, 'claims'> & { tokenRevokedAt: Date | null } & (
     | AuthorizationRow
-    | { id: null }
+    | { id?: null }
   )
 
 /** Stores one of the Authorization $1: its hash is parameter `first`, then its claims and its end. */
@@ -22,16 +22,29 @@ export function insertAccessToken(table: TableOf, first: number): string {
     select $1::uuid, $${first}::text, $${first + 1}::jsonb, $${first + 2}::timestamptz`
 }
 
+function ofToken(table: TableOf): string {
+  const token = table(AccessToken)
+  return `t.${token.column('claims')} as "claims", t.${token.column('revokedAt')} as "tokenRevokedAt"`
+}
+
 export const statements = {
   insertAccessToken: statement('access-token-insert', (table) => insertAccessToken(table, 2), 'with writers'),
   accessToken: statement<AccessTokenRow>(
     'access-token-find',
     (table) => {
       const token = table(AccessToken)
+      return `select ${ofToken(table)} from ${token.name} t
+        where t.${token.column('authorizationId')} = $1 and t.${token.column('hash')} = $2`
+    },
+    'with readers',
+  ),
+  grantedToken: statement<AccessTokenRow>(
+    'granted-token-find',
+    (table) => {
+      const token = table(AccessToken)
       const authorization = table(Authorization)
       const columns = authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')
-      return `select t.${token.column('claims')} as "claims", t.${token.column('revokedAt')} as "tokenRevokedAt",
-        ${columns.replaceAll(/(^|, )"/g, '$1a."')}
+      return `select ${ofToken(table)}, ${columns.replaceAll(/(^|, )"/g, '$1a."')}
       from ${token.name} t left join ${authorization.name} a on a.${authorization.column('id')} = t.${token.column('authorizationId')}
       where t.${token.column('authorizationId')} = $1 and t.${token.column('hash')} = $2`
     },

@@ -16,7 +16,7 @@ const CROWD = 12
 const REFUSED = [
   'begin', 'commit', 'authorization-code-insert', 'authorization-code-find', 'authorization-code-exchange',
   'authorization-code-exchange-opaque', 'refresh-token-find', 'refresh-token-rotate', 'refresh-token-rotate-opaque',
-  'access-token-insert', 'access-token-find', 'authorization-find', 'authorization-revoke',
+  'access-token-insert', 'access-token-find', 'granted-token-find', 'authorization-find', 'authorization-revoke',
   'session-start', 'session-find', 'sessions-end-one', 'changes-since', 'audit-events-insert', 'throttles-blocked',
 ] // prettier-ignore
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { issueInstant } from '../../plugins/require-scope/expiry.ts'
-import { createUuid } from '../../src/protocol/uuid.ts'
+import { createLoneUuid, createUuid, isLoneUuid } from '../../src/protocol/uuid.ts'
 
 const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -24,4 +24,9 @@ test('no two are equal within one instant, and later ones sort later', () => {
   const all = Array.from({ length: 5000 }, () => createUuid(1_795_000_000_000))
   expect(new Set(all).size).toBe(all.length)
   expect(createUuid(1_795_000_000_001) > all.toSorted().at(-1)!).toBe(true)
+})
+
+test('an identifier that is no row’s is of version 8, and told by it', () => {
+  expect(createLoneUuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  expect([createLoneUuid(), createUuid()].map(isLoneUuid)).toEqual([true, false])
 })

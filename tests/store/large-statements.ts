@@ -132,7 +132,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'throttle-forgive': [['source', '*'], 1],
   'throttles-blocked': [[], 100],
   'access-token-insert': [[AUTHORIZATION, 'hash', {}, later], 0],
-  'access-token-find': [[AUTHORIZATION, 'hash'], 2],
+  'access-token-find': [[AUTHORIZATION, 'hash'], 1],
+  'granted-token-find': [[AUTHORIZATION, 'hash'], 2],
   'access-token-revoke': [[AUTHORIZATION, 'hash'], 1],
   'revoked-token-insert': [['jti', later], 0],
   // All that live, when a server starts: every process holds them.

@@ -3,10 +3,10 @@
  * safe; a chosen or imported one may be weak, so it gets argon2id. What was right is remembered for a short while,
  * what was wrong never; which of the two hashes a wrong one costs depends on its own form, not on what is stored.
  */
-import { LRUCache } from 'lru-cache'
 import { hash, randomBytes } from 'node:crypto'
 import { argon2id } from '../users/argon2id.ts'
 import type { HashingQueue } from '../users/hashing-queue.ts'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
 /** A stored secret, as `store/clients.ts` reads it. */
@@ -39,7 +39,7 @@ export function generateClientSecret(): string {
 export function createClientSecrets(box: SecretBox, queue: HashingQueue): ClientSecrets {
   const salt = randomBytes(32).toString('base64url')
   /** What was found right lately, by a digest that only this process can make: one short hash tells the next time. */
-  const remembered = new LRUCache<string, true>({ max: 10_000, ttl: REMEMBERED_FOR })
+  const remembered = createBoundedCache<true>(10_000, { ttl: REMEMBERED_FOR })
 
   const digest = (presented: string, { hash: stored }: StoredSecret): string =>
     hash('sha256', `${salt}${stored}\0${presented}`, 'base64url')

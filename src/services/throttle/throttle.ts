@@ -4,12 +4,12 @@
  * (one password tried on many accounts), so the owner elsewhere is not locked out.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../../protocol/errors.ts'
 import { networkOf } from '../../protocol/network.ts'
 import type { Database } from '../../store/database.ts'
 import { EVERY_ACCOUNT } from '../../store/throttles.ts'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { TellReached } from './reached-limits.ts'
 import {
@@ -105,8 +105,8 @@ function createThrottle(
   limits: ThrottleLimits,
   { everywhere, box, tell }: Pick<ThrottlesOptions, 'box' | 'tell'> & { everywhere: ThrottledEverywhere },
 ): Throttle {
-  const sources = new LRUCache<string, Source>({ max: MAX_ENTRIES })
-  const pairs = new LRUCache<string, Pair>({ max: MAX_ENTRIES })
+  const sources = createBoundedCache<Source>(MAX_ENTRIES)
+  const pairs = createBoundedCache<Pair>(MAX_ENTRIES)
 
   function sourceOf(network: string): Source {
     const had = sources.get(network)

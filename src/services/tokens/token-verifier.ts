@@ -2,19 +2,18 @@
  * Decides whether an access token of ours is good at this moment: its signature or row, its time, its revocation,
  * its client and its Authorization. What it is good for (audience, scopes, the caller) is for who asks.
  */
-import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
 import { expiresAt, issueInstant } from '../../../plugins/require-scope/expiry.ts'
 import type { Authorization, Bag, Verified } from '../../doors.ts'
-import type { Handle } from '../../protocol/handle.ts'
 import { statements as authorizations, type AuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/tokens.ts'
 import { toAuthorization } from './authorizations.ts'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { Directory } from '../directory.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { OwnJwtVerifier } from './own-jwt-verifier.ts'
-import { parseOpaqueToken } from './opaque-tokens.ts'
+import { parseOpaqueToken, type OpaqueHandle } from './opaque-tokens.ts'
 import type { Revocations } from './revocations.ts'
 import { isOfClient } from '../clients/registration.ts'
 import { AUTHORIZATION_ID } from './token-issuer.ts'
@@ -56,7 +55,7 @@ const CACHED = 10_000
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { database, directory, keyRing, ownJwts, revocations } = options
   /** Signatures that were found good, by the token's hash: checking one costs more than all the rest. */
-  const signatures = new LRUCache<string, { kid: string; claims: AccessTokenClaims }>({ max: CACHED })
+  const signatures = createBoundedCache<{ kid: string; claims: AccessTokenClaims }>(CACHED)
 
   async function readSigned(token: string): Promise<AccessTokenClaims | null> {
     const digest = hash('sha256', token, 'base64url')
@@ -68,13 +67,14 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return found.claims
   }
 
-  async function readOpaque({ authorizationId, hash: digest }: Handle): Promise<Opaque | null> {
-    const [row] = await database.query(statements.accessToken, [authorizationId, digest])
+  async function readOpaque({ authorizationId, hash: digest, alone }: OpaqueHandle): Promise<Opaque | null> {
+    const find = alone ? statements.accessToken : statements.grantedToken
+    const [row] = await database.query(find, [authorizationId, digest])
     if (row === undefined || !isAccessTokenClaims(row.claims)) return null
     return {
       claims: row.claims,
       revoked: row.tokenRevokedAt !== null,
-      row: row.id === null ? undefined : row,
+      row: row.id ? row : undefined,
     }
   }
 
