@@ -65,9 +65,13 @@ test('the image, the unit of systemd and `npm start` say the same to Node and to
   const unit = (await readFile(join(checkout, 'deploy/latchkey@.service'), 'utf8')).split('\n')
   expect(unit).toEqual(expect.arrayContaining([`ExecStart=/usr/bin/${command}`, `Environment=${allocator}`]))
   const { scripts } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as {
-    scripts: { start: string }
+    scripts: { start: string; prepare: string }
   }
   expect(scripts.start).toContain(` ${allocator} exec ${command}`)
+  // Node finds what was compiled under the same flags.
+  expect(scripts.prepare).toContain(` ${command.replace('src/main.ts', '.ci/compile.ts')} `)
+  const [cache] = scripts.start.match(/NODE_COMPILE_CACHE=\S+/)!
+  expect(scripts.prepare).toContain(cache)
 })
 
 test('what it builds starts in production, as its user, on files that nobody may write', async () => {
