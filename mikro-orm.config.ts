@@ -1,10 +1,10 @@
 /** For the `mikro-orm` command line: `npx mikro-orm migration:create --config ./mikro-orm.config.ts`. */
-import { ormOptions } from './src/store/orm.ts'
+import { migratorOptions } from './src/store/migrator.ts'
 
 const url = process.env['DATABASE_URL']
 if (url === undefined) throw new Error('DATABASE_URL must be set for the mikro-orm command line.')
 
 export default {
-  ...ormOptions(url),
+  ...migratorOptions(url),
   migrations: { path: 'src/migrations', pathTs: 'src/migrations', snapshot: false, tableName: 'migrations' },
 }

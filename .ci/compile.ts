@@ -6,6 +6,8 @@ await import('../src/commands/serve.ts')
 await import('../src/commands/welcome.ts')
 await import('../src/commands/sample-app.ts')
 await import('../src/server.ts')
+await import('../src/commands/prepare.ts')
+await import('../src/store/migrator.ts')
 // It runs a command: one that only says what there is.
 process.argv.splice(2, Infinity, 'help')
 await import('../src/main.ts')

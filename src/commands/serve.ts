@@ -4,8 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseConfig, type SettingValues } from '../config.ts'
+import { parseConfig, type Config, type SettingValues } from '../config.ts'
 import { cautionsOf } from '../services/cautions.ts'
+import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import type { SampleApp } from './sample-app.ts'
@@ -24,9 +25,15 @@ export async function serve(settings: SettingValues): Promise<void> {
   // PostgreSQL starts while the modules are being loaded.
   const postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
   postgres?.catch(() => {})
-  if (config.WORKERS > 1 && cluster.isPrimary) return superviseWorkers(config, port, await postgres)
+  const supervises = config.WORKERS > 1 && cluster.isPrimary
+  const modules = supervises ? undefined : Promise.all([import('../server.ts'), import('./welcome.ts')])
+  if (cluster.isPrimary && !(await isPrepared(config, postgres, port))) {
+    process.exitCode = 1
+    return
+  }
+  if (modules === undefined) return superviseWorkers(config, port, await postgres)
 
-  const [{ buildServer }, { welcome }] = await Promise.all([import('../server.ts'), import('./welcome.ts')])
+  const [{ buildServer }, { welcome }] = await modules
   const server = await buildServer({ ...settings, PORT: port }, { postgres })
   let sample: SampleApp | undefined
   stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
@@ -48,6 +55,23 @@ export async function serve(settings: SettingValues): Promise<void> {
     sample = await startSampleApp(server, port)
   }
   console.log(await welcome(server, await sample?.origin))
+}
+
+/** Whether the database is as a server needs it, or was made so; what is embedded is left where it is not. */
+async function isPrepared(
+  config: Config,
+  postgres: Promise<EmbeddedPostgres> | undefined,
+  port: number,
+): Promise<boolean> {
+  const { prepareApart } = await import('./prepare.ts')
+  const embedded = await postgres
+  let prepared = false
+  try {
+    prepared = await prepareApart(config, embedded, port)
+  } finally {
+    if (!prepared) await embedded?.stop()
+  }
+  return prepared
 }
 
 /** On a listener of this process; or, for a worker, through its supervisor's. */

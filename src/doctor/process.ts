@@ -1,6 +1,6 @@
 /** What the process itself is: its Node, and its clock as far as it can be judged alone. */
 import packageJson from 'latchkey/package.json' with { type: 'json' }
-import { migrations } from '../migrations/all.ts'
+import { migrationNames } from '../migrations/names.ts'
 import { fail, ok, type Finding } from './finding.ts'
 
 export function examineProcess(now = Date.now()): Finding[] {
@@ -18,7 +18,7 @@ function examineNode(): Finding {
 
 /** Nothing here is older than the newest migration, whose name is its day. */
 function examineClock(now: number): Finding {
-  const [year, month, day] = /(\d{4})(\d\d)(\d\d)/.exec(migrations.at(-1)!.name)!.slice(1).map(Number)
+  const [year, month, day] = /(\d{4})(\d\d)(\d\d)/.exec(migrationNames.at(-1)!)!.slice(1).map(Number)
   const written = Date.UTC(year!, month! - 1, day)
   const shown = new Date(now).toISOString()
   if (now >= written) return ok('clock', `It is ${shown}.`)

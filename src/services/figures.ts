@@ -1,5 +1,5 @@
 /** What the server holds, in numbers for people: counted as far as people care. */
-import { migrations } from '../migrations/all.ts'
+import { migrationNames } from '../migrations/names.ts'
 import type { Database } from '../store/database.ts'
 import { statements } from '../store/figures.ts'
 
@@ -21,6 +21,6 @@ export function createFigures(database: Database): () => Promise<Figures> {
   return async () => {
     const [counted] = await database.query(statements.counts, [MOST + 1])
     const { users, clients, sessions } = counted!
-    return { users, clients, sessions, most: MOST, schema: migrations.at(-1)!.name }
+    return { users, clients, sessions, most: MOST, schema: migrationNames.at(-1)! }
   }
 }

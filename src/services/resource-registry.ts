@@ -12,12 +12,15 @@ import {
   type ScopeInformation,
 } from '../protocol/resource-information.ts'
 import { persistChange } from '../store/changes.ts'
+import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { AuditTrail, Note } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 
 export type { ResourceInformation, ScopeInformation }
+
+type StoredResource = Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>
 
 /** By default, what is given is laid over what may be there; `isNew` refuses what is there, or else what is not. */
 export interface SaveOptions {
@@ -70,10 +73,21 @@ export function createResourceRegistry(
     return changed
   }
 
+  async function findResource(resource: string): Promise<ResourceInformation | null> {
+    const [found] = await database.query(statements.resources, [[resource]])
+    return found === undefined ? null : toResource(found)
+  }
+
+  async function findScope(name: string): Promise<ScopeInformation | null> {
+    const [found] = await database.query(statements.scopes, [[name]])
+    return found === undefined ? null : (present(found) as unknown as ScopeInformation)
+  }
+
   return {
     async saveResource(wanted, { isNew } = {}) {
       assertResource(wanted)
       const { resource, name, access_token_format, access_token_lifetime } = wanted as ResourceInformation
+      if (isNew !== true && isAmong(wanted, await findResource(resource))) return
       await refusingTwice('resource', isNew, async () =>
         change('resource', resource, async (em, note) => {
           const known = await em.findOne(Resource, { resource })
@@ -94,6 +108,7 @@ export function createResourceRegistry(
     async saveScope(wanted, { isNew } = {}) {
       assertScope(wanted)
       const { name, description, resource } = wanted as Laid<ScopeInformation> & { name: string }
+      if (isNew !== true && isAmong(wanted, await findScope(name))) return
       await refusingTwice('name', isNew, async () =>
         change('scope', name, async (em, note) => {
           const known = await em.findOne(Scope, { name })
@@ -116,14 +131,8 @@ export function createResourceRegistry(
         }),
       )
     },
-    async findResource(resource) {
-      const found = await database.reading(async (em) => em.findOne(Resource, { resource }))
-      return found === null ? null : toResource(found)
-    },
-    async findScope(name) {
-      const found = await database.reading(async (em) => em.findOne(Scope, { name }))
-      return found === null ? null : toScope(found)
-    },
+    findResource,
+    findScope,
     async listResources({ after = '', limit = 100 } = {}) {
       const options = { orderBy: { resource: 'asc' }, limit } as const
       const found = await database.reading(async (em) =>
@@ -178,7 +187,16 @@ function isEmpty(changes: Changes): boolean {
   return Object.keys(changes).length === 0
 }
 
-function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: Resource) {
+/** Whether there is nothing to change: all that is wanted is what is there, or is not there if it shall be null. */
+function isAmong(wanted: object, known: object | null): boolean {
+  if (known === null) return false
+  const members: Record<string, unknown> = { ...known }
+  return Object.entries(wanted).every(
+    ([name, value]) => value === undefined || value === (members[name] ?? null),
+  )
+}
+
+function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: StoredResource) {
   return {
     resource,
     name,
@@ -191,7 +209,7 @@ function scopeMembers({ name, description, resource }: Scope) {
   return { name, description, resource: resource?.resource }
 }
 
-function toResource(resource: Resource): ResourceInformation {
+function toResource(resource: StoredResource): ResourceInformation {
   return present(resourceMembers(resource)) as unknown as ResourceInformation
 }
 

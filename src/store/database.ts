@@ -2,11 +2,10 @@
  * The one way to the database: MikroORM for administration, and named statements for the hot path, on one pool of
  * connections. Retries what PostgreSQL asks to be retried; knows nothing of OAuth.
  */
-import { MikroORM, type EntityManager } from '@mikro-orm/postgresql'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import pg from 'pg'
 import { createBatches } from './batches.ts'
 import { isRetryable } from './failures.ts'
-import { ormOptions } from './orm.ts'
 import { borrow, createPool, type Place } from './connections.ts'
 import { retried } from './retries.ts'
 import { tableOf, type Statement } from './statement.ts'
@@ -49,10 +48,8 @@ const QUERY_TIMEOUT = 5000
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { poolSize = 10, prepare = true, schema, where = describePlace(options) } = options
   const pool = options.pool ?? createPool(options.url!, poolSize, QUERY_TIMEOUT)
-  // MikroORM borrows from the one pool that there is, its own stays empty.
-  const borrowing = { ...ormOptions({ ...options, pool }, 0, QUERY_TIMEOUT), connect: false }
-  const orm = await MikroORM.init(borrowing as Parameters<typeof MikroORM.init>[0])
-  const table = tableOf(orm.getMetadata(), schema)
+  const table = tableOf(schema)
+  let orm: ReturnType<typeof openOrm> | undefined
   // On a pool of somebody's, the same statement may be prepared for another schema, or the name be theirs.
   const prefix = options.pool === undefined ? '' : `latchkey.${schema ?? ''}.`
   const known = new Map<Statement<unknown>, Named>()
@@ -64,6 +61,15 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     const named = { name, text: statement.build(table), shape: {} }
     known.set(statement, named)
     return named
+  }
+
+  /** MikroORM is for who administers: it is large, and loaded when it is first asked for. */
+  const fork = async (): Promise<EntityManager> => {
+    orm ??= openOrm({ ...options, pool }).catch((error: unknown) => {
+      orm = undefined
+      throw error
+    })
+    return (await orm).em.fork() as EntityManager
   }
 
   const reading =
@@ -116,8 +122,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     where,
     query,
     transaction: (work) => retried(() => transaction(work)),
-    transactional: (work) => retried(async () => (orm.em.fork() as EntityManager).transactional(work)),
-    reading: (work) => retried(async () => work(orm.em.fork() as EntityManager)),
+    transactional: (work) => retried(async () => (await fork()).transactional(work)),
+    reading: (work) => retried(async () => work(await fork())),
     connections: () => ({
       total: pool.totalCount,
       idle: pool.idleCount,
@@ -127,10 +133,21 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await pool.query('select 1')
     },
     async close() {
-      await orm.close(true)
+      await (await orm)?.close(true)
       if (options.pool === undefined) await pool.end()
     },
   }
+}
+
+/** On the pool of `place`. */
+async function openOrm(place: Place) {
+  const [{ MikroORM }, { ormOptions }] = await Promise.all([
+    import('@mikro-orm/postgresql'),
+    import('./orm.ts'),
+  ])
+  // It borrows from the one pool that there is, its own stays empty.
+  const borrowing = { ...ormOptions(place, 0, QUERY_TIMEOUT), connect: false }
+  return MikroORM.init(borrowing as Parameters<typeof MikroORM.init>[0])
 }
 
 /** A statement that is a transaction has done nothing when it failed so. The others pay nothing for it. */

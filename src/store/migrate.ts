@@ -1,9 +1,7 @@
 /** Brings a database to the newest schema, also when several processes start at once; or says what it lacks. */
-import { MikroORM } from '@mikro-orm/postgresql'
 import type pg from 'pg'
-import { migrations } from '../migrations/all.ts'
+import { migrationNames as names } from '../migrations/names.ts'
 import { sqlState } from './failures.ts'
-import { ormOptions } from './orm.ts'
 import { retried } from './retries.ts'
 import { qualified, withClient, type Place } from './connections.ts'
 
@@ -30,7 +28,6 @@ export async function missingMigrations(place: Place): Promise<string[]> {
 }
 
 async function missingIn(client: pg.ClientBase, place: Place): Promise<string[]> {
-  const names = migrations.map(({ name }) => name)
   try {
     const { rows } = await client.query<{ name: string }>(
       `select name from ${qualified(place, 'migrations')}`,
@@ -46,7 +43,11 @@ async function missingIn(client: pg.ClientBase, place: Place): Promise<string[]>
 /** The migrator takes no lock; ours belongs to a transaction, which poolers keep on one connection. */
 async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
   const { rows } = await guard.query<{ name: string }>('select current_database() as name')
-  const options = { ...ormOptions(place, 2, 0), dbName: rows[0]!.name, connect: false }
+  const [{ MikroORM }, { migratorOptions }] = await Promise.all([
+    import('@mikro-orm/postgresql'),
+    import('./migrator.ts'),
+  ])
+  const options = { ...migratorOptions(place), dbName: rows[0]!.name, connect: false }
   const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
   try {
     await guard.query('begin')

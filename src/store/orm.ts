@@ -1,9 +1,7 @@
-/** MikroORM's options, shared by the server and the `mikro-orm` command line. */
-import { Migrator } from '@mikro-orm/migrations'
+/** MikroORM's options, for whoever administers. Loaded when it is asked for: it is large. */
 import { defineConfig, type Options } from '@mikro-orm/postgresql'
 import type pg from 'pg'
 import { entities } from '../entities/all.ts'
-import { migrations } from '../migrations/all.ts'
 import { lend, type Place } from './connections.ts'
 
 /**
@@ -17,7 +15,6 @@ export function ormOptions(place: Place | string, poolSize = 10, queryTimeout = 
     dbName: url === undefined ? 'its own' : decodeURIComponent(new URL(url).pathname.slice(1)),
     ...(schema === undefined ? {} : { schema }),
     entities,
-    extensions: [Migrator],
     discovery: { warnWhenNoEntities: false },
     // Of a pool the name of the database is not known, and one of any other name would be created.
     ensureDatabase: false,
@@ -34,7 +31,6 @@ export function ormOptions(place: Place | string, poolSize = 10, queryTimeout = 
     },
     forceUtcTimezone: true,
     ignoreUndefinedInQuery: false,
-    migrations: { migrationsList: migrations, snapshot: false, allOrNothing: true, tableName: 'migrations' },
     debug: false,
     logger: () => {},
   })

@@ -1,8 +1,8 @@
 /**
- * A named SQL statement of the hot path. Its table and column names come from the entities' own metadata, so
+ * A named SQL statement of the hot path. Its table and column names come from the entities themselves, so
  * that the two cannot drift; `tests/store/statements.test.ts` prepares every one against the migrated schema.
  */
-import type { EntityClass, EntityMetadata, MetadataStorage } from '@mikro-orm/core'
+import { EntitySchema, UnderscoreNamingStrategy, type EntityClass } from '@mikro-orm/core'
 import { qualified } from './connections.ts'
 
 /** Values go in as `$1, $2 …`; `Row` is what one row of the result holds. */
@@ -51,17 +51,31 @@ export function statement<Row = never>(
   return { name, build, travels }
 }
 
-/** Resolves entities by the ORM's metadata, to tables in `schema`. Throws on an entity or property that is not there. */
-export function tableOf(storage: MetadataStorage, schema?: string): TableOf {
+/** What an entity may say of a property that bears on its column. */
+interface Declared {
+  fieldName?: string
+  mappedBy?: unknown
+}
+
+const naming = new UnderscoreNamingStrategy()
+
+/**
+ * Resolves entities by what they declare, to tables in `schema`: MikroORM itself need not be there. Throws on an entity
+ * or property that is not.
+ */
+export function tableOf(schema?: string): TableOf {
   return <E>(entity: EntityClass<E>): Table<E> => {
-    const metadata = storage.get(entity) as unknown as EntityMetadata
+    const meta = EntitySchema.REGISTRY.get(entity)?.meta
+    if (meta === undefined) throw new Error(`${entity.name} is no entity`)
     const column = (property: string): string => {
-      const field = metadata.root.properties[property]?.fieldNames[0]
-      if (field === undefined) throw new Error(`${metadata.className} has no column for ${property}`)
-      return `"${field}"`
+      const declared: Declared | undefined = meta.properties[property]
+      // What another's column points back from has none of its own.
+      if (declared === undefined || declared.mappedBy !== undefined)
+        throw new Error(`${entity.name} has no column for ${property}`)
+      return `"${declared.fieldName ?? naming.propertyToColumnName(property)}"`
     }
     return {
-      name: qualified({ schema }, metadata.tableName),
+      name: qualified({ schema }, meta.tableName),
       column,
       columns: (...properties) => properties.map((one) => `${column(one)} as "${one}"`).join(', '),
     }

@@ -3,11 +3,9 @@
  * the two, so that what one began the other must go on with.
  */
 import { randomBytes } from 'node:crypto'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startBalancer } from '../support/balancer.ts'
-import { atEndOfFile } from '../support/cleanup.ts'
-import { execute, withDatabase } from '../support/connection.ts'
-import type { TestDatabase } from '../support/database.ts'
+import { createEmptyDatabase } from '../support/database.ts'
 import { JOURNEY_SEED, journeysOf, type Step } from '../support/journeys.ts'
 import { underLoad } from '../support/load.ts'
 import { spawnServer } from '../support/process.ts'
@@ -22,19 +20,6 @@ if (previous === undefined)
   process.stderr.write(
     '\n!!! SKIPPED: the history has no version before the newest migration (a shallow clone?), so no upgrade is tested.\n\n',
   )
-
-/** One that no version has migrated. */
-async function createEmptyDatabase(): Promise<TestDatabase> {
-  const server = withDatabase(inject('templateUrl'), 'postgres')
-  const name = `latchkey_upgrade_${randomBytes(4).toString('hex')}`
-  await execute(server, `create database ${name}`)
-  const url = withDatabase(server, name)
-  return {
-    url,
-    query: async (statement) => execute(url, statement),
-    drop: atEndOfFile(async () => execute(server, `drop database ${name} with (force)`)),
-  }
-}
 
 function failuresOf(steps: readonly Step[]): string[] {
   return steps

@@ -2,26 +2,21 @@
 import { defineEntity, MikroORM, p } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { Pool } from 'pg'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { latchkey, type LatchkeyOptions } from '../../src/index.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createClient, getToken, introspect } from '../support/clients.ts'
-import { execute, withDatabase } from '../support/connection.ts'
+import { execute } from '../support/connection.ts'
+import { createEmptyDatabase } from '../support/database.ts'
 import { createForeignApp, startForeignApp } from '../support/foreign-app.ts'
 import { runCommand } from '../support/process.ts'
 import { createApp, getTokensFor } from '../support/relying-party.ts'
 import type { TestServer } from '../support/server.ts'
 import { prepare, type Settings } from '../support/settings.ts'
 
-let count = 0
-
 /** A database that is theirs: with a table that has the name of one of ours. */
 async function theirDatabase(): Promise<string> {
-  const server = withDatabase(inject('templateUrl'), 'postgres')
-  const name = `${new URL(inject('templateUrl')).pathname.slice(1)}_theirs_${process.pid}_${++count}`
-  await execute(server, `create database ${name}`)
-  atEndOfFile(() => execute(server, `drop database if exists ${name} with (force)`))
-  const url = withDatabase(server, name)
+  const { url } = await createEmptyDatabase()
   await execute(url, 'create table users (id serial primary key, nickname text)')
   return url
 }

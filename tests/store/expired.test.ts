@@ -1,12 +1,10 @@
 /** Whatever the janitor runs reads by an index, however much of a table is alive or dead. */
-import { MikroORM } from '@mikro-orm/postgresql'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { firstUuidAt } from '../../src/protocol/uuid.ts'
 import { statements as auditEvents } from '../../src/store/audit-events.ts'
 import { statements as authorizations } from '../../src/store/dead-authorizations.ts'
 import { statements as expired } from '../../src/store/expired.ts'
-import { ormOptions } from '../../src/store/orm.ts'
 import { type Statement, tableOf } from '../../src/store/statement.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import {
@@ -16,12 +14,8 @@ import {
 const MANY = 4000
 
 /** How each reads its tables by the plan that serves any values. */
-async function scansOf(client: Client, url: string, all: Record<string, [Statement<unknown>, string?]>) {
-  const orm = await MikroORM.init({ ...ormOptions(url), connect: false } as Parameters<
-    typeof MikroORM.init
-  >[0])
-  const table = tableOf(orm.getMetadata())
-  await orm.close(true)
+async function scansOf(client: Client, all: Record<string, [Statement<unknown>, string?]>) {
+  const table = tableOf()
   const scans: Record<string, string[]> = {}
   for (const [member, [{ name, build }, values = '']] of Object.entries(all)) {
     await client.query(`prepare "${name}" as ${build(table)}`)
@@ -52,7 +46,7 @@ test.each([
   const ids = `array[${repeat(500, DEAD)
     .map(() => `gen_random_uuid()`)
     .join(', ')}]`
-  const all = await scansOf(client, rows.url, {
+  const all = await scansOf(client, {
     ...Object.fromEntries(Object.entries(expired).map(([name, one]) => [name, [one]])),
     'audit events': [auditEvents.remove, `('${firstUuidAt(Date.now() - AUDIT_EXPIRE * 1000)}')`],
     due: [due, '(90000)'],

@@ -1,12 +1,10 @@
 /** How much each statement of the store reads where there is much, by the plan that serves any values. */
-import { MikroORM } from '@mikro-orm/postgresql'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { fill } from '../../bench/fill.ts'
 import { explainedPool, type Ran } from '../../bench/plans.ts'
-import { ormOptions } from '../../src/store/orm.ts'
 import { tableOf, type Statement } from '../../src/store/statement.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
@@ -28,14 +26,8 @@ await filling.end()
 
 const heard: Ran[] = []
 const pool = explainedPool(database.url, (ran) => heard.push(ran), { plan_cache_mode: 'force_generic_plan' })
-const orm = await MikroORM.init({ ...ormOptions(database.url), connect: false } as Parameters<
-  typeof MikroORM.init
->[0])
-const table = tableOf(orm.getMetadata())
-atEndOfFile(async () => {
-  await orm.close(true)
-  await pool.end()
-})
+const table = tableOf()
+atEndOfFile(async () => pool.end())
 
 /** The statements that files of the store export. */
 async function exported(): Promise<Statement<unknown>[]> {

@@ -1,22 +1,14 @@
 import { MikroORM } from '@mikro-orm/postgresql'
 import { inject, expect, test } from 'vitest'
+import { migrations } from '../../src/migrations/all.ts'
+import { migrationNames } from '../../src/migrations/names.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { ormOptions } from '../../src/store/orm.ts'
-import { atEndOfFile } from '../support/cleanup.ts'
+import { migratorOptions } from '../../src/store/migrator.ts'
 import { execute, withDatabase } from '../support/connection.ts'
-import { createDatabase } from '../support/database.ts'
-
-/** A database without anything in it. */
-async function emptyDatabase(): Promise<string> {
-  const server = withDatabase(inject('templateUrl'), 'postgres')
-  const name = `${new URL(inject('templateUrl')).pathname.slice(1)}_empty_${process.pid}`
-  await execute(server, `create database ${name}`)
-  atEndOfFile(() => execute(server, `drop database if exists ${name} with (force)`))
-  return withDatabase(server, name)
-}
+import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 
 test('several processes that migrate an empty database at once do it once', async () => {
-  const url = await emptyDatabase()
+  const { url } = await createEmptyDatabase()
   await Promise.all([migrate(url), migrate(url), migrate(url), migrate(url)])
   const rows = await execute<{ name: string }>(url, 'select name from migrations')
   expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
@@ -25,9 +17,13 @@ test('several processes that migrate an empty database at once do it once', asyn
   expect(await execute(url, 'select name from migrations')).toHaveLength(rows.length)
 })
 
+test('the names by which a start knows what is missing are those of the migrations', () => {
+  expect(migrations.map((one) => new one({} as never, {} as never).name)).toEqual(migrationNames)
+})
+
 test('entities and migrations agree: the schema generator has nothing to change', async () => {
   const { url } = await createDatabase({ refusing: false })
-  const orm = await MikroORM.init({ ...ormOptions(url), connect: false } as Parameters<
+  const orm = await MikroORM.init({ ...migratorOptions(url), connect: false } as Parameters<
     typeof MikroORM.init
   >[0])
   try {

@@ -1,7 +1,10 @@
-import { MikroORM } from '@mikro-orm/postgresql'
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { EntitySchema, type EntityClass } from '@mikro-orm/core'
+import { MikroORM } from '@mikro-orm/postgresql'
 import { expect, test } from 'vitest'
+import { entities } from '../../src/entities/all.ts'
+import { Client, ClientSecret } from '../../src/entities/client.ts'
 import { ormOptions } from '../../src/store/orm.ts'
 import { tableOf, type Statement } from '../../src/store/statement.ts'
 import { createDatabase } from '../support/database.ts'
@@ -23,10 +26,7 @@ async function exported(): Promise<[string, Statement<unknown>][]> {
 
 test('every statement of the store can be prepared on the migrated schema', async () => {
   const database = await createDatabase()
-  const orm = await MikroORM.init({ ...ormOptions(database.url), connect: false } as Parameters<
-    typeof MikroORM.init
-  >[0])
-  const table = tableOf(orm.getMetadata())
+  const table = tableOf()
   const all = await exported()
   expect(all.length).toBeGreaterThan(20)
   for (const [where, { name, build }] of all) {
@@ -36,7 +36,6 @@ test('every statement of the store can be prepared on the migrated schema', asyn
     )
     expect([where, await prepared]).toEqual([where, 'prepared'])
   }
-  await orm.close(true)
 })
 
 test('no two statements have the same name, and PostgreSQL does not cut one', async () => {
@@ -45,17 +44,37 @@ test('no two statements have the same name, and PostgreSQL does not cut one', as
   expect(names.filter((name) => name.length > 63)).toEqual([])
 })
 
-test('a property that is not there is found out when the statement is built', async () => {
+test('columns are those that MikroORM uses, before and after it has read the entities', async () => {
+  const columns = (): object =>
+    Object.fromEntries(
+      entities.map((entity) => {
+        const { properties, tableName } = EntitySchema.REGISTRY.get(entity)!.meta
+        const table = tableOf()(entity as EntityClass<Record<string, unknown>>)
+        const own = Object.keys(properties).filter((name) => !(entity === Client && name === 'secrets'))
+        return [tableName, Object.fromEntries(own.map((name) => [name, table.column(name)]))]
+      }),
+    )
+  const before = columns()
   const orm = await MikroORM.init({
     ...ormOptions('postgresql://localhost/none'),
     connect: false,
   } as Parameters<typeof MikroORM.init>[0])
-  const { Client } = await import('../../src/entities/client.ts')
-  const client = tableOf(orm.getMetadata())(Client)
+  const theirs = [...orm.getMetadata()].map(({ root, tableName }) => {
+    const all = Object.values(root.properties).filter(({ fieldNames }) => fieldNames !== undefined)
+    return [tableName, Object.fromEntries(all.map(({ name, fieldNames }) => [name, `"${fieldNames[0]}"`]))]
+  })
+  await orm.close(true)
+  expect(before).toEqual(Object.fromEntries(theirs))
+  expect(columns()).toEqual(before)
+})
+
+test('a property that is not there is found out when the statement is built', () => {
+  const client = tableOf()(Client)
   expect([client.name, client.columns('clientId', 'scope')]).toEqual([
     '"clients"',
     '"client_id" as "clientId", "scope" as "scope"',
   ])
+  expect(tableOf('elsewhere')(ClientSecret).name).toBe('"elsewhere"."client_secrets"')
   expect(() => client.column('nothing' as 'scope')).toThrow('Client has no column for nothing')
-  await orm.close(true)
+  expect(() => client.column('secrets')).toThrow('Client has no column for secrets')
 })

@@ -1,11 +1,9 @@
 /** How many rows each list of users, and of what they hold, reads, however many there are. */
-import { MikroORM } from '@mikro-orm/postgresql'
 import { createHash } from 'node:crypto'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { statements as authorizations } from '../../src/store/authorizations.ts'
 import { statements as consents } from '../../src/store/consents.ts'
-import { ormOptions } from '../../src/store/orm.ts'
 import { statements as sessions } from '../../src/store/sessions.ts'
 import { tableOf, type Statement } from '../../src/store/statement.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
@@ -26,15 +24,9 @@ const MANY = 30_000
 const SAME = '00000000-0000-0000-0000-000000020000'
 const ID = '00000000-0000-0000-0000-000000000001'
 const database = await createDatabase()
-const orm = await MikroORM.init({ ...ormOptions(database.url), connect: false } as Parameters<
-  typeof MikroORM.init
->[0])
-const table = tableOf(orm.getMetadata())
+const table = tableOf()
 const client = new Client({ connectionString: database.url })
-atEndOfFile(async () => {
-  await client.end()
-  await orm.close(true)
-})
+atEndOfFile(async () => client.end())
 await client.connect()
 // One user holds as much as all others together.
 await client.query(`

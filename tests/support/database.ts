@@ -25,14 +25,24 @@ export interface DatabaseOptions {
 /** About 50 ms. */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<TestDatabase> {
   const { serializable = SERIALIZABLE, refusing = serializable } = options
+  const template = new URL(inject('templateUrl')).pathname.slice(1)
+  const database = await create(`template ${template} strategy file_copy`)
+  if (serializable) await makeSerializable(database.url)
+  if (refusing) await makeRefuse(database.url)
+  return database
+}
+
+/** One without anything in it, which nobody has migrated. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return create()
+}
+
+async function create(how = ''): Promise<TestDatabase> {
   const templateUrl = inject('templateUrl')
   const server = withDatabase(templateUrl, 'postgres')
-  const template = new URL(templateUrl).pathname.slice(1)
-  const name = `${template}_${process.pid}_${++count}`
-  await execute(server, `create database ${name} template ${template} strategy file_copy`)
+  const name = `${new URL(templateUrl).pathname.slice(1)}_${process.pid}_${++count}`
+  await execute(server, `create database ${name} ${how}`)
   const url = withDatabase(templateUrl, name)
-  if (serializable) await makeSerializable(url)
-  if (refusing) await makeRefuse(url)
   const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true, ...ASIDE })
   pool.on('error', () => {})
   return {

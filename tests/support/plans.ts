@@ -1,7 +1,5 @@
 /** How PostgreSQL means to run a statement of the store, whatever the values. */
-import { MikroORM } from '@mikro-orm/postgresql'
 import { Client } from 'pg'
-import { ormOptions } from '../../src/store/orm.ts'
 import { tableOf, type Statement } from '../../src/store/statement.ts'
 import { atEndOfFile } from './cleanup.ts'
 import type { TestDatabase } from './database.ts'
@@ -30,10 +28,7 @@ export async function openPlanner({ url }: TestDatabase, settings: readonly stri
   atEndOfFile(async () => client.end())
   for (const setting of ['plan_cache_mode = force_generic_plan', ...settings])
     await client.query(`set ${setting}`)
-  const options = { ...ormOptions(url), connect: false } as Parameters<typeof MikroORM.init>[0]
-  const orm = await MikroORM.init(options)
-  atEndOfFile(async () => orm.close(true))
-  const table = tableOf(orm.getMetadata())
+  const table = tableOf()
 
   return {
     client,

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { Client } from '../../entities/client.ts'
 import { toMetadata, type ClientInformation } from '../../protocol/client-metadata.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
-import { statements } from '../../store/clients.ts'
+import { findClientRow, statements, type ClientRow } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import type { ClientSecrets } from './client-secrets.ts'
 
@@ -35,10 +35,13 @@ export function toInformation(client: Client): ClientInformation {
 
 /** @internal */
 export function createClientFinder(database: Database, secrets: ClientSecrets): ClientFinder {
+  const findRow = async (clientId: string): Promise<ClientRow | null> =>
+    clientId === '' ? null : findClientRow(database, clientId)
+
   return {
     async find(clientId) {
-      const client = await database.reading(async (em) => findWithSecrets(em, clientId))
-      return client === null ? null : toInformation(client)
+      const client = await findRow(clientId)
+      return client === null ? null : toMetadata(client, client.secrets.length > 0)
     },
     async list(after = '', limit = 100) {
       const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
@@ -59,10 +62,7 @@ export function createClientFinder(database: Database, secrets: ClientSecrets): 
       return { found: inOrder.map(toInformation), next }
     },
     async hasSecret(clientId, secret) {
-      const client = await database.reading(async (em) => findWithSecrets(em, clientId))
-      const stored = (client?.secrets.getItems() ?? []).map(({ id, hash, expiresAt }) => ({
-        id, hash, expiresAt: expiresAt?.getTime() ?? null,
-      })) // prettier-ignore
+      const stored = (await findRow(clientId))?.secrets ?? []
       return (await secrets.verify(secret, stored, Date.now())) !== undefined
     },
   }

@@ -69,6 +69,8 @@ export function createClientRegistry({
   policies,
   log,
 }: ClientRegistryOptions): ClientRegistry {
+  const finder = createClientFinder(database, secrets)
+
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
   async function change<T>(
     clientId: string,
@@ -85,7 +87,7 @@ export function createClientRegistry({
 
   const get = async (em: EntityManager, clientId: string): Promise<Client> => {
     const client = await findWithSecrets(em, clientId)
-    if (client === null) throw metadataError('client_id', 'is not registered')
+    if (client === null) throw unknownClient()
     return client
   }
 
@@ -184,8 +186,8 @@ export function createClientRegistry({
 
   async function save(wanted: ClientInformation): Promise<ClientInformation> {
     const clientId = wanted.client_id ?? ''
-    const stored = await database.reading(async (em) => get(em, clientId))
-    const current = toInformation(stored)
+    const current = await finder.find(clientId)
+    if (current === null) throw unknownClient()
     const { client_secret: _shownOnce, ...members } = wanted
     const changed = Object.entries(members).filter(
       ([name, value]) => !isDeepStrictEqual(value, current[name]),
@@ -214,7 +216,7 @@ export function createClientRegistry({
   }
 
   return {
-    ...createClientFinder(database, secrets),
+    ...finder,
     create,
     check,
     update,
@@ -230,4 +232,8 @@ export function createClientRegistry({
     },
     extensions: policies.schemas,
   }
+}
+
+function unknownClient(): Error {
+  return metadataError('client_id', 'is not registered')
 }

@@ -1,0 +1,20 @@
+/** What `all.ts` lists, by name: whoever only asks what is missing needs no migrator. */
+export const migrationNames = [
+  'Migration20261121000000_kernel',
+  'Migration20261121000001_people',
+  'Migration20261121000002_throttles',
+  'Migration20261121000003_server_secrets',
+  'Migration20261121000004_code_created_at',
+  'Migration20261121000005_janitor',
+  'Migration20261121000006_client_search',
+  'Migration20261121000007_audit',
+  'Migration20261121000008_lists',
+  'Migration20261121000009_user_administration',
+  'Migration20261121000010_search_pages',
+  'Migration20261121000011_open_sessions',
+  'Migration20261121000012_opaque_handles',
+  'Migration20261121000013_code_proofs',
+  'Migration20261121000014_refresh_generations',
+  'Migration20261121000015_refresh_in_place',
+  'Migration20261121000016_refresh_without_spent',
+]
