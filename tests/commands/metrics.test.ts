@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { childrenOf } from '../support/children.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { requestToken } from '../support/clients.ts'
+import { createDatabase } from '../support/database.ts'
 import { parseMetrics, sumOf } from '../support/metrics.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { freePort } from '../support/settings.ts'
@@ -45,7 +46,7 @@ test('a port that is taken ends the start of workers too', async () => {
     METRICS_PORT: port,
     WORKERS: 2,
     PORT: await freePort(),
-    DATABASE_URL: 'postgresql://x/x',
+    DATABASE_URL: (await createDatabase()).url,
   }
   const { status, stderr } = await runCommand(['serve'], settings)
   expect({ status, stderr }).toEqual({
