@@ -6,7 +6,7 @@ import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, cp, readFile, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
@@ -15,12 +15,14 @@ import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { requestsTo } from '../support/requests.ts'
 import { statusOf } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
-import { checkout, readStages, type Stage } from './containerfile.ts'
+import { expectCompiled } from './compiled.ts'
+import { checkout, readStages } from './containerfile.ts'
 
 const run = promisify(execFile)
 const WORKDIR = '/srv/latchkey/'
 const stages = await readStages()
 const image = stages.at(-1)!
+const isRoot = process.getuid?.() === 0
 
 /** Does what the stages say, each in a directory of its own; returns that of the last. */
 async function build(): Promise<string> {
@@ -31,24 +33,37 @@ async function build(): Promise<string> {
       for (const source of sources)
         await cp(
           join(from === undefined ? checkout : built.get(from)!, source.replace(WORKDIR, '')),
-          join(directory, destination, destination.endsWith('/') ? source : ''),
+          join(directory, destination, destination.endsWith('/') ? basename(source) : ''),
           { recursive: true, filter: isInContext },
         )
-    for (const command of stage.runs) await run('sh', ['-euc', command], { cwd: directory })
+    for (const { command, user, env } of stage.runs) {
+      const { node, ...identity } = await become(user)
+      const PATH = `${dirname(node)}:${process.env['PATH']}`
+      await run('sh', ['-euc', asWeMay(command)], {
+        cwd: directory,
+        env: { ...process.env, ...env, PATH },
+        ...identity,
+      })
+    }
     built.set(stage.name, directory)
   }
   return built.get(undefined)!
 }
 
-/** `.containerignore` leaves these out of folders that are copied. */
+/** `.dockerignore` leaves these out of folders that are copied. */
 function isInContext(source: string): boolean {
   return !/\/(?:node_modules|dist)$/.test(source) || !source.startsWith(join(checkout, 'plugins'))
 }
 
-/** The image's user, where we may become it; and a Node that it can reach. */
-async function identity(stage: Stage): Promise<{ uid?: number; gid?: number; node: string }> {
-  if (process.getuid?.() !== 0) return { node: process.execPath }
-  const [uid, gid] = stage.user!.split(':').map(Number)
+/** Without the owners that only root gives to files. */
+function asWeMay(command: string): string {
+  return isRoot ? command : command.replaceAll(/ -[og] \d+/g, '')
+}
+
+/** A user of the image's, where we may become it; and a Node that it can reach. */
+async function become(user: string | undefined): Promise<{ uid?: number; gid?: number; node: string }> {
+  if (!isRoot || user === undefined) return { node: process.execPath }
+  const [uid, gid] = user.split(':').map(Number)
   const node = join(await temporaryDirectory(), 'node')
   await cp(process.execPath, node, { dereference: true })
   await chmod(node, 0o755)
@@ -70,7 +85,9 @@ test('the image, the unit of systemd and `npm start` say the same to Node and to
   expect(scripts.start).toContain(` ${allocator} exec ${command}`)
   // Node finds what was compiled under the same flags.
   expect(scripts.prepare).toContain(` ${command.replace('src/main.ts', '.ci/compile.ts')} `)
-  const [cache] = scripts.start.match(/NODE_COMPILE_CACHE=\S+/)!
+  expect(image.runs.at(-1)!.command).toContain(command.replace('src/main.ts', '.ci/compile.ts'))
+  const cache = `NODE_COMPILE_CACHE=${image.env['NODE_COMPILE_CACHE']} `
+  expect(scripts.start).toContain(cache)
   expect(scripts.prepare).toContain(cache)
 })
 
@@ -92,10 +109,11 @@ test('what it builds starts in production, as its user, on files that nobody may
     OIDC_ISSUER: 'https://login.example.com',
     DATABASE_URL: url,
     SECRET_KEY: randomBytes(32).toString('hex'),
+    NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
   }
-  const { GLIBC_TUNABLES: _allocator, ...environment } = image.env
+  const { GLIBC_TUNABLES: _allocator, NODE_COMPILE_CACHE: _compiled, ...environment } = image.env
   expect(environment).toEqual({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '3000' })
-  const { node, ...user } = await identity(image)
+  const { node, ...user } = await become(image.user)
   const [program, ...args] = image.command
   expect(program).toBe('node')
   const child = spawn(node, args, { cwd: directory, env, ...user, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -110,6 +128,8 @@ test('what it builds starts in production, as its user, on files that nobody may
     issuer: 'https://login.example.com',
   })
 
+  expectCompiled(output.join(''))
+
   const health = async () =>
     run(node, image.healthcheck.slice(1), { env: { PORT: String(port) } }).then(
       () => 'healthy',
@@ -122,8 +142,8 @@ test('what it builds starts in production, as its user, on files that nobody may
   expect(await health()).toBe(1)
 }, 180_000)
 
-test('.containerignore lets through what is copied, and nothing else', async () => {
-  const lines = (await readFile(join(checkout, '.containerignore'), 'utf8')).split('\n')
+test('.dockerignore lets through what is copied, and nothing else', async () => {
+  const lines = (await readFile(join(checkout, '.dockerignore'), 'utf8')).split('\n')
   const allowed = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
   const copied = stages.flatMap(({ copies }) =>
     copies.filter(({ from }) => from === undefined).flatMap(({ sources }) => sources),

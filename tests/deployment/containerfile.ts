@@ -8,7 +8,8 @@ export interface Stage {
   name: string | undefined
   /** `COPY` from the checkout: sources and destination. */
   copies: { from: string | undefined; sources: string[]; destination: string }[]
-  runs: string[]
+  /** Each with the user and the environment that it has by then. */
+  runs: { command: string; user: string | undefined; env: Record<string, string> }[]
   user: string | undefined
   env: Record<string, string>
   healthcheck: string[]
@@ -35,7 +36,8 @@ function apply(stage: Stage, instruction: string, words: string[], rest: string)
   if (instruction === 'COPY') {
     const from = words[0]?.startsWith('--from=') ? words.shift()!.slice(7) : undefined
     stage.copies.push({ from, sources: words.slice(0, -1), destination: words.at(-1)! })
-  } else if (instruction === 'RUN') stage.runs.push(rest)
+  } else if (instruction === 'RUN')
+    stage.runs.push({ command: rest, user: stage.user, env: { ...stage.env } })
   else if (instruction === 'USER') stage.user = rest
   else if (instruction === 'ENV')
     for (const pair of words) stage.env[pair.split('=')[0]!] = pair.slice(pair.indexOf('=') + 1)
