@@ -54,7 +54,7 @@ test.each([
 test('what is not run here: fetching the server, systemctl, containers', async () => {
   for (const block of [install, enable, compose]) await assertReadable(block)
   const [installation] = (await readStages())[0]!.runs
-  expect(install).toContain(installation)
+  expect(install).toContain(installation!.command)
   expect(enable).toContain('/opt/latchkey/deploy/latchkey@.service')
 })
 
