@@ -2,6 +2,7 @@
  * Removes what has expired, now and then, in every process that serves: many at once do no harm. It only saves space;
  * what is good is decided by who reads it, and what shows that something is used twice stays as long as that matters.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { firstUuidAt } from '../protocol/uuid.ts'
 import { statements as auditEvents } from '../store/audit-events.ts'
@@ -13,8 +14,9 @@ import type { Statement } from '../store/statement.ts'
 import { createBackgroundLoop } from './background-loop.ts'
 
 export interface Janitor {
-  /** Removes all there is, unless its time is up before; returns how many rows, by what they are. */
+  /** Removes all there is, unless its time is up before; returns how many rows, by what they are. Takes no rests. */
   round(): Promise<Readonly<Record<string, number>>>
+  /** From then on there is a round now and then, with rests. */
   start(): void
   /** Waits for the statement under way. */
   stop(): Promise<void>
@@ -29,8 +31,10 @@ export interface JanitorOptions {
   longestLifetime: number
   /** Seconds that audit events are kept; 0 for ever. */
   auditExpire: number
-  /** Milliseconds that one round may take; the next one follows soon where more is left. Default 10 000. */
+  /** Milliseconds that one round may take; the next one follows soon where more is left, and hurries. Default 30 000. */
   budget?: number
+  /** How many times as long as a statement took it rests after it, so that requests do not feel it. Default 3. */
+  rest?: number
 }
 
 /** Milliseconds between a round that left something over and the next one, more or less. */
@@ -45,24 +49,28 @@ type Removed = { removed: true }
 interface Round {
   readonly counts: Record<string, number>
   isOver(): boolean
+  /** After a statement that took so many milliseconds. */
+  rest(took: number): Promise<void>
 }
 
 /** Removes one batch; false when there was nothing. A short one may be what another janitor left of it. */
 type Sweep = (round: Round) => Promise<boolean>
 
 export function createJanitor(options: JanitorOptions): Janitor {
-  const { database, log, interval, longestLifetime, auditExpire, budget = 10_000 } = options
-  let stopped = false
+  const { database, log, interval, longestLifetime, auditExpire, budget = 30_000, rest: usual = 3 } = options
+  const stopping = new AbortController()
   let failing = false
   /** Whether the last round left something over. */
   let behind = false
 
   const sweepOf =
     (name: string, statement: Statement<Removed>, values?: readonly unknown[]): Sweep =>
-    async ({ counts }) => {
+    async ({ counts, rest }) => {
+      const began = performance.now()
       // Two janitors may lock the same rows in another order: a transaction is tried again.
       const removed = await database.transaction(async (query) => query(statement, values))
       counts[name] = (counts[name] ?? 0) + removed.length
+      await rest(performance.now() - began)
       return removed.length > 0
     }
 
@@ -93,10 +101,16 @@ export function createJanitor(options: JanitorOptions): Janitor {
     return auditExpire === 0 ? [] : [sweepOf('auditEvents', auditEvents.remove, [oldest])]
   }
 
-  async function round(): Promise<Record<string, number>> {
+  /** Rests after each statement so many times as long as it took. */
+  async function round(times = 0): Promise<Record<string, number>> {
     const until = performance.now() + budget
     behind = false
-    const running: Round = { counts: {}, isOver: () => stopped || performance.now() > until }
+    const running: Round = {
+      counts: {},
+      isOver: () => stopping.signal.aborted || performance.now() > until,
+      rest: async (took) =>
+        times === 0 ? undefined : sleep(took * times, undefined, { signal: stopping.signal }).catch(() => {}),
+    }
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
     let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents()]
     // One batch of each in turn, so that much of one thing does not keep the others.
@@ -111,7 +125,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
 
   async function roundAndReport(): Promise<void> {
     try {
-      log.debug({ removed: await round() }, 'expired rows were removed')
+      log.debug({ removed: await round(behind ? 0 : usual) }, 'expired rows were removed')
       failing = false
     } catch (error) {
       if (!failing) log.warn({ err: error }, 'expired rows could not be removed; this is tried again')
@@ -125,12 +139,12 @@ export function createJanitor(options: JanitorOptions): Janitor {
   const loop = createBackgroundLoop(roundAndReport, delay)
 
   return {
-    round,
+    round: async () => round(),
     start() {
       if (interval > 0) loop.start()
     },
     async stop() {
-      stopped = true
+      stopping.abort()
       await loop.stop()
     },
   }

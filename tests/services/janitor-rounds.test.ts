@@ -108,10 +108,20 @@ test('an artifact that is put again under its handle while it is removed stays',
   expect(await count('artifacts')).toBe(1)
 })
 
-test('a round that left something over is followed by the next one soon', async () => {
+test('between statements it rests, and is stopped there too', async () => {
   const [artifacts] = TABLES
   await fill(rows, artifacts!, repeat(1234, DEAD))
-  const slow = janitorOf(database, { interval: 86_400, budget: 1 })
+  const resting = janitorOf(database, { interval: 0.01, rest: 1e6 })
+  resting.start()
+  await expect.poll(async () => count('artifacts')).toBe(734)
+  await resting.stop()
+  expect(await count('artifacts')).toBe(734)
+})
+
+test('a round that left something over is followed by the next one soon, which hurries', async () => {
+  const [artifacts] = TABLES
+  await fill(rows, artifacts!, repeat(1234, DEAD))
+  const slow = janitorOf(database, { interval: 86_400, budget: 1, rest: 1e6 })
   expect(await slow.round()).toMatchObject({ artifacts: 500 })
   slow.start()
   await expect.poll(async () => count('artifacts')).toBe(0)

@@ -175,13 +175,14 @@ export async function openAs({ url }: TestDatabase): Promise<Database> {
 
 export function janitorOf(
   database: Database,
-  { interval = 0, log = recordingLog().log, budget = 10_000 } = {},
+  { interval = 0, log = recordingLog().log, budget = 10_000, rest = 3 } = {},
 ): Janitor {
   const janitor = createJanitor({
     database,
     log,
     interval,
     budget,
+    rest,
     longestLifetime: LIFETIME,
     auditExpire: AUDIT_EXPIRE,
   })
