@@ -35,26 +35,28 @@ export async function serve(settings: SettingValues): Promise<void> {
 
   const [{ buildServer }, { welcome }] = await modules
   const server = await buildServer({ ...settings, PORT: port }, { postgres })
-  let sample: SampleApp | undefined
-  stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
   let metrics: MetricsListener | undefined
+  let sample: SampleApp | undefined
+  const isStopping = stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
   try {
     metrics = await offerMetrics(server)
     await putRequestsFirst()
     await server.listen({ host: config.HOST, port })
+    server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
+    if (isFirstProcess()) for (const caution of await cautionsOf(config)) server.log.warn(caution)
+    if (config.production || !isFirstProcess()) return
+    if (config.SEED_FILE === undefined) {
+      const { startSampleApp } = await import('./sample-app.ts')
+      sample = await startSampleApp(server, port)
+    }
+    console.log(await welcome(server, await sample?.origin))
   } catch (error) {
+    // What a stop ends half-way is no failure, and the stop ends this process.
+    if (isStopping()) return
     metrics?.close()
-    await server.close()
+    await Promise.all([server.close(), sample?.stop()])
     throw error
   }
-  server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
-  if (isFirstProcess()) for (const caution of await cautionsOf(config)) server.log.warn(caution)
-  if (config.production || !isFirstProcess()) return
-  if (config.SEED_FILE === undefined) {
-    const { startSampleApp } = await import('./sample-app.ts')
-    sample = await startSampleApp(server, port)
-  }
-  console.log(await welcome(server, await sample?.origin))
 }
 
 /** Whether the database is as a server needs it, or was made so; what is embedded is left where it is not. */
@@ -108,10 +110,19 @@ async function probe(host: string, port: number): Promise<number | undefined> {
   }
 }
 
-/** Stops in order: no longer ready, no longer listening, nothing under way. Asked again, it ends with status 1. */
-function stopInOrder(server: FastifyInstance, delay: number, stopBeside: () => Promise<unknown>): void {
+/**
+ * Stops in order: no longer ready, no longer listening, nothing under way. Asked again, it ends with status 1. What
+ * comes back tells whether it was asked.
+ */
+function stopInOrder(
+  server: FastifyInstance,
+  delay: number,
+  stopBeside: () => Promise<unknown>,
+): () => boolean {
+  let stopping = false
   onStopSignal(
     async (signal) => {
+      stopping = true
       server.log.info({ signal }, 'stopping')
       setTimeout(() => process.exit(1), 2 * delay * 1000 + PATIENCE).unref()
       server.drain.begin()
@@ -125,4 +136,5 @@ function stopInOrder(server: FastifyInstance, delay: number, stopBeside: () => P
     },
     () => process.exit(1),
   )
+  return () => stopping
 }

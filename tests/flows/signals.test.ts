@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
-import { spawnServer } from '../support/process.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
 import { requestsTo } from '../support/requests.ts'
 import { GUARDED_SCOPE, getAccessToken, statusOf, toClient } from '../support/service.ts'
 import { prepare } from '../support/settings.ts'
@@ -78,3 +78,25 @@ test('npm start hands SIGTERM on, ends with status 0 and leaves no process', asy
   expect(isGroupAlive()).toBe(false)
   await expect(server.get('/healthz')).rejects.toThrow('fetch failed')
 })
+
+/** Asks the server to stop, as its operator would, so many milliseconds after a process of it began to listen for that. */
+const stopWhileStarting = (ms: number): string => `import cluster from 'node:cluster'
+const { on } = process
+process.on = function (event, listener) {
+  on.call(this, event, listener)
+  if (event === 'SIGTERM' && (cluster.isWorker || process.env.WORKERS === '1'))
+    setTimeout(() => process.kill(cluster.isWorker ? process.ppid : process.pid, 'SIGTERM'), ${ms})
+  return this
+}`
+
+test.each([1, 2].flatMap((WORKERS) => [0, 3, 10, 30, 100].map((ms) => ({ WORKERS, ms }))))(
+  'asked to stop while it starts, it ends with status 0: $WORKERS worker(s), after $ms ms',
+  async (given) => {
+    const { WORKERS, ms } = given
+    const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(stopWhileStarting(ms))}`
+    const { settings } = await prepare({ WORKERS, NODE_OPTIONS }, { database: await createDatabase() })
+    const { status, stdout, stderr } = await runCommand(['serve'], settings)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain('stopping')
+  },
+)
