@@ -24,10 +24,13 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
   })
 }
 
-/** Verifies with our own keys and database; `onVerified` sees what a token stands for, and may refuse it too. */
+/**
+ * Verifies with our own keys and database. `behind` sees what a token stands for: what it finds is added to the token, and
+ * it may refuse the token too.
+ */
 export function createOwnVerifier(
   oauth: FastifyInstance['oauth'],
-  onVerified?: (verified: Verified, token: AccessToken) => Promise<void>,
+  behind?: (verified: Verified) => Promise<object>,
 ): Verifier {
   return {
     async verify(token) {
@@ -38,8 +41,7 @@ export function createOwnVerifier(
       if (verified === null)
         throw new BearerError('invalid_token', 'The access token is expired, revoked or not ours')
       const accessToken = toAccessToken(verified.claims)
-      await onVerified?.(verified, accessToken)
-      return accessToken
+      return behind === undefined ? accessToken : Object.assign(accessToken, await behind(verified))
     },
   }
 }

@@ -19,17 +19,20 @@ import { BearerError } from './require-scope/bearer-error.ts'
 import { createGuard, verifiedToken } from './require-scope/guard.ts'
 import { createOwnVerifier } from './resource-server.ts'
 
+/** A token of a user. */
+interface UserToken extends AccessToken {
+  readonly authorization: Authorization
+  readonly user: User
+}
+
 async function userinfo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { issuer } = oauth
-  /** What a token stands for, between the guard that finds it out and the handler. */
-  const found = new WeakMap<AccessToken, { authorization: Authorization; user: User }>()
-
-  const verifier = createOwnVerifier(oauth, async ({ authorization }, token) => {
+  const verifier = createOwnVerifier(oauth, async ({ authorization }) => {
     const user = authorization?.subject === undefined ? null : await oauth.findUser(authorization.subject)
     if (authorization === undefined || user === null || user.disabled)
       throw new BearerError('invalid_token', 'The access token stands for nobody')
-    found.set(token, { authorization, user })
+    return { authorization, user }
   })
   const policy = {
     verifier,
@@ -41,8 +44,8 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
   }
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken]!
-    const { authorization, user } = found.get(token)!
+    const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken] as UserToken
+    const { authorization, user } = token
     const claims = userClaims(user)
     const requested = authorization.parameters?.['claims'] as ClaimsRequest | undefined
     const body = await oauth.extended('userinfo', authorization, {

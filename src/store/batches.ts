@@ -23,6 +23,8 @@ export interface BatchesOptions {
   nameOf: <Row>(statement: Statement<Row>) => Named
   /** Runs one statement in a transaction of its own. */
   alone: Query
+  /** Milliseconds that a batch may take. */
+  limit: number
 }
 
 export interface Batches {
@@ -39,7 +41,7 @@ interface Waiting extends Asked {
 }
 
 /** Statements of one kind, reading or writing: those that read do not wait for a commit. */
-export function createBatches({ pool, nameOf, alone }: BatchesOptions): Batches {
+export function createBatches({ pool, nameOf, alone, limit }: BatchesOptions): Batches {
   let waiting: Waiting[] = []
   const underWay = new Set<{ began: number }>()
   let scheduled = false
@@ -96,12 +98,12 @@ export function createBatches({ pool, nameOf, alone }: BatchesOptions): Batches 
     const client = await borrow(pool)
     const trip = createTrip(batch)
     try {
-      const rows = await trip.on(client)
+      const rows = await trip.on(client, limit)
       client.release()
       return rows
     } catch (error) {
       // What it has prepared is not known, or whether it lives.
-      client.release(trip.prepares || !didNothing(error))
+      client.release(trip.prepares() || !didNothing(error))
       throw error
     }
   }

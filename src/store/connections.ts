@@ -48,25 +48,26 @@ export async function borrow(pool: pg.Pool): Promise<pg.PoolClient> {
     pool.connect((error, client) => {
       if (client === undefined) return reject(error)
       const { release } = client
-      client.on('error', ignore)
-      client.release = (broken) => {
+      // Not assigned as it is written: see trip.ts.
+      const handBack: typeof release = (broken) => {
         client.off('error', ignore)
         client.release = release
         release.call(client, broken)
       }
+      client.on('error', ignore)
+      client.release = handBack
       resolve(client)
     })
   })
 }
 
-/** Connections of our own: `size` at most, each statement with `queryTimeout` milliseconds. */
-export function createPool(url: string, size: number, queryTimeout: number): pg.Pool {
+/** Connections of our own: `size` at most. How long a statement may take, each of them says. */
+export function createPool(url: string, size: number): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: size,
     idleTimeoutMillis: 30_000,
     connectionTimeoutMillis: 2000,
-    query_timeout: queryTimeout,
     keepAlive: true,
     application_name: 'latchkey',
   })

@@ -43,11 +43,13 @@ export interface DatabaseOptions extends Place {
 
 /** Milliseconds. */
 const QUERY_TIMEOUT = 5000
+/** Of every query, whatever its pool was told: how values are read, and how long it may take. */
+const READING = { types: pg.types, query_timeout: QUERY_TIMEOUT }
 
 /** Opens the database; it need not answer yet: connections are made when they are needed. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { poolSize = 10, prepare = true, schema, where = describePlace(options) } = options
-  const pool = options.pool ?? createPool(options.url!, poolSize, QUERY_TIMEOUT)
+  const pool = options.pool ?? createPool(options.url!, poolSize)
   const table = tableOf(schema)
   let orm: ReturnType<typeof openOrm> | undefined
   // On a pool of somebody's, the same statement may be prepared for another schema, or the name be theirs.
@@ -72,13 +74,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     return (await orm).em.fork() as EntityManager
   }
 
-  const reading =
-    options.pool === undefined ? { types: pg.types } : { types: pg.types, query_timeout: QUERY_TIMEOUT }
-
   const queryOn = (client: pg.Pool | pg.PoolClient): Query =>
     async function query<Row>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> {
       const { name, text } = nameOf(statement)
-      const config = { text, values: values as unknown[], ...reading }
+      const config = { text, values: values as unknown[], ...READING }
       const result = await client.query<Row & pg.QueryResultRow>(prepare ? { ...config, name } : config)
       return result.rows
     }
@@ -87,12 +86,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     const client = await borrow(pool)
     let broken = false
     try {
-      await client.query('begin')
+      await client.query({ text: 'begin', ...READING })
       const result = await work(queryOn(client))
-      await client.query('commit')
+      await client.query({ text: 'commit', ...READING })
       return result
     } catch (error) {
-      broken = await client.query('rollback').then(
+      broken = await client.query({ text: 'rollback', ...READING }).then(
         () => false,
         () => true,
       )
@@ -107,8 +106,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const batches =
     options.pool === undefined
       ? {
-          'with readers': createBatches({ pool, nameOf, alone }),
-          'with writers': createBatches({ pool, nameOf, alone }),
+          'with readers': createBatches({ pool, nameOf, alone, limit: QUERY_TIMEOUT }),
+          'with writers': createBatches({ pool, nameOf, alone, limit: QUERY_TIMEOUT }),
         }
       : undefined
   const waitingInBatches = (): number =>
@@ -130,7 +129,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       waiting: pool.waitingCount + waitingInBatches(),
     }),
     ping: async () => {
-      await pool.query('select 1')
+      await pool.query({ text: 'select 1', ...READING })
     },
     async close() {
       await (await orm)?.close(true)

@@ -1,6 +1,9 @@
 /**
  * One trip to PostgreSQL with several statements, in the extended protocol: they run in their order, in one transaction,
  * which ends with the trip. Each is prepared once on a connection, and what its rows look like is asked once.
+ *
+ * No function is assigned to a property here, and none is a getter: V8 makes those among the old objects, and all that
+ * a trip brought would stay in memory until these are collected (docs/adr/0028).
  */
 import pg from 'pg'
 
@@ -23,10 +26,13 @@ interface Column {
 }
 
 export interface Trip {
-  /** Resolves to the rows of each statement, once all are committed. */
-  on(client: pg.ClientBase): Promise<unknown[][]>
+  /**
+   * Resolves to the rows of each statement, once all are committed. After `limit` milliseconds without them it throws, and
+   * the connection is good for nothing more.
+   */
+  on(client: pg.ClientBase, limit: number): Promise<unknown[][]>
   /** Whether it prepares statements that its connection does not know. */
-  readonly prepares: boolean
+  prepares(): boolean
 }
 
 /** `pg`'s connection, as a query of its own sees it. */
@@ -103,14 +109,19 @@ export function createTrip(asked: readonly Asked[]): Trip {
   }
 
   return {
-    on: async (client) =>
+    on: async (client, limit) =>
       new Promise((resolve, reject) => {
-        query.callback = (error) => (error === null ? resolve(results) : reject(error))
+        // In the words of `pg`, whose own limit assigns a function to a property.
+        const timer = setTimeout(() => reject(new Error('Query read timeout')), limit)
+        const callback = (error: unknown): void => {
+          clearTimeout(timer)
+          if (error === null) resolve(results)
+          else reject(error)
+        }
+        query.callback = callback
         client.query(query as unknown as pg.Submittable)
       }),
-    get prepares() {
-      return prepares
-    },
+    prepares: () => prepares,
   }
 }
 

@@ -35,7 +35,7 @@ atEndOfFile(async () => void process.off('uncaughtException', hear))
 
 test.each([
   ['a connection of a pool', async () => {
-    const pool = createPool(url, 1, 1000)
+    const pool = createPool(url, 1)
     const client = await borrow(pool)
     try {
       await client.query('select 1')
