@@ -135,6 +135,16 @@ test('a connection that breaks fails those that it carried, and the next go on',
   expect(next?.pid).not.toBe(undefined)
 })
 
+test('what gets no answer fails in time, by whichever way it went, and the next go on', async () => {
+  const database = await open()
+  const forEver = `select pg_sleep(60) where $1::text is not null`
+  const ways = [sql(forEver), sql(forEver, 'with readers'), sql(forEver, 'with writers')]
+  const settled = await Promise.allSettled(ways.map(async (way) => database.query(way, ['1'])))
+  for (const one of settled) expect(isUnavailable((one as PromiseRejectedResult).reason)).toBe(true)
+  expect(database.connections()).toEqual({ total: 0, idle: 0, waiting: 0 })
+  expect(await database.query(count, ['thing 170'])).toEqual([{ times: 1 }])
+})
+
 test('a transaction knows what a batch has prepared on its connection, and the reverse', async () => {
   const database = await open({ poolSize: 1 })
   for (let time = 0; time < 2; time++) {
