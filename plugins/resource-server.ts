@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import type { Verified } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isUnavailable } from '../src/store/failures.ts'
-import { expiresAt, issueInstant } from './require-scope/expiry.ts'
+import { instantsOf } from './require-scope/expiry.ts'
 import requireScope, {
   BearerError,
   VerificationUnavailable,
@@ -51,14 +51,15 @@ function toAccessToken(claims: Readonly<Record<string, unknown>>): AccessToken {
     iat: number
     exp: number
   }
+  const { issuedAt, expiresAt } = instantsOf({ jti, iat, exp })
   return {
     issuer: iss!,
     subject: sub!,
     clientId: client_id!,
     scopes: new Set(scope?.split(' ')),
     audience: [aud!].flat(),
-    issuedAt: new Date(issueInstant({ jti, iat }) ?? iat * 1000),
-    expiresAt: new Date(expiresAt({ jti, iat, exp })),
+    issuedAt: new Date(issuedAt),
+    expiresAt: new Date(expiresAt),
     jti,
     claims,
   }

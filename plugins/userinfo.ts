@@ -69,9 +69,11 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
   allowBrowsers(fastify)
   await acceptForms(fastify)
   fastify.setErrorHandler(sendError)
-  fastify.addHook('preValidation', async (request) => {
+  // Not async: it runs before every request.
+  fastify.addHook('preValidation', (request, _reply, done) => {
     request.body = parseForm(formText(request))
     request.query = parseForm(queryText(request))
+    done()
   })
   fastify.addHook('preHandler', createGuard(policy, ['openid']) as preHandlerAsyncHookHandler)
   for (const url of withSlash(fastify, '/userinfo')) {

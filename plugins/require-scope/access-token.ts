@@ -14,7 +14,7 @@ export interface AccessToken {
   /** `aud`, always a list. */
   readonly audience: readonly string[]
   readonly issuedAt: Date
-  /** The instant from which the token is no longer good; see `expiresAt` in expiry.ts. */
+  /** The instant from which the token is no longer good; see `instantsOf` in expiry.ts. */
   readonly expiresAt: Date
   /** `jti`, absent only where its issuer may leave it out (`accept: ['no-jti']`). */
   readonly jti?: string | undefined

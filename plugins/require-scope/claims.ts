@@ -2,7 +2,7 @@
 // `iss` has been matched before and the guard judges `exp` and `aud`; here they only have to be there and well formed.
 import type { AccessToken } from './access-token.ts'
 import { BearerError } from './bearer-error.ts'
-import { expiresAt, issueInstant } from './expiry.ts'
+import { instantsOf, issueInstant } from './expiry.ts'
 
 /**
  * What an issuer that does not follow RFC 9068 may do, each by name:
@@ -50,14 +50,15 @@ export function readAccessToken(claims: Claims, accept: ReadonlySet<Relaxation>,
   const nbf = claims['nbf'] === undefined ? iat : seconds(claims, 'nbf')
   if (Math.max(iat, nbf) * 1000 > now + CLOCK_SKEW) throw refused('The token is not valid yet')
   const jti = claims['jti'] === undefined && accept.has('no-jti') ? undefined : text(claims, 'jti')
+  const { issuedAt, expiresAt } = instantsOf({ jti, iat, exp })
   return {
     issuer: text(claims, 'iss'),
     subject: text(claims, 'sub'),
     clientId: text(claims, clientIdClaim(claims, accept)),
     scopes: readScopes(claims, accept),
     audience: readAudience(claims),
-    issuedAt: new Date(issueInstant({ jti, iat }) ?? iat * 1000),
-    expiresAt: new Date(expiresAt({ jti, iat, exp })),
+    issuedAt: new Date(issuedAt),
+    expiresAt: new Date(expiresAt),
     jti,
     claims,
   }

@@ -21,10 +21,14 @@ export function issueInstant({ jti, iat }: Omit<Instants, 'exp'>): number | unde
 }
 
 /**
- * The millisecond from which a token is no longer good. Seconds alone would make a token of one second die up to a
- * second early, so a `jti` that carries the instant of issue counts from there; any other token ends at `exp`.
+ * When a token was issued, and from when it is no longer good, in milliseconds since 1970. Seconds alone would make a token
+ * of one second die up to a second early, so a `jti` that carries the instant of issue counts from there; any other token
+ * ends at `exp`.
  */
-export function expiresAt({ jti, iat, exp }: Instants): number {
-  const issued = issueInstant({ jti, iat })
-  return issued === undefined ? exp * 1000 : issued + (exp - iat) * 1000
+export function instantsOf({ jti, iat, exp }: Instants): {
+  readonly issuedAt: number
+  readonly expiresAt: number
+} {
+  const issuedAt = issueInstant({ jti, iat }) ?? iat * 1000
+  return { issuedAt, expiresAt: issuedAt + (exp - iat) * 1000 }
 }

@@ -10,6 +10,9 @@ export type Wire = Readonly<Record<string, string | readonly string[]>>
 /** RFC 8707 §2 and RFC 8693 §2.1 let these two repeat. */
 const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience'])
 const MAX_PARAMETERS = 200
+const NONE: ReadonlySet<string> = new Set()
+/** Of an empty text, as most queries are. */
+const EMPTY = { wire: Object.freeze(Object.create(null) as Wire), repeated: NONE }
 
 /**
  * Decodes `application/x-www-form-urlencoded` text (a body, or a query without its `?`). An empty value counts
@@ -26,9 +29,9 @@ export function parseForm(text: string): Wire {
 
 /** The same, but repeated parameters are named beside the first value of each: their error can then be told where it belongs. */
 export function parseFormLeniently(text: string): { wire: Wire; repeated: ReadonlySet<string> } {
+  if (text === '') return EMPTY
   const wire = Object.create(null) as Record<string, string | string[]>
-  const repeated = new Set<string>()
-  if (text === '') return { wire, repeated }
+  let repeated: Set<string> | undefined
   if (text.includes('\ufffd')) throw malformed()
   const pairs = text.split('&')
   if (pairs.length > MAX_PARAMETERS) throw new OAuthError('invalid_request', 'there are too many parameters')
@@ -41,9 +44,9 @@ export function parseFormLeniently(text: string): { wire: Wire; repeated: Readon
     const had = wire[name]
     if (REPEATABLE.has(name)) wire[name] = Array.isArray(had) ? [...had, value] : [value]
     else if (had === undefined) wire[name] = value
-    else repeated.add(name)
+    else (repeated ??= new Set()).add(name)
   }
-  return { wire, repeated }
+  return { wire, repeated: repeated ?? NONE }
 }
 
 function decode(text: string): string {

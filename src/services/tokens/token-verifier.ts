@@ -3,7 +3,7 @@
  * its client and its Authorization. What it is good for (audience, scopes, the caller) is for who asks.
  */
 import { hash } from 'node:crypto'
-import { expiresAt, issueInstant } from '../../../plugins/require-scope/expiry.ts'
+import { instantsOf } from '../../../plugins/require-scope/expiry.ts'
 import type { Authorization, Bag, Verified } from '../../doors.ts'
 import { statements as authorizations, type AuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
@@ -94,10 +94,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     revoked: boolean,
     read?: AuthorizationRow,
   ): Promise<Verified | null> {
-    if (revoked || Date.now() >= expiresAt(claims)) return null
+    const { issuedAt, expiresAt } = instantsOf(claims)
+    if (revoked || Date.now() >= expiresAt) return null
     const client = await directory.findClient(claims.client_id)
-    const issued = issueInstant(claims) ?? claims.iat * 1000
-    if (client === null || !isOfClient(claims.client_id, issued, client)) return null
+    if (client === null || !isOfClient(claims.client_id, issuedAt, client)) return null
     const authorization = await findAuthorization(claims, read)
     if (authorization === null) return null
     return { kind: 'access_token', claims, ...(authorization === undefined ? {} : { authorization }) }
