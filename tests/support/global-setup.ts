@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/services/database/embedded-postgres.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { execute, withDatabase } from './connection.ts'
+import { SERIALIZABLE } from './serializable.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -40,10 +41,19 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
 }
 
+const THROWAWAY = { fsync: 'off', full_page_writes: 'off', max_connections: '200', shared_buffers: '64MB' }
+
+/**
+ * PostgreSQL remembers serializable transactions until none that ran beside them is left, in any database: ten for each
+ * of these and of the connections. Past that it forgets who was in conflict with whom, and refuses what reads their rows
+ * again and again. Some tests hold a transaction for seconds, and thousands come beside it.
+ */
+const ROOM_FOR_CONFLICTS = { max_prepared_transactions: '3000' }
+
 async function startThrowaway(): Promise<{ url: string; stop: () => Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
   await chmod(dataDir, 0o755)
-  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '200', shared_buffers: '64MB' }
+  const settings = { ...THROWAWAY, ...(SERIALIZABLE && ROOM_FOR_CONFLICTS) }
   const postgres = await startEmbeddedPostgres({ dataDir, database: 'postgres', settings })
   const stop = async () => {
     await postgres.stop()
