@@ -9,12 +9,14 @@ const tables = [
     each: 1,
     insert: `authorizations (id, client_id, subject, scopes, resources, parameters, created_at, kept_until)
       select id, 'client-1', id::text, '{openid,profile}', '{}', '{}', now() - interval '100 days', now() - interval '1 minute'`,
+    gone: 'kept_until < now()',
   },
   {
     name: 'refresh_tokens',
     each: 1,
     insert: `refresh_tokens (authorization_id, hash, created_at, expires_at, generation, sealed)
       select id, hash, now() - interval '100 days', now() - interval '60 days', 2, hash || hash`,
+    gone: 'expires_at < now()',
   },
   {
     name: 'authorization_codes',
@@ -22,6 +24,7 @@ const tables = [
     insert: `authorization_codes (authorization_id, hash, client_id, subject, redirect_uri, granted, expires_at)
       select id, hash, 'client-1', id::text, 'https://app-1.example/callback', '{}', now() - interval '1 minute'`,
     where: 'n % 20 = 0',
+    gone: 'expires_at < now() and spent_at is null',
   },
   {
     name: 'sessions',
@@ -30,18 +33,21 @@ const tables = [
       select hash, id, (select id from users limit 1), now() - interval '20 days', '{pwd}',
         'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', '192.0.2.1',
         now() - interval '19 days', now() - interval '1 minute'`,
+    gone: 'ends_at < now()',
   },
   {
     name: 'artifacts',
     each: 1,
     insert: `artifacts (kind, hash, value, expires_at)
       select 'interaction', hash, jsonb_build_object('request', repeat(hash, 10)), now() - interval '1 minute'`,
+    gone: 'expires_at < now()',
   },
   {
     name: 'access_tokens',
     each: 1,
     insert: `access_tokens (hash, authorization_id, claims, expires_at)
       select hash, id, jsonb_build_object('sub', id, 'jti', hash), now() - interval '2 hours'`,
+    gone: `expires_at < now() - interval '1 hour'`,
   },
 ] as const
 
@@ -61,9 +67,9 @@ export async function addExpired(client: ClientBase, signIns: number): Promise<v
   await client.query(`analyze ${tables.map(({ name }) => name).join(', ')}`)
 }
 
-/** Rows of these tables that are there, expired or not. */
-export async function countRows(client: ClientBase): Promise<number> {
-  const counts = tables.map(({ name }) => `(select count(*) from ${name})`)
+/** Rows of these tables that are there and may be removed. */
+export async function countExpired(client: ClientBase): Promise<number> {
+  const counts = tables.map(({ name, gone }) => `(select count(*) from ${name} where ${gone})`)
   const { rows } = await client.query<{ count: string }>(`select ${counts.join(' + ')} as count`)
   return Number(rows[0]!.count)
 }

@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, setPriority } from 'node:os'
 import { childrenOf } from './cpu.ts'
 
 export const serverCore = 0
@@ -47,6 +47,11 @@ export function pinFamily(pid: number, cores: Cores): boolean {
   return [pid, ...childrenOf(pid)].every(
     (member) => spawnSync('taskset', ['-a', '-c', '-p', String(cores), String(member)]).status === 0,
   )
+}
+
+/** Lets others on its core go first, before a process and all that it starts. */
+export function giveWay(pid: number): void {
+  for (const member of [pid, ...childrenOf(pid)]) setPriority(member, 10)
 }
 
 /** A server that is not being measured is stopped, so that its timers and polls are in nobody's window. */

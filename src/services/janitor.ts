@@ -9,7 +9,7 @@ import { statements as auditEvents } from '../store/audit-events.ts'
 import { statements as resources } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { statements as authorizations } from '../store/dead-authorizations.ts'
-import { statements as expired } from '../store/expired.ts'
+import { statements as expired, type Removed } from '../store/expired.ts'
 import type { Statement } from '../store/statement.ts'
 import { createBackgroundLoop } from './background-loop.ts'
 
@@ -31,9 +31,12 @@ export interface JanitorOptions {
   longestLifetime: number
   /** Seconds that audit events are kept; 0 for ever. */
   auditExpire: number
-  /** Milliseconds that one round may take; the next one follows soon where more is left, and hurries. Default 30 000. */
+  /** Milliseconds that one round may take; where more is left the next one follows soon. Default 30 000. */
   budget?: number
-  /** How many times as long as a statement took it rests after it, so that requests do not feel it. Default 3. */
+  /**
+   * How many times as long as a statement took it rests after it, so that requests do not feel it; half as long after
+   * each round in a row that left something over. Default 3.
+   */
   rest?: number
 }
 
@@ -43,8 +46,6 @@ const PAUSE = 1000
 const SLACK = 86_400
 /** Milliseconds: a timer of Node with a longer one goes off at once. */
 const LONGEST_DELAY = 2 ** 31 - 1
-
-type Removed = { removed: true }
 
 interface Round {
   readonly counts: Record<string, number>
@@ -60,18 +61,19 @@ export function createJanitor(options: JanitorOptions): Janitor {
   const { database, log, interval, longestLifetime, auditExpire, budget = 30_000, rest: usual = 3 } = options
   const stopping = new AbortController()
   let failing = false
-  /** Whether the last round left something over. */
-  let behind = false
+  /** Rounds in a row that left something over. */
+  let behind = 0
 
   const sweepOf =
     (name: string, statement: Statement<Removed>, values?: readonly unknown[]): Sweep =>
     async ({ counts, rest }) => {
       const began = performance.now()
       // Two janitors may lock the same rows in another order: a transaction is tried again.
-      const removed = await database.transaction(async (query) => query(statement, values))
-      counts[name] = (counts[name] ?? 0) + removed.length
+      const [row] = await database.transaction(async (query) => query(statement, values))
+      const { removed } = row!
+      counts[name] = (counts[name] ?? 0) + removed
       await rest(performance.now() - began)
-      return removed.length > 0
+      return removed > 0
     }
 
   /** Authorizations last: without theirs, nobody would find the rest again. */
@@ -104,38 +106,42 @@ export function createJanitor(options: JanitorOptions): Janitor {
   /** Rests after each statement so many times as long as it took. */
   async function round(times = 0): Promise<Record<string, number>> {
     const until = performance.now() + budget
-    behind = false
     const running: Round = {
       counts: {},
       isOver: () => stopping.signal.aborted || performance.now() > until,
-      rest: async (took) =>
-        times === 0 ? undefined : sleep(took * times, undefined, { signal: stopping.signal }).catch(() => {}),
+      async rest(took) {
+        // No longer than the round: a statement may have waited for somebody, or the process stood still.
+        const pause = Math.min(took * times, until - performance.now())
+        if (pause > 0) await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {})
+      },
     }
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
     let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents()]
     // One batch of each in turn, so that much of one thing does not keep the others.
-    while (sweeps.length > 0) {
+    while (sweeps.length > 0 && !running.isOver()) {
       const unfinished: Sweep[] = []
-      for (const sweep of sweeps) if (!running.isOver() && (await sweep(running))) unfinished.push(sweep)
+      for (const sweep of sweeps) if (running.isOver() || (await sweep(running))) unfinished.push(sweep)
       sweeps = unfinished
-      behind = running.isOver()
     }
+    behind = sweeps.length > 0 ? behind + 1 : 0
     return running.counts
   }
 
   async function roundAndReport(): Promise<void> {
+    const rest = usual / 2 ** behind
     try {
-      log.debug({ removed: await round(behind ? 0 : usual) }, 'expired rows were removed')
+      log.debug({ removed: await round(rest), rest }, 'expired rows were removed')
       failing = false
     } catch (error) {
       if (!failing) log.warn({ err: error }, 'expired rows could not be removed; this is tried again')
       failing = true
+      behind = 0
     }
   }
 
   // Processes that were started together do not go on together.
   const delay = (): number =>
-    Math.min((behind ? PAUSE : interval * 1000) * (0.5 + Math.random()), LONGEST_DELAY)
+    Math.min((behind > 0 ? PAUSE : interval * 1000) * (0.5 + Math.random()), LONGEST_DELAY)
   const loop = createBackgroundLoop(roundAndReport, delay)
 
   return {

@@ -1,6 +1,6 @@
 /** The audit log: events go in by the batch, and are read by the window, so that no filter reads the whole of it. */
 import { Activity, AuditEvent } from '../entities/audit-event.ts'
-import { BATCH } from './expired.ts'
+import { BATCH, counting, type Removed } from './expired.ts'
 import { statement, type Statement, type Table } from './statement.ts'
 
 export type AuditEventRow = Pick<AuditEvent, (typeof COLUMNS)[number]>
@@ -66,12 +66,11 @@ export const statements = {
   listByClient: listing('audit-events-by-client', ['client', 'actorId']),
   listByType: listing('audit-events-by-type', ['type']),
   /** Those below the id $1, the oldest first. */
-  remove: statement<{ removed: true }>('audit-events-expired', (table) => {
+  remove: statement<Removed>('audit-events-expired', (table) => {
     const event = table(AuditEvent)
     const id = event.column('id')
-    return `delete from ${event.name} where ${id} = any(array(
-        select ${id} from ${event.name} where ${id} < $1::uuid order by ${id} limit ${BATCH}))
-      returning true as "removed"`
+    return counting(`delete from ${event.name} where ${id} = any(array(
+        select ${id} from ${event.name} where ${id} < $1::uuid order by ${id} limit ${BATCH}))`)
   }),
   /** Adds to what the process $1 has counted: types $3 and how often $4, in the hour $2. */
   count: statement('activity-count', (table) => {

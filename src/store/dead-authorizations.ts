@@ -5,7 +5,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
-import { BATCH } from './expired.ts'
+import { BATCH, counting, type Removed } from './expired.ts'
 import { statement, type Statement } from './statement.ts'
 
 export interface DueAuthorization {
@@ -43,24 +43,20 @@ export const statements = {
   removeRefreshTokens: removal('refresh-tokens-remove', RefreshToken),
   removeCodes: removal('authorization-codes-remove', AuthorizationCode),
   /** Those of $1 that have nothing any more, in case another janitor is not done with the rest. */
-  remove: statement<{ removed: true }>('authorizations-remove', (table) => {
+  remove: statement<Removed>('authorizations-remove', (table) => {
     const authorization = table(Authorization)
     const without = [RefreshToken, AuthorizationCode].map((entity) => {
       const rows = table<RefreshToken | AuthorizationCode>(entity)
       return `not exists (select from ${rows.name} where ${rows.column('authorizationId')} = ${authorization.column('id')})`
     })
-    return `delete from ${authorization.name}
-      where ${authorization.column('id')} = any($1) and ${without.join(' and ')}
-      returning true as "removed"`
+    return counting(`delete from ${authorization.name}
+      where ${authorization.column('id')} = any($1) and ${without.join(' and ')}`)
   }),
 }
 
-function removal(
-  name: string,
-  entity: typeof RefreshToken | typeof AuthorizationCode,
-): Statement<{ removed: true }> {
+function removal(name: string, entity: typeof RefreshToken | typeof AuthorizationCode): Statement<Removed> {
   return statement(name, (table) => {
     const rows = table<RefreshToken | AuthorizationCode>(entity)
-    return `delete from ${rows.name} where ${rows.column('authorizationId')} = any($1) returning true as "removed"`
+    return counting(`delete from ${rows.name} where ${rows.column('authorizationId')} = any($1)`)
   })
 }

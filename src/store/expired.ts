@@ -31,6 +31,16 @@ export const statements = {
   throttles: removal('throttles-expired', Throttle, ['source', 'account'], 'freeAt', { kept: '1 day' }),
 }
 
+/** How many rows went. */
+export interface Removed {
+  removed: number
+}
+
+/** A row for each would be as many objects here, every minute. */
+export function counting(removal: string): string {
+  return `with gone as (${removal} returning 1) select count(*)::int as "removed" from gone`
+}
+
 interface RemovalOptions<E> {
   /** How long it stays, where clocks other than the database's have a say. */
   kept?: string
@@ -44,7 +54,7 @@ function removal<E>(
   key: readonly (keyof E & string)[],
   at: keyof E & string,
   { kept = '0', where }: RemovalOptions<E> = {},
-): Statement<{ removed: true }> {
+): Statement<Removed> {
   return statement(name, (table) => {
     const rows = table(entity)
     const keys = key.map((one) => rows.column(one))
@@ -53,11 +63,10 @@ function removal<E>(
     const dead = [`${time} < now() - interval '${kept}'`, ...(where ? [where(rows)] : [])].join(' and ')
     // By arrays, so that the primary key serves in tables of any size. And asked again of the row itself: what was
     // replaced since it was selected stays.
-    return `delete from ${rows.name} using (
+    return counting(`delete from ${rows.name} using (
         select ${each((column, n) => `array_agg(${column}) as keys${n}`)}
         from (select ${keys.join(', ')} from ${rows.name} where ${dead} order by ${time} limit ${BATCH}) oldest
       ) doomed, unnest(${each((_, n) => `keys${n}`)}) as one (${each((_, n) => `key${n}`)})
-      where ${each((column, n) => `${column} = key${n}`, ' and ')} and ${dead}
-      returning true as "removed"`
+      where ${each((column, n) => `${column} = key${n}`, ' and ')} and ${dead}`)
   })
 }

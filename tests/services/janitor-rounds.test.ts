@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { withClient } from '../../src/store/connections.ts'
 import type { Database } from '../../src/store/database.ts'
 import { statements as authorizations } from '../../src/store/dead-authorizations.ts'
+import type { Removed } from '../../src/store/expired.ts'
 import {
   ALIVE, countOf, createDatabaseForRows, DAY, DEAD, deadFamily, empty, fill, fillFamilies, janitorOf, openAs, repeat,
   TABLES,
@@ -18,7 +19,7 @@ const count = async (table: string): Promise<number> => countOf(rows, table)
 
 beforeEach(() => empty(rows))
 
-/** Counts the rows that each statement in a transaction returned. */
+/** Tells how many rows each statement in a transaction removed. */
 function counting(of: Database, sizes: number[], after?: () => unknown): Database {
   return {
     ...of,
@@ -26,7 +27,7 @@ function counting(of: Database, sizes: number[], after?: () => unknown): Databas
       of.transaction(async (inner) =>
         work(async (statement, values) => {
           const rows = await inner(statement, values)
-          sizes.push(rows.length)
+          sizes.push((rows[0] as unknown as Removed).removed)
           after?.()
           return rows
         }),
@@ -86,8 +87,8 @@ test('an Authorization is not removed before all that goes with it, whoever is a
   const family = deadFamily()
   await fillFamilies(rows, [family])
   for (const left of ['refresh_tokens', 'authorization_codes', 'nothing']) {
-    const removed = await database.query(authorizations.remove, [[family.id]])
-    expect([left, removed.length]).toEqual([left, left === 'nothing' ? 1 : 0])
+    const rows = await database.query(authorizations.remove, [[family.id]])
+    expect([left, rows]).toEqual([left, [{ removed: left === 'nothing' ? 1 : 0 }]])
     if (left !== 'nothing') await query(`delete from ${left}`)
   }
 })
@@ -111,20 +112,33 @@ test('an artifact that is put again under its handle while it is removed stays',
 test('between statements it rests, and is stopped there too', async () => {
   const [artifacts] = TABLES
   await fill(rows, artifacts!, repeat(1234, DEAD))
-  const resting = janitorOf(database, { interval: 0.01, rest: 1e6 })
+  const resting = janitorOf(database, { interval: 0.01, budget: 1e6, rest: 1e6 })
   resting.start()
   await expect.poll(async () => count('artifacts')).toBe(734)
   await resting.stop()
   expect(await count('artifacts')).toBe(734)
 })
 
-test('a round that left something over is followed by the next one soon, which hurries', async () => {
+test('however long a statement took, it rests no longer than the round may take', async () => {
   const [artifacts] = TABLES
   await fill(rows, artifacts!, repeat(1234, DEAD))
-  const slow = janitorOf(database, { interval: 86_400, budget: 1, rest: 1e6 })
+  const resting = janitorOf(database, { interval: 0.01, budget: 50, rest: 1e6 })
+  resting.start()
+  await expect.poll(async () => count('artifacts')).toBe(0)
+  await resting.stop()
+})
+
+test('after each round that left something over it comes soon, and rests half as long', async () => {
+  const [artifacts] = TABLES
+  await fill(rows, artifacts!, repeat(1234, DEAD))
+  const { log, output } = recordingLog()
+  const slow = janitorOf(database, { interval: 86_400, budget: 1, rest: 0.8, log })
   expect(await slow.round()).toMatchObject({ artifacts: 500 })
   slow.start()
-  await expect.poll(async () => count('artifacts')).toBe(0)
+  const rests = (): string[] =>
+    [...output().matchAll(/"artifacts":(\d+).*?"rest":([\d.]+)/g)].map(([, ...of]) => of.join(' of '))
+  await expect.poll(() => rests().slice(0, 2)).toEqual(['500 of 0.4', '234 of 0.2'])
+  await slow.stop()
 })
 
 test('while the database is away it says so once, and goes on when it is back', async () => {
