@@ -5,6 +5,7 @@ import { pidsOf, type Contestant, type Entry, type Row } from './contestant.ts'
 import type { Generator } from './generator.ts'
 import type { Measured } from './load-protocol.ts'
 import type { Options } from './options.ts'
+import { times } from './markdown.ts'
 import { otherCore, pause, resume, serverCore } from './pinning.ts'
 import { strangersOf, type Series } from './result.ts'
 
@@ -104,8 +105,12 @@ export async function runWindow(lane: Lane, stage: Stage, window: Window): Promi
   const rate = (measured.requests / measured.elapsed) * 1_000_000
   lane.fastest = Math.max(lane.fastest, rate)
   const others = `${(strangersOf(measured) * 100).toFixed(0)} % of a core taken by others`
+  const paced =
+    window.rate === undefined
+      ? ''
+      : `, ${times(measured.p50)} and ${times(measured.p99)} at the 99th percentile`
   const errors = `${measured.errors} errors${measured.firstError ? ` (${measured.firstError})` : ''}`
-  console.log(`  ${lane.name}: ${rate.toFixed(0)} requests/s, ${errors}, ${others}`)
+  console.log(`  ${lane.name}: ${rate.toFixed(0)} requests/s${paced}, ${errors}, ${others}`)
   return measured
 }
 

@@ -35,7 +35,7 @@ export interface JanitorOptions {
   budget?: number
   /**
    * How many times as long as a statement took it rests after it, so that requests do not feel it; half as long after
-   * each round in a row that left something over. Default 3.
+   * each round in a row that left something over. Default 8.
    */
   rest?: number
 }
@@ -58,7 +58,7 @@ interface Round {
 type Sweep = (round: Round) => Promise<boolean>
 
 export function createJanitor(options: JanitorOptions): Janitor {
-  const { database, log, interval, longestLifetime, auditExpire, budget = 30_000, rest: usual = 3 } = options
+  const { database, log, interval, longestLifetime, auditExpire, budget = 30_000, rest: usual = 8 } = options
   const stopping = new AbortController()
   let failing = false
   /** Rounds in a row that left something over. */
@@ -90,11 +90,18 @@ export function createJanitor(options: JanitorOptions): Janitor {
     const [longest] = await database.query(resources.longestLifetime)
     const lifetime = Math.max(longestLifetime, longest?.seconds ?? 0) + SLACK
     const due = await database.query(authorizations.due, [lifetime])
-    const [dead = [], alive = []] = [true, false].map((state) => due.filter((one) => one.dead === state))
-    const idsOf = (some: typeof due): string[] => some.map(({ id }) => id)
-    if (alive.length > 0)
-      await database.query(authorizations.keep, [idsOf(alive), alive.map(({ endsAt }) => endsAt)])
-    if (dead.length > 0) await removeFamilies(idsOf(dead), round)
+    const dead: string[] = []
+    const alive: string[] = []
+    const ends: Date[] = []
+    for (const { id, endsAt } of due) {
+      if (endsAt === null) dead.push(id)
+      else {
+        alive.push(id)
+        ends.push(endsAt)
+      }
+    }
+    if (alive.length > 0) await database.query(authorizations.keep, [alive, ends])
+    if (dead.length > 0) await removeFamilies(dead, round)
     return due.length > 0
   }
 

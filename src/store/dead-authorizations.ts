@@ -10,9 +10,8 @@ import { statement, type Statement } from './statement.ts'
 
 export interface DueAuthorization {
   id: string
-  /** When nothing can name it any more. */
-  endsAt: Date
-  dead: boolean
+  /** When nothing can name it any more; null if that is past. */
+  endsAt: Date | null
 }
 
 export const statements = {
@@ -24,7 +23,7 @@ export const statements = {
     const authorization = table(Authorization)
     const refresh = table(RefreshToken)
     const [id, keptUntil] = [authorization.column('id'), authorization.column('keptUntil')]
-    return `select *, "endsAt" <= now() as "dead" from (
+    return `select "id", case when "endsAt" > now() then "endsAt" end as "endsAt" from (
         select ${id} as "id", least(${authorization.column('revokedAt')} + interval '30 days',
           greatest(${authorization.column('createdAt')}, (
             select ${refresh.column('expiresAt')} from ${refresh.name}
