@@ -48,12 +48,3 @@ export function watchMemory(pid: number, metricsPort: number, seconds: number): 
     },
   }
 }
-
-/** MiB an hour, by least squares. */
-export function slope(samples: readonly MemorySample[], of: (sample: MemorySample) => number): number {
-  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const [x, y] = [mean(samples.map(({ minute }) => minute)), mean(samples.map(of))]
-  const sum = (value: (sample: MemorySample) => number) => samples.reduce((all, one) => all + value(one), 0)
-  const across = sum((one) => (one.minute - x) * (of(one) - y))
-  return (across / sum((one) => (one.minute - x) ** 2)) * 60
-}
