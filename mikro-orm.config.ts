@@ -6,5 +6,12 @@ if (url === undefined) throw new Error('DATABASE_URL must be set for the mikro-o
 
 export default {
   ...migratorOptions(url),
-  migrations: { path: 'src/migrations', pathTs: 'src/migrations', snapshot: false, tableName: 'migrations' },
+  migrations: {
+    path: 'src/migrations',
+    pathTs: 'src/migrations',
+    // Not the lists beside them.
+    glob: 'Migration*.ts',
+    snapshot: false,
+    tableName: 'migrations',
+  },
 }
