@@ -23,7 +23,7 @@ async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
     },
     async authenticate({ headers }, _wire, client, claimed) {
       for (const { clientId, clientSecret } of parseBasic(headers.authorization ?? '')) {
-        if (clientId === claimed && (await oauth.checkSecret(client, clientSecret))) return true
+        if (clientId === claimed && (await oauth.checkSecret(client, clientSecret, claimed))) return true
       }
       return false
     },
@@ -34,8 +34,8 @@ async function clientAuthentication({ oauth }: FastifyInstance): Promise<void> {
       if (text(wire, 'client_secret') === undefined) return null
       return [text(wire, 'client_id') ?? ''].filter((id) => id !== '')
     },
-    authenticate: async (_request, wire, client) =>
-      oauth.checkSecret(client, text(wire, 'client_secret') ?? ''),
+    authenticate: async (_request, wire, client, claimed) =>
+      oauth.checkSecret(client, text(wire, 'client_secret') ?? '', claimed),
   })
 
   oauth.register('clientAuthentication', 'none', {

@@ -112,8 +112,11 @@ export interface OAuth {
   readonly subjectOf: SubjectOf
   /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
   findUser(id: string): Promise<User | null>
-  /** Whether `secret` is the client's now; takes the same time when there is no client. */
-  checkSecret(client: Client | null, secret: string): Promise<boolean>
+  /**
+   * Whether `secret` is the client's now; takes the same time when there is no client. Give the client_id of the request
+   * as `claimed`: many who ask the same of one client at once share one slow hash, whether that client exists or not.
+   */
+  checkSecret(client: Client | null, secret: string, claimed?: string): Promise<boolean>
   /** Refuses who has failed too often at this kind of attempt; ours are `client` and `user`. */
   readonly throttle: Throttles['throttle']
   /** The only mint. */

@@ -1,9 +1,10 @@
 /**
  * Client secrets: how they are made, stored and compared. A generated one has 256 bits, so a keyed hash keeps it
- * safe; a chosen or imported one may be weak, so it gets argon2id. What was right is remembered for a short while,
- * what was wrong never; which of the two hashes a wrong one costs depends on its own form, not on what is stored.
+ * safe; a chosen or imported one may be weak, so it gets argon2id. What was right is remembered while it is in use and
+ * a short while after, what was wrong never; which of the two hashes a wrong one costs depends on its own form, not on
+ * what is stored.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { argon2id } from '../users/argon2id.ts'
 import type { HashingQueue } from '../users/hashing-queue.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
@@ -22,15 +23,24 @@ export interface ClientSecrets {
   generate(): string
   /** The hash to store: argon2id, unless the secret has the form of a generated one. */
   hash(secret: string): Promise<string>
-  /** Which of `stored` the presented secret is, if any. Takes the same time whatever is stored. */
-  verify(presented: string, stored: readonly StoredSecret[], now: number): Promise<StoredSecret | undefined>
+  /**
+   * Which of `stored` the presented secret is, if any. Takes the same time whatever is stored, also for many who ask
+   * the same at once: `claimed`, the client_id of the request, tells who do where nothing is stored.
+   */
+  verify(
+    presented: string,
+    stored: readonly StoredSecret[],
+    now: number,
+    claimed?: string,
+  ): Promise<StoredSecret | undefined>
   /** A new hash for a generated secret that was hashed under a former SECRET_KEY, else undefined. */
   rehash(presented: string, stored: StoredSecret): string | undefined
 }
 
 const GENERATED = /^lks_[A-Za-z0-9_-]{43}$/
-/** Milliseconds. */
+/** Milliseconds since its last use. */
 const REMEMBERED_FOR = 300_000
+const USE = { updateAgeOnGet: true }
 
 export function generateClientSecret(): string {
   return `lks_${randomBytes(32).toString('base64url')}`
@@ -38,11 +48,27 @@ export function generateClientSecret(): string {
 
 export function createClientSecrets(box: SecretBox, queue: HashingQueue): ClientSecrets {
   const salt = randomBytes(32).toString('base64url')
-  /** What was found right lately, by a digest that only this process can make: one short hash tells the next time. */
+  /**
+   * What was found right lately, by a digest that only this process can make: one short hash tells the next time. It
+   * is of both the secret and the stored hash, so that what was right stays right, and ends with the stored hash.
+   */
   const remembered = createBoundedCache<true>(10_000, { ttl: REMEMBERED_FOR })
+  /** Slow verifications that run or wait, by the same digest: as many as the queue takes. */
+  const underway = new Map<string, Promise<boolean>>()
 
-  const digest = (presented: string, { hash: stored }: StoredSecret): string =>
+  const digest = (presented: string, stored: string): string =>
     hash('sha256', `${salt}${stored}\0${presented}`, 'base64url')
+
+  /** Whoever asks `what` is being found out gets the same answer. */
+  async function verifyOnce(what: string, presented: string, stored: string): Promise<boolean> {
+    const begun = underway.get(what)
+    if (begun !== undefined) return begun
+    const verification = queue
+      .run(async () => argon2id.verify(stored, presented))
+      .finally(() => underway.delete(what))
+    underway.set(what, verification)
+    return verification
+  }
 
   function findGenerated(presented: string, stored: readonly StoredSecret[]): StoredSecret | undefined {
     const candidates = stored.filter((one) => !one.hash.startsWith('$'))
@@ -53,14 +79,15 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
   async function findChosen(
     presented: string,
     stored: readonly StoredSecret[],
+    claimed: string,
   ): Promise<StoredSecret | undefined> {
     const candidates = stored.filter((one) => argon2id.recognizes(one.hash))
     for (const one of candidates) {
-      if (await queue.run(async () => argon2id.verify(one.hash, presented))) return one
+      if (await verifyOnce(digest(presented, one.hash), presented, one.hash)) return one
     }
     if (candidates.length === 0) {
       const absent = await argon2id.absent()
-      await queue.run(async () => argon2id.verify(absent, presented))
+      await verifyOnce(digest(presented, `${absent}\0${claimed}`), presented, absent)
     }
     return undefined
   }
@@ -70,13 +97,13 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
     async hash(secret) {
       return GENERATED.test(secret) ? box.hash(secret) : queue.run(async () => argon2id.hash(secret))
     },
-    async verify(presented, stored, now) {
+    async verify(presented, stored, now, claimed = randomUUID()) {
       const live = stored.filter((one) => one.expiresAt === null || one.expiresAt > now)
-      const known = live.find((one) => remembered.has(digest(presented, one)))
+      const known = live.find((one) => remembered.get(digest(presented, one.hash), USE))
       if (known !== undefined) return known
       const find = GENERATED.test(presented) ? findGenerated : findChosen
-      const found = await find(presented, live)
-      if (found !== undefined) remembered.set(digest(presented, found), true)
+      const found = await find(presented, live, claimed)
+      if (found !== undefined) remembered.set(digest(presented, found.hash), true)
       return found
     },
     rehash: (presented, stored) =>

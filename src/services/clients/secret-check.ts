@@ -7,8 +7,11 @@ import type { ChangeFeed } from '../change-feed.ts'
 import type { ClientSecrets, StoredSecret } from './client-secrets.ts'
 import { secretsOf } from '../directory.ts'
 
-/** Whether `secret` is the client's now. Takes the same time when there is no client. */
-export type CheckSecret = (client: Client | null, secret: string) => Promise<boolean>
+/**
+ * Whether `secret` is the client's now. Takes the same time when there is no client, also for many at once where
+ * `claimed` names the client_id of the request.
+ */
+export type CheckSecret = (client: Client | null, secret: string, claimed?: string) => Promise<boolean>
 
 const MAX_LENGTH = 1024
 
@@ -32,9 +35,9 @@ export function createSecretCheck({ database, feed, secrets, log }: SecretCheckO
     }
   }
 
-  return async (client, secret) => {
+  return async (client, secret, claimed) => {
     if (secret.length > MAX_LENGTH) return false
-    const found = await secrets.verify(secret, secretsOf(client), Date.now())
+    const found = await secrets.verify(secret, secretsOf(client), Date.now(), claimed)
     if (found === undefined || client === null) return false
     void rehash(client.clientId, secret, found)
     return true
