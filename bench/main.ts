@@ -2,6 +2,7 @@
 
 import { openCluster } from './cluster.ts'
 import { writeCapacity } from './capacity.ts'
+import { measureChosenSecrets } from './chosen-secrets.ts'
 import { compare } from './compare.ts'
 import { measureCosts } from './costs.ts'
 import { keep } from './figures.ts'
@@ -23,6 +24,7 @@ const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
   logs: measureLogs,
   costs: measureCosts,
   janitor: measureJanitor,
+  secrets: measureChosenSecrets,
   soak,
 }
 

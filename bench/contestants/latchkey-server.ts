@@ -34,6 +34,8 @@ export interface Client {
 
 export interface Started extends Server {
   createClient: (format: Format) => Promise<Client>
+  /** Whose secret somebody chose, so that argon2id has to verify it. */
+  createChosenClient: (secret: string) => Promise<Client>
   /** With a redirect URI, for users to sign in to. */
   createWebClient: (format: Format, algorithm: Algorithm) => Promise<Client>
   createUser: (username: string) => Promise<User>
@@ -69,6 +71,13 @@ export async function startLatchkey(
     databaseUrl,
     createClient: (format) =>
       command<Client>(env, ['client', 'create', '--scope', scope, '--access-token-format', format]),
+    createChosenClient: async (client_secret) => {
+      const metadata = JSON.stringify({ scope, client_secret })
+      return {
+        ...(await command<Client>(env, ['client', 'create', '--metadata', metadata])),
+        client_secret,
+      }
+    },
     createWebClient: (format, algorithm) =>
       command<Client>(env, ['client', 'create', '--metadata', webClient(format, algorithm)]),
     createUser: (username) => createUser(env, username),
