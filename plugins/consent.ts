@@ -23,32 +23,26 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
   })
 
   async function isRemembered({ request, session }: Interaction): Promise<boolean> {
-    const { client, scopes, resources, parameters } = request
+    const { client, parameters } = request
     const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
     if (prompt.includes('consent') || isImpersonable(request)) return false
     if (client.metadata['require_consent'] === false) return true
-    const remembered = await oauth.consents.find(session!.userId, client.clientId)
-    return isWithin(scopes, remembered.scopes) && isWithin(resources, remembered.resources)
+    return !(await oauth.consents.compare(session!.userId, request)).isNew
   }
 
   async function page({ request, session }: Interaction): Promise<StepPage> {
-    const { client, parameters, redirectUri = null, notices = [] } = request
+    const { client, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)
-    const { scopes: had } = await oauth.consents.find(user.id, client.clientId)
+    const { newScopes, lines } = await oauth.consents.compare(user.id, request)
     const scopes = await describeScopes(oauth, request.scopes)
-    const extraLines = oauth
-      .all('parameter')
-      .flatMap(({ name, consent: lines }) =>
-        parameters[name] === undefined ? [] : (lines?.(parameters[name]) ?? []),
-      )
     const model = {
       user: { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
       notices,
-      scopes: scopes.map((scope) => ({ ...scope, isNew: !had.has(scope.name) })),
+      scopes: scopes.map((scope) => ({ ...scope, isNew: newScopes.has(scope.name) })),
       details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
-      extraLines,
+      lines,
     }
     return { page: 'consent', model }
   }
@@ -107,10 +101,6 @@ function isOnThisDevice(uri: string): boolean {
 
 function hostOf(uri: string): string {
   return URL.canParse(uri) ? new URL(uri).host || new URL(uri).protocol : ''
-}
-
-function isWithin(asked: Iterable<string>, had: ReadonlySet<string>): boolean {
-  return [...asked].every((one) => had.has(one))
 }
 
 export default fp(consent, {

@@ -4,9 +4,11 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Authorization, Bag, Client } from '../src/doors.ts'
-import { claimsForScopes } from '../src/protocol/claims.ts'
+import type { Authorization, Bag, Client, ConsentLine } from '../src/doors.ts'
+import { claimsForScopes, isUserClaim, scopeOfClaim } from '../src/protocol/claims.ts'
 import {
+  APPROVED_CLAIMS,
+  approvedClaims,
   parseClaimsRequest,
   requestedClaims,
   requestedNames,
@@ -16,6 +18,7 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { tokenHash } from '../src/protocol/token-hash.ts'
 import { userClaims } from '../src/services/users/user.ts'
+import { wordsOfClaim } from './pages/words.ts'
 
 /** Registration §2: what many clients accept alone. */
 const DEFAULT_ALGORITHM = 'RS256'
@@ -32,7 +35,7 @@ async function openid({ oauth }: FastifyInstance): Promise<void> {
     const [client, user] = await Promise.all([oauth.findClient(clientId), oauth.findUser(subject)])
     if (client === null || user === null) return {}
     const claims = userClaims(user)
-    const requested = parameters?.['claims'] as ClaimsRequest | undefined
+    const requested = approvedClaims(parameters)
     return {
       ...(includesClaims(client) ? claimsForScopes(claims, scopes) : {}),
       ...(requested === undefined ? {} : requestedClaims(requested, 'id_token', claims)),
@@ -110,9 +113,9 @@ function addParameters(oauth: FastifyInstance['oauth']): void {
   oauth.add('parameter', {
     name: 'claims',
     schema: text(4096),
-    kept: true,
+    kept: APPROVED_CLAIMS,
     parse: (raw) => (raw === undefined ? undefined : parseClaimsRequest(raw as string)),
-    consent: (value) => describeClaims(value as ClaimsRequest),
+    consent: (value) => linesOfClaims(value as ClaimsRequest),
   })
   for (const name of ['acr_values', 'ui_locales', 'claims_locales', 'display'])
     oauth.add('parameter', { name, schema: text(1024) })
@@ -135,9 +138,12 @@ function parseMaxAge(raw: unknown, { metadata }: Client): number | undefined {
   return Number(raw)
 }
 
-function describeClaims(request: ClaimsRequest): readonly string[] {
-  const names = [...requestedNames(request)].filter((name) => !['sub', 'acr', 'auth_time'].includes(name))
-  return names.length === 0 ? [] : [`Of your profile: ${names.join(', ')}`]
+/** One for each claim: whoever allowed its scope has allowed it. */
+function linesOfClaims(request: ClaimsRequest): ConsentLine[] {
+  return [...requestedNames(request)].filter(isUserClaim).map((name) => {
+    const scope = scopeOfClaim(name)
+    return { key: name, text: wordsOfClaim(name), scopes: scope === undefined ? [] : [scope] }
+  })
 }
 
 export default fp(openid, { name: 'latchkey-openid', dependencies: ['latchkey-oauth', 'latchkey-authorize'] })

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Authorization, Bag } from '../src/doors.ts'
-import { requestedClaims, type ClaimsRequest } from '../src/protocol/claims-request.ts'
+import { approvedClaims, requestedClaims } from '../src/protocol/claims-request.ts'
 import { claimsForScopes } from '../src/protocol/claims.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { userClaims, type User } from '../src/services/users/user.ts'
@@ -47,7 +47,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken] as UserToken
     const { authorization, user } = token
     const claims = userClaims(user)
-    const requested = authorization.parameters?.['claims'] as ClaimsRequest | undefined
+    const requested = approvedClaims(authorization.parameters)
     const body = await oauth.extended('userinfo', authorization, {
       sub: token.subject,
       ...claimsForScopes(claims, token.scopes),

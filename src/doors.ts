@@ -147,10 +147,20 @@ export interface Parameter {
    * the raw value. Throws `OAuthError`, which the client gets by redirect.
    */
   parse?(raw: Wire[string] | undefined, client: Client, wire: Wire): unknown
-  /** Whether the value lives on with the Authorization; default false. */
-  readonly kept?: boolean
-  /** Lines for the consent page. */
-  consent?(value: unknown): readonly string[]
+  /** Whether the value lives on with the Authorization, and the name if that is another; default false. */
+  readonly kept?: boolean | string
+  /** What it says on the consent page: asked for while it is new, and remembered by its key. */
+  consent?(value: unknown): readonly ConsentLine[]
+}
+
+/** One thing that people allow beside scopes and resources. */
+export interface ConsentLine {
+  /** What is allowed with it, among the lines of its parameter: another key is asked for again. */
+  readonly key: string
+  /** For people, as it is shown and remembered. */
+  readonly text: string
+  /** Scopes that give the same: with one of them, allowed or asked for, there is nothing more to ask. */
+  readonly scopes?: readonly string[]
 }
 
 /** Makes the answer to an approved request; its key is the `response_type`, words in alphabetical order. */

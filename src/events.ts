@@ -24,7 +24,12 @@ export interface EventDetails {
   'user.signed_out': { readonly sid: string }
   /** Somebody other than its browser ended it; without `sid`, all of the user's, or all but `except`. */
   'session.ended': { readonly sid?: string; readonly except?: string }
-  'consent.given': { readonly scopes: readonly string[]; readonly resources: readonly string[] }
+  /** `lines` are the keys of what was allowed beside scopes and resources. */
+  'consent.given': {
+    readonly scopes: readonly string[]
+    readonly resources: readonly string[]
+    readonly lines?: readonly string[]
+  }
   'consent.denied': Bag
   'consent.withdrawn': Bag
   'client.registered': { readonly changes: Changes }

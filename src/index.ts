@@ -21,6 +21,7 @@ export type {
   Call,
   Client,
   ClientAuthentication,
+  ConsentLine,
   Endpoint,
   Grant,
   Granted,

@@ -21,12 +21,13 @@ const DONE: Readonly<Record<string, string>> = {
 export function addApps(desk: Desk): void {
   const { oauth, serve, uri, sessionOf } = desk
 
-  async function toView(call: PageCall, { clientId, scopes, since, usedAt }: ConnectedClient) {
+  async function toView(call: PageCall, { clientId, scopes, lines, since, usedAt }: ConnectedClient) {
     const client = await oauth.findClient(clientId)
     return {
       clientId,
       ...(client === null ? { name: clientId, host: null } : faceOf(client)),
       scopes: await describeScopes(oauth, scopes),
+      lines,
       since: new Date(since),
       lastUsed: new Date(usedAt),
       offline: scopes.includes('offline_access'),

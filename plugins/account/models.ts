@@ -72,6 +72,8 @@ export interface AppsPage {
     name: string
     host: string | null
     scopes: readonly DescribedScope[]
+    /** What was allowed beside them. */
+    lines: readonly string[]
     since: Date
     lastUsed: Date
     /** It keeps its access when its user signs out. */

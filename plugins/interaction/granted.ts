@@ -4,13 +4,17 @@ import type { Interaction } from '../../src/interaction-doors.ts'
 
 export function grantedBy({ request, session }: Interaction, parameters: readonly Parameter[]): Granted {
   if (session === null) throw new Error('an interaction ended without anybody signed in')
-  const kept = parameters.filter(({ name, kept = false }) => kept && request.parameters[name] !== undefined)
+  const kept = parameters.filter(
+    ({ name, kept = false }) => kept !== false && request.parameters[name] !== undefined,
+  )
   const { userId, sid, amr, acr, authenticatedAt } = session
   return {
     subject: userId,
     scopes: request.scopes,
     resources: request.resources,
-    parameters: Object.fromEntries(kept.map(({ name }) => [name, request.parameters[name]])),
+    parameters: Object.fromEntries(
+      kept.map(({ name, kept: as }) => [as === true ? name : as, request.parameters[name]]),
+    ),
     authentication: { time: authenticatedAt, amr, sid, ...(acr === null ? {} : { acr }) },
   }
 }

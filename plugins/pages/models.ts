@@ -56,11 +56,17 @@ export interface ConsentPage extends FormTarget {
   details: { clientId: string; redirectUri: string | null; registeredAt: Date }
   /** What people must know before they decide. */
   notices: readonly string[]
-  /** What plugins' parameters say about themselves. */
-  extraLines: readonly string[]
+  /** What parameters ask for beside scopes. */
+  lines: readonly ConsentText[]
 }
 
 export interface ConsentScope extends DescribedScope {
+  /** Not allowed before. */
+  isNew: boolean
+}
+
+export interface ConsentText {
+  text: string
   /** Not allowed before. */
   isNew: boolean
 }

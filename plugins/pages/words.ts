@@ -20,6 +20,37 @@ export const standardScopes: ReadonlyMap<string, ScopeText> = new Map([
   ],
 ])
 
+/** The claims of OpenID Connect Core §5.1. */
+const CLAIMS: ReadonlyMap<string, string> = new Map([
+  ['name', 'Your full name'],
+  ['given_name', 'Your given name'],
+  ['middle_name', 'Your middle name'],
+  ['family_name', 'Your family name'],
+  ['nickname', 'Your nickname'],
+  ['preferred_username', 'Your user name'],
+  ['profile', 'The address of your profile page'],
+  ['picture', 'Your picture'],
+  ['website', 'Your website'],
+  ['gender', 'Your gender'],
+  ['birthdate', 'Your date of birth'],
+  ['zoneinfo', 'Your time zone'],
+  ['locale', 'Your language'],
+  ['updated_at', 'When your profile last changed'],
+  ['email', 'Your email address'],
+  ['email_verified', 'Whether your email address has been confirmed'],
+  ['phone_number', 'Your phone number'],
+  ['phone_number_verified', 'Whether your phone number has been confirmed'],
+  ['address', 'Your postal address'],
+])
+
+/** A single claim, as the consent page names it. */
+export function wordsOfClaim(name: string): string {
+  const [base = name, language] = name.split('#', 2)
+  const words = CLAIMS.get(base)
+  if (words === undefined) return `“${name}” of your profile`
+  return language === undefined ? words : `${words} (${language})`
+}
+
 interface Apology {
   title: string
   text: string

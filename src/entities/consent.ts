@@ -11,6 +11,8 @@ const ConsentSchema = defineEntity({
     client: () => p.manyToOne(Client).fieldName('client_id').primary().deleteRule('cascade').index(),
     scopes: p.array().columnType('text[]'),
     resources: p.array().columnType('text[]'),
+    /** What parameters said on the page, by `parameter:key`. */
+    lines: p.json<Record<string, string>>().defaultRaw(`'{}'`),
     grantedAt: p.datetime().defaultRaw('now()'),
   },
 })

@@ -16,6 +16,7 @@ import { Migration20261121000013_code_proofs } from './Migration20261121000013_c
 import { Migration20261121000014_refresh_generations } from './Migration20261121000014_refresh_generations.ts'
 import { Migration20261121000015_refresh_in_place } from './Migration20261121000015_refresh_in_place.ts'
 import { Migration20261121000016_refresh_without_spent } from './Migration20261121000016_refresh_without_spent.ts'
+import { Migration20261123000010_consent_lines } from './Migration20261123000010_consent_lines.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -35,4 +36,5 @@ export const migrations = [
   Migration20261121000014_refresh_generations,
   Migration20261121000015_refresh_in_place,
   Migration20261121000016_refresh_without_spent,
+  Migration20261123000010_consent_lines,
 ]

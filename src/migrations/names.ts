@@ -17,4 +17,5 @@ export const migrationNames = [
   'Migration20261121000014_refresh_generations',
   'Migration20261121000015_refresh_in_place',
   'Migration20261121000016_refresh_without_spent',
+  'Migration20261123000010_consent_lines',
 ]

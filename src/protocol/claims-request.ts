@@ -25,6 +25,12 @@ export interface ClaimsRequest {
 
 export type ClaimsPlace = keyof ClaimsRequest
 
+/**
+ * By which name a request lives on with the Authorization once it is approved. Earlier versions kept it as `claims`, whether
+ * or not anybody had been asked: those give what the scopes hold, and no more.
+ */
+export const APPROVED_CLAIMS = 'approved_claims'
+
 const MAX_LENGTH = 4096
 const MAX_DEPTH = 6
 const MAX_CLAIMS = 100
@@ -70,6 +76,11 @@ function parseOne(value: unknown): ClaimRequest | null {
     ...(Object.hasOwn(members, 'value') ? { value: members['value'] } : {}),
     ...(values === undefined ? {} : { values: values as unknown[] }),
   }
+}
+
+/** What was approved of an Authorization's. */
+export function approvedClaims(parameters: Claims | undefined): ClaimsRequest | undefined {
+  return parameters?.[APPROVED_CLAIMS] as ClaimsRequest | undefined
 }
 
 /** The names asked for in either place: what a consent page has to show. */

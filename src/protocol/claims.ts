@@ -77,8 +77,26 @@ const VERIFIES: ReadonlyMap<string, string> = new Map([
   ['email_verified', 'email'],
   ['phone_number_verified', 'phone_number'],
 ])
+const SCOPE_BY_CLAIM: ReadonlyMap<string, string> = new Map(
+  [...CLAIMS_BY_SCOPE].flatMap(([scope, names]) => names.map((name) => [name, scope] as const)),
+)
 const MAX_NAME = 200
 const MAX_SIZE = 8192
+
+/** The scope that a claim belongs to, in whatever language (§5.2); undefined for one of no scope. */
+export function scopeOfClaim(name: string): string | undefined {
+  return SCOPE_BY_CLAIM.get(baseOf(name))
+}
+
+/** Whether it can be known of a user, and is not the protocol's own. */
+export function isUserClaim(name: string): boolean {
+  return baseOf(name) !== '' && !PROTOCOL_CLAIMS.has(baseOf(name))
+}
+
+/** Without its language tag (§5.2), as in `name#de`. */
+function baseOf(name: string): string {
+  return name.split('#', 1)[0]!
+}
 
 /** The claims that the scopes ask for and the user has. */
 export function claimsForScopes(user: Claims, scopes: Iterable<string>): Claims {
@@ -133,9 +151,8 @@ export function parseUserClaims(input: Claims): UserClaims {
   const parsed: UserClaims = { claims: {}, unknown: [] }
   for (const [name, value] of Object.entries(input)) {
     if (value === undefined) continue
-    const [base = ''] = name.split('#', 1)
-    if (base === '' || PROTOCOL_CLAIMS.has(base) || PROTOCOL_CLAIMS.has(name)) parsed.unknown.push(name)
-    else parsed.claims[name] = checkClaim(name, base, value)
+    if (!isUserClaim(name)) parsed.unknown.push(name)
+    else parsed.claims[name] = checkClaim(name, baseOf(name), value)
   }
   if (JSON.stringify(parsed.claims).length > MAX_SIZE)
     throw claimError('claims', 'are too long taken together')

@@ -7,26 +7,28 @@ import { statement } from './statement.ts'
 
 /** A client that a user allows something, or has an Authorization for. */
 export type ConnectedRow = { clientId: string } & {
-  [Property in 'scopes' | 'resources' | 'grantedAt']: Consent[Property] | null
+  [Property in 'scopes' | 'resources' | 'lines' | 'grantedAt']: Consent[Property] | null
 }
 
 export const statements = {
-  find: statement<Pick<Consent, 'scopes' | 'resources'>>('consent-find', (table) => {
+  find: statement<Pick<Consent, 'scopes' | 'resources' | 'lines'>>('consent-find', (table) => {
     const consent = table(Consent)
-    return `select ${consent.columns('scopes', 'resources')} from ${consent.name}
+    return `select ${consent.columns('scopes', 'resources', 'lines')} from ${consent.name}
       where ${consent.column('user')} = $1 and ${consent.column('client')} = $2`
   }),
   /** Adds to what was allowed before. */
   grant: statement('consent-grant', (table) => {
     const consent = table(Consent)
-    const [user, client, scopes, resources, grantedAt] = (
-      ['user', 'client', 'scopes', 'resources', 'grantedAt'] as const
+    const [user, client, scopes, resources, lines, grantedAt] = (
+      ['user', 'client', 'scopes', 'resources', 'lines', 'grantedAt'] as const
     ).map((one) => consent.column(one))
     const both = (column: string): string =>
       `array(select distinct unnest(had.${column} || excluded.${column}) order by 1)`
-    return `insert into ${consent.name} as had (${user}, ${client}, ${scopes}, ${resources}) values ($1, $2, $3, $4)
+    return `insert into ${consent.name} as had (${user}, ${client}, ${scopes}, ${resources}, ${lines})
+      values ($1, $2, $3, $4, $5)
       on conflict (${user}, ${client}) do update
-        set ${scopes} = ${both(scopes!)}, ${resources} = ${both(resources!)}, ${grantedAt} = now()`
+        set ${scopes} = ${both(scopes!)}, ${resources} = ${both(resources!)},
+          ${lines} = had.${lines} || excluded.${lines}, ${grantedAt} = now()`
   }),
   /**
    * The clients that the user $1 has allowed something, or that hold an Authorization of theirs, in the order of ids,
@@ -48,7 +50,7 @@ export const statements = {
         union
         (select ${client} from ${consent.name} where ${user} = $1::uuid and ${client} > $2 order by ${client} limit $3)
       )
-      select id as "clientId", ${consent.columns('scopes', 'resources', 'grantedAt')}
+      select id as "clientId", ${consent.columns('scopes', 'resources', 'lines', 'grantedAt')}
       from connected left join ${consent.name} on ${user} = $1::uuid and ${client} = id
       order by id limit $3`
   }),

@@ -7,9 +7,10 @@ import { createClient, getToken } from '../support/clients.ts'
 import { startServer } from '../support/server.ts'
 import { openPage } from './page.ts'
 
-test('the pieces make a plugin: a page, an outcome, events', async () => {
+test('the pieces make a plugin: a parameter, a page, an outcome, events', async () => {
   const page = await openPage('extending.md')
-  const [counter, template, outcome, events] = [
+  const [parameter, counter, template, outcome, events] = [
+    page.next('ts'),
     page.next('ts'),
     page.next('html'),
     page.next('ts'),
@@ -19,7 +20,7 @@ test('the pieces make a plugin: a page, an outcome, events', async () => {
 
   const directory = await temporaryDirectory()
   const declarations: string[] = []
-  const statements = [counter, outcome, events].map((piece) =>
+  const statements = [parameter, counter, outcome, events].map((piece) =>
     piece.replace(/^declare module[\s\S]*?^\}\n/gm, (declaration) => {
       declarations.push(declaration)
       return ''
@@ -41,6 +42,8 @@ test('the pieces make a plugin: a page, an outcome, events', async () => {
   await writeFile(join(directory, 'counter.eta'), template)
   const server = await startServer({ PLUGINS })
 
+  const { consent } = server.server.oauth.all('parameter').find(({ name }) => name === 'customer')!
+  expect(consent!('Ann')).toEqual([{ key: 'Ann', text: 'Vouchers of the customer Ann' }])
   const shown = await (await server.get('/counter?customer=Ann')).text()
   expect(shown).toContain('<h1>Good morning, <bdi>Ann</bdi></h1>')
   const client = await createClient(server, { scope: ['read'] })

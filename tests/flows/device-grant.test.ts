@@ -19,7 +19,10 @@ test('openid-client: a device asks, a person allows, the device gets its tokens 
   const config = await device.discovery(new URL(server.url), 'tv', undefined, device.None(), {
     execute: [device.allowInsecureRequests],
   })
-  const asked = await device.initiateDeviceAuthorization(config, { scope: 'openid email read_books' })
+  const asked = await device.initiateDeviceAuthorization(config, {
+    scope: 'openid email read_books',
+    claims: JSON.stringify({ userinfo: { email: null, phone_number: null } }),
+  })
   expect(asked).toMatchObject({ verification_uri: `${server.url}/device`, expires_in: 600, interval: 5 })
   expect(asked.user_code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
   expect(Buffer.from(asked.device_code, 'base64url')).toHaveLength(32)
@@ -33,6 +36,10 @@ test('openid-client: a device asks, a person allows, the device gets its tokens 
   const consent = await person.submit(login, 'login', credentials(ALICE))
   expect(consent.body).toContain('Did you start this yourself? A device at 127.0.0.1 asked on')
   expect(consent.body).not.toContain('You will be sent to')
+  expect(consent.body.match(/Your (?:email address|phone number)/g)).toEqual([
+    'Your phone number',
+    'Your email address',
+  ])
   const end = await person.submit(consent, 'consent', { decision: 'allow' })
   expect(end).toMatchObject({ status: 200, url: `${server.url}/device/allowed` })
   expect(end.body).toContain('id="device-allowed"')
@@ -40,6 +47,8 @@ test('openid-client: a device asks, a person allows, the device gets its tokens 
   const tokens = await polling
   expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid email read_books' })
   expect(tokens.claims()).toMatchObject({ aud: 'tv', email: ALICE.email, amr: ['pwd'] })
+  const userinfo = await device.fetchUserInfo(config, tokens.access_token, tokens.claims()!.sub)
+  expect(userinfo).toMatchObject({ phone_number: ALICE.phone_number })
   const refreshed = await device.refreshTokenGrant(config, tokens.refresh_token!)
   expect(decodeJwt(refreshed.access_token).sub).toBe(tokens.claims()!.sub)
 })

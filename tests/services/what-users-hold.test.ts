@@ -152,8 +152,8 @@ test('connected clients are those with a consent or an Authorization, each with 
   const found = await oauth.consents.list(userId)
   const instants = { since: expect.any(Number), usedAt: expect.any(Number) }
   expect(found).toEqual([
-    { clientId: 'a trusted one', scopes: ['openid', 'profile'], resources: ['https://api.example'], refreshable: false, ...instants },
-    { clientId: WEB.client_id, scopes: expect.any(Array), resources: [server.url], refreshable: true, ...instants },
+    { clientId: 'a trusted one', scopes: ['openid', 'profile'], resources: ['https://api.example'], lines: [], refreshable: false, ...instants },
+    { clientId: WEB.client_id, scopes: expect.any(Array), resources: [server.url], lines: [], refreshable: true, ...instants },
   ])
   expect(found[1]!.scopes.toSorted()).toEqual(['email', 'openid', 'read_books'])
   for (const { since, usedAt } of found) expect(since).toBeLessThanOrEqual(usedAt)

@@ -1,4 +1,4 @@
-/** What users have allowed clients: remembered per user, client, scopes and resources. */
+/** What users have allowed clients: remembered per user and client, by scopes, resources and the lines of parameters. */
 import type { ApprovalRequest } from '../../doors.ts'
 import {
   statements as authorizationStatements,
@@ -8,14 +8,30 @@ import { statements, withdraw, type ConnectedRow } from '../../store/consents.ts
 import type { Database } from '../../store/database.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
+import type { DoorRegistry } from '../door-registry.ts'
+import { linesOf } from './consent-lines.ts'
 
 export interface RememberedConsent {
   readonly scopes: ReadonlySet<string>
   readonly resources: ReadonlySet<string>
+  /** What was read and allowed beside them, by `parameter:key`. */
+  readonly lines: ReadonlyMap<string, string>
+}
+
+/** A request beside what is remembered. */
+export interface ComparedConsent {
+  /** Of its scopes, those that were not allowed before. */
+  readonly newScopes: ReadonlySet<string>
+  /** What it asks for beside scopes and resources. */
+  readonly lines: readonly { readonly text: string; readonly isNew: boolean }[]
+  /** Whether there is anything to ask. */
+  readonly isNew: boolean
 }
 
 export interface Consents {
   find(userId: string, clientId: string): Promise<RememberedConsent>
+  /** What of a request is new; a line is not where a scope that gives the same was allowed. */
+  compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
   /** Adds what was allowed now to what was allowed before. */
   remember(userId: string, request: ApprovalRequest): Promise<void>
   /**
@@ -36,6 +52,8 @@ export interface ConnectedClient {
   /** Allowed or held, of all Authorizations. */
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
+  /** What was allowed beside them, as it was read. */
+  readonly lines: readonly string[]
   /** The first that is known. */
   readonly since: number
   /** When a code or refresh token was last exchanged, or something allowed. */
@@ -45,17 +63,39 @@ export interface ConnectedClient {
 }
 
 /** @internal */
-export function createConsents(database: Database, audit: AuditTrail): Consents {
+export function createConsents(database: Database, audit: AuditTrail, doors: DoorRegistry): Consents {
+  async function find(userId: string, clientId: string): Promise<RememberedConsent> {
+    const [row] = await database.query(statements.find, [userId, clientId])
+    return {
+      scopes: new Set(row?.scopes),
+      resources: new Set(row?.resources),
+      lines: new Map(Object.entries(row?.lines ?? {})),
+    }
+  }
+
   return {
-    async find(userId, clientId) {
-      const [row] = await database.query(statements.find, [userId, clientId])
-      return { scopes: new Set(row?.scopes), resources: new Set(row?.resources) }
+    find,
+    async compare(userId, request) {
+      const had = await find(userId, request.client.clientId)
+      const newScopes = new Set([...request.scopes].filter((name) => !had.scopes.has(name)))
+      const lines = linesOf(doors.all('parameter'), request).map(({ key, text, scopes }) => {
+        const isNew = !had.lines.has(key) && !scopes.some((scope) => had.scopes.has(scope))
+        return { text, isNew }
+      })
+      const newResources = request.resources.filter((one) => !had.resources.has(one))
+      const isNew = newScopes.size + newResources.length > 0 || lines.some((line) => line.isNew)
+      return { newScopes, lines, isNew }
     },
-    async remember(userId, { client, scopes, resources }) {
-      const allowed = { scopes: [...scopes], resources: [...resources] }
+    async remember(userId, request) {
+      const { clientId } = request.client
+      const [scopes, resources] = [[...request.scopes], [...request.resources]]
+      const lines = linesOf(doors.all('parameter'), request)
+      const texts = Object.fromEntries(lines.map(({ key, text }) => [key, text]))
+      const keys = lines.length === 0 ? {} : { lines: Object.keys(texts) }
       await audit.transaction(async (query, note) => {
-        await query(statements.grant, [userId, client.clientId, allowed.scopes, allowed.resources])
-        note({ type: 'consent.given', user: userId, client: client.clientId, details: allowed })
+        await query(statements.grant, [userId, clientId, scopes, resources, texts])
+        const details = { scopes, resources, ...keys }
+        note({ type: 'consent.given', user: userId, client: clientId, details })
       })
     },
     async list(userId, { after = '', limit = 100 } = {}) {
@@ -78,7 +118,7 @@ export function createConsents(database: Database, audit: AuditTrail): Consents 
 }
 
 function toConnected(
-  { clientId, scopes, resources, grantedAt }: ConnectedRow,
+  { clientId, scopes, resources, lines, grantedAt }: ConnectedRow,
   held: readonly ListedAuthorizationRow[],
 ): ConnectedClient {
   const granted = grantedAt === null ? [] : [grantedAt.getTime()]
@@ -86,6 +126,7 @@ function toConnected(
     clientId,
     scopes: united(scopes ?? [], ...held.map((one) => one.scopes)),
     resources: united(resources ?? [], ...held.map((one) => one.resources)),
+    lines: united(Object.values(lines ?? {})),
     since: Math.min(...granted, ...held.map(({ createdAt }) => createdAt.getTime())),
     usedAt: Math.max(...granted, ...held.map(({ usedAt, createdAt }) => (usedAt ?? createdAt).getTime())),
     refreshable: held.some(({ refreshable }) => refreshable),

@@ -36,7 +36,7 @@ function addTenant({ oauth }: FastifyInstance): void {
       if (raw === 'nowhere') throw new OAuthError('invalid_request', 'there is no such tenant')
       return raw
     },
-    consent: (value) => [`For the tenant ${String(value)}`],
+    consent: (value) => [{ key: String(value), text: `For the tenant ${String(value)}` }],
   })
   oauth.extend('id_token', async ({ parameters }) => ({ tenant: parameters?.['tenant'], sub: 'mallory' }))
   oauth.extend('userinfo', async ({ parameters }) => ({ tenant: parameters?.['tenant'], sub: 'mallory' }))

@@ -46,7 +46,7 @@ const consent = {
     registeredAt: new Date('2026-11-21T09:30:00Z'),
   },
   notices: [],
-  extraLines: [],
+  lines: [],
 }
 const failure = {
   status: 400,
@@ -97,7 +97,10 @@ export const samples: readonly Sample[] = [
     redirectHost: 'localhost:53682',
     onThisDevice: true,
     scopes: [...scopes.map((scope) => ({ ...scope, isNew: false })), books],
-    extraLines: ['Transfer 100.00 EUR to Grace Hopper'],
+    lines: [
+      { text: 'Transfer 100.00 EUR to Grace Hopper', isNew: true },
+      { text: 'Your picture', isNew: false },
+    ],
   }),
   sample('consent', 'elsewhere', {
     ...consent,

@@ -1,0 +1,165 @@
+/** What consent remembers, and what it asks for: scopes, and the keyed lines of parameters. */
+import { decodeJwt } from 'jose'
+import { beforeEach, expect, test } from 'vitest'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { startServer } from '../support/server.ts'
+import {
+  ALICE, answerOf, authorize, authorizationUrl, BOB, exchange, goThrough, refresh, SEED, WEB, type Tokens,
+} from '../support/sign-in.ts' // prettier-ignore
+import { createUserAgent, findForm, type UserAgent } from '../support/user-agent.ts'
+
+const TRUSTED = { ...WEB, client_id: 'trusted', require_consent: false }
+
+function addTransfer({ oauth }: FastifyInstance): void {
+  oauth.add('parameter', {
+    name: 'transfer',
+    schema: Type.String({ maxLength: 20 }),
+    consent: (value) => [{ key: String(value), text: `Transfer ${String(value)} EUR` }],
+  })
+}
+
+const server = await startServer({}, { seed: { ...SEED, clients: [WEB, TRUSTED] }, extend: addTransfer })
+const { consents, users } = server.server.oauth
+const { id } = (await users.find('alice'))!
+const everything = { email: null, address: null, phone_number: null }
+let agent: UserAgent
+
+beforeEach(async () => {
+  for (const { clientId } of await consents.list(id)) await consents.withdraw(id, clientId)
+  agent = createUserAgent(server.url)
+})
+
+type Parameters = Record<string, string | undefined>
+const claimsOf = (userinfo: object, idToken: object = {}): string =>
+  JSON.stringify({ userinfo, id_token: idToken })
+
+/** What comes without a page: an error, or that there is a code. */
+async function silently(parameters: Parameters): Promise<string> {
+  const answer = answerOf(await agent.get(authorizationUrl(server, { prompt: 'none', ...parameters })))
+  return answer.get('error') ?? (answer.has('code') ? 'code' : 'nothing')
+}
+
+/** The consent page that comes, in words; undefined where none does. */
+async function asked(parameters: Parameters): Promise<string | undefined> {
+  const page = await agent.get(authorizationUrl(server, parameters))
+  if (findForm(page, 'consent') === undefined) return undefined
+  return page.body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+}
+
+async function tokensFor(parameters: Parameters): Promise<Tokens> {
+  const response = await exchange(server, (await authorize(server, parameters, agent)).get('code')!)
+  return (await response.json()) as Tokens
+}
+
+async function userinfoOf({ access_token: token }: Tokens): Promise<Record<string, unknown>> {
+  return (await (await server.get(`/userinfo?access_token=${token}`)).json()) as Record<string, unknown>
+}
+
+test('a client that was allowed `openid` alone gets no claim of its `claims` by itself', async () => {
+  await authorize(server, {}, agent)
+  const [atUserinfo, inIdToken] = [claimsOf(everything), claimsOf({}, everything)]
+  for (const claims of [atUserinfo, inIdToken, claimsOf({ department: null }), claimsOf({ 'name#de': { essential: true } })])
+    expect(await silently({ claims })).toBe('consent_required')
+  expect(await silently({})).toBe('code')
+  const page = await asked({ claims: atUserinfo })
+  for (const line of ['Your email address', 'Your postal address', 'Your phone number']) expect(page).toContain(line)
+  expect(await asked({ claims: claimsOf({ department: null }) })).toContain('“department” of your profile')
+}) // prettier-ignore
+
+test('what was allowed is released, remembered by name, and covers no other', async () => {
+  const tokens = await tokensFor({ claims: claimsOf({ email: null }, { birthdate: null, email: null }) })
+  expect(await userinfoOf(tokens)).toEqual({ sub: expect.any(String), email: ALICE.email })
+  expect(decodeJwt(tokens.id_token)).toMatchObject({ email: ALICE.email })
+  expect(decodeJwt(tokens.id_token)).not.toHaveProperty('phone_number')
+  expect(await silently({ claims: claimsOf({ birthdate: null }, { email: { essential: true } }) })).toBe('code')
+  for (const claims of [claimsOf({ phone_number: null }), claimsOf({ email: null, email_verified: null }, { phone_number: null })])
+    expect(await silently({ claims })).toBe('consent_required')
+  const page = await asked({ claims: claimsOf({ email: null, phone_number: null }) })
+  expect(page).toMatch(/able to use Your phone number Already allowed \(1\) Your email address/)
+}) // prettier-ignore
+
+test('a claim is held by its scope, asked for now or allowed before; the reverse is not so', async () => {
+  expect(await asked({ scope: 'openid email', claims: claimsOf({ email: null, email_verified: null }) })).toBeUndefined()
+  await goThrough(agent, await agent.get(authorizationUrl(server, { scope: 'openid email' })))
+  for (const scope of ['openid', 'openid email'])
+    expect(await silently({ scope, claims: claimsOf({ email: null }, { email_verified: null, sub: null, acr: { essential: true } }) })).toBe('code')
+  expect(await silently({ scope: 'openid email', claims: claimsOf({ email: null, phone_number: null }) })).toBe('consent_required')
+  await consents.withdraw(id, WEB.client_id)
+  await authorize(server, { claims: claimsOf({ email: null }) }, agent)
+  expect(await silently({ scope: 'openid email' })).toBe('consent_required')
+}) // prettier-ignore
+
+test('a line of a parameter of somebody else is remembered by its key, and its name keeps it apart', async () => {
+  await authorize(server, { transfer: '100' }, agent)
+  expect([await silently({ transfer: '100' }), await silently({ transfer: '1000' })]).toEqual([
+    'code',
+    'consent_required',
+  ])
+  await authorize(server, { transfer: 'email' }, agent)
+  expect(await silently({ claims: claimsOf({ email: null }) })).toBe('consent_required')
+})
+
+test('names that no claim of a user can have, and those of the prototype, neither ask nor give anything', async () => {
+  await authorize(server, {}, agent)
+  expect(await silently({ claims: claimsOf({ sub: null, iss: null, authorization_id: null }) })).toBe('code')
+  for (const name of ['constructor', 'toString', 'hasOwnProperty', 'valueOf'])
+    expect(await silently({ claims: claimsOf({ [name]: null }) })).toBe('consent_required')
+  const tokens = await tokensFor({ claims: claimsOf({ constructor: null, toString: null }) })
+  expect(await userinfoOf(tokens)).toEqual({ sub: expect.any(String) })
+})
+
+test('what one user allowed is not another’s, nor one client’s another client’s', async () => {
+  await authorize(server, { claims: claimsOf({ email: null }) }, agent)
+  agent = createUserAgent(server.url)
+  await goThrough(agent, await agent.get(authorizationUrl(server)), { ...ALICE, ...BOB })
+  expect(await silently({ claims: claimsOf({ email: null }) })).toBe('consent_required')
+})
+
+test('a client that an administrator trusts asks nobody, for claims either', async () => {
+  await authorize(server, {}, agent)
+  expect(await silently({ client_id: 'trusted', claims: claimsOf(everything) })).toBe('code')
+})
+
+test('what was remembered before lines were says nothing of them', async () => {
+  await authorize(server, {}, agent)
+  await consents.withdraw(id, WEB.client_id)
+  await server.database.query(`insert into consents (user_id, client_id, scopes, resources)
+    values ('${id}', 'web', '{openid}', '{}')`)
+  expect(await silently({})).toBe('code')
+  expect(await silently({ claims: claimsOf({ email: null }) })).toBe('consent_required')
+})
+
+test('an Authorization of a version that did not ask releases what its scopes hold, and nothing else', async () => {
+  const tokens = await tokensFor({ scope: 'openid email' })
+  const claims = { userinfo: { phone_number: null, email: null }, id_token: { phone_number: null } }
+  await server.database.query(
+    `update authorizations set parameters = parameters || jsonb_build_object('claims', $1::jsonb)
+     where revoked_at is null`,
+    [JSON.stringify(claims)],
+  )
+  const renewed = (await (await refresh(server, tokens.refresh_token)).json()) as Tokens
+  expect(await userinfoOf(renewed)).toEqual({
+    sub: expect.any(String),
+    email: ALICE.email,
+    email_verified: true,
+  })
+  expect(decodeJwt(renewed.id_token)).not.toHaveProperty('phone_number')
+})
+
+test('withdrawn, lines are asked for again, and what a refresh would give has ended', async () => {
+  const parameters = { claims: claimsOf({ email: null }) }
+  const tokens = await tokensFor(parameters)
+  expect(await userinfoOf((await (await refresh(server, tokens.refresh_token)).json()) as Tokens)).toHaveProperty('email')
+  await consents.withdraw(id, WEB.client_id)
+  expect((await refresh(server, tokens.refresh_token)).status).toBe(400)
+  expect(await silently(parameters)).toBe('consent_required')
+  await authorize(server, {}, agent)
+  expect(await silently(parameters)).toBe('consent_required')
+}) // prettier-ignore
+
+test('the account’s page of apps says what was allowed in the words that were read', async () => {
+  await authorize(server, { transfer: '7', claims: claimsOf({ email: null }) }, agent)
+  const { body } = await agent.get(`${server.url}/account/apps`)
+  for (const line of ['Transfer 7 EUR', 'Your email address']) expect(body).toContain(line)
+})
