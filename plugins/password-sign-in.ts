@@ -7,7 +7,8 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
-import { lineOf, shed } from '../src/services/shedding.ts'
+import { lineOf } from '../src/services/shedding.ts'
+import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle.ts'
 import type { User } from '../src/services/users/user.ts'
 import { logFailure } from './errors.ts'
 
@@ -19,8 +20,8 @@ export const PASSWORD_ACR = '1'
 /** One text for an unknown user, a wrong password and a disabled user. */
 const REFUSED = 'That user name and password do not match.'
 const CROWDED = 'Too many people are signing in at this moment. Please try again.'
-/** Sign-ins that wait for others of their network: as many as may wait to be hashed. */
-const MAX_WAITING = 64
+/** Who is one too many is told at once: as many wait for others of their network as may wait to be hashed. */
+const GUESSES: ThrottleLimits = { ...LIMITS, waiting: 64 }
 
 /** What the page says instead, with its status. */
 export interface RefusedSignIn {
@@ -39,12 +40,9 @@ export type PasswordCheck = (username: string, password: string, address: string
 
 /** Wherever a password is asked for, guesses count together. */
 export function createPasswordCheck({ oauth }: FastifyInstance): PasswordCheck {
-  const throttle = oauth.throttle('user')
-  let waiting = 0
+  const throttle = oauth.throttle('user', GUESSES)
   return async (username, password, address) => {
-    if (waiting >= MAX_WAITING) throw shed('passwords')
-    waiting++
-    const attempt = await throttle.attempt(usernameKey(username), address).finally(() => waiting--)
+    const attempt = await throttle.attempt(usernameKey(username), address)
     try {
       const user = await oauth.users.authenticate(username, password)
       if (user === null) await attempt.failed()

@@ -6,19 +6,37 @@ import { isIPv4, isIPv6 } from 'node:net'
  * as it is, so that it counts at least as itself.
  */
 export function networkOf(address: string): string {
+  const parsed = parse(address)
+  return typeof parsed === 'string' ? parsed : `${hexadecimal(parsed.slice(0, 4))}::/64`
+}
+
+/**
+ * The addresses that one party may have at hand: the /24 of an IPv4 address, the /56 of an IPv6 one, which is what a home
+ * gets (RIPE-690 §4.2). What is no IP address is taken as it is.
+ */
+export function neighbourhoodOf(address: string): string {
+  const parsed = parse(address)
+  if (typeof parsed !== 'string') {
+    const [first = 0, second = 0, third = 0, fourth = 0] = parsed
+    return `${hexadecimal([first, second, third, fourth & 0xff00])}::/56`
+  }
+  return isIPv4(parsed) ? parsed.replace(/\d+$/, '0/24') : parsed
+}
+
+/** The eight groups of an IPv6 address; an IPv4 address as a text, and so whatever is none. */
+function parse(address: string): number[] | string {
   if (!address.includes(':')) return address
   const [bare = ''] = withoutPort(address).split('%')
   if (!isIPv6(bare)) return bare
   const groups = expand(bare)
   const [high = 0, low = 0] = groups.slice(6)
   // ::ffff:192.0.2.1 is how a dual-stack socket names an IPv4 peer (RFC 4291 §2.5.5.2).
-  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:65535')
-    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`
+  return groups.slice(0, 6).join(':') === '0:0:0:0:0:65535'
+    ? [high >> 8, high & 255, low >> 8, low & 255].join('.')
+    : groups
 }
+
+const hexadecimal = (groups: readonly number[]): string => groups.map((group) => group.toString(16)).join(':')
 
 function withoutPort(address: string): string {
   const bracketed = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1]

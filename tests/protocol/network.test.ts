@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { networkOf } from '../../src/protocol/network.ts'
+import { neighbourhoodOf, networkOf } from '../../src/protocol/network.ts'
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],
@@ -20,4 +20,17 @@ test.each([
 
 test.each(['', 'unknown', '_hidden', '1.2.3', '[::1', '1.2.3.4:x:y'])('%j counts as something', (address) => {
   expect(() => networkOf(address)).not.toThrow()
+})
+
+test.each([
+  ['192.0.2.7', '192.0.2.0/24'],
+  ['192.0.2.200:50123', '192.0.2.0/24'],
+  ['::ffff:192.0.2.7', '192.0.2.0/24'],
+  ['2001:db8:1:2ff:3:4:5:6', '2001:db8:1:200::/56'],
+  ['[2001:db8:1:200::9]:443', '2001:db8:1:200::/56'],
+  ['::1', '0:0:0:0::/56'],
+  ['1.2.3', '1.2.3'],
+  ['unknown', 'unknown'],
+])('%s lies beside %s', (address, neighbourhood) => {
+  expect(neighbourhoodOf(address)).toBe(neighbourhood)
 })

@@ -11,6 +11,7 @@ import type { Database } from '../../store/database.ts'
 import { EVERY_ACCOUNT } from '../../store/throttles.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
+import { shed } from '../shedding.ts'
 import type { TellReached } from './reached-limits.ts'
 import {
   createBucket,
@@ -26,7 +27,8 @@ export interface Throttle {
   /**
    * Before anything is checked. `account` is whose secret is tried, known to us or not, in one spelling; null where
    * there is none, as when strangers register. Waits while those under way could use up what is left, and throws
-   * `temporarily_unavailable` (429, with `Retry-After`) at a limit. The attempt must be settled.
+   * `temporarily_unavailable`: at a limit with 429 and `Retry-After`, and with 503 where too many of its network wait. The
+   * attempt must be settled.
    */
   attempt(account: string | null, address: string): Promise<Attempt>
 }
@@ -46,6 +48,8 @@ export interface ThrottleLimits {
   readonly account: Limit
   /** For one network, whatever the account. */
   readonly network: Limit
+  /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
+  readonly waiting?: number
 }
 
 export interface Throttles {
@@ -184,7 +188,10 @@ function createThrottle(
       const source = sourceOf(network)
       const pair = account === null ? undefined : pairOf(source, network, account)
       const enter = (): Attempt | undefined => admit(source, account, pair)
-      return enter() ?? waitFor(source, enter)
+      const attempt = enter()
+      if (attempt !== undefined) return attempt
+      if (limits.waiting !== undefined && source.waiting.length >= limits.waiting) throw shed('passwords')
+      return waitFor(source, enter)
     },
   }
 }

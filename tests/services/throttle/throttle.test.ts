@@ -113,6 +113,17 @@ test('attempts that wait are refused when those under way reach the limit', asyn
   expect((await waiting).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 })
 
+test('as many wait as may, of each network; who is one too many is refused at once', async () => {
+  const throttle = createThrottle({ ...LIMITS, waiting: 2 })
+  const [first] = await Promise.all([1, 2, 3].map(async () => throttle.attempt('alice', HERE)))
+  const waiting = [4, 5].map(async () => throttle.attempt('alice', HERE))
+  await expect(throttle.attempt('alice', HERE)).rejects.toMatchObject({ status: 503 })
+  const elsewhere = [1, 2, 3, 4].map(async () => throttle.attempt('alice', '192.0.2.2'))
+  await Promise.all(elsewhere.slice(0, 3))
+  first!.succeeded()
+  expect(await Promise.race(waiting)).toHaveProperty('failed')
+})
+
 test('an attempt is settled once, and abandoning it counts nothing', async () => {
   const throttle = createThrottle()
   const attempt = await throttle.attempt('alice', HERE)

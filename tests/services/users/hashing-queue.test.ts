@@ -72,3 +72,33 @@ test('a rush in one line costs the other a single turn, and fills no place there
   expect(order.filter((one) => one !== 'client')).toEqual(['login 0', 'login 1', 'login 2', 'login 3'])
   expect(works.most()).toBe(1)
 })
+
+test('where the line is full, the last of the largest network makes place for who comes from another', async () => {
+  let at = ['a', 'a1']
+  const queue = createHashingQueue(1, 4, () => at)
+  const works = gatedWorks()
+  const order: string[] = []
+  const enter = async (...place: [string, string]): Promise<string> => {
+    at = place
+    const name = place.join(' ')
+    return queue
+      .run(async () => order.push(name) && works.work())
+      .then(
+        () => name,
+        ({ status }: { status: number }) => `${name} ${status}`,
+      )
+  }
+  // The first runs; of the four behind it, those who came last leave for two of b, and then there are as many of each.
+  const all = [
+    enter('a', 'a1'), enter('a', 'a1'), enter('a', 'a2'), enter('a', 'a1'), enter('a', 'a1'),
+    enter('b', 'b1'), enter('b', 'b1'), enter('b', 'b1'), enter('c', 'c1'),
+  ] // prettier-ignore
+  for (let ended = 0; ended < 5; ended++) {
+    await expect.poll(works.started).toBeGreaterThan(0)
+    works.releaseOne()
+  }
+  const [, ...behind] = await Promise.all(all)
+  expect(behind).toEqual(['a a1', 'a a2', 'a a1 503', 'a a1 503', 'b b1', 'b b1 503', 'b b1 503', 'c c1'])
+  expect(order).toEqual(['a a1', 'a a1', 'b b1', 'c c1', 'a a2'])
+  expect(queue.load()).toEqual({ running: 0, waiting: 0 })
+})
