@@ -6,6 +6,7 @@ import type { AccessToken } from './access-token.ts'
 import { createGuard, ownErrorHandler, verifiedToken } from './guard.ts'
 import type { Policy, RequireScopeHook } from './guard.ts'
 import { IssuerVerifier } from './issuer-verifier.ts'
+import { assertNodeVersion } from './node-version.ts'
 import { readOptions } from './options.ts'
 import type { RequireScopeOptions, Settings } from './options.ts'
 import { metadataUrl, serveMetadata } from './resource-metadata.ts'
@@ -46,6 +47,7 @@ declare module 'fastify' {
 }
 
 const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options) => {
+  assertNodeVersion()
   const settings = readOptions(options)
   const { metadata, resource } = settings
   const policy: Policy = {
