@@ -2,24 +2,22 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../support/cleanup.ts'
 import { startApi } from '../support/foreign-api.ts'
-import { installStranger, pack } from '../support/packages.ts'
+import { installByPage } from '../support/packages.ts'
 import { startServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
 import { openPage, sitDown, substitute } from './page.ts'
 
 test('the API lets in who has the scope, and tells the others what it wants', async () => {
   const page = await openPage('guard-an-api.md')
-  const [place, seed, app, calls] = [page.next('sh'), page.next('json'), page.next('js'), page.next('sh')]
+  const [place, seed, install] = [page.next('sh'), page.next('json'), page.next('sh')]
+  const [app, calls] = [page.next('js'), page.next('sh')]
   page.end()
 
   const server = await startServer({}, { seed: JSON.parse(seed) as object })
-  const [source, port] = [await temporaryDirectory(), String(await freePort())]
+  const [folder, port] = [await installByPage(install, '/path/to/books'), String(await freePort())]
   const program = substitute(app, { 'https://login.example.com': server.url, '8080': port })
-  await writeFile(join(source, 'books.js'), program)
-  const packed = await pack('@latchkey/require-scope')
-  const folder = await installStranger(source, '@latchkey/require-scope', packed, ['fastify'])
+  await writeFile(join(folder, 'books.js'), program)
   await startApi(folder, 'books.js', {})
 
   const desk = await sitDown(server.settings)

@@ -3,17 +3,17 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import * as client from 'openid-client'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
 import { startApi } from '../support/foreign-api.ts'
-import { compile, installStranger, pack } from '../support/packages.ts'
+import { compile, installByPage } from '../support/packages.ts'
 import { bearer } from '../support/requests.ts'
 import { freePort } from '../support/settings.ts'
 
 const page = await readFile(resolve(import.meta.dirname, '../../docs/embedding.md'), 'utf8')
 const programs = [...page.matchAll(/\n```ts\n\/\/ (\w+)\.ts\n([\s\S]*?)\n```\n/g)]
-const others = ['fastify', 'pg', '@types/pg', '@mikro-orm/postgresql', '@types/node']
-const folder = await installStranger(await temporaryDirectory(), 'latchkey', await pack('latchkey'), others)
+const [, installation = ''] = /\n```sh\n([\s\S]*?)\n```\n/.exec(page) ?? []
+const others = ['@types/pg', '@mikro-orm/postgresql', '@types/node']
+const folder = await installByPage(installation, '/path/to/shop', others)
 for (const [, name, text] of programs) await writeFile(join(folder, `${name}.ts`), text!)
 // MikroORM's own declarations do not hold under the strictest options; that ours do is shown by `tests/strangers/voucher`.
 const options = join(folder, 'tsconfig.json')
@@ -35,9 +35,9 @@ async function start(name: string, more: (origin: string) => Record<string, stri
   return origin
 }
 
-test('every block of code on the page is one of these programs', () => {
+test('every block of code on the page is one of these programs, or installs what they need', () => {
   expect(programs.map(([, name]) => name)).toEqual(['app', 'orm', 'issuers'])
-  expect(page.match(/\n```\w/g)).toHaveLength(programs.length)
+  expect(page.match(/\n```\w/g)).toHaveLength(1 + programs.length)
 })
 
 test('app.ts: a service finds the issuer and reads what is guarded, and the home is still its own', async () => {

@@ -12,6 +12,8 @@ import { temporaryDirectory } from './cleanup.ts'
 const checkout = resolve(import.meta.dirname, '../..')
 const DIRECTORIES = { latchkey: '.', '@latchkey/require-scope': 'plugins/require-scope' } as const
 
+const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline']
+
 export type PackageName = keyof typeof DIRECTORIES
 
 export interface Packed {
@@ -52,7 +54,33 @@ export async function installStranger(
   const ours = { [name]: `file:${basename(tarball)}`, ...(await lockedVersions(others)) }
   const dependencies = { ...own.dependencies, ...ours }
   await writeFile(manifest, JSON.stringify({ private: true, type: 'module', ...own, dependencies }))
-  await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], folder)
+  await run('npm', ['install', ...QUIETLY], folder)
+  return folder
+}
+
+/**
+ * A folder made by the commands of a page that pack one of ours in the checkout and install it elsewhere; `place` is the
+ * folder's name there. What else they install comes in the versions of our lockfile, and `others` after it.
+ */
+export async function installByPage(
+  commands: string,
+  place: string,
+  others: readonly string[] = [],
+): Promise<string> {
+  const folder = await temporaryDirectory()
+  if (!commands.includes(place)) throw new Error(`Nothing goes to ${place}:\n${commands}`)
+  const named = [...commands.matchAll(/(?<= install.*) (@?[a-z][\w/-]*)/g)].map(([, name]) => name!)
+  const versions = Object.entries(await lockedVersions([...named, ...others]))
+  const pinned = versions.reduce(
+    (text, [name, version]) => text.replace(` ${name} `, ` ${name}@${version} `),
+    commands.replaceAll(place, folder),
+  )
+  await run('sh', ['-euc', pinned], checkout)
+  await cp(join(checkout, 'tests/strangers/tsconfig.json'), join(folder, 'tsconfig.json'))
+  const more = versions
+    .filter(([name]) => others.includes(name))
+    .map(([name, version]) => `${name}@${version}`)
+  if (more.length > 0) await run('npm', ['install', ...QUIETLY, ...more], folder)
   return folder
 }
 
