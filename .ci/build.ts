@@ -3,7 +3,7 @@
  * are checked by `npm run check`; here it is checked that the public ones mention no package a stranger need not know.
  */
 import { execFileSync } from 'node:child_process'
-import { chmod, cp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 
 interface Package {
@@ -11,8 +11,6 @@ interface Package {
   readonly directory: string
   /** Declarations that its `exports` name, below `dist`. */
   readonly entries: readonly string[]
-  /** Programs below `dist`. */
-  readonly programs: readonly string[]
   /** Folders that are copied as they are. */
   readonly folders: readonly string[]
 }
@@ -21,13 +19,11 @@ const PACKAGES: Readonly<Record<string, Package>> = {
   latchkey: {
     directory: '.',
     entries: ['src/index.d.ts'],
-    programs: ['src/main.js'],
     folders: ['templates'],
   },
   'require-scope': {
     directory: 'plugins/require-scope',
     entries: ['index.d.ts', 'testing.d.ts'],
-    programs: [],
     folders: [],
   },
 }
@@ -51,7 +47,6 @@ await rm(join(dist, 'package.json'), { force: true })
 await keepPublicDeclarations(dist, built.entries)
 for (const folder of built.folders)
   await cp(join(root, built.directory, folder), join(dist, folder), { recursive: true })
-for (const program of built.programs) await chmod(join(dist, program), 0o755)
 
 /** Removes declarations that no entry leads to, and lets the others import files that are there. */
 async function keepPublicDeclarations(directory: string, entries: readonly string[]): Promise<void> {

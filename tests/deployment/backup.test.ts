@@ -1,6 +1,8 @@
 /** docs/backup.md, as it stands there: a dump of a server in use, the drill, and what is true after a restore. */
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openPage, sitDown, substitute } from '../docs/page.ts'
+import { checkout, openPage, sitDown, substitute } from '../docs/page.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { exchangeAs, lifeOf, refreshAs } from '../support/code-flow.ts'
 import { execute, withDatabase } from '../support/connection.ts'
@@ -26,6 +28,8 @@ test.skipIf(noPostgres)(
     const database = { url: url!, query: async () => [], drop: atEndOfFile(async () => {}) }
     const server = await spawnServer({}, { seed: SEED, database })
     const desk = await sitDown({ ...server.settings, LOG_LEVEL: 'error', DRILL_URL: drill }, postgres.PATH)
+    for (const name of ['package.json', 'bin', 'src'])
+      await symlink(join(checkout, name), join(desk.directory, name))
 
     const [before, rotated, revoked] = [
       await getTokens(server),

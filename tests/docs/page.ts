@@ -3,7 +3,7 @@
  * something with. One that nobody takes makes the test fail.
  */
 import { execFile } from 'node:child_process'
-import { readFile, symlink } from 'node:fs/promises'
+import { mkdir, readFile, symlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/cleanup.ts'
@@ -51,7 +51,7 @@ export function substitute(block: string, replacements: Readonly<Record<string, 
 }
 
 export interface Desk {
-  /** A folder that looks like the checkout to `node src/main.ts`. */
+  /** A folder that looks like the checkout to `npx latchkey`. */
   directory: string
   /** Runs a block of commands; throws with what it printed when one fails. */
   sh(block: string, more?: Settings): Promise<{ stdout: string; stderr: string }>
@@ -61,7 +61,9 @@ export interface Desk {
 export async function sitDown(settings: Settings, tools = process.env['PATH']): Promise<Desk> {
   const PATH = `${dirname(process.execPath)}:${tools}`
   const directory = await temporaryDirectory()
-  await symlink(join(checkout, 'src'), join(directory, 'src'))
+  const commands = join(directory, 'node_modules/.bin')
+  await mkdir(commands, { recursive: true })
+  await symlink(join(checkout, 'bin/latchkey.js'), join(commands, 'latchkey'))
   const env = (more: Settings): Record<string, string> => {
     const all: Settings = { HOME: directory, LOG_LEVEL: 'error', ...settings, ...more }
     const given = Object.entries(all).filter(([, value]) => value !== undefined)

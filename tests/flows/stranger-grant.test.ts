@@ -68,7 +68,7 @@ test('the package is JavaScript with declarations, templates, a README and a lic
   const code = /^dist\/(?:src|plugins)\/[\w/-]+(?:\.js|\.d\.ts)$/
   const pages = /^dist\/templates\/(?:[\w-]+\.eta|assets\/[\w-]+\.(?:css|js|svg))$/
   const others = packed.files.filter((file) => !code.test(file) && !pages.test(file))
-  expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json'])
+  expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'bin/latchkey.js', 'package.json'])
 })
 
 test('no Node, PostgreSQL or test tools come along', async () => {
