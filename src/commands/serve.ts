@@ -3,7 +3,7 @@ import cluster from 'node:cluster'
 import type { FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type Config, type SettingValues } from '../config.ts'
 import { cautionsOf } from '../services/cautions.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
@@ -13,11 +13,13 @@ import type { SampleApp } from './sample-app.ts'
 import { onStopSignal } from './signals.ts'
 import { stopListening } from './stop-listening.ts'
 import { putRequestsFirst } from './thread-priority.ts'
-import { isFirstProcess, superviseWorkers } from './workers.ts'
+import { isFirstProcess, lookWithSupervisor, superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
 /** Milliseconds that requests may take to finish once no more are taken. */
 const PATIENCE = 25_000
+/** Milliseconds in which a kept connection may still ask, where SHUTDOWN_DELAY says nothing else. */
+const GRACE = 500
 
 export async function serve(settings: SettingValues): Promise<void> {
   const config = parseConfig(settings)
@@ -127,10 +129,13 @@ function stopInOrder(
       setTimeout(() => process.exit(1), 2 * delay * 1000 + PATIENCE).unref()
       server.drain.begin()
       if (delay > 0) await sleep(delay * 1000)
-      await stopListening(server)
+      const release = await stopListening(server, cluster.isWorker ? lookWithSupervisor : undefined)
       server.drain.endConnections()
+      release()
       // Whoever keeps a connection ends it: if we did, a request that is on its way there would be lost.
-      if (delay > 0) await Promise.race([once(server.server, 'close'), sleep(delay * 1000)])
+      await Promise.race([once(server.server, 'close'), sleep(delay > 0 ? delay * 1000 : GRACE)])
+      await setImmediate()
+      server.drain.closeIdle()
       await Promise.all([server.close(), stopBeside()])
       process.exit(0)
     },

@@ -1,23 +1,55 @@
 /**
  * The end of the listener alone: what is connected goes on. The system resets whoever has connected and was not let in
- * yet, and a balancer must not send such a POST again; so this waits for a moment in which nobody knocks.
+ * yet, and a balancer must not send such a POST again; so this waits for a moment in which nobody knocks. Requests wait with
+ * it, half a second at most: who is answered may knock again at once.
  */
 import type { FastifyInstance } from 'fastify'
 import { Server } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
-/** Turns of the event loop after which it is closed on a server that has no quiet one. */
-const TURNS = 1000
+/** Milliseconds without anybody that it would like, and how much less with every try. */
+const [PAUSE, LESS] = [50, 5]
+/** Milliseconds after which it is closed on a server that has no quiet one. */
+const PATIENCE = 500
 
-export async function stopListening({ server }: FastifyInstance): Promise<void> {
-  let events = 0
-  const count = (): number => events++
-  server.on('connection', count).on('request', count)
-  for (let turn = 0, before = -1; turn < TURNS && before !== events; turn++) {
-    before = events
-    await setImmediate()
+/**
+ * `look` ends when somebody who had knocked at its beginning has been let in, or nobody had; and when what was closed
+ * before is closed. Returns what lets the requests go on that came meanwhile.
+ */
+export async function stopListening({ server }: FastifyInstance, look = lookOnce): Promise<() => void> {
+  const release = hold(server)
+  let knocks = 0
+  const count = (): number => knocks++
+  server.on('connection', count)
+  const end = performance.now() + PATIENCE
+  for (let pause = PAUSE; performance.now() < end; pause = Math.max(1, pause - LESS)) {
+    const before = knocks
+    await sleep(pause)
+    await look()
+    if (knocks === before) break
   }
-  server.off('connection', count).off('request', count)
+  server.off('connection', count)
   // That of HTTP would also cut connections that are idle, on which the next request may be under way.
   Server.prototype.close.call(server)
+  await look()
+  return release
+}
+
+/** Requests of now wait, as if they came later. */
+function hold(server: FastifyInstance['server']): () => void {
+  const handlers = server.listeners('request') as ((...request: unknown[]) => void)[]
+  const held: unknown[][] = []
+  const wait = (...request: unknown[]): number => held.push(request)
+  for (const handler of handlers) server.off('request', handler)
+  server.on('request', wait)
+  return () => {
+    server.off('request', wait)
+    for (const handler of handlers) server.on('request', handler)
+    for (const request of held) server.emit('request', ...request)
+  }
+}
+
+/** From one check phase of the event loop to the next: between them it looks at the sockets. */
+async function lookOnce(): Promise<void> {
+  await setImmediate()
 }

@@ -17,6 +17,31 @@ export function isFirstProcess(): boolean {
   return cluster.isPrimary || process.env[FIRST] === '1'
 }
 
+/** What a worker asks its supervisor, and is told when it has been done. */
+interface Look {
+  readonly latchkeyLook: true
+}
+const LOOK: Look = { latchkeyLook: true }
+
+/**
+ * Ends when the supervisor, which lets everybody in and hands them out, has looked who is at the door; whom it gave to
+ * this worker before that is here.
+ */
+export async function lookWithSupervisor(): Promise<void> {
+  const looked = once(process, 'message')
+  process.send?.(LOOK)
+  await looked
+}
+
+/** For the supervisor. */
+function lookForWorkers(): void {
+  cluster.on('message', (worker, { latchkeyLook }: Partial<Look>) => {
+    if (latchkeyLook === undefined) return
+    // The second one comes after a look that began after the question.
+    setImmediate(() => setImmediate(() => worker.send(LOOK, () => {})))
+  })
+}
+
 /** Runs WORKERS of them on `port` until SIGTERM or SIGINT; `postgres` is kept open for them. */
 export async function superviseWorkers(
   config: Config,
@@ -44,6 +69,7 @@ export async function superviseWorkers(
     process.exit(ended.every(Boolean) ? status : 1)
   }
 
+  lookForWorkers()
   cluster.on('listening', () => {
     hasServed = true
   })
