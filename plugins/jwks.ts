@@ -1,18 +1,16 @@
 /** The public keys (RFC 7517), from memory: they are there when the database is not. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { JWKS_LIFETIME } from '../src/services/keys/key-ring.ts'
 import { withSlash } from './endpoint.ts'
 import { servePublicDocument } from './public-document.ts'
-
-/** Others may keep the document this long; a new key is published for longer before it signs. Seconds. */
-const MAX_AGE = 30
 
 async function jwks(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   servePublicDocument(fastify, {
     urls: withSlash(fastify, '/jwks'),
     type: 'application/jwk-set+json',
-    maxAge: MAX_AGE,
+    maxAge: JWKS_LIFETIME,
     read: oauth.keys.jwks,
   })
   oauth.extend('metadata', async () => ({ jwks_uri: `${oauth.issuer}/jwks` }))

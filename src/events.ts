@@ -51,6 +51,8 @@ export interface EventDetails {
   'scope.changed': { readonly scope: string; readonly changes: Changes }
   'scope.deleted': { readonly scope: string }
   'key.created': { readonly kid: string; readonly algorithm: string; readonly signsFrom: string }
+  /** With all that it signed; `successor` signs in its place, null where it signed no more. */
+  'key.revoked': { readonly kid: string; readonly algorithm: string; readonly successor: string | null }
   /** Also for each refresh, whose grant type is `refresh_token`. */
   'token.issued': { readonly grant_type: string; readonly authorization?: string }
   /** One access token alone. */

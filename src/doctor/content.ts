@@ -49,7 +49,8 @@ async function examineStored(
 const CHECK = 'signing keys'
 const DAY = 86_400_000
 
-function examineKeys(rows: readonly SigningKeyRow[], box: SecretBox, config: Config): Finding[] {
+function examineKeys(stored: readonly SigningKeyRow[], box: SecretBox, config: Config): Finding[] {
+  const rows = stored.filter(({ revokedAt }) => revokedAt === null)
   if (rows.length === 0) return [warn(CHECK, 'There are none yet: the first start makes them.')]
   const sealed = rows.filter((row) => !opens(row, box))
   if (sealed.length > 0)

@@ -19,6 +19,8 @@ const SigningKeySchema = defineEntity({
     signsFrom: p.datetime(),
     /** When the last token it signed is dead; null while it has no successor. */
     retiresAt: p.datetime().nullable(),
+    /** When it was withdrawn, with all that it signed; it has retired then too. */
+    revokedAt: p.datetime().nullable(),
   },
   uniques: [{ properties: ['algorithm', 'predecessor'] }],
 })

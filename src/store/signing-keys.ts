@@ -1,28 +1,21 @@
 /** Signing keys at rest. That a key has one successor is the database's unique constraint, not our care. */
 import { SigningKey } from '../entities/signing-key.ts'
 import type { Query } from './database.ts'
-import { recordChange } from './changes.ts'
 import { statement } from './statement.ts'
 
-export type SigningKeyRow = Pick<
-  SigningKey,
-  'kid' | 'algorithm' | 'predecessor' | 'publicJwk' | 'privateJwk' | 'createdAt' | 'signsFrom' | 'retiresAt'
->
+const COLUMNS = [
+  'kid', 'algorithm', 'predecessor', 'publicJwk', 'privateJwk', 'createdAt', 'signsFrom', 'retiresAt', 'revokedAt',
+] as const // prettier-ignore
+
+export type SigningKeyRow = Pick<SigningKey, (typeof COLUMNS)[number]>
 
 export const statements = {
+  /** Those that are published, and those that were revoked not long ago, oldest first. */
   all: statement<SigningKeyRow>('signing-keys', (table) => {
-    const key = table(SigningKey)
-    return `select ${key.columns(
-      'kid',
-      'algorithm',
-      'predecessor',
-      'publicJwk',
-      'privateJwk',
-      'createdAt',
-      'signsFrom',
-      'retiresAt',
-    )} from ${key.name} where ${key.column('retiresAt')} is null or ${key.column('retiresAt')} > now()
-      order by ${key.column('signsFrom')}`
+    const { name, column, columns } = table(SigningKey)
+    return `select ${columns(...COLUMNS)} from ${name}
+      where ${column('retiresAt')} is null or ${column('retiresAt')} > now() or ${column('revokedAt')} is not null
+      order by ${column('signsFrom')}`
   }),
   insert: statement('signing-key-insert', (table) => {
     const key = table(SigningKey)
@@ -32,8 +25,22 @@ export const statements = {
     return `insert into ${key.name} (${columns.join(', ')}) values ($1, $2, $3, $4, $5, $6)`
   }),
   succeed: statement('signing-key-succeed', (table) => {
-    const key = table(SigningKey)
-    return `update ${key.name} set ${key.column('retiresAt')} = $2 where ${key.column('kid')} = $1`
+    const { name, column } = table(SigningKey)
+    return `update ${name} set ${column('retiresAt')} = greatest(${column('retiresAt')}, $2)
+      where ${column('kid')} = $1 and ${column('revokedAt')} is null`
+  }),
+  /** The key $1 at $2. It leaves by the database's clock, so that a version before this one knows it no more either. */
+  revoke: statement<Pick<SigningKey, 'kid'>>('signing-key-revoke', (table) => {
+    const { name, column, columns } = table(SigningKey)
+    const [retiresAt, revokedAt] = [column('retiresAt'), column('revokedAt')]
+    return `update ${name} set ${revokedAt} = $2, ${retiresAt} = least(${retiresAt}, now())
+      where ${column('kid')} = $1 and ${revokedAt} is null returning ${columns('kid')}`
+  }),
+  /** The key $1 signs from $2 on, which is sooner. */
+  forward: statement<Pick<SigningKey, 'kid'>>('signing-key-forward', (table) => {
+    const { name, column, columns } = table(SigningKey)
+    return `update ${name} set ${column('signsFrom')} = least(${column('signsFrom')}, $2)
+      where ${column('kid')} = $1 and ${column('revokedAt')} is null returning ${columns('kid')}`
   }),
   reseal: statement('signing-key-reseal', (table) => {
     const key = table(SigningKey)
@@ -55,14 +62,8 @@ export interface NewSigningKey {
   signsFrom: Date
 }
 
-/** Stores a key and, with it, the end of the one it replaces; a duplicate where another process was first. */
-export async function insertSigningKey(
-  query: Query,
-  key: NewSigningKey,
-  predecessorRetiresAt?: Date,
-): Promise<void> {
+/** A duplicate where the one it replaces has a successor. */
+export async function insertSigningKey(query: Query, key: NewSigningKey): Promise<void> {
   const { kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom } = key
   await query(statements.insert, [kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom])
-  if (predecessorRetiresAt !== undefined) await query(statements.succeed, [predecessor, predecessorRetiresAt])
-  await recordChange(query, 'signing_key', kid)
 }

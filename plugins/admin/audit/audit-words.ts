@@ -35,6 +35,7 @@ const WORDS: Readonly<Partial<Record<EventType, string>>> = {
   'scope.changed': 'Scope changed',
   'scope.deleted': 'Scope deleted',
   'key.created': 'Signing key made',
+  'key.revoked': 'Signing key revoked',
 }
 
 /** A type that a plugin added speaks for itself. */

@@ -1,21 +1,22 @@
 /**
  * The signing keys of every process: made at the first start or when a client first asks for their algorithm,
  * published before they sign, followed by a successor on schedule or by command, and gone when their last token is
- * dead. What is current is decided by the clock alone, so that all processes agree without talking.
+ * dead, or revoked with all that they signed. What is current is decided by the clock alone, so that all processes agree
+ * without talking.
  */
-import { generateKeyPair, exportJWK, calculateJwkThumbprint } from 'jose'
 import type { FastifyBaseLogger } from 'fastify'
-import { statements as clientStatements } from '../../store/clients.ts'
-import type { Database } from '../../store/database.ts'
-import { insertSigningKey, statements, type SigningKeyRow } from '../../store/signing-keys.ts'
-import { isDuplicate } from '../../store/failures.ts'
-import type { AuditTrail } from '../audit/audit.ts'
+import { metadataError } from '../../protocol/client-metadata.ts'
+import { statements, type SigningKeyRow } from '../../store/signing-keys.ts'
 import { createBackgroundLoop } from '../background-loop.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { toRingKey, type RingKey } from './ring-key.ts'
-import type { SecretBox } from './secret-box.ts'
+import { createKeyChanges, type KeyChangesOptions } from './key-changes.ts'
+import { mayHaveSigned, signerAmong, signsUntil } from './key-order.ts'
+import { toRecord, toRingKey, type KeyRecord, type RingKey } from './ring-key.ts'
 
-export type KeyState = 'next' | 'current' | 'retiring'
+export type KeyState = 'next' | 'current' | 'retiring' | 'revoked'
+
+/** Seconds for which others may keep our JWKS; a new key is published for longer before it signs. */
+export const JWKS_LIFETIME = 30
 
 /** What the server can sign with: `alg` values of RFC 7518 §3.1 and RFC 8037 §3.1, each with keys of its own. */
 const ALGORITHMS: readonly string[] = ['RS256', 'ES256', 'PS256', 'EdDSA']
@@ -31,40 +32,47 @@ export interface KeyRing {
   signer(algorithm: string): RingKey
   /** A published key by its kid. */
   find(kid: string): RingKey | undefined
+  /**
+   * Whether what was issued at this instant, in milliseconds since the epoch, may be signed by the key of this kid: it is
+   * published, and had no successor that signed by then.
+   */
+  mayHaveSigned(kid: string, issuedAt: number): boolean
   /** All that are published, oldest first. */
   keys(): readonly RingKey[]
   /** `{ "keys": [...] }` of RFC 7517 §5, as bytes. */
   jwks(): Buffer
-  stateOf(key: RingKey): KeyState
+  /** Those that were revoked within the last day, oldest first. */
+  revoked(): readonly KeyRecord[]
+  stateOf(key: KeyRecord): KeyState
+  /** Seconds: what the tokens live for that live longest. */
+  longestLifetime(): Promise<number>
   /** Publishes a successor that signs after `publishFor` seconds; returns it, or the one another process made. */
   rotate(algorithm: string, publishFor?: number): Promise<RingKey>
+  /**
+   * Ends a key, and with it all that it signed, in every process within two seconds. If it signs, another does at once:
+   * one that waits for its time, or a new one, which nobody has seen. Returns what is left of it, also of one that was
+   * revoked before. Throws `OAuthError` where no key of this kid is published.
+   */
+  revoke(kid: string): Promise<KeyRecord>
   /** Loads the keys, and makes the first. Throws when one cannot be decrypted. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
 /** @internal */
-export interface KeyRingOptions {
-  database: Database
-  audit: AuditTrail
-  box: SecretBox
+export interface KeyRingOptions extends KeyChangesOptions {
   feed: ChangeFeed
   log: FastifyBaseLogger
-  /** Seconds that a key is published before it signs. */
-  publishFor: number
   /** Seconds after which a key is replaced; 0 for never. */
   rotateAfter: number
-  /** Seconds: the longest life of a token, apart from what resources set. */
-  longestLifetime: number
 }
-
-/** Seconds that a key is kept beyond its last token, for clocks that differ. */
-const SLACK = 60
 
 /** @internal */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
-  const { database, audit, box, feed, log } = options
+  const { database, box, feed, log } = options
+  const changes = createKeyChanges(options)
   let ring: readonly RingKey[] = []
+  let revoked: readonly KeyRecord[] = []
   let published: { keys: readonly RingKey[]; body: Buffer } | undefined
   let loading = Promise.resolve()
   const providing = new Map<string, Promise<void>>()
@@ -77,9 +85,12 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   async function read(): Promise<void> {
     const rows = await database.query(statements.all)
+    const records = rows.map(toRecord)
     const known = new Map(ring.map((key) => [key.kid, key]))
-    ring = rows.map((row) => toRingKey(row, box, known.get(row.kid)))
-    for (const row of rows) if (!box.isCurrent(row.privateJwk)) await reseal(row)
+    const usable = rows.filter((row) => row.revokedAt === null)
+    ring = usable.map((row) => toRingKey(row, signsUntil(toRecord(row), records), box, known.get(row.kid)))
+    revoked = records.filter((record) => record.revokedAt !== null)
+    for (const row of usable) if (!box.isCurrent(row.privateJwk)) await reseal(row)
   }
 
   /** Encrypts a key anew when SECRET_KEY has a new first entry. */
@@ -93,49 +104,21 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     if (ring.every((key) => key.retiresAt === null || key.retiresAt > now)) return ring
     return ring.filter((key) => key.retiresAt === null || key.retiresAt > now)
   }
+  const find = (kid: string): RingKey | undefined => live().find((key) => key.kid === kid)
   const newest = (algorithm: string): RingKey | undefined =>
     ring.find((key) => key.algorithm === algorithm && key.retiresAt === null)
 
   function signer(algorithm: string): RingKey {
-    const now = Date.now()
-    // The first key signs at once, also where the clock of its maker is ahead of ours.
-    const signs = ({ signsFrom, predecessor }: RingKey): boolean => signsFrom <= now || predecessor === ''
-    const key = live(now).findLast((one) => one.algorithm === algorithm && signs(one))
+    const key = signerAmong(live(), algorithm, Date.now())
     if (key === undefined) throw new Error(`there is no ${algorithm} key to sign with`)
     return key
   }
 
-  async function create(
-    algorithm: string,
-    predecessor: RingKey | undefined,
-    publishFor: number,
-  ): Promise<void> {
-    const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
-    const jwk = await exportJWK(privateKey)
-    const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicPart } = jwk
-    const kid = await calculateJwkThumbprint(publicPart)
-    const signsFrom = Math.max(Date.now() + publishFor * 1000, (predecessor?.signsFrom ?? 0) + 1)
-    const retiresAt = predecessor && new Date(signsFrom + ((await longestLifetime()) + SLACK) * 1000)
-    const key = {
-      kid,
-      algorithm,
-      predecessor: predecessor?.kid ?? '',
-      publicJwk: { ...publicPart, kid, use: 'sig', alg: algorithm },
-      privateJwk: box.seal(JSON.stringify(jwk), kid),
-      signsFrom: new Date(signsFrom),
-    }
-    const details = { kid, algorithm, signsFrom: key.signsFrom.toISOString() }
-    try {
-      await audit.transaction(async (query, note) => {
-        await insertSigningKey(query, key, retiresAt)
-        note({ type: 'key.created', details })
-      })
-    } catch (error) {
-      // Another process was first.
-      if (!isDuplicate(error)) throw error
-    }
+  async function create(algorithm: string, predecessor: RingKey | undefined, publishFor: number): Promise<void> {
+    // Where another process was first, its key serves.
+    await changes.add(algorithm, predecessor, publishFor)
     await load()
-  }
+  } // prettier-ignore
 
   async function provide(algorithm: string): Promise<void> {
     if (newest(algorithm) !== undefined) return
@@ -143,11 +126,6 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const making = providing.get(algorithm) ?? create(algorithm, undefined, 0)
     providing.set(algorithm, making)
     return making.finally(() => providing.delete(algorithm))
-  }
-
-  async function longestLifetime(): Promise<number> {
-    const [row] = await database.query(clientStatements.longestLifetime)
-    return Math.max(options.longestLifetime, row?.seconds ?? 0)
   }
 
   async function rotate(algorithm: string, publishFor = options.publishFor): Promise<RingKey> {
@@ -158,6 +136,21 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const successor = newest(algorithm)
     if (successor === undefined) throw new Error(`no ${algorithm} key could be made`)
     return successor
+  }
+
+  async function revoke(kid: string, tries = 5): Promise<KeyRecord> {
+    await load()
+    const former = revoked.find((one) => one.kid === kid)
+    if (former !== undefined) return former
+    const key = find(kid)
+    if (key === undefined) throw metadataError('kid', 'is not that of a published key')
+    const done = await changes.end(
+      key,
+      live().filter(({ algorithm }) => algorithm === key.algorithm),
+    )
+    // Another process rotated or revoked a key meanwhile, so it may be another one that signs now.
+    if (!done && tries === 1) throw new Error(`the keys change too often to revoke ${kid}`)
+    return revoke(kid, tries - 1)
   }
 
   const isDue = (key: RingKey | undefined): boolean =>
@@ -190,7 +183,11 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     algorithms: ALGORITHMS,
     provide,
     signer,
-    find: (kid) => live().find((key) => key.kid === kid),
+    find,
+    mayHaveSigned(kid, issuedAt) {
+      const key = find(kid)
+      return key !== undefined && mayHaveSigned(key, issuedAt)
+    },
     keys: () => live(),
     jwks() {
       const keys = live()
@@ -199,11 +196,15 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       }
       return published.body
     },
+    revoked: () => revoked,
     stateOf(key) {
-      if (key.signsFrom > Date.now()) return 'next'
-      return key.kid === signer(key.algorithm).kid ? 'current' : 'retiring'
+      if (key.revokedAt !== null) return 'revoked'
+      if (key.kid === signer(key.algorithm).kid) return 'current'
+      return key.signsFrom > Date.now() ? 'next' : 'retiring'
     },
+    longestLifetime: changes.longestLifetime,
     rotate,
+    revoke: async (kid) => revoke(kid),
     async start() {
       await load()
       for (const algorithm of FROM_THE_START) await provide(algorithm)

@@ -1,49 +1,78 @@
-/** A signing key in memory, from its sealed row. */
+/** A signing key in memory, from its sealed row, and what is left of one that was revoked. */
 import type { JWK } from 'jose'
 import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
 import { ConfigError } from '../../config.ts'
 import type { SigningKeyRow } from '../../store/signing-keys.ts'
 import type { SecretBox } from './secret-box.ts'
 
-export interface RingKey {
+/** What is known of every key. Instants are milliseconds since the epoch. */
+export interface KeyRecord {
   readonly kid: string
   readonly algorithm: string
+  readonly predecessor: string
+  readonly createdAt: number
+  readonly signsFrom: number
+  /** When it leaves; null for one that has no successor. */
+  readonly retiresAt: number | null
+  /** Null for one that may be believed. */
+  readonly revokedAt: number | null
+}
+
+/** One that is published. */
+export interface RingKey extends KeyRecord {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
   readonly publicJwk: JWK
-  readonly predecessor: string
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number
-  readonly signsFrom: number
-  readonly retiresAt: number | null
+  /** When a later key began to sign, or will: what says that it was issued after that is nobody's. Infinite until then. */
+  readonly signsUntil: number
+}
+
+/** @internal */
+export function toRecord(row: SigningKeyRow): KeyRecord {
+  const { kid, algorithm, predecessor } = row
+  return {
+    kid, algorithm, predecessor,
+    createdAt: row.createdAt.getTime(),
+    signsFrom: row.signsFrom.getTime(),
+    retiresAt: row.retiresAt?.getTime() ?? null,
+    revokedAt: row.revokedAt?.getTime() ?? null,
+  } // prettier-ignore
 }
 
 /**
  * `known` is what this row was before, whose key need not be opened again. Throws `ConfigError` when it cannot be.
  * @internal
  */
-export function toRingKey(row: SigningKeyRow, box: SecretBox, known: RingKey | undefined): RingKey {
-  const times = { signsFrom: row.signsFrom.getTime(), retiresAt: row.retiresAt?.getTime() ?? null }
+export function toRingKey(
+  row: SigningKeyRow,
+  signsUntil: number,
+  box: SecretBox,
+  known: RingKey | undefined,
+): RingKey {
+  const record = toRecord(row)
   if (known !== undefined) {
-    return known.signsFrom === times.signsFrom && known.retiresAt === times.retiresAt
+    const { signsFrom, retiresAt } = record
+    return known.signsFrom === signsFrom && known.retiresAt === retiresAt && known.signsUntil === signsUntil
       ? known
-      : { ...known, ...times }
+      : { ...known, signsFrom, retiresAt, signsUntil }
   }
-  const { kid, algorithm, predecessor } = row
-  let jwk: JsonWebKeyInput['key']
+  const privateKey = createPrivateKey({ key: open(row, box), format: 'jwk' })
+  return {
+    ...record,
+    privateKey,
+    publicKey: createPublicKey(privateKey),
+    publicJwk: row.publicJwk,
+    signsUntil,
+  }
+}
+
+function open({ kid, privateJwk }: SigningKeyRow, box: SecretBox): JsonWebKeyInput['key'] {
   try {
-    jwk = JSON.parse(box.open(row.privateJwk, kid)) as JsonWebKeyInput['key']
+    return JSON.parse(box.open(privateJwk, kid)) as JsonWebKeyInput['key']
   } catch (cause) {
     throw new ConfigError(
       `SECRET_KEY: the signing key ${kid} cannot be decrypted with it; put the key it was made with into the list.`,
       { cause },
     )
   }
-  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
-  const publicJwk = row.publicJwk as JWK
-  return {
-    kid, algorithm, privateKey, publicJwk, predecessor, ...times,
-    publicKey: createPublicKey(privateKey),
-    createdAt: row.createdAt.getTime(),
-  } // prettier-ignore
 }

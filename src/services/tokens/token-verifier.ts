@@ -12,7 +12,7 @@ import { toAuthorization } from './authorizations.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { Directory } from '../directory.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
-import type { OwnJwtVerifier } from './own-jwt-verifier.ts'
+import type { OwnJwt, OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { parseOpaqueToken, type OpaqueHandle } from './opaque-tokens.ts'
 import type { Revocations } from './revocations.ts'
 import { isOfClient } from '../clients/registration.ts'
@@ -55,16 +55,17 @@ const CACHED = 10_000
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { database, directory, keyRing, ownJwts, revocations } = options
   /** Signatures that were found good, by the token's hash: checking one costs more than all the rest. */
-  const signatures = createBoundedCache<{ kid: string; claims: AccessTokenClaims }>(CACHED)
+  const signatures = createBoundedCache<OwnJwt & { claims: AccessTokenClaims }>(CACHED)
 
   async function readSigned(token: string): Promise<AccessTokenClaims | null> {
     const digest = hash('sha256', token, 'base64url')
     const known = signatures.get(digest)
-    if (known !== undefined && keyRing.find(known.kid) !== undefined) return known.claims
+    if (known !== undefined && keyRing.mayHaveSigned(known.kid, known.issuedAt)) return known.claims
     const found = await ownJwts.read(token, 'at+jwt')
     if (found === null || !isAccessTokenClaims(found.claims)) return null
-    signatures.set(digest, { kid: found.kid, claims: found.claims })
-    return found.claims
+    const { kid, issuedAt, claims } = found
+    signatures.set(digest, { kid, issuedAt, claims })
+    return claims
   }
 
   async function readOpaque({ authorizationId, hash: digest, alone }: OpaqueHandle): Promise<Opaque | null> {

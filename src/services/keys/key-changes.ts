@@ -1,0 +1,116 @@
+/**
+ * How signing keys are stored and withdrawn, each change in one transaction with its audit event. What was planned on keys
+ * that another process has changed meanwhile is not done; who asked looks again.
+ */
+import type { NewEvent } from '../../events.ts'
+import { recordChange } from '../../store/changes.ts'
+import { statements as clients } from '../../store/clients.ts'
+import type { Database, Query } from '../../store/database.ts'
+import { isDuplicate } from '../../store/failures.ts'
+import { insertSigningKey, statements, type NewSigningKey } from '../../store/signing-keys.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import { planRevocation, TOLERANCE } from './key-order.ts'
+import { generateSigningKey } from './new-signing-key.ts'
+import type { RingKey } from './ring-key.ts'
+import type { SecretBox } from './secret-box.ts'
+
+export interface KeyChanges {
+  /** A key that signs after `publishFor` seconds, and the end of the one it replaces; false where that one has a successor. */
+  add(algorithm: string, predecessor: RingKey | undefined, publishFor: number): Promise<boolean>
+  /** Revokes `key`, one of `published`, which are those of its algorithm; false where these are not as they were. */
+  end(key: RingKey, published: readonly RingKey[]): Promise<boolean>
+  /** Seconds: the life of the tokens that live longest. */
+  longestLifetime(): Promise<number>
+}
+
+export interface KeyChangesOptions {
+  database: Database
+  audit: AuditTrail
+  box: SecretBox
+  /** Seconds that a key is published before it signs. */
+  publishFor: number
+  /** Seconds: the longest life of a token, apart from what resources set. */
+  longestLifetime: number
+}
+
+/** Seconds that a key is kept beyond its last token, for clocks that differ. */
+const SLACK = 60
+
+export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
+  const { database, audit, box } = options
+
+  async function make(algorithm: string, predecessor: RingKey | undefined, from: number): Promise<NewSigningKey> {
+    const signsFrom = new Date(Math.max(from, (predecessor?.signsFrom ?? 0) + 1))
+    return { ...(await generateSigningKey(algorithm, box)), predecessor: predecessor?.kid ?? '', signsFrom }
+  } // prettier-ignore
+
+  async function longestLifetime(): Promise<number> {
+    const [row] = await database.query(clients.longestLifetime)
+    return Math.max(options.longestLifetime, row?.seconds ?? 0)
+  }
+
+  /** When a key leaves whose successor signs from `instant` on. */
+  async function retirement(instant: Date | number): Promise<Date> {
+    return new Date(Number(instant) + ((await longestLifetime()) + SLACK) * 1000)
+  }
+
+  return {
+    longestLifetime,
+    async add(algorithm, predecessor, publishFor) {
+      const key = await make(algorithm, predecessor, Date.now() + publishFor * 1000)
+      const retiresAt = predecessor && (await retirement(key.signsFrom))
+      return unlessOvertaken(
+        audit.transaction(async (query, note) => {
+          await insertSigningKey(query, key)
+          if (predecessor !== undefined) await query(statements.succeed, [predecessor.kid, retiresAt])
+          await recordChange(query, 'signing_key', key.kid)
+          note(created(key))
+        }),
+      )
+    },
+    async end(key, published) {
+      const now = Date.now()
+      // Back by the tolerance: so it signs at once also where the clock is behind ours.
+      const atOnce = Math.max(now - TOLERANCE, key.signsFrom + 1)
+      const { successor, forward, extend } = planRevocation(key, published, now)
+      const from = successor === 'at once' ? atOnce : now + options.publishFor * 1000
+      const made = successor && (await make(key.algorithm, key, from))
+      const longer = extend && (await retirement((extend.until ?? made!).signsFrom))
+      return unlessOvertaken(
+        audit.transaction(async (query, note) => {
+          await assertDone(query, statements.revoke, key.kid, new Date(now))
+          if (forward !== undefined) await assertDone(query, statements.forward, forward.kid, new Date(atOnce))
+          if (extend !== undefined) await query(statements.succeed, [extend.key.kid, longer])
+          if (made !== undefined) {
+            await insertSigningKey(query, made)
+            note(created(made))
+          }
+          await recordChange(query, 'signing_key', key.kid)
+          note({ type: 'key.revoked', details: { kid: key.kid, algorithm: key.algorithm, successor: (made ?? forward)?.kid ?? null } })
+        }),
+      )
+    },
+  } // prettier-ignore
+}
+
+/** A key that the change was planned for was revoked meanwhile. */
+class Overtaken extends Error {}
+
+async function assertDone(query: Query, change: typeof statements.revoke, kid: string, at: Date): Promise<void> {
+  if ((await query(change, [kid, at])).length === 0) throw new Overtaken()
+} // prettier-ignore
+
+/** One key has one successor: a duplicate is one that another process made first. */
+async function unlessOvertaken(change: Promise<void>): Promise<boolean> {
+  try {
+    await change
+    return true
+  } catch (error) {
+    if (error instanceof Overtaken || isDuplicate(error)) return false
+    throw error
+  }
+}
+
+function created({ kid, algorithm, signsFrom }: NewSigningKey): NewEvent {
+  return { type: 'key.created', details: { kid, algorithm, signsFrom: signsFrom.toISOString() } }
+}
