@@ -17,6 +17,7 @@ import { addDashboard } from './dashboard.ts'
 import { createDesk } from './desk.ts'
 import { createGuard } from './guard.ts'
 import { addKeyPages } from './key-pages.ts'
+import { addKeyRevocation } from './key-revocation.ts'
 import { addResourcePages } from './records/resource-pages.ts'
 import { addScopePages } from './records/scope-pages.ts'
 import { createShownOnce } from './clients/shown-once.ts'
@@ -32,6 +33,7 @@ const TEMPLATES = [
   'admin-dashboard',
   'admin-field',
   'admin-keys',
+  'admin-key-revoke',
   'admin-record',
   'admin-records',
   ...USER_TEMPLATES,
@@ -70,6 +72,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addScopePages(desk)
     addResourcePages(desk)
     addKeyPages(desk)
+    addKeyRevocation(desk)
     addAuditList(desk)
     addAuditExport(desk)
   })

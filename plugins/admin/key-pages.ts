@@ -2,9 +2,10 @@
 import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import type { RingKey } from '../../src/services/keys/ring-key.ts'
+import type { KeyRecord, RingKey } from '../../src/services/keys/ring-key.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { Desk } from './desk.ts'
+import { REVOKE } from './key-revocation.ts'
 import type { KeyView } from './models.ts'
 import { noticeOf, type Told } from './notice.ts'
 
@@ -16,19 +17,22 @@ export function addKeyPages(desk: Desk): void {
   const { oauth, serve, uri } = desk
   const { keys, config } = oauth
 
-  const viewOf = (key: RingKey): KeyView => ({
+  const viewOf = (key: KeyRecord): KeyView => ({
     kid: key.kid,
     state: keys.stateOf(key),
     createdAt: new Date(key.createdAt),
     signsFrom: new Date(key.signsFrom),
     retiresAt: key.retiresAt === null ? null : new Date(key.retiresAt),
+    revokeUri: key.revokedAt === null ? uri(REVOKE, { kid: key.kid }) : null,
   })
   const newestOf = (algorithm: string): RingKey | undefined =>
     keys.keys().findLast((key) => key.algorithm === algorithm && key.retiresAt === null)
 
   function show(call: PageCall, rotated: string, told: Told): FastifyReply {
     const algorithms = keys.algorithms.map((algorithm) => {
-      const own = keys.keys().filter((key) => key.algorithm === algorithm)
+      const own = [...keys.keys(), ...keys.revoked()]
+        .filter((key) => key.algorithm === algorithm)
+        .toSorted((one, other) => one.signsFrom - other.signsFrom)
       const newest = newestOf(algorithm)
       return {
         algorithm,

@@ -1,4 +1,5 @@
 /** What pages of several rooms are given, and those that stand in none: the dashboard and the keys. */
+import type { KeyState } from '../../src/services/keys/key-ring.ts'
 import type { FormTarget } from '../pages/models.ts'
 import type { AuditRow } from './audit/audit-models.ts'
 
@@ -7,6 +8,7 @@ declare module '../pages/models.ts' {
     'admin-dashboard': DashboardPage
     'admin-field': FieldView
     'admin-keys': KeysPage
+    'admin-key-revoke': KeyRevokePage
   }
 }
 
@@ -46,11 +48,13 @@ export interface FieldView {
 
 export interface KeyView {
   kid: string
-  state: 'next' | 'current' | 'retiring'
+  state: KeyState
   createdAt: Date
   signsFrom: Date
   /** Null for one that has no successor. */
   retiresAt: Date | null
+  /** Where it can be revoked; null for one that was. */
+  revokeUri: string | null
 }
 
 export interface KeysPage {
@@ -70,6 +74,19 @@ export interface KeysPage {
   /** Null for never. */
   rotateDays: number | null
   jwksUri: string
+  /** What was asked for and is not done; null for nothing. */
+  notice: string | null
+}
+
+/** Asks once more. */
+export interface KeyRevokePage {
+  kid: string
+  algorithm: string
+  state: KeyState
+  /** What that ends. */
+  ends: readonly string[]
+  form: FormTarget
+  cancelUri: string
   /** What was asked for and is not done; null for nothing. */
   notice: string | null
 }

@@ -1,13 +1,16 @@
-/** `key list` and `key rotate`. */
+/** `key list`, `key rotate` and `key revoke`. */
 import { Command } from 'commander'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { ConfigError } from '../config.ts'
-import type { RingKey } from '../services/keys/ring-key.ts'
+import { metadataError } from '../protocol/client-metadata.ts'
+import { whatRevokingEnds } from '../services/keys/revocation-words.ts'
+import type { KeyRecord } from '../services/keys/ring-key.ts'
 import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
 
 interface Options {
   json?: boolean
+  yes?: boolean
   algorithm?: string
 }
 
@@ -32,7 +35,28 @@ export function keyCommand(): Command {
       print(algorithm === undefined ? rotated : rotated[0], rotated.map(toLine), json)
     }),
   )
+  withJson(
+    command
+      .command('revoke <kid>')
+      .description('end a key that others have, with all that it signed; without --yes it says what that is')
+      .option('--yes', 'do it')
+      // One kid in 64 begins with a hyphen.
+      .allowUnknownOption(),
+  ).action(async (kid: string, { json, yes }: Options) =>
+    withServer(async ({ keys, config }) => {
+      if (!yes) throw new ConfigError(await explain(keys, kid, config.OIDC_KEY_PUBLISH))
+      const revoked = describe(keys, await keys.revoke(kid))
+      print(revoked, [toLine(revoked)], json)
+    }),
+  )
   return command
+}
+
+async function explain(keys: OAuth['keys'], kid: string, publishFor: number): Promise<string> {
+  const key = keys.find(kid)
+  if (key === undefined) throw metadataError('kid', 'is not that of a published key')
+  const ends = await whatRevokingEnds(keys, key, publishFor)
+  return [`key revoke ends ${kid} (${key.algorithm}) for good.`, ...ends, 'To do it, add --yes.'].join('\n')
 }
 
 /** The algorithm that was named, or all that have a key. */
@@ -44,7 +68,7 @@ function chosen(keys: OAuth['keys'], algorithm: string | undefined): Iterable<st
 
 type Described = ReturnType<typeof describe>
 
-function describe(keys: OAuth['keys'], key: RingKey) {
+function describe(keys: OAuth['keys'], key: KeyRecord) {
   const instant = (time: number | null): string | null =>
     time === null ? null : new Date(time).toISOString()
   return {

@@ -7,7 +7,7 @@ import { withJson } from './json-option.ts'
 const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
   ['client', 'registered clients: create, list, show, update, rotate-secret, delete', async () => (await import('./client.ts')).clientCommand()],
   ['import', 'clients and users from Django with django-oidc-provider', async () => (await import('./import.ts')).importCommand()],
-  ['key', 'signing keys: list, rotate', async () => (await import('./key.ts')).keyCommand()],
+  ['key', 'signing keys: list, rotate, revoke', async () => (await import('./key.ts')).keyCommand()],
   ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],
   ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
   ['user', 'users: create, list, show, update, disable, enable, set-password', async () => (await import('./user.ts')).userCommand()],

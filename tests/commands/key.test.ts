@@ -1,6 +1,6 @@
-/** `key list|rotate`, `migrate` and every command's `--help`. */
+/** `key list|rotate|revoke`, `migrate` and every command's `--help`. */
 import { expect, test } from 'vitest'
-import { commandsHere } from '../support/command-here.ts'
+import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand } from '../support/process.ts'
 
@@ -56,6 +56,35 @@ test('rotate replaces every key there is; one that nobody has used yet comes by 
   expect(await list()).toEqual(expect.arrayContaining([...rotated, made]))
 })
 
+test('revoke says first what it ends, and does it with --yes', async () => {
+  const current = (await list()).find(({ alg, state }) => alg === 'RS256' && state === 'current')!
+  const kid = String(current['kid'])
+  const asked = await runCommandHere(['key', 'revoke', kid], settings)
+  expect(asked).toMatchObject({ status: 1, stdout: '' })
+  expect(asked.stderr).toMatch(/of the last \d+ seconds, access tokens and ID tokens alike/)
+  expect(asked.stderr).toMatch(/JWKS .* 30 seconds at most/)
+  expect(asked.stderr).toMatch(/Refresh tokens and opaque tokens are not signed/)
+  expect(asked.stderr).toMatch(/add --yes\.\n$/)
+  expect(await list()).toContainEqual(current)
+  const revoked = await runJson('key', 'revoke', kid, '--yes')
+  const retiresAt = expect.stringMatching(/Z$/) as string
+  expect(revoked).toEqual({ ...current, state: 'revoked', retires_at: retiresAt })
+  expect((await list()).map((key) => key['kid'])).not.toContain(kid)
+  // Asked once more, by somebody whose answer was lost.
+  expect(await run('key', 'revoke', kid, '--yes')).toMatch(new RegExp(`^${kid}  RS256  revoked `))
+  const signing = (await list()).filter(({ alg, state }) => alg === 'RS256' && state === 'current')
+  expect(signing).toHaveLength(1)
+})
+
+test('a kid that begins with a hyphen is no option', async () => {
+  for (const kid of ['-unknown', '--unknown', '-h123'])
+    expect(await runCommandHere(['key', 'revoke', kid, '--yes'], settings)).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'kid is not that of a published key.\n',
+    })
+})
+
 test.for([
   [[], ['serve', 'migrate', 'client', 'key', 'resource', 'scope', 'user']],
   [['client'], ['create', 'list', 'show', 'update', 'rotate-secret', 'delete']],
@@ -67,7 +96,11 @@ test.for([
     ['client', 'rotate-secret'],
     ['--overlap <seconds>', '--json'],
   ],
-  [['key'], ['list', 'rotate']],
+  [['key'], ['list', 'rotate', 'revoke']],
+  [
+    ['key', 'revoke'],
+    ['<kid>', '--yes', '--json', 'all that it signed'],
+  ],
   [['scope'], ['create', 'list', 'show', 'update', 'delete']],
   [
     ['scope', 'create'],

@@ -13,7 +13,12 @@ import { createDatabase } from '../support/database.ts'
 import { openPage, sitDown, substitute } from './page.ts'
 
 const page = await openPage('rotate.md')
-const [keys, secret, secretKeys] = [page.next('sh'), page.next('sh'), page.next('ini')]
+const [keys, revoke, secret, secretKeys] = [
+  page.next('sh'),
+  page.next('sh'),
+  page.next('sh'),
+  page.next('ini'),
+]
 const [takeTurns, takeAway] = [page.next('sh'), page.next('sh')]
 const client = toClient(WEB)
 
@@ -27,6 +32,10 @@ test('keys rotate, and a client has two secrets for a while', async () => {
     expect(listed).toMatch(new RegExp(`${algorithm} +current`))
     expect(listed).toMatch(new RegExp(`${algorithm} +next`))
   }
+  const kid = new RegExp(`^([\\w-]+) +ES256 +current`, 'm').exec(listed)![1]!
+  const [ask, end] = substitute(revoke, { KID: kid }).trim().split('\n') as [string, string]
+  await expect(desk.sh(ask)).rejects.toThrow('Every token that it signed is refused at once')
+  expect((await desk.sh(end)).stdout).toMatch(/ES256 +revoked/)
   const { stdout } = await desk.sh(substitute(secret, { CLIENT_ID: 'web' }))
   const [generated] = /lks_[\w-]+/.exec(stdout)!
   for (const one of [client.clientSecret, generated])

@@ -165,6 +165,10 @@ export const ADMINISTRATION = {
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),
   'end of what a client holds': administered('revoke-0', '/admin/client/revoke', ofAuthorization),
   'new key': administered('rotate-EdDSA', '/admin/keys/rotate', async () => ({ path: '/keys' })),
+  'revocation of a key': administered('revoke-key', '/admin/keys/revoke', async ({ server: { oauth } }) => {
+    await oauth.keys.provide('PS256')
+    return { path: `/keys/revoke?kid=${oauth.keys.signer('PS256').kid}` }
+  }),
   'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
   scope: ofRecord('scope', 'record'),
   'scope deletion': ofRecord('scope', 'delete-record'),

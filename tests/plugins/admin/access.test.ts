@@ -45,6 +45,7 @@ test('there are routes to be asked about', () => {
       '/admin/client/authorizations',
       '/admin/client/revoke',
       '/admin/keys',
+      '/admin/keys/revoke',
       '/admin/keys/rotate',
       '/admin/audit',
       '/admin/audit/export',

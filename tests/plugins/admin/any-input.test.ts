@@ -50,7 +50,7 @@ test.each(['valueOf', 'constructor', '__proto__'])('%s, which every object has, 
 test('at the query of every page: never a fault', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom('/clients', '/clients/new', '/client', '/client/secret', '/client/delete', '', '/keys', '/client/authorizations', '/keys/rotate', '/audit', '/audit/export', '/scopes', '/scope', '/scope/delete', '/resources', '/resource'),
+      fc.constantFrom('/clients', '/clients/new', '/client', '/client/secret', '/client/delete', '', '/keys', '/client/authorizations', '/keys/rotate', '/keys/revoke', '/audit', '/audit/export', '/scopes', '/scope', '/scope/delete', '/resources', '/resource'),
       fc.dictionary(fc.constantFrom('after', 'before', 'id', 'search', 'type', 'client_id', 'handle', 'saved', 'user', 'from', 'to', 'format', 'x'), text),
       async (path, query) => {
         const { status } = await agent.get(`${server.url}/admin${path}?${new URLSearchParams(query).toString()}`)

@@ -48,6 +48,26 @@ test('when the successor signs, the former is retiring, with its end', async () 
   expect(rowsOf(await open(), 'RS256').map(([state]) => state)).toEqual(['current', 'retiring'])
 })
 
+test('a key is revoked after its page has said what that ends', async () => {
+  const { kid } = keys.signer('ES256')
+  const link = new RegExp(`href="([^"]*)" aria-label="Revoke the key ${kid}"`).exec((await open()).body)![1]!
+  const page = await agent.get(new URL(link.replaceAll('&amp;', '&'), server.url).href)
+  expect(page.body).toMatch(/It signs now\. Every token that it signed is refused at once: those of the last \d+ seconds/)
+  expect(page.body).toMatch(/JWKS takes them until their copy of it ends, which is 30 seconds at most/)
+  expect(keys.find(kid)).toBeDefined()
+  const done = await agent.submit(page, 'revoke-key')
+  expect([done.status, done.url]).toEqual([200, `${server.url}/admin/keys`])
+  expect(keys.find(kid)).toBeUndefined()
+  expect(rowsOf(done, 'ES256')).toContainEqual(['revoked', kid])
+  expect(rowsOf(done, 'ES256')).toContainEqual(['current', keys.signer('ES256').kid])
+  expect(done.body).not.toContain(`Revoke the key ${kid}`)
+  const [event] = (await audit.list({ type: 'key.revoked' })).events
+  expect(event).toMatchObject({ actor: { kind: 'user', id: (await users.find('root'))!.id }, details: { kid, algorithm: 'ES256' } })
+  // Once more, and of a key that there is not: nothing to ask.
+  expect((await agent.submit(page, 'revoke-key')).url).toBe(`${server.url}/admin/keys`)
+  for (const gone of [kid, 'made-up']) expect((await agent.get(`${server.url}/admin/keys/revoke?kid=${gone}`)).url).toBe(`${server.url}/admin/keys`)
+}) // prettier-ignore
+
 test('no private part is on it', async () => {
   const { body } = await open()
   for (const { privateKey } of keys.keys()) {
