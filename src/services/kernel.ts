@@ -137,7 +137,7 @@ export function createKernel(
   })
   const subjectOf = createSubjects(doors)
   const sessions = createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE)
-  const consents = createConsents(database, audit, doors)
+  const consents = createConsents(database, audit, doors, targets)
   const store = createIssuanceStore(database, endReplayed, box, refreshTokens)
   const issuer = createTokenIssuer({
     issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store, audit,

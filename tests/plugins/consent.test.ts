@@ -19,7 +19,12 @@ function addTransfer({ oauth }: FastifyInstance): void {
   })
 }
 
-const server = await startServer({}, { seed: { ...SEED, clients: [WEB, TRUSTED] }, extend: addTransfer })
+const API = 'https://api.example'
+const scopes = [...SEED.scopes, { name: 'api:read', description: 'Read at the API', resource: API }]
+const resources = [{ resource: API, name: 'The API' }]
+const web = { ...WEB, scope: ['read_books', 'api:read'] }
+const seed = { ...SEED, clients: [web, TRUSTED], scopes, resources }
+const server = await startServer({}, { seed, extend: addTransfer })
 const { consents, users } = server.server.oauth
 const { id } = (await users.find('alice'))!
 const everything = { email: null, address: null, phone_number: null }
@@ -162,4 +167,39 @@ test('the account’s page of apps says what was allowed in the words that were 
   await authorize(server, { transfer: '7', claims: claimsOf({ email: null }) }, agent)
   const { body } = await agent.get(`${server.url}/account/apps`)
   for (const line of ['Transfer 7 EUR', 'Your email address']) expect(body).toContain(line)
+})
+
+const both = { scope: 'openid api:read' }
+
+test('allowed for one resource, a request that names none is for more, and asked for', async () => {
+  await authorize(server, { ...both, resource: server.url }, agent)
+  expect([await silently({ ...both, resource: server.url }), await silently({ scope: 'openid' })]).toEqual(['code', 'code'])
+  expect([await silently(both), await silently({ ...both, resource: API })]).toEqual(['consent_required', 'consent_required'])
+  const page = await asked(both)
+  expect(page).toMatch(/able to use The API Read at the API/)
+  const { access_token: token } = await tokensFor(both)
+  expect(decodeJwt(token).aud).toEqual([server.url, API])
+  expect(await silently(both)).toBe('code')
+}) // prettier-ignore
+
+test('allowed without a resource, each of them may be named', async () => {
+  await authorize(server, both, agent)
+  for (const resource of [server.url, API]) expect(await silently({ ...both, resource })).toBe('code')
+  expect((await consents.find(id, WEB.client_id)).resources).toEqual(new Set([server.url, API]))
+})
+
+test('a scope that moves to another resource is asked for again', async () => {
+  await authorize(server, { scope: 'openid read_books' }, agent)
+  await server.server.oauth.resources.saveScope({ name: 'read_books', resource: API })
+  expect(await silently({ scope: 'openid read_books' })).toBe('consent_required')
+  expect(await silently({ scope: 'openid read_books', resource: server.url })).toBe('code')
+  await server.server.oauth.resources.saveScope({ name: 'read_books', resource: null })
+})
+
+test('what an earlier version remembered without a resource is for all of its scopes’', async () => {
+  await authorize(server, both, agent)
+  await server.database.query(`update consents set resources = '{}' where client_id = 'web'`)
+  for (const resource of [undefined, server.url, API])
+    expect(await silently({ ...both, resource })).toBe('code')
+  expect(await silently({ scope: 'openid api:read read_books' })).toBe('consent_required')
 })

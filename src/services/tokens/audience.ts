@@ -12,6 +12,8 @@ export interface Target {
 }
 
 export interface Targets {
+  /** The resource of each scope, by its identifier. */
+  resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string>>
   /**
    * The resources of `scopes`, narrowed to those that were asked for, and to those `within` which an approval
    * holds. Throws `invalid_target` when one was asked for that no granted scope belongs to.
@@ -30,11 +32,16 @@ export function createTargets(
   defaultResource: string,
   defaultLifetime: number,
 ): Targets {
+  async function resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+    const found = await directory.resourcesOf(scopes)
+    return new Map([...found].map(([scope, resource]) => [scope, resource ?? defaultResource]))
+  }
+
   return {
+    resourcesOf,
     async resolve(client, scopes, requested, within) {
       const ofScopes = new Set<string>()
-      for (const found of (await directory.resourcesOf(scopes)).values()) {
-        const resource = found ?? defaultResource
+      for (const resource of (await resourcesOf(scopes)).values()) {
         if (within === undefined || within.includes(resource)) ofScopes.add(resource)
       }
       if (ofScopes.size === 0 || requested.some((resource) => !ofScopes.has(resource)))

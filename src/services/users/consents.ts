@@ -9,10 +9,12 @@ import type { Database } from '../../store/database.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { DoorRegistry } from '../door-registry.ts'
+import type { Targets } from '../tokens/audience.ts'
 import { linesOf } from './consent-lines.ts'
 
 export interface RememberedConsent {
   readonly scopes: ReadonlySet<string>
+  /** Those that tokens may be for. Empty for what an earlier version remembered: then all those of the scopes. */
   readonly resources: ReadonlySet<string>
   /** What was read and allowed beside them, by `parameter:key`. */
   readonly lines: ReadonlyMap<string, string>
@@ -20,7 +22,7 @@ export interface RememberedConsent {
 
 /** A request beside what is remembered. */
 export interface ComparedConsent {
-  /** Of its scopes, those that were not allowed before. */
+  /** Of its scopes, those that were not allowed before, or not at their resource. */
   readonly newScopes: ReadonlySet<string>
   /** What it asks for beside scopes and resources. */
   readonly lines: readonly { readonly text: string; readonly isNew: boolean }[]
@@ -30,7 +32,10 @@ export interface ComparedConsent {
 
 export interface Consents {
   find(userId: string, clientId: string): Promise<RememberedConsent>
-  /** What of a request is new; a line is not where a scope that gives the same was allowed. */
+  /**
+   * What of a request is new: scopes, the resources that its tokens would be for (without `resource` all those of the
+   * scopes), and lines, unless a scope that gives the same was allowed.
+   */
   compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
   /** Adds what was allowed now to what was allowed before. */
   remember(userId: string, request: ApprovalRequest): Promise<void>
@@ -63,7 +68,12 @@ export interface ConnectedClient {
 }
 
 /** @internal */
-export function createConsents(database: Database, audit: AuditTrail, doors: DoorRegistry): Consents {
+export function createConsents(
+  database: Database,
+  audit: AuditTrail,
+  doors: DoorRegistry,
+  targets: Targets,
+): Consents {
   async function find(userId: string, clientId: string): Promise<RememberedConsent> {
     const [row] = await database.query(statements.find, [userId, clientId])
     return {
@@ -73,22 +83,29 @@ export function createConsents(database: Database, audit: AuditTrail, doors: Doo
     }
   }
 
+  const audienceOf = async ({ client, scopes, resources }: ApprovalRequest): Promise<readonly string[]> =>
+    (await targets.resolve(client, scopes, resources)).audience
+
   return {
     find,
     async compare(userId, request) {
       const had = await find(userId, request.client.clientId)
-      const newScopes = new Set([...request.scopes].filter((name) => !had.scopes.has(name)))
+      // None, where an earlier version remembered them.
+      const isOld = (resource: string): boolean => had.resources.size === 0 || had.resources.has(resource)
+      const newResources = new Set((await audienceOf(request)).filter((one) => !isOld(one)))
+      const newScopes = new Set<string>()
+      for (const [name, resource] of await targets.resourcesOf(request.scopes))
+        if (!had.scopes.has(name) || newResources.has(resource)) newScopes.add(name)
       const lines = linesOf(doors.all('parameter'), request).map(({ key, text, scopes }) => {
         const isNew = !had.lines.has(key) && !scopes.some((scope) => had.scopes.has(scope))
         return { text, isNew }
       })
-      const newResources = request.resources.filter((one) => !had.resources.has(one))
-      const isNew = newScopes.size + newResources.length > 0 || lines.some((line) => line.isNew)
+      const isNew = newScopes.size > 0 || lines.some((line) => line.isNew)
       return { newScopes, lines, isNew }
     },
     async remember(userId, request) {
       const { clientId } = request.client
-      const [scopes, resources] = [[...request.scopes], [...request.resources]]
+      const [scopes, resources] = [[...request.scopes], await audienceOf(request)]
       const lines = linesOf(doors.all('parameter'), request)
       const texts = Object.fromEntries(lines.map(({ key, text }) => [key, text]))
       const keys = lines.length === 0 ? {} : { lines: Object.keys(texts) }
