@@ -12,6 +12,12 @@ import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
+/** What was allowed on the page, and in which session. */
+interface Note {
+  readonly sid: string
+  readonly consent: string
+}
+
 async function consent({ oauth }: FastifyInstance): Promise<void> {
   oauth.extendClientMetadata(Type.Partial(Type.Object({ require_consent: Type.Boolean() })), (metadata) => {
     const redirectUris = (metadata['redirect_uris'] ?? []) as readonly string[]
@@ -22,12 +28,16 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
       )
   })
 
-  async function isRemembered({ request, session }: Interaction): Promise<boolean> {
+  /** The id of the consent that covers the request; null where nobody has to be asked, undefined where somebody has to. */
+  async function findConsent({ request, session, notes }: Interaction): Promise<string | null | undefined> {
+    const noted = notes['consent'] as Note | undefined
+    if (noted !== undefined && noted.sid === session?.sid) return noted.consent
     const { client, parameters } = request
     const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
-    if (prompt.includes('consent') || isImpersonable(request)) return false
-    if (client.metadata['require_consent'] === false) return true
-    return !(await oauth.consents.compare(session!.userId, request)).isNew
+    if (prompt.includes('consent') || isImpersonable(request)) return undefined
+    if (client.metadata['require_consent'] === false) return null
+    const { id, isNew } = await oauth.consents.compare(session!.userId, request)
+    return isNew ? undefined : id
   }
 
   async function page({ request, session }: Interaction): Promise<StepPage> {
@@ -51,9 +61,9 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
     name: 'consent',
     required: 'consent_required',
     async run(interaction) {
-      const { session, notes } = interaction
-      const allowedHere = (notes['consent'] as { sid?: string } | undefined)?.sid === session?.sid
-      return allowedHere || (await isRemembered(interaction)) ? 'done' : page(interaction)
+      const consent = await findConsent(interaction)
+      if (consent === undefined) return page(interaction)
+      return consent === null ? 'done' : { granted: { consent } }
     },
     async submit(interaction, { decision }) {
       const { request, session } = interaction
@@ -63,8 +73,9 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
         throw new OAuthError('access_denied', 'the user denied the request')
       }
       if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
-      await oauth.consents.remember(session!.userId, request)
-      return { note: { sid: session!.sid } }
+      const given = await oauth.consents.remember(session!.userId, request)
+      const note: Note = { sid: session!.sid, consent: given }
+      return { note }
     },
   })
 }

@@ -45,6 +45,8 @@ export interface Granted {
   parameters?: Bag
   /** How and when the end-user was authenticated; `time` in milliseconds since the epoch. */
   authentication?: { time: number; acr?: string; amr: readonly string[]; sid: string }
+  /** The id of the remembered consent that it rests on: nothing is issued once that is withdrawn. */
+  consent?: string
   /** Whether a refresh token belongs to it, where the client may use one. */
   refreshable?: boolean
   /** Spent in the same transaction that stores what is issued; a spent one is `invalid_grant`. */

@@ -36,6 +36,7 @@ export type {
   Interaction,
   InteractionStep,
   Outcome,
+  StepFacts,
   StepPage,
 } from './interaction-doors.ts'
 export type * from './events.ts'

@@ -23,13 +23,21 @@ export interface StepPage {
   readonly status?: number
 }
 
+/** What a step that is done adds to what will be granted. */
+export interface StepFacts {
+  readonly granted: Pick<Granted, 'consent'>
+}
+
 /** One thing that stands between a request and its answer: login, consent, a second factor. */
 export interface InteractionStep {
   readonly name: string
   /** The error when `prompt=none` forbids to show it (OpenID Connect Core §3.1.2.6). */
   readonly required: string
-  /** `'done'`, or what must be shown. Throws `OAuthError` to end the interaction with that error. */
-  run(interaction: Interaction): Promise<'done' | StepPage>
+  /**
+   * What must be shown; else `'done'`, or what it has found out on the way. Throws `OAuthError` to end the interaction with
+   * that error.
+   */
+  run(interaction: Interaction): Promise<'done' | StepFacts | StepPage>
   /**
    * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, and
    * the session where it began one. Throws `OAuthError` to end the interaction.

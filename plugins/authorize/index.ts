@@ -10,7 +10,7 @@ import type { BrowserCall } from '../../src/interaction-doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
-import { parseFormLeniently } from '../../src/protocol/wire.ts'
+import { parseFormLeniently, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../endpoint.ts'
 import { acceptForms, formText, queryText } from '../forms.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
@@ -30,7 +30,15 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     async approved({ request }, granted, { reply }) {
       const asked = request as AuthorizationRequest
       const responseType = oauth.owners('responseType').get(asked.responseType)!
-      return answers.send(reply, asked, await responseType.respond(granted, asked))
+      let answer: Wire
+      try {
+        answer = await responseType.respond(granted, asked)
+      } catch (error) {
+        // The session or the consent behind it has ended meanwhile: the client may ask again.
+        if (!(error instanceof OAuthError) || error.status >= 500) throw error
+        return answers.sendError(reply, asked, error)
+      }
+      return answers.send(reply, asked, answer)
     },
     denied: async ({ request }, error, { reply }) =>
       answers.sendError(reply, request as AuthorizationRequest, error),

@@ -1,7 +1,13 @@
 /** Takes interactions through the registered steps, in the order of their registration, to one end each. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ApprovalRequest, Bag } from '../../src/doors.ts'
-import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/interaction-doors.ts'
+import type {
+  BrowserCall,
+  Interaction,
+  InteractionStep,
+  StepFacts,
+  StepPage,
+} from '../../src/interaction-doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Pages } from '../pages/models.ts'
@@ -22,19 +28,29 @@ interface Pending {
   page: StepPage
 }
 
+interface Progress {
+  /** The first step that is not done; undefined when all are. */
+  pending?: Pending
+  /** What those that are done add to what will be granted. */
+  facts: StepFacts['granted']
+}
+
 type End = Pick<Stored, 'outcome' | 'state'>
 
 export function createEngine({ oauth, browser }: FastifyInstance): Engine {
   const store = createInteractionStore(oauth)
   const addressOf = (id: string): string => `${oauth.config.basePath}/interaction/${id}`
 
-  /** The first step that is not done. Throws what a step ends the interaction with. */
-  async function findPending(interaction: Interaction): Promise<Pending | undefined> {
+  /** Throws what a step ends the interaction with. */
+  async function findProgress(interaction: Interaction): Promise<Progress> {
+    let facts: Progress['facts'] = {}
     for (const step of oauth.all('interactionStep')) {
-      const page = await step.run(interaction)
-      if (page !== 'done') return { step, page }
+      const found = await step.run(interaction)
+      if (found === 'done') continue
+      if ('page' in found) return { pending: { step, page: found }, facts }
+      facts = { ...facts, ...found.granted }
     }
-    return undefined
+    return { facts }
   }
 
   function outcomeOf({ outcome: name }: End) {
@@ -43,8 +59,13 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
     return outcome
   }
 
-  async function approve(end: End, interaction: Interaction, call: BrowserCall): Promise<FastifyReply> {
-    const granted = grantedBy(interaction, oauth.all('parameter'))
+  async function approve(
+    end: End,
+    interaction: Interaction,
+    { facts }: Progress,
+    call: BrowserCall,
+  ): Promise<FastifyReply> {
+    const granted = { ...grantedBy(interaction, oauth.all('parameter')), ...facts }
     const ended = { request: interaction.request, state: end.state }
     return outcomeOf(end).approved(ended, granted, call)
   }
@@ -92,14 +113,15 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
     interaction: Interaction,
     call: BrowserCall,
   ): Promise<FastifyReply> {
-    let pending: Pending | undefined
+    let progress: Progress
     try {
-      pending = await findPending(interaction)
+      progress = await findProgress(interaction)
     } catch (error) {
       if (!isEnd(error)) throw error
       return end(id, stored, () => deny(stored, interaction.request, error, call))
     }
-    if (pending === undefined) return end(id, stored, () => approve(stored, interaction, call))
+    const { pending } = progress
+    if (pending === undefined) return end(id, stored, () => approve(stored, interaction, progress, call))
     if (call.request.method === 'POST') return call.reply.redirect(addressOf(id), 303)
     return show(id, interaction, pending, call)
   }
@@ -113,9 +135,10 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
   return {
     async start(request, outcome, state, call) {
       const interaction = { request, session: await browser.session(call.request), notes: {} }
-      let pending: Pending | undefined
+      let progress: Progress
       try {
-        pending = await findPending(interaction)
+        progress = await findProgress(interaction)
+        const { pending } = progress
         if (pending !== undefined && isSilent(request))
           throw new OAuthError(
             pending.step.required,
@@ -124,7 +147,7 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
       } catch (error) {
         return deny({ outcome, state }, request, error, call)
       }
-      if (pending === undefined) return approve({ outcome, state }, interaction, call)
+      if (progress.pending === undefined) return approve({ outcome, state }, interaction, progress, call)
       const id = await store.put(request, outcome, state, browser.id(call))
       return call.reply.redirect(addressOf(id), 303)
     },
@@ -137,7 +160,10 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
     async submit(id, name, wire, call) {
       const { stored, interaction } = await load(id, call)
       browser.assertGenuine(call, wire, purposeOf(id, interaction.session))
-      const pending = await findPending(interaction).catch(() => undefined)
+      const pending = await findProgress(interaction).then(
+        (progress) => progress.pending,
+        () => undefined,
+      )
       // A form from before: what is asked now is on the page as it stands.
       if (pending?.step.name !== name) return proceed(id, stored, interaction, call)
       let result: Awaited<ReturnType<InteractionStep['submit']>>

@@ -9,6 +9,8 @@ const ConsentSchema = defineEntity({
   properties: {
     user: () => p.manyToOne(User).fieldName('user_id').primary().deleteRule('cascade'),
     client: () => p.manyToOne(Client).fieldName('client_id').primary().deleteRule('cascade').index(),
+    /** Another one when it was withdrawn and given again: what came of the former does not come of this one. */
+    id: p.uuid().fieldName('consent_id').defaultRaw('gen_random_uuid()'),
     scopes: p.array().columnType('text[]'),
     resources: p.array().columnType('text[]'),
     /** What parameters said on the page, by `parameter:key`. */

@@ -18,5 +18,6 @@ export const migrationNames = [
   'Migration20261121000015_refresh_in_place',
   'Migration20261121000016_refresh_without_spent',
   'Migration20261123000010_consent_lines',
+  'Migration20261123000011_consent_ids',
   'Migration20261123000060_revoked_keys',
 ]

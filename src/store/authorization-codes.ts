@@ -4,6 +4,7 @@ import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { Session } from '../entities/session.ts'
 import { AUTHORIZATION } from './authorizations.ts'
+import { isConsented } from './consents.ts'
 import { statement, type Statement, type TableOf } from './statement.ts'
 import { insertAccessToken } from './tokens.ts'
 
@@ -13,7 +14,10 @@ export type AuthorizationCodeRow = Pick<
 >
 
 export const statements = {
-  /** Of the session $10 while it lasts: who ends that one, and then its codes, finds this one or makes it impossible. */
+  /**
+   * Of the session $10 while it lasts, and of the consent $11 unless that is null: who ends one of them, and then its codes,
+   * finds this one or makes it impossible.
+   */
   insert: statement<{ hash: string }>('authorization-code-insert', (table) => {
     const code = table(AuthorizationCode)
     const session = table(Session)
@@ -21,8 +25,9 @@ export const statements = {
       ['authorizationId', 'hash', 'clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'proof', 'expiresAt'] as const
     ).map((one) => code.column(one))
     return `insert into ${code.name} (${columns.join(', ')})
-      select $1::uuid, $2, $3, $4, $5, $6, $7::jsonb, $8, now() + make_interval(secs => $9)
-      from ${session.name} where ${session.column('sid')} = $10 for share
+      select $1::uuid, $2, $3::text, $4::text, $5, $6, $7::jsonb, $8, now() + make_interval(secs => $9)
+      from ${session.name} where ${session.column('sid')} = $10
+        and ($11::uuid is null or ${isConsented(table, '$11::uuid', '$4::text::uuid', '$3::text')}) for share
       returning ${code.column('hash')} as "hash"`
   }),
   find: statement<AuthorizationCodeRow>('authorization-code-find', (table) => {

@@ -2,6 +2,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { statement, type TableOf } from './statement.ts'
+import { isConsented } from './consents.ts'
 import { NIL } from '../protocol/uuid.ts'
 
 export type AuthorizationRow = Pick<Authorization, (typeof AUTHORIZATION)[number] | 'createdAt' | 'revokedAt'>
@@ -34,6 +35,14 @@ export const statements = {
     const authorization = table(Authorization)
     return `insert into ${authorization.name} (${AUTHORIZATION.map((one) => authorization.column(one)).join(', ')})
       values ($1, $2, $3, $4, $5, $6, $7)`
+  }),
+  /** While the consent $8 lasts. */
+  insertConsented: statement<Pick<Authorization, 'id'>>('authorization-insert-consented', (table) => {
+    const authorization = table(Authorization)
+    return `insert into ${authorization.name} (${AUTHORIZATION.map((one) => authorization.column(one)).join(', ')})
+      select $1::uuid, $2::text, $3::text, $4::text[], $5::text[], $6::jsonb, $7::jsonb
+      where ${isConsented(table, '$8::uuid', '$3::text::uuid', '$2::text')}
+      returning ${authorization.columns('id')}`
   }),
   find: statement<AuthorizationRow>('authorization-find', (table) => {
     const authorization = table(Authorization)

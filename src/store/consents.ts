@@ -3,7 +3,7 @@ import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Consent } from '../entities/consent.ts'
 import type { Query } from './database.ts'
-import { statement } from './statement.ts'
+import { statement, type TableOf } from './statement.ts'
 
 /** A client that a user allows something, or has an Authorization for. */
 export type ConnectedRow = { clientId: string } & {
@@ -11,13 +11,13 @@ export type ConnectedRow = { clientId: string } & {
 }
 
 export const statements = {
-  find: statement<Pick<Consent, 'scopes' | 'resources' | 'lines'>>('consent-find', (table) => {
+  find: statement<Pick<Consent, 'id' | 'scopes' | 'resources' | 'lines'>>('consent-find', (table) => {
     const consent = table(Consent)
-    return `select ${consent.columns('scopes', 'resources', 'lines')} from ${consent.name}
+    return `select ${consent.columns('id', 'scopes', 'resources', 'lines')} from ${consent.name}
       where ${consent.column('user')} = $1 and ${consent.column('client')} = $2`
   }),
   /** Adds to what was allowed before. */
-  grant: statement('consent-grant', (table) => {
+  grant: statement<Pick<Consent, 'id'>>('consent-grant', (table) => {
     const consent = table(Consent)
     const [user, client, scopes, resources, lines, grantedAt] = (
       ['user', 'client', 'scopes', 'resources', 'lines', 'grantedAt'] as const
@@ -28,7 +28,8 @@ export const statements = {
       values ($1, $2, $3, $4, $5)
       on conflict (${user}, ${client}) do update
         set ${scopes} = ${both(scopes!)}, ${resources} = ${both(resources!)},
-          ${lines} = had.${lines} || excluded.${lines}, ${grantedAt} = now()`
+          ${lines} = had.${lines} || excluded.${lines}, ${grantedAt} = now()
+      returning had.${consent.columns('id')}`
   }),
   /**
    * The clients that the user $1 has allowed something, or that hold an Authorization of theirs, in the order of ids,
@@ -74,6 +75,16 @@ export const statements = {
         and ${authorization.column('revokedAt')} is null
       returning true as "revoked"`
   }),
+}
+
+/**
+ * That the consent of this id, user and client is alive, as a condition on what is stored in the same statement. Who withdraws
+ * it waits for that and takes it away, or has been faster: then nothing is stored.
+ */
+export function isConsented(table: TableOf, id: string, userId: string, clientId: string): string {
+  const consent = table(Consent)
+  return `exists (select from ${consent.name} where ${consent.column('user')} = ${userId}
+    and ${consent.column('client')} = ${clientId} and ${consent.column('id')} = ${id} for share)`
 }
 
 /** Ends all that the user has allowed the client; returns whether there was anything. Codes first, as in `endings.ts`. */

@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import { beforeEach, expect, test } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { NIL } from '../../src/protocol/uuid.ts'
 import { startServer } from '../support/server.ts'
 import {
   ALICE, answerOf, authorize, authorizationUrl, BOB, exchange, goThrough, refresh, SEED, WEB, type Tokens,
@@ -198,7 +199,9 @@ test('a scope that moves to another resource is asked for again', async () => {
 
 test('what an earlier version remembered without a resource is for all of its scopes’', async () => {
   await authorize(server, both, agent)
-  await server.database.query(`update consents set resources = '{}' where client_id = 'web'`)
+  await server.database.query(
+    `update consents set resources = '{}', consent_id = '${NIL}' where client_id = 'web'`,
+  )
   for (const resource of [undefined, server.url, API])
     expect(await silently({ ...both, resource })).toBe('code')
   expect(await silently({ scope: 'openid api:read read_books' })).toBe('consent_required')

@@ -50,7 +50,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'activity-since': [[new Date(Date.now() - 86_400_000)], 500],
   'activity-expired': [[], REMOVAL],
   'authorization-code-insert': [
-    [UUID, 'hash', 'client-1', HOLDER, 'https://app.example', null, {}, 'proof', 60, UUID],
+    [UUID, 'hash', 'client-1', HOLDER, 'https://app.example', null, {}, 'proof', 60, UUID, UUID],
     1,
   ],
   'authorization-code-find': [[AUTHORIZATION, 'hash'], 1],
@@ -65,6 +65,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'authorization-codes-expired': [[], REMOVAL],
   'authorization-find-by-code': [[AUTHORIZATION, 'proof'], 1],
   'authorization-insert': [[UUID, 'client-1', HOLDER, ['openid'], [], {}, {}], 0],
+  'authorization-insert-consented': [[UUID, 'client-1', HOLDER, ['openid'], [], {}, {}, UUID], 1],
   'authorization-find': [[AUTHORIZATION], 1],
   'authorization-revoke': [[AUTHORIZATION, 'cause'], 1],
   'authorizations-of-user': [[HOLDER, AUTHORIZATION, PAGE], 3 * PAGE],

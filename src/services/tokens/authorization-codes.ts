@@ -10,6 +10,7 @@ import { createUuid } from '../../protocol/uuid.ts'
 import { statements } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
+import { statements as sessions } from '../../store/sessions.ts'
 import type { EndReplayed } from './replays.ts'
 
 /** What spends an authorization code, as `Granted.spends` names it. */
@@ -31,7 +32,10 @@ export interface FoundCode extends CodeBinding {
 }
 
 export interface AuthorizationCodes {
-  /** Stores what was approved; returns the code. Throws `login_required` when the session has ended meanwhile. */
+  /**
+   * Stores what was approved; returns the code. Throws `login_required` when the session has ended meanwhile, and
+   * `consent_required` when what was allowed was taken back.
+   */
   create(granted: Granted, request: AuthorizationRequest): Promise<string>
   /** Null for what we never gave out, and for what was spent. */
   find(code: string): Promise<FoundCode | null>
@@ -48,16 +52,25 @@ export function createAuthorizationCodes(
   lifetime: number,
   endReplayed: EndReplayed,
 ): AuthorizationCodes {
+  /** Why there can be no code. */
+  async function endedMeanwhile(sid: string | undefined): Promise<OAuthError> {
+    const [open] = await database.query(sessions.isOpen, [sid])
+    return open === undefined
+      ? new OAuthError('login_required', 'the session ended meanwhile')
+      : new OAuthError('consent_required', 'what was allowed has been taken back')
+  }
+
   return {
-    async create({ subject, scopes, ...granted }, { client, redirectUri, parameters }) {
+    async create({ subject, scopes, consent, ...granted }, { client, redirectUri, parameters }) {
       const code = createHandle(createUuid())
       const handle = parseHandle(code)!
+      const sid = granted.authentication?.sid
       const binding = { clientId: client.clientId, redirectUri, codeChallenge: (parameters['code_challenge'] ?? null) as string | null }
       const rows = await database.query(statements.insert, [
         handle.authorizationId, handle.hash, client.clientId, subject, redirectUri, binding.codeChallenge,
-        { ...granted, scopes: [...scopes] }, proofOf(code, binding), lifetime, granted.authentication?.sid,
+        { ...granted, scopes: [...scopes] }, proofOf(code, binding), lifetime, sid, consent,
       ])
-      if (rows.length === 0) throw new OAuthError('login_required', 'the session ended meanwhile')
+      if (rows.length === 0) throw await endedMeanwhile(sid)
       return code
     },
     async find(code) {

@@ -74,7 +74,10 @@ export function createIssuanceStore(
   const storeAuthorization =
     ({ authorization, audience }: Issuance): Write =>
     async (query) => {
-      await query(authorizations.insert, valuesOf(authorization, audience))
+      const [values, { consent }] = [valuesOf(authorization, audience), authorization]
+      if (consent === undefined) await query(authorizations.insert, values)
+      else if ((await query(authorizations.insertConsented, [...values, consent])).length === 0)
+        throw new OAuthError('invalid_grant', 'what was allowed has been taken back')
     }
 
   const storeRefreshToken =

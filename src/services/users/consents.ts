@@ -13,6 +13,8 @@ import type { Targets } from '../tokens/audience.ts'
 import { linesOf } from './consent-lines.ts'
 
 export interface RememberedConsent {
+  /** Another one after it was withdrawn and given again; undefined where there is none. */
+  readonly id: string | undefined
   readonly scopes: ReadonlySet<string>
   /** Those that tokens may be for. Empty for what an earlier version remembered: then all those of the scopes. */
   readonly resources: ReadonlySet<string>
@@ -22,6 +24,8 @@ export interface RememberedConsent {
 
 /** A request beside what is remembered. */
 export interface ComparedConsent {
+  /** Of what is remembered; undefined where nothing is. */
+  readonly id: string | undefined
   /** Of its scopes, those that were not allowed before, or not at their resource. */
   readonly newScopes: ReadonlySet<string>
   /** What it asks for beside scopes and resources. */
@@ -37,8 +41,8 @@ export interface Consents {
    * scopes), and lines, unless a scope that gives the same was allowed.
    */
   compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
-  /** Adds what was allowed now to what was allowed before. */
-  remember(userId: string, request: ApprovalRequest): Promise<void>
+  /** Adds what was allowed now to what was allowed before; returns the id of both. */
+  remember(userId: string, request: ApprovalRequest): Promise<string>
   /**
    * The clients that this user has allowed something, or that hold an Authorization of theirs (one that is trusted asks
    * nobody), in the order of their ids: at most `limit` (100) behind the client `after`.
@@ -77,6 +81,7 @@ export function createConsents(
   async function find(userId: string, clientId: string): Promise<RememberedConsent> {
     const [row] = await database.query(statements.find, [userId, clientId])
     return {
+      id: row?.id,
       scopes: new Set(row?.scopes),
       resources: new Set(row?.resources),
       lines: new Map(Object.entries(row?.lines ?? {})),
@@ -101,7 +106,7 @@ export function createConsents(
         return { text, isNew }
       })
       const isNew = newScopes.size > 0 || lines.some((line) => line.isNew)
-      return { newScopes, lines, isNew }
+      return { id: had.id, newScopes, lines, isNew }
     },
     async remember(userId, request) {
       const { clientId } = request.client
@@ -109,10 +114,11 @@ export function createConsents(
       const lines = linesOf(doors.all('parameter'), request)
       const texts = Object.fromEntries(lines.map(({ key, text }) => [key, text]))
       const keys = lines.length === 0 ? {} : { lines: Object.keys(texts) }
-      await audit.transaction(async (query, note) => {
-        await query(statements.grant, [userId, clientId, scopes, resources, texts])
+      return audit.transaction(async (query, note) => {
+        const [remembered] = await query(statements.grant, [userId, clientId, scopes, resources, texts])
         const details = { scopes, resources, ...keys }
         note({ type: 'consent.given', user: userId, client: clientId, details })
+        return remembered!.id
       })
     },
     async list(userId, { after = '', limit = 100 } = {}) {
