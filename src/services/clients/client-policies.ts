@@ -34,6 +34,8 @@ export interface ClientPolicies {
   extend(schema: TObject, check?: (metadata: Bag) => void): void
   /** Whether clients with this method (undefined: unset) authenticate with a secret. */
   needsSecret(method: string | undefined): boolean
+  /** Throws where a secret is given to a client whose method (undefined: unset) has none. */
+  assertSecretUsed(secret: string | undefined, method: string | undefined): void
   /** Throws in a production start when addresses without https were sent. */
   assertInsecureAllowed(members: readonly string[]): void
   /**
@@ -93,12 +95,19 @@ export function createClientPolicies(
     return stored
   }
 
+  const needsSecret = (method: string | undefined): boolean =>
+    method === undefined || METHODS_WITH_SECRET.has(method)
+
   return {
     schemas: () => extensions.map(({ schema }) => schema),
     extend(schema, check) {
       extensions.push({ schema, check })
     },
-    needsSecret: (method) => method === undefined || METHODS_WITH_SECRET.has(method),
+    needsSecret,
+    assertSecretUsed(secret, method) {
+      if (secret !== undefined && !needsSecret(method))
+        throw metadataError('client_secret', `is not used with token_endpoint_auth_method ${method}`)
+    },
     assertInsecureAllowed(members) {
       if (production && members[0] !== undefined)
         throw metadataError(members[0], 'must use https (http only to this machine)')

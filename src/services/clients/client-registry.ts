@@ -102,14 +102,6 @@ export function createClientRegistry({
     return members
   }
 
-  const assertSecretUsed = (
-    { client_secret: secret }: ClientInformation,
-    method: string | undefined,
-  ): void => {
-    if (secret === undefined || policies.needsSecret(method)) return
-    throw metadataError('client_secret', `is not used with token_endpoint_auth_method ${method}`)
-  }
-
   const addSecret = (em: EntityManager, client: Client, hash: string): void => {
     em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
   }
@@ -117,7 +109,7 @@ export function createClientRegistry({
   function check(input: unknown): Unserved[] {
     const { members, insecure } = parseMetadata(input, policies.schemas())
     policies.assertInsecureAllowed(insecure)
-    assertSecretUsed(members, members.token_endpoint_auth_method)
+    policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
     const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
     applyMetadata(client, members)
     return policies.inspect(client, members.client_secret !== undefined)
@@ -127,7 +119,7 @@ export function createClientRegistry({
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
     const needed = policies.needsSecret(members.token_endpoint_auth_method)
-    assertSecretUsed(members, members.token_endpoint_auth_method)
+    policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
     const generated =
       needed && generateSecret && members.client_secret === undefined ? secrets.generate() : undefined
     const secret = members.client_secret ?? generated
@@ -167,7 +159,7 @@ export function createClientRegistry({
       const before = structuredClone(toInformation(client))
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
-      assertSecretUsed(members, client.tokenEndpointAuthMethod ?? undefined)
+      policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
       if (hash !== undefined) {
         client.secrets.removeAll()
         addSecret(em, client, hash)

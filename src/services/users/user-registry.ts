@@ -13,6 +13,7 @@ import { isDuplicate } from '../../store/failures.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { createHashChosen } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
 import {
   createUserAuthentication,
@@ -60,7 +61,7 @@ export interface UserRegistryOptions extends UserAuthenticationOptions {
 
 /** @internal */
 export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
-  const { database, audit, feed, passwords, production, log } = options
+  const { database, audit, feed, passwords, log } = options
 
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
   async function change(work: (query: Query, note: Note) => Promise<UserRow | undefined>): Promise<User> {
@@ -84,16 +85,9 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     return members
   }
 
-  async function hash(password: string | undefined, username: string | undefined): Promise<string | null> {
-    if (password === undefined) return null
-    const problem = passwords.problem(password)
-    if (problem !== undefined) throw userError('password', problem)
-    if (passwords.isShort(password)) {
-      if (production) throw userError('password', 'must have 8 characters at least')
-      log.warn({ user: username }, 'a password of fewer than 8 characters: a production start refuses it')
-    }
-    return passwords.hash(password)
-  }
+  const hashChosen = createHashChosen(options)
+  const hash = async (password: string | undefined, username: string | undefined): Promise<string | null> =>
+    password === undefined ? null : hashChosen(password, username)
 
   function assertReadable(passwordHash: string | undefined): void {
     if (passwordHash !== undefined && !passwords.isImported(passwordHash))
@@ -148,11 +142,6 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     })
   }
 
-  async function endWithPassword(query: Query, note: Note, id: string): Promise<void> {
-    await endEverything(query, id, 'password changed')
-    note({ type: 'user.password_changed', user: id, details: {} })
-  }
-
   /** Of a row that this transaction has locked. */
   async function lay(
     query: Query,
@@ -205,7 +194,19 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
   }
 }
 
-/** What of a user an audit event may tell. */
-function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
+/**
+ * Ends what was before the password that a user, whose row this transaction has locked, has now.
+ * @internal
+ */
+export async function endWithPassword(query: Query, note: Note, id: string): Promise<void> {
+  await endEverything(query, id, 'password changed')
+  note({ type: 'user.password_changed', user: id, details: {} })
+}
+
+/**
+ * What of a user an audit event may tell.
+ * @internal
+ */
+export function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
   return { username, roles, ...claims, ...(disabledAt ? { disabled: true } : {}) }
 }
