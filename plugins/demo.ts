@@ -5,9 +5,8 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { ClientInformation } from '../src/protocol/client-metadata.ts'
 import { generateClientSecret } from '../src/services/clients/client-secrets.ts'
-import { keptSecret, writeDataFile } from '../src/services/database/data-dir.ts'
+import { keptSecret } from '../src/services/database/data-dir.ts'
 import { generatePassword } from '../src/services/users/passwords.ts'
 import type { OAuth } from './oauth.ts'
 
@@ -19,10 +18,10 @@ export const SAMPLE_CREDENTIALS_FILE = 'sample-web-client'
 export const PASSWORD_FILE = 'demo-user'
 export const USERNAME = 'demo'
 const SCOPE = 'read_books'
-/** Seconds that the secret before still works, for a server beside us with a DATA_DIR of its own. */
+/** Seconds that a secret works beside its successor, which a server with a DATA_DIR of its own brings. */
 const OVERLAP = 86_400
 
-const SERVICE = { client_id: 'demo-service', client_name: 'Demo service', scope: [SCOPE] }
+export const SERVICE = { client_id: 'demo-service', client_name: 'Demo service', scope: [SCOPE] }
 const SAMPLE = {
   client_id: 'sample-web',
   client_name: 'Bookshelf (sample web app)',
@@ -51,33 +50,26 @@ async function demo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   fastify.get('/books', { config: { scope: SCOPE } }, async () => ({ books: BOOKS }))
 
-  fastify.addHook('onReady', async () => {
-    const scope = { name: SCOPE, description: 'Read your books' }
-    // Another process that starts now may have inserted it in between.
-    await oauth.resources.saveScope(scope).catch(async () => oauth.resources.saveScope(scope))
-    await keepClient(oauth, CREDENTIALS_FILE, SERVICE)
-    await keepClient(oauth, SAMPLE_CREDENTIALS_FILE, SAMPLE)
-    await keepUser(oauth)
-  })
+  fastify.addHook('onReady', async () => oauth.seeder.apply(await content(oauth.config.DATA_DIR), OVERLAP))
 }
 
-async function keepClient(
-  { clients, config }: OAuth,
-  file: string,
-  metadata: ClientInformation & { client_id: string },
-): Promise<void> {
-  const { client_id: id } = metadata
-  const kept = await keptSecret(config.DATA_DIR, file, () => `${id}:${generateClientSecret()}`)
-  const secret = kept.slice(id.length + 1)
-  if ((await clients.find(id)) === null) {
-    await clients.create({ ...metadata, client_secret: secret }).catch(async (error: unknown) => {
-      // Another process that starts now may have been first.
-      if ((await clients.find(id)) === null) throw error
-    })
+/** As a SEED_FILE would say it, and by the same rule: what is changed here stays. */
+async function content(dataDir: string): Promise<Record<string, unknown>> {
+  return {
+    scopes: [{ name: SCOPE, description: 'Read your books' }],
+    clients: [
+      { ...SERVICE, client_secret: await secretOf(dataDir, CREDENTIALS_FILE, SERVICE.client_id) },
+      { ...SAMPLE, client_secret: await secretOf(dataDir, SAMPLE_CREDENTIALS_FILE, SAMPLE.client_id) },
+    ],
+    users: [
+      { username: USERNAME, password: await keptSecret(dataDir, PASSWORD_FILE, generatePassword), ...CLAIMS },
+    ],
   }
-  if (await clients.hasSecret(id, secret)) return
-  const { client_secret: renewed } = await clients.rotateSecret(id, OVERLAP)
-  await writeDataFile(config.DATA_DIR, file, `${id}:${renewed}`)
+}
+
+async function secretOf(dataDir: string, file: string, id: string): Promise<string> {
+  const kept = await keptSecret(dataDir, file, () => `${id}:${generateClientSecret()}`)
+  return kept.slice(id.length + 1)
 }
 
 /** Registers where the sample web app is, now that it listens. */
@@ -101,17 +93,6 @@ function withFormer(uris: readonly string[], former: readonly string[] = []): st
   return uris.every((uri) => former.includes(uri))
     ? [...former]
     : [...uris, ...former].slice(0, MAX_ADDRESSES)
-}
-
-async function keepUser({ users, config }: OAuth): Promise<void> {
-  const password = await keptSecret(config.DATA_DIR, PASSWORD_FILE, generatePassword)
-  if ((await users.find(USERNAME)) === null) {
-    await users.create({ username: USERNAME, password, ...CLAIMS }).catch(async (error: unknown) => {
-      // Another process that starts now may have been first.
-      if ((await users.find(USERNAME)) === null) throw error
-    })
-  }
-  if (!(await users.hasPassword(USERNAME, password))) await users.setPassword(USERNAME, password)
 }
 
 export default fp(demo, {

@@ -29,6 +29,7 @@ import { createShedding, type Shedding } from '../src/services/shedding.ts'
 import type { OwnJwtVerifier } from '../src/services/tokens/own-jwt-verifier.ts'
 import type { RefreshTokens } from '../src/services/tokens/refresh-tokens.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
+import type { Seeder } from '../src/services/seed/seed.ts'
 import type { User } from '../src/services/users/user.ts'
 import type { UserRegistry } from '../src/services/users/user-registry.ts'
 import type { SecretBox } from '../src/services/keys/secret-box.ts'
@@ -56,6 +57,8 @@ export interface OAuth {
   readonly resources: ResourceRegistry
   readonly users: UserRegistry
   readonly keys: KeyRing
+  /** @internal */
+  readonly seeder: Seeder
 
   registerGrant<P extends TObject>(grant: Grant<P>): void
   registerEndpoint<P extends TObject>(endpoint: Endpoint<P>): void
@@ -145,11 +148,14 @@ export interface OAuthOptions {
   database: Database
   /** Whether this process removes what has expired, as often as OIDC_JANITOR_INTERVAL says. Default true. */
   janitor?: boolean
+  /** Whether SEED_FILE is applied before the app is ready. Default true. */
+  seeds?: boolean
 }
 
 async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
-  const { config, database, janitor = true } = options
-  const kernel = createKernel(config, database, discreet(fastify.log), janitor)
+  const { config, database, janitor = true, seeds = true } = options
+  const { pluginTimeout: startLimit = 0 } = fastify.initialConfig
+  const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
   const { doors, feed, verifier } = kernel
   fastify.decorateRequest('actor', null)
   beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
@@ -166,6 +172,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     resources: kernel.resources,
     users: kernel.users,
     keys: kernel.keyRing,
+    seeder: kernel.seeder,
     registerGrant: doors.registerGrant,
     registerEndpoint: endpoints.register,
     register: doors.register,
@@ -208,6 +215,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   fastify.addHook('onReady', async () => {
     doors.close()
     await kernel.start()
+    if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
   })
   fastify.addHook('onClose', async () => kernel.stop())
 }

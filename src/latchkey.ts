@@ -2,7 +2,7 @@
  * The plugin `latchkey`: the registration list, in reading order, for an app of anybody's. `src/server.ts` is its first
  * user. The app gets `fastify.oauth` and `fastify.requireScope`; all else stays in a scope of ours.
  */
-import type { FastifyInstance, FastifyPluginAsync, FastifyPluginCallback } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import account from '../plugins/account/index.ts'
 import admin from '../plugins/admin/index.ts'
@@ -43,8 +43,8 @@ import { ConfigError, parseConfig } from './config.ts'
 import { assertRoom, poolOf, warnOfRisks } from './foreign-app.ts'
 import type { LatchkeyOptions } from './latchkey-options.ts'
 import { importPlugin } from './own-plugins.ts'
+import { limited } from './plugin-limit.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
-import { applySeedFile } from './services/seed.ts'
 
 /** Ours, by the names under which they may be left out; each comes after those that it depends on. */
 const PLUGINS = [
@@ -117,7 +117,7 @@ export async function install(
   const left = leftOut(options)
   const prefix = config.basePath
 
-  await app.register(oauth, { config, database, janitor })
+  await app.register(oauth, { config, database, janitor, seeds })
   if (!left.has(nameOf(resourceServer))) await app.register(resourceServer)
 
   const served = PLUGINS.filter((plugin) => !left.has(nameOf(plugin)))
@@ -128,23 +128,16 @@ export async function install(
       if (!standalone && prefix === '' && OF_A_HOST.has(plugin)) continue
       await scope.register(plugin, { standalone, ...(AT_THE_ROOT.has(plugin) ? {} : { prefix }) })
     }
-    for (const plugin of await pluginsOfOthers(config.PLUGINS, options)) {
+    for (const [name, plugin] of await pluginsOfOthers(config.PLUGINS, options)) {
       // Within a scope of its own, so that the prefix also holds for a plugin that breaks out of encapsulation.
       const mount: FastifyPluginAsync = async (own) => {
-        await own.register(plugin as FastifyPluginAsync)
+        await own.register(plugin)
       }
-      await scope.register(mount, { prefix })
+      await scope.register(standalone ? limited(name, plugin) : mount, { prefix })
     }
     if (demonstrates && !left.has(nameOf(resourceServer))) await scope.register(demo, { prefix })
   }
   await app.register(standalone ? fp(house) : house, scopeOptions(app))
-
-  const { SEED_FILE } = config
-  if (seeds && SEED_FILE !== undefined)
-    app.addHook('onReady', async () => {
-      const { clients, resources, users } = app.oauth
-      await applySeedFile(SEED_FILE, { clients, resources, users, log: app.log })
-    })
 }
 
 /** Names of the plugins of ours that are not registered. Throws `ConfigError` for a name of none. */
@@ -159,14 +152,15 @@ function leftOut({ without = [], pages: shown = true }: InstallOptions): Readonl
   return left
 }
 
-/** The modules of the setting PLUGINS, then what the app gave. */
+/** The modules of the setting PLUGINS, then what the app gave, each with what it is called. */
 async function pluginsOfOthers(
   specifiers: readonly string[],
   { plugins = [] }: InstallOptions,
-): Promise<readonly (FastifyPluginAsync | FastifyPluginCallback)[]> {
-  const modules: FastifyPluginAsync[] = []
-  for (const specifier of specifiers) modules.push(await importPlugin(specifier))
-  return [...modules, ...plugins]
+): Promise<readonly (readonly [name: string, plugin: FastifyPluginAsync])[]> {
+  const named: [string, FastifyPluginAsync][] = []
+  for (const specifier of specifiers) named.push([specifier, await importPlugin(specifier)])
+  for (const plugin of plugins) named.push([nameOf(plugin), plugin as FastifyPluginAsync])
+  return named
 }
 
 function metaOf(plugin: object): { name?: string; dependencies?: string[] } {

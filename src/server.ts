@@ -36,6 +36,8 @@ export async function buildServer(
   const { config } = own
   const server: FastifyInstance = fastify({
     ...loggingOptions(config.LOG_LEVEL, logStream),
+    // Migrations, keys and SEED_FILE take the time they take; plugins of others have a limit in `plugin-limit.ts`.
+    pluginTimeout: 0,
     // A client that sends slowly, or never ends, is cut off: Node's own limits are minutes.
     requestTimeout: 30_000,
     http: {

@@ -1,7 +1,8 @@
 /** What a development start prints: where everything is, who may sign in, and commands that show it working. */
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
-import { CREDENTIALS_FILE, PASSWORD_FILE, USERNAME } from '../../plugins/demo.ts'
+import { CREDENTIALS_FILE, PASSWORD_FILE, SERVICE, USERNAME } from '../../plugins/demo.ts'
+import type { OAuth } from '../../plugins/oauth.ts'
 import { setupAddress } from '../services/users/first-administrator.ts'
 import { readDataFile } from '../services/database/data-dir.ts'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
@@ -15,14 +16,14 @@ export async function welcome(server: FastifyInstance, sample: string | undefine
   const published = keys.keys()
   const demo = config.SEED_FILE === undefined
   const invitation = await firstAdministrator.invite()
-  const password = demo ? await readDataFile(config.DATA_DIR, PASSWORD_FILE) : undefined
+  const user = demo ? await demoUser(server.oauth) : undefined
   const lines = [
     `latchkey ${packageJson.version}  development mode (this machine only)`,
     `  Issuer       ${issuer}`,
     `  Discovery    ${issuer}/.well-known/openid-configuration`,
     `  Database     ${database.where}`,
     `  Signing key  ${published.map(({ algorithm, kid }) => `${algorithm} ${kid.slice(0, 8)}`).join(', ')}`,
-    ...(password === undefined ? [] : [`  Sign in as   ${USERNAME} / ${password}`]),
+    ...(user === undefined ? [] : [`  Sign in as   ${user}`]),
   ]
   if (invitation !== null) {
     lines.push(
@@ -37,12 +38,28 @@ export async function welcome(server: FastifyInstance, sample: string | undefine
       '  The embedded database is for development and demos: set DATABASE_URL for anything else.',
     )
   }
-  if (demo) lines.push('', ...tour(issuer, resolve(config.DATA_DIR), sample))
+  if (demo) {
+    const works = await hasKeptSecret(server.oauth)
+    lines.push('', ...tour(issuer, resolve(config.DATA_DIR), sample, works))
+  }
   return lines.join('\n')
 }
 
+/** What was changed here is not brought back, and so not what the files in DATA_DIR say. */
+async function demoUser({ users, config }: OAuth): Promise<string | undefined> {
+  if ((await users.find(USERNAME)) === null) return undefined
+  const password = (await readDataFile(config.DATA_DIR, PASSWORD_FILE)) ?? ''
+  return `${USERNAME} / ${(await users.hasPassword(USERNAME, password)) ? password : '(the password you gave)'}`
+}
+
+async function hasKeptSecret({ clients, config }: OAuth): Promise<boolean> {
+  const { client_id: id } = SERVICE
+  const kept = (await readDataFile(config.DATA_DIR, CREDENTIALS_FILE)) ?? ''
+  return clients.hasSecret(id, kept.slice(id.length + 1))
+}
+
 /** What there is to try, in order: an explanation and what to open or to run. */
-function tour(issuer: string, dataDir: string, sample: string | undefined): string[] {
+function tour(issuer: string, dataDir: string, sample: string | undefined, works: boolean): string[] {
   const credentials = `"$(cat ${quote(join(dataDir, CREDENTIALS_FILE))})"`
   const token = `curl -s -u ${credentials} -d grant_type=client_credentials ${issuer}/token`
   const accessToken = `$(${token} | node -pe 'JSON.parse(fs.readFileSync(0)).access_token')`
@@ -55,7 +72,12 @@ function tour(issuer: string, dataDir: string, sample: string | undefined): stri
   ]
   if (sample !== undefined)
     stations.unshift(['Try a login in your browser, as the user above, in the sample web app:', sample])
-  return [...stations.flatMap(([what, how], at) => [`${at + 1} ${what}`, `  ${how}`]), '']
+  const changed = works
+    ? []
+    : [
+        `  ${SERVICE.client_id} was changed here: put its secret into ${join(dataDir, CREDENTIALS_FILE)} as ${SERVICE.client_id}:SECRET`,
+      ]
+  return [...changed, ...stations.flatMap(([what, how], at) => [`${at + 1} ${what}`, `  ${how}`]), '']
 }
 
 /** One word for a shell. */

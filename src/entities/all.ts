@@ -9,6 +9,7 @@ import { Client, ClientSecret } from './client.ts'
 import { Consent } from './consent.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
+import { SeedEntry } from './seed-entry.ts'
 import { ServerSecret } from './server-secret.ts'
 import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
@@ -19,5 +20,5 @@ export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
   User, Session, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
-  Throttle, AuditEvent, Activity,
+  Throttle, AuditEvent, Activity, SeedEntry,
 ] // prettier-ignore

@@ -18,6 +18,7 @@ import { Migration20261121000015_refresh_in_place } from './Migration20261121000
 import { Migration20261121000016_refresh_without_spent } from './Migration20261121000016_refresh_without_spent.ts'
 import { Migration20261123000010_consent_lines } from './Migration20261123000010_consent_lines.ts'
 import { Migration20261123000011_consent_ids } from './Migration20261123000011_consent_ids.ts'
+import { Migration20261123000030_seed_entries } from './Migration20261123000030_seed_entries.ts'
 import { Migration20261123000060_revoked_keys } from './Migration20261123000060_revoked_keys.ts'
 
 export const migrations = [
@@ -40,5 +41,6 @@ export const migrations = [
   Migration20261121000016_refresh_without_spent,
   Migration20261123000010_consent_lines,
   Migration20261123000011_consent_ids,
+  Migration20261123000030_seed_entries,
   Migration20261123000060_revoked_keys,
 ]

@@ -19,5 +19,6 @@ export const migrationNames = [
   'Migration20261121000016_refresh_without_spent',
   'Migration20261123000010_consent_lines',
   'Migration20261123000011_consent_ids',
+  'Migration20261123000030_seed_entries',
   'Migration20261123000060_revoked_keys',
 ]

@@ -1,4 +1,5 @@
 /** The services of one server, put together in the order of their needs. What each does stands in its own file. */
+import { availableParallelism } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Artifacts, Bag } from '../doors.ts'
@@ -25,7 +26,8 @@ import {
 } from './users/first-administrator.ts'
 import { djangoPasswords } from './users/django-passwords.ts'
 import { createFigures, type Figures } from './figures.ts'
-import { createHashingQueue } from './users/hashing-queue.ts'
+import { createHashChosen } from './users/chosen-passwords.ts'
+import { createHashingQueue, THREADS } from './users/hashing-queue.ts'
 import { createIssuanceStore } from './tokens/issuance.ts'
 import { createJanitor } from './janitor.ts'
 import { createJwtSigner, type SignJwt } from './tokens/jwt-signer.ts'
@@ -33,7 +35,7 @@ import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './tokens/own-jwt-verifier.ts'
 import { createRefreshTokens, type RefreshTokens } from './tokens/refresh-tokens.ts'
 import { createReplayEnding } from './tokens/replays.ts'
-import { createServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
+import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createSubjects, type SubjectOf } from './tokens/subjects.ts'
 import { createTellReached } from './throttle/reached-limits.ts'
 import { createThrottles, type Throttles } from './throttle/throttle.ts'
@@ -41,6 +43,7 @@ import { createPasswordLinks, type PasswordLinks } from './users/password-links.
 import { createPasswords } from './users/passwords.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createRevocations } from './tokens/revocations.ts'
+import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { createSessions, type Sessions } from './users/sessions.ts'
@@ -82,18 +85,25 @@ export interface Kernel {
   readonly box: SecretBox
   readonly vitals: () => Vitals
   readonly figures: () => Promise<Figures>
+  readonly seeder: Seeder
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** `janitor`: whether what has expired is removed by this process too. */
+export interface KernelOptions {
+  /** Whether what has expired is removed by this process too. */
+  janitor: boolean
+  /** Milliseconds after which the app that we are in gives up a start; 0 for never. */
+  startLimit: number
+}
+
 export function createKernel(
   config: Config,
   database: Database,
   log: FastifyBaseLogger,
-  janitor: boolean,
+  { janitor, startLimit }: KernelOptions,
 ): Kernel {
   const { issuer: iss, OIDC_TOKEN_EXPIRE: lifetime } = config
   if (config.SECRET_KEY === undefined) throw new Error('the kernel needs SECRET_KEY')
@@ -150,6 +160,17 @@ export function createKernel(
     auditExpire: config.OIDC_AUDIT_EXPIRE,
   }) // prettier-ignore
   const revoker = createTokenRevoker(audit, verifier, revocations)
+  const secret = createServerSecrets(database, box)
+  // Before it is ready, a process answers nobody: all its cores may hash.
+  const atStart = createHashingQueue(Math.min(availableParallelism(), THREADS))
+  const passwordsAtStart = createPasswords(atStart, djangoPasswords)
+  const seeder = createSeeder({
+    database, audit, feed, policies, log, secret,
+    secrets: createClientSecrets(box, atStart),
+    passwords: passwordsAtStart,
+    hashChosen: createHashChosen({ passwords: passwordsAtStart, production, log }),
+    limit: startLimit,
+  }) // prettier-ignore
   const authorizations = createAuthorizations(database, revoker)
 
   return {
@@ -159,7 +180,8 @@ export function createKernel(
     vitals: createVitals(database, hashing, feed),
     figures: createFigures(database),
     parseApproval: createApprovalParser(doors, directory, targets),
-    secret: createServerSecrets(database, box),
+    secret,
+    seeder,
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer: iss }),
     firstAdministrator: createFirstAdministrator(users, createArtifacts(database, box, 'setup', INVITATION_LIFETIME)),
     artifacts: <Value extends object = Bag>(kind: string, seconds: number) =>
@@ -167,6 +189,7 @@ export function createKernel(
     async start() {
       await feed.start()
       await keyRing.start()
+      await resealServerSecrets(database, box)
       await revocations.start()
       await throttles.start()
       audit.start()

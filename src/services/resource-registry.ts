@@ -196,7 +196,8 @@ function isAmong(wanted: object, known: object | null): boolean {
   )
 }
 
-function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: StoredResource) {
+/** @internal */
+export function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: StoredResource) {
   return {
     resource,
     name,

@@ -28,6 +28,12 @@ export const statements = {
     const columns = (['id', 'kind', 'key', 'expiresAt'] as const).map((one) => change.column(one)).join(', ')
     return `insert into ${change.name} (${columns}) values ($1, $2, $3, $4)`
   }),
+  /** Many of the kind $1: ids $2, keys $3. */
+  recordAll: statement('changes-record', (table) => {
+    const change = table(Change)
+    const columns = (['kind', 'id', 'key'] as const).map((one) => change.column(one)).join(', ')
+    return `insert into ${change.name} (${columns}) select $1, * from unnest($2::uuid[], $3::text[])`
+  }),
 }
 
 /** What changed after `since`, and the database's clock at that moment. */
@@ -47,6 +53,12 @@ export async function recordChange(
   expiresAt: Date | null = null,
 ): Promise<void> {
   await query(statements.record, [randomUUID(), kind, key, expiresAt])
+}
+
+/** The same of many. */
+export async function recordChanges(query: Query, kind: ChangeKind, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return
+  await query(statements.recordAll, [kind, keys.map(() => randomUUID()), keys])
 }
 
 /** The same within an entity manager's transaction. */

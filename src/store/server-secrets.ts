@@ -7,6 +7,10 @@ export const statements = {
     const secret = table(ServerSecret)
     return `select ${secret.columns('sealed')} from ${secret.name} where ${secret.column('name')} = $1`
   }),
+  all: statement<Pick<ServerSecret, 'name' | 'sealed'>>('server-secrets', (table) => {
+    const secret = table(ServerSecret)
+    return `select ${secret.columns('name', 'sealed')} from ${secret.name}`
+  }),
   insert: statement('server-secret-insert', (table) => {
     const secret = table(ServerSecret)
     return `insert into ${secret.name} (${secret.column('name')}, ${secret.column('sealed')}) values ($1, $2)

@@ -7,7 +7,15 @@ import { isUuid, NIL } from '../protocol/uuid.ts'
 
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
 
-const COLUMNS = ['id', 'username', 'roles', 'claims', 'passwordHash', 'disabledAt', 'updatedAt'] as const
+export const COLUMNS = [
+  'id',
+  'username',
+  'roles',
+  'claims',
+  'passwordHash',
+  'disabledAt',
+  'updatedAt',
+] as const
 
 /** Changes the user whose lookup form is $1, and returns the row. */
 const update = (name: string, set: (user: Table<User>) => string) =>

@@ -11,9 +11,10 @@ type Printed = Record<string, unknown>
 test('each way registers a client that works', async () => {
   const page = await openPage('register-a-client.md')
   const creations = [page.next('sh'), page.next('sh'), page.next('sh')]
-  const [changes, seed, plugin, trial] = [
+  const [changes, seed, secret, plugin, trial] = [
     page.next('sh'),
     page.next('json'),
+    page.next('sh'),
     page.next('js'),
     page.next('sh'),
   ]
@@ -43,6 +44,7 @@ test('each way registers a client that works', async () => {
   }
   expect(await tryAs(reports!.client_id, reports!.client_secret)).toBe('read_books')
   expect(await tryAs('reports', '7d9a4e0c1b2f48c6a5e3')).toBe('read_books')
+  expect((await desk.sh(secret)).stdout).toMatch(/^lks_[\w-]{43}\n$/)
   expect(await server.server.oauth.clients.find('billing')).toMatchObject({ scope: ['read_books'] })
   expect(await server.server.oauth.clients.find('shop')).not.toBeNull()
 

@@ -50,7 +50,7 @@ async function refusal(content: unknown): Promise<string> {
 
 /** Every row that a file can write, with the transaction that wrote it. */
 async function rows({ query }: TestDatabase): Promise<unknown[]> {
-  const tables = ['clients', 'client_secrets', 'scopes', 'resources', 'users']
+  const tables = ['clients', 'client_secrets', 'scopes', 'resources', 'users', 'seed_entries']
   const all = await Promise.all(
     tables.map((table) => query(`select xmin::text, * from ${table} order by 2, 3`)),
   )

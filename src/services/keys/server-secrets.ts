@@ -11,6 +11,27 @@ import type { SecretBox } from './secret-box.ts'
 /** 256 bits by a name. Throws `ConfigError` when they cannot be decrypted. */
 export type FindServerSecret = (name: string) => Promise<KeyObject>
 
+/**
+ * Brings all of them under the first SECRET_KEY, also those that nobody asks for now: else the former key would be needed
+ * for ever. What cannot be decrypted is for whoever asks for it to say.
+ * @internal
+ */
+export async function resealServerSecrets(database: Database, box: SecretBox): Promise<void> {
+  for (const { name, sealed } of await database.query(statements.all)) {
+    if (box.isCurrent(sealed)) continue
+    const opened = attempt(() => box.open(sealed, name))
+    if (opened !== undefined) await database.query(statements.reseal, [name, sealed, box.seal(opened, name)])
+  }
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}
+
 /** @internal */
 export function createServerSecrets(database: Database, box: SecretBox): FindServerSecret {
   async function findSealed(name: string): Promise<string> {

@@ -22,7 +22,7 @@ export interface HashingQueue {
 }
 
 /** Of Node's thread pool, unless it is told otherwise: one is left to those who sign. */
-const THREADS = 4
+export const THREADS = 4
 /** Turns that the last one waits for. At about 40 ms each they take less than three seconds, however many run at a time. */
 const TURNS = 64
 

@@ -1,0 +1,144 @@
+/**
+ * Applies some entries of a section: each with what is remembered of it in one transaction. What has to be hashed is hashed
+ * before, outside of it; where the thing has changed meanwhile, once more.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import { recordChanges } from '../../store/changes.ts'
+import type { Database, Query } from '../../store/database.ts'
+import { isDuplicate } from '../../store/failures.ts'
+import type { AuditTrail, Note } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { Progress } from './progress.ts'
+import { at, explained } from './seed-file.ts'
+import { changedIn, type Said, type SeedMemory } from './seed-memory.ts'
+import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
+
+export interface BatchOptions {
+  database: Database
+  audit: AuditTrail
+  feed: ChangeFeed
+  log: FastifyBaseLogger
+  memory: SeedMemory
+  /** What the file says, by key. */
+  saying: ReadonlyMap<string, Said>
+  /** When we began to remember, in a database that was in use before. */
+  since: Date | undefined
+}
+
+/** A hash, or that none is needed, and what that was found out for. */
+interface Proof {
+  readonly basis: string
+  readonly hash: string | undefined
+}
+
+const TRIES = 8
+/** More than there are places to hash at. */
+const IN_LINE = 8
+
+export async function applyBatch<Row, Made>(
+  kind: SeededKind<Row, Made>,
+  batch: readonly Wanted[],
+  progress: Progress,
+  options: BatchOptions,
+): Promise<void> {
+  const { audit, feed } = options
+  const proofs = new Map<string, Proof>()
+  for (let tried = 1; ; tried++) {
+    try {
+      const { unproven, keys } = await audit.transaction(async (query, note) =>
+        write(query, note, kind, batch, proofs, options),
+      )
+      if (unproven.length > 0) {
+        await prove(kind, unproven, proofs, progress)
+        continue
+      }
+      for (const key of keys) await feed.announce(kind.kind, key)
+      return
+    } catch (error) {
+      // Somebody else was first: the next time it is there.
+      if (!isDuplicate(error) || tried >= TRIES) throw error
+    }
+  }
+}
+
+interface Written<Row> {
+  unproven: readonly Change<Row>[]
+  keys: readonly string[]
+}
+
+/** Writes nothing while a proof is missing. */
+async function write<Row, Made>(
+  query: Query,
+  note: Note,
+  kind: SeededKind<Row, Made>,
+  batch: readonly Wanted[],
+  proofs: ReadonlyMap<string, Proof>,
+  options: BatchOptions,
+): Promise<Written<Row>> {
+  const { memory, saying } = options
+  const before = await memory.lock(
+    query,
+    batch.map(({ key }) => key),
+  )
+  const open = batch.filter(({ key }) => changedIn(saying.get(key)!, before.get(key)).length > 0)
+  const rows = await kind.lock(query, open)
+  const changes = open.map((one) => decide(kind, one, before.get(one.key), rows.get(one.key), options))
+  const unproven = changes.filter((change) => {
+    const isProven = proofs.get(change.wanted.key)?.basis === kind.secret?.basis(change.row)
+    return secretIn(kind, change) !== undefined && !isProven
+  })
+  if (unproven.length > 0) return { unproven, keys: [] }
+  const said = open.map(({ key }) => [key, { before: before.get(key), now: saying.get(key)! }] as const)
+  await memory.remember(query, new Map(said))
+  const made = changes.flatMap((change) => {
+    const proof = secretIn(kind, change) === undefined ? undefined : proofs.get(change.wanted.key)
+    return at(change.wanted.place, () => kind.make({ ...change, hash: proof?.hash })) ?? []
+  })
+  const keys = made.length === 0 ? [] : await kind.store(query, note, made)
+  await recordChanges(query, kind.kind, keys)
+  return { unproven: [], keys }
+}
+
+function decide<Row, Made>(
+  kind: SeededKind<Row, Made>,
+  wanted: Wanted,
+  before: Said | undefined,
+  row: Row | undefined,
+  { saying, since }: BatchOptions,
+): Change<Row> {
+  if (row === undefined) return { wanted, row, members: wanted.members }
+  const names = new Set(changedIn(saying.get(wanted.key)!, before))
+  // Of the file of a former version: whether it says anything else than before is not known.
+  const registered = kind.since?.(row)
+  if (before === undefined && since !== undefined && registered !== undefined && registered <= since)
+    for (const name of kind.kept?.(row) ?? []) names.delete(name)
+  const members = Object.entries(wanted.members).filter(([name]) => names.has(name))
+  return { wanted, row, members: Object.fromEntries(members) }
+}
+
+function secretIn<Row, Made>({ secret }: SeededKind<Row, Made>, { members }: Change<Row>): unknown {
+  return secret === undefined ? undefined : (members[secret.name] ?? undefined)
+}
+
+async function prove<Row, Made>(
+  kind: SeededKind<Row, Made>,
+  changes: readonly Change<Row>[],
+  proofs: Map<string, Proof>,
+  progress: Progress,
+): Promise<void> {
+  const { secret } = kind
+  if (secret === undefined) return
+  const waiting = [...changes]
+  const work = async (): Promise<void> => {
+    for (let change = waiting.shift(); change !== undefined; change = waiting.shift()) {
+      const { wanted, row } = change
+      const hash = await secret.hash(secretIn(kind, change), row, wanted).catch((error: unknown) => {
+        waiting.length = 0
+        throw explained(wanted.place, error)
+      })
+      proofs.set(wanted.key, { basis: secret.basis(row), hash })
+      progress.hashed()
+    }
+  }
+  await Promise.all(Array.from({ length: IN_LINE }, work))
+}

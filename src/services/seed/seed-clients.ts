@@ -1,0 +1,143 @@
+/** Clients of SEED_FILE, by the rules of the registry, many at a time. */
+import { randomUUID } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import { changesBetween, type Changes } from '../../protocol/changes.ts'
+import {
+  applyMetadata,
+  metadataError,
+  nullMembers,
+  parseMetadata,
+  removeMembers,
+  toMetadata,
+  type StoredClient,
+} from '../../protocol/client-metadata.ts'
+import { statements, type ClientSetRow } from '../../store/client-sets.ts'
+import type { Database, Query } from '../../store/database.ts'
+import type { NewEvent } from '../../events.ts'
+import type { Note } from '../audit/audit.ts'
+import type { ClientPolicies } from '../clients/client-policies.ts'
+import type { ClientSecrets } from '../clients/client-secrets.ts'
+import { at, warnUnknown, type Placed } from './seed-file.ts'
+import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
+
+export interface SeedClientsOptions {
+  database: Database
+  policies: ClientPolicies
+  secrets: ClientSecrets
+  log: FastifyBaseLogger
+  /** Seconds that a secret works beside the one that takes its place. */
+  overlap: number
+}
+
+interface MadeClient {
+  readonly isNew: boolean
+  readonly client: StoredClient
+  readonly hash: string | undefined
+  readonly changes: Changes
+}
+
+/** What the entries say. Throws `ConfigError`. */
+export function wantedClients(
+  entries: readonly Placed[],
+  { policies, log }: Pick<SeedClientsOptions, 'policies' | 'log'>,
+): Wanted[] {
+  return entries.map(({ place, entry }) =>
+    at(place, () => {
+      if (typeof entry['client_id'] !== 'string') throw metadataError('client_id', 'is missing')
+      const { members, unknown } = parseMetadata(entry, policies.schemas())
+      warnUnknown(unknown, 'clients', log)
+      const { client_id: key, ...said } = members
+      const without = nullMembers(entry).map((name) => [name, null] as const)
+      return { key: key!, place, members: { ...said, ...Object.fromEntries(without) } }
+    }),
+  )
+} // prettier-ignore
+
+export function seededClients(options: SeedClientsOptions): SeededKind<ClientSetRow, MadeClient> {
+  const { database, policies, secrets, log } = options
+  return {
+    kind: 'client',
+    section: 'clients',
+    kept: (row) => (row.secrets.length > 0 ? ['client_secret'] : []),
+    since: ({ createdAt }) => createdAt,
+    present: async (keys) => database.query(statements.present, [keys]),
+    async lock(query, wanted) {
+      const rows = await query(statements.lock, [wanted.map(({ key }) => key)])
+      return new Map(rows.map((row) => [row.clientId, row]))
+    },
+    secret: {
+      name: 'client_secret',
+      basis: (row) => JSON.stringify(row?.secrets ?? null),
+      async hash(value, row) {
+        const secret = value as string
+        const same = row && (await secrets.verify(secret, row.secrets, Date.now()))
+        return same === undefined ? secrets.hash(secret) : undefined
+      },
+    },
+    make: (change) => make(change, policies, log),
+    store: async (query, note, made) => store(query, note, made, options.overlap),
+  }
+}
+
+function make(
+  { wanted, row, members: said, hash }: Change<ClientSetRow>,
+  policies: ClientPolicies,
+  log: FastifyBaseLogger,
+): MadeClient | undefined {
+  const { members, insecure } = parseMetadata(said, policies.schemas())
+  policies.assertInsecureAllowed(insecure)
+  const client = row === undefined ? blank(wanted.key) : toStored(row)
+  const hadSecret = row !== undefined && row.secrets.length > 0
+  const before = row === undefined ? {} : toMetadata(client, hadSecret)
+  removeMembers(client, nullMembers(said))
+  applyMetadata(client, members)
+  policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
+  const hasSecret = hash !== undefined || hadSecret
+  const after = toMetadata(client, hasSecret)
+  const changes = changesBetween(before, after)
+  if (row !== undefined && hash === undefined && Object.keys(changes).length === 0) return undefined
+  policies.check(client, hasSecret)
+  for (const member of insecure)
+    log.warn({ client: wanted.key, member }, 'an address without https: a production start refuses it')
+  if (row === undefined && !hasSecret && after.token_endpoint_auth_method === undefined)
+    log.warn({ client: wanted.key }, 'SEED_FILE: the client has no secret yet')
+  return { isNew: row === undefined, client, hash, changes }
+}
+
+function blank(clientId: string): StoredClient {
+  return { clientId, redirectUris: [], scope: [], metadata: {} }
+}
+
+/** A copy, to be changed. */
+function toStored({ secrets: _secrets, createdAt: _createdAt, ...row }: ClientSetRow): StoredClient {
+  return structuredClone(row)
+}
+
+async function store(
+  query: Query,
+  note: Note,
+  made: readonly MadeClient[],
+  overlap: number,
+): Promise<readonly string[]> {
+  const rows = (isNew: boolean) => made.filter((one) => one.isNew === isNew).map(({ client }) => client)
+  for (const [clients, statement] of [[rows(true), statements.insert], [rows(false), statements.update]] as const)
+    if (clients.length > 0) await query(statement, [JSON.stringify(clients)])
+  const secrets = made.flatMap(({ client, hash }) =>
+    hash === undefined ? [] : { id: randomUUID(), client: client.clientId, hash },
+  )
+  if (secrets.length > 0) {
+    const ids = secrets.map(({ client }) => client)
+    await (overlap > 0 ? query(statements.outlastSecrets, [ids, overlap]) : query(statements.removeSecrets, [ids]))
+    await query(statements.insertSecrets, [JSON.stringify(secrets)])
+  }
+  for (const one of made) for (const event of eventsOf(one, overlap)) note(event)
+  return made.map(({ client }) => client.clientId)
+} // prettier-ignore
+
+function eventsOf({ isNew, client: { clientId: client }, hash, changes }: MadeClient, overlap: number): NewEvent[] {
+  if (isNew) return [{ type: 'client.registered', client, details: { changes } }]
+  return [
+    ...(Object.keys(changes).length > 0 ? [{ type: 'client.changed', client, details: { changes } } as const] : []),
+    ...(hash === undefined ? [] : [{ type: 'client.secret_rotated', client, details: { overlap } } as const]),
+  ]
+} // prettier-ignore

@@ -1,0 +1,105 @@
+/** Users of SEED_FILE, by the rules of the registry, many at a time. */
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyBaseLogger } from 'fastify'
+import { changesBetween } from '../../protocol/changes.ts'
+import { parseUserMembers, userError } from '../../protocol/user-members.ts'
+import { usernameKey } from '../../protocol/username.ts'
+import type { Database, Query } from '../../store/database.ts'
+import { statements as sets, type UserSetRow } from '../../store/user-sets.ts'
+import { statements } from '../../store/users.ts'
+import type { Note } from '../audit/audit.ts'
+import type { HashChosen } from '../users/chosen-passwords.ts'
+import type { Passwords } from '../users/passwords.ts'
+import { endWithPassword, membersOf } from '../users/user-registry.ts'
+import { at, warnUnknown, type Placed } from './seed-file.ts'
+import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
+
+export interface SeedUsersOptions {
+  database: Database
+  passwords: Passwords
+  hashChosen: HashChosen
+}
+
+/** What the entries say. Throws `ConfigError`. */
+export function wantedUsers(entries: readonly Placed[], log: FastifyBaseLogger): Wanted[] {
+  return entries.map(({ place, entry }) =>
+    at(place, () => {
+      const { username, password, roles, claims, unknown } = parseUserMembers(entry)
+      if (username === undefined) throw userError('username', 'is missing')
+      warnUnknown(unknown, 'users', log)
+      const members = {
+        username,
+        ...(password === undefined ? {} : { password }),
+        ...(roles === undefined ? {} : { roles }),
+        ...claims,
+      }
+      return { key: usernameKey(username)!, place, members }
+    }),
+  )
+}
+
+export function seededUsers({ database, passwords, hashChosen }: SeedUsersOptions): SeededKind<UserSetRow, Change<UserSetRow>> {
+  return {
+    kind: 'user',
+    section: 'users',
+    kept: ({ passwordHash }) => (passwordHash ? ['password', 'roles'] : ['roles']),
+    unordered: ['roles'],
+    since: ({ createdAt }) => createdAt,
+    present: async (keys) => database.query(sets.present, [keys]),
+    async lock(query, wanted) {
+      const rows = await query(sets.lock, [wanted.map(({ key }) => key)])
+      return new Map(rows.map((row) => [row.usernameKey, row]))
+    },
+    secret: {
+      name: 'password',
+      basis: (row) => row?.passwordHash ?? '',
+      async hash(value, row, { key }) {
+        const password = value as string
+        const stored = row?.passwordHash ?? null
+        if (stored !== null && (await passwords.verify(password, stored))) return undefined
+        return hashChosen(password, key)
+      },
+    },
+    make: (change) => (isAsItIs(change) ? undefined : change),
+    store,
+  }
+} // prettier-ignore
+
+function isAsItIs({ row, members, hash }: Change<UserSetRow>): boolean {
+  if (row === undefined || hash !== undefined) return false
+  const { roles, claims } = parseUserMembers(members)
+  return (
+    (roles === undefined || isDeepStrictEqual(roles, row.roles)) &&
+    Object.entries(claims).every(([name, value]) => isDeepStrictEqual(value, row.claims[name] ?? null))
+  )
+}
+
+async function store(query: Query, note: Note, made: readonly Change<UserSetRow>[]): Promise<readonly string[]> {
+  const added = made.filter(({ row }) => row === undefined)
+  const ids = added.length === 0 ? [] : await insert(query, note, added)
+  for (const change of made) if (change.row !== undefined) ids.push(await lay(query, note, change, change.row))
+  return ids
+} // prettier-ignore
+
+async function insert(query: Query, note: Note, added: readonly Change<UserSetRow>[]): Promise<string[]> {
+  const users = added.map(({ wanted, members, hash }) => {
+    const { username, roles = [], claims } = parseUserMembers(members)
+    const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
+    return { id: randomUUID(), username, usernameKey: wanted.key, passwordHash: hash ?? null, roles, claims: known }
+  })
+  const rows = await query(sets.insert, [JSON.stringify(users)])
+  for (const row of rows)
+    note({ type: 'user.registered', user: row.id, details: { changes: changesBetween({}, membersOf(row)) } })
+  return rows.map(({ id }) => id)
+} // prettier-ignore
+
+/** Lays members over those of a user, whose row this transaction has locked. */
+async function lay(query: Query, note: Note, { wanted, members, hash }: Change<UserSetRow>, before: UserSetRow): Promise<string> {
+  const { roles, claims } = parseUserMembers(members)
+  const [after] = await query(statements.update, [wanted.key, claims, roles ?? null, hash ?? null])
+  const changes = changesBetween(membersOf(before), membersOf(after ?? before))
+  if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: before.id, details: { changes } })
+  if (hash !== undefined) await endWithPassword(query, note, before.id)
+  return before.id
+} // prettier-ignore

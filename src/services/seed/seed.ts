@@ -1,0 +1,77 @@
+/**
+ * SEED_FILE: resources, scopes, clients and users, and what they begin as. A value of the file is applied when it is new
+ * there, or has changed there; what is changed or deleted here stays so until then (docs/adr/0031).
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import { runAs } from '../audit/origin.ts'
+import type { FindServerSecret } from '../keys/server-secrets.ts'
+import { createProgress } from './progress.ts'
+import type { BatchOptions } from './seed-batch.ts'
+import { seededClients, wantedClients, type SeedClientsOptions } from './seed-clients.ts'
+import { readSeedFile, sectionsOf, type Entry, type Sections } from './seed-file.ts'
+import { createSeedMemory } from './seed-memory.ts'
+import { seededResources, seededScopes, wantedResources, wantedScopes } from './seed-records.ts'
+import { applySection } from './seed-section.ts'
+import { seededUsers, wantedUsers, type SeedUsersOptions } from './seed-users.ts'
+import type { SeededKind, Wanted } from './seeded-kind.ts'
+
+export interface Seeder {
+  /** Throws `ConfigError` with one sentence that names the entry, the member and the reason. */
+  applyFile(path: string): Promise<void>
+  /** The same of content that no file holds; a secret of a client works `overlap` seconds beside its successor. */
+  apply(content: Entry, overlap: number): Promise<void>
+}
+
+export interface SeederOptions
+  extends
+    Omit<BatchOptions, 'memory' | 'saying' | 'since'>,
+    Omit<SeedClientsOptions, 'overlap'>,
+    SeedUsersOptions {
+  secret: FindServerSecret
+  log: FastifyBaseLogger
+  /** Milliseconds after which the app that we are in gives up a start; 0 for never. */
+  limit: number
+}
+
+export function createSeeder(options: SeederOptions): Seeder {
+  const { database, secret, log, limit } = options
+
+  async function apply(sections: Sections, overlap: number): Promise<void> {
+    const key = await secret('seed-file')
+    const progress = createProgress(log, limit)
+    const section = async <Row, Made>(kind: SeededKind<Row, Made>, wanted: readonly Wanted[]) =>
+      applySection(kind, merged(wanted), progress, {
+        ...options,
+        memory: createSeedMemory(database, key, kind.kind),
+      })
+    const { resources, scopes, clients, users } = sections
+    // All is read before anything is written: a mistake at the end of the file leaves nothing of its beginning.
+    const wanted = {
+      resources: wantedResources(resources, log),
+      scopes: wantedScopes(resources, scopes, log),
+      clients: wantedClients(clients, options),
+      users: wantedUsers(users, log),
+    }
+    await section(seededResources(database), wanted.resources)
+    await section(seededScopes(database), wanted.scopes)
+    await section(seededClients({ ...options, overlap }), wanted.clients)
+    await section(seededUsers(options), wanted.users)
+    progress.end()
+  }
+
+  const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
+  return {
+    applyFile: async (path) => asSeed(async () => apply(await readSeedFile(path, log), 0)),
+    apply: async (content, overlap) => asSeed(async () => apply(sectionsOf(content, 'The demo', log), overlap)),
+  }
+} // prettier-ignore
+
+/** A thing that is named twice is one: the later members lie over the earlier. */
+function merged(wanted: readonly Wanted[]): Wanted[] {
+  const byKey = new Map<string, Wanted>()
+  for (const one of wanted) {
+    const { members } = byKey.get(one.key) ?? {}
+    byKey.set(one.key, { ...one, members: { ...members, ...one.members } })
+  }
+  return [...byKey.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+}

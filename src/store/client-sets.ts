@@ -1,0 +1,60 @@
+/** Clients many at a time, for SEED_FILE: one statement whatever their number. */
+import { Client, ClientSecret } from '../entities/client.ts'
+import type { ClientRow } from './clients.ts'
+import { insertGiven, updateGiven } from './given-rows.ts'
+import { statement } from './statement.ts'
+
+export type ClientSetRow = Omit<ClientRow, 'scopeClients'>
+
+const COLUMNS = {
+  clientId: 'text',
+  clientName: 'text',
+  redirectUris: 'text[]',
+  responseTypes: 'text[]',
+  grantTypes: 'text[]',
+  tokenEndpointAuthMethod: 'text',
+  scope: 'text[]',
+  metadata: 'jsonb',
+} as const
+
+export const statements = {
+  /** Those of $1, with their secrets, for a change; each process in the same order. */
+  lock: statement<ClientSetRow>('clients-lock', (table) => {
+    const [client, secret] = [table(Client), table(ClientSecret)]
+    const id = client.column('clientId')
+    const names = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
+    const expiresAt = `(extract(epoch from s.${secret.column('expiresAt')}) * 1000)::float8`
+    return `select ${client.columns(...names, 'createdAt')},
+      coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
+          'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc, s.${secret.column('id')})
+        from ${secret.name} s where s.${secret.column('client')} = c.${id}), '[]') as "secrets"
+      from ${client.name} c where ${id} = any($1) order by ${id} for update of c`
+  }),
+  /** Which of $1 are there. */
+  present: statement<{ key: string }>('clients-present', (table) => {
+    const client = table(Client)
+    const id = client.column('clientId')
+    return `select ${id} as "key" from ${client.name} where ${id} = any($1)`
+  }),
+  insert: statement('clients-insert', (table) => insertGiven(table(Client), COLUMNS)),
+  update: statement('clients-update', (table) => {
+    const client = table(Client)
+    return updateGiven(client, COLUMNS, ['clientId'], `, ${client.column('updatedAt')} = now()`)
+  }),
+  /** Ends the secrets of the clients $1. */
+  removeSecrets: statement('client-secrets-remove', (table) => {
+    const secret = table(ClientSecret)
+    return `delete from ${secret.name} where ${secret.column('client')} = any($1)`
+  }),
+  /** Lets the secret that each of the clients $1 uses work $2 seconds more, and ends those before it. */
+  outlastSecrets: statement('client-secrets-outlast', (table) => {
+    const secret = table(ClientSecret)
+    const [client, expiresAt] = [secret.column('client'), secret.column('expiresAt')]
+    return `with gone as (delete from ${secret.name} where ${client} = any($1) and ${expiresAt} is not null)
+      update ${secret.name} set ${expiresAt} = now() + make_interval(secs => $2)
+      where ${client} = any($1) and ${expiresAt} is null`
+  }),
+  insertSecrets: statement('client-secrets-insert', (table) =>
+    insertGiven(table(ClientSecret), { id: 'uuid', client: 'text', hash: 'text' }),
+  ),
+}

@@ -1,0 +1,87 @@
+/** A SEED_FILE of any size starts: it is applied in large steps, under no limit, and says how far it has come. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { generateClientSecret } from '../../src/services/clients/client-secrets.ts'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { createDatabase } from '../support/database.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
+import { prepare } from '../support/settings.ts'
+
+const SECRET_KEY = 'k'.repeat(40)
+
+/** Of what the start wrote. */
+function seconds(output: string): number {
+  return Number(/"seconds":([\d.]+).*"SEED_FILE is applied/.exec(output)?.[1])
+}
+
+test('10,000 clients, with secrets as we make them: applied, usable, and nothing to do the next time', async () => {
+  const database = await createDatabase()
+  const clients = Array.from({ length: 10_000 }, (_, at) => ({
+    client_id: `client-${at}`,
+    client_secret: generateClientSecret(),
+    client_name: `Client ${at}`,
+    redirect_uris: [`https://client-${at}.example/cb`],
+    scope: ['read'],
+  }))
+  const first = await spawnServer({ SECRET_KEY }, { seed: { scopes: [{ name: 'read' }], clients }, database })
+  console.log(`10,000 clients: ${seconds(first.output())} s`)
+  expect(seconds(first.output())).toBeLessThan(60)
+  const { client_id, client_secret } = clients.at(-1)!
+  const answer = await first.post(
+    '/token',
+    { grant_type: 'client_credentials' },
+    { authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` },
+  )
+  expect(await answer.json()).toMatchObject({ scope: 'read' })
+  await first.stop()
+  const began = performance.now()
+  const second = await spawnServer(first.settings, { database })
+  console.log(`again: ready after ${Math.round(performance.now() - began)} ms`)
+  expect(second.output()).not.toContain('SEED_FILE is applied')
+})
+
+test('chosen secrets and passwords that take longer to hash than a plugin may: it starts, by as many processes as share it, and says how far it is', async () => {
+  const database = await createDatabase()
+  const clients = Array.from({ length: 350 }, (_, at) => ({
+    client_id: `client-${at}`,
+    client_secret: `chosen secret ${at}`,
+    scope: ['read'],
+  }))
+  const users = Array.from({ length: 50 }, (_, at) => ({
+    username: `user-${at}`,
+    password: `a password of ${at}`,
+  }))
+  const servers = await Promise.all(
+    [1, 2].map(async () => spawnServer({ SECRET_KEY }, { seed: { clients, users }, database })),
+  )
+  const output = servers[0]!.output()
+  console.log(`350 chosen secrets and 50 passwords, two processes on two cores: ${seconds(output)} s`)
+  expect(output).toMatch(/"SEED_FILE: \d+ of 350 clients applied/)
+  expect(output).not.toContain('chosen secret')
+  const hashed = servers.map((one) => [...one.output().matchAll(/"hashed":(\d+)/g)].length)
+  expect(Math.min(...hashed)).toBeGreaterThan(0)
+  expect(await database.query('select count(*)::int from client_secrets')).toEqual([{ count: 350 }])
+  for (const [id, secret] of [['client-0', 'chosen secret 0'], ['client-349', 'chosen secret 349']] as const) {
+    const headers = { authorization: `Basic ${btoa(`${id}:${secret}`)}` }
+    expect((await servers[1]!.post('/token', { grant_type: 'client_credentials' }, headers)).status).toBe(200)
+  }
+}) // prettier-ignore
+
+test.each([
+  ['its registration', `export default () => new Promise(() => {})`],
+  [
+    'an onReady hook',
+    `export default async (app) => { app.addHook('onReady', () => new Promise(() => {})) }`,
+  ],
+  ['an onReady hook', `export default async (app) => { app.addHook('onReady', (done) => {}) }`],
+])('a plugin that never ends %s is named', async (what, source) => {
+  const plugin = join(await temporaryDirectory(), 'plugin.mjs')
+  await writeFile(plugin, source)
+  const { settings } = await prepare({ PLUGINS: plugin, LOG_LEVEL: 'silent' }, {})
+  const { status, stderr } = await runCommand(['serve'], settings)
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: `PLUGINS: ${plugin} has not ended ${what} after 10 s.\n`,
+  })
+})
