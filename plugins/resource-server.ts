@@ -30,7 +30,7 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
  */
 export function createOwnVerifier(
   oauth: FastifyInstance['oauth'],
-  behind?: (verified: Verified) => Promise<object>,
+  behind?: (verified: Verified, token: AccessToken) => Promise<object>,
 ): Verifier {
   return {
     async verify(token) {
@@ -41,7 +41,9 @@ export function createOwnVerifier(
       if (verified === null)
         throw new BearerError('invalid_token', 'The access token is expired, revoked or not ours')
       const accessToken = toAccessToken(verified.claims)
-      return behind === undefined ? accessToken : Object.assign(accessToken, await behind(verified))
+      return behind === undefined
+        ? accessToken
+        : Object.assign(accessToken, await behind(verified, accessToken))
     },
   }
 }

@@ -25,10 +25,15 @@ interface UserToken extends AccessToken {
   readonly user: User
 }
 
+/** What a token must have to be taken here (§5.3.1, §3.1.2.1). */
+const SCOPE = 'openid'
+
 async function userinfo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { issuer } = oauth
-  const verifier = createOwnVerifier(oauth, async ({ authorization }) => {
+  const verifier = createOwnVerifier(oauth, async ({ authorization }, { scopes }) => {
+    // The guard refuses it for its scope (RFC 6750 §3.1), whomever it stands for: a token that a client got for itself, say.
+    if (!scopes.has(SCOPE)) return {}
     const user = authorization?.subject === undefined ? null : await oauth.findUser(authorization.subject)
     if (authorization === undefined || user === null || user.disabled)
       throw new BearerError('invalid_token', 'The access token stands for nobody')
@@ -75,7 +80,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     request.query = parseForm(queryText(request))
     done()
   })
-  fastify.addHook('preHandler', createGuard(policy, ['openid']) as preHandlerAsyncHookHandler)
+  fastify.addHook('preHandler', createGuard(policy, [SCOPE]) as preHandlerAsyncHookHandler)
   for (const url of withSlash(fastify, '/userinfo')) {
     fastify.get(url, handler)
     fastify.post(url, handler)
