@@ -12,7 +12,8 @@ const READABLE = {
 const PREFLIGHT = {
   // Browsers send these unasked to where they may send anything: which of them are served, a 405 says.
   'access-control-allow-methods': 'GET, HEAD, POST',
-  'access-control-allow-headers': 'authorization, content-type, dpop, mcp-protocol-version',
+  // The last is what Swagger UI and others who grew up with XMLHttpRequest send with whatever they ask.
+  'access-control-allow-headers': 'authorization, content-type, dpop, mcp-protocol-version, x-requested-with',
   // Browsers keep it no longer than two hours.
   'access-control-max-age': '7200',
 } as const

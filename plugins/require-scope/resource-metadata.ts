@@ -41,7 +41,7 @@ export function serveMetadata(fastify: FastifyInstance, metadata: ResourceMetada
       reply.headers({
         'access-control-allow-origin': '*',
         'access-control-allow-methods': 'GET, HEAD',
-        'access-control-allow-headers': 'mcp-protocol-version',
+        'access-control-allow-headers': 'mcp-protocol-version, x-requested-with',
       })
       return reply.code(204).send()
     })

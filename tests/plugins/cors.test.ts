@@ -83,6 +83,19 @@ test('a page reads the metadata, gets a token and gives it back', async () => {
   await expect(post(metadata['introspection_endpoint']!, { token })).rejects.toThrow('the preflight')
 })
 
+test('Swagger UI, which says that it is a script, gets a token', async () => {
+  const response = await fetchAsBrowser('/token', {
+    method: 'POST',
+    headers: {
+      ...client.basic,
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-requested-with': 'XMLHttpRequest',
+    },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }).toString(),
+  })
+  expect([response.status, await response.json()]).toMatchObject([200, { token_type: 'Bearer' }])
+})
+
 test.each([...DOCUMENTS, ...ENDPOINTS, '/userinfo', '/userinfo/'])(
   'a preflight of %s allows any origin, without cookies',
   async (path) => {
@@ -91,7 +104,7 @@ test.each([...DOCUMENTS, ...ENDPOINTS, '/userinfo', '/userinfo/'])(
     expect(corsOf(preflight)).toEqual({
       ...READABLE,
       'allow-methods': 'GET, HEAD, POST',
-      'allow-headers': 'authorization, content-type, dpop, mcp-protocol-version',
+      'allow-headers': 'authorization, content-type, dpop, mcp-protocol-version, x-requested-with',
       'max-age': '7200',
     })
   },
