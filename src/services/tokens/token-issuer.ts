@@ -82,6 +82,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         ? refreshTokens.create(authorization.id!, continues?.refreshToken)
         : undefined
       const response = await doors.extended('tokenResponse', authorization, {
+        // In the two spellings of the seed specification (§2); it is compared without case (RFC 6749 §5.1).
         token_type: granted.subject === undefined ? 'Bearer' : 'bearer',
         access_token: accessToken,
         expires_in: lifetime,
