@@ -27,6 +27,8 @@ const WORDS: Words = {
 
 /** Undefined for what is nothing to tell its user. */
 export function eventInWords({ type, details }: AuditEvent): string | undefined {
+  // A plugin may have called its own as it likes.
+  if (!Object.hasOwn(WORDS, type)) return undefined
   const words = WORDS[type] as string | ((details: unknown) => string) | undefined
   return typeof words === 'function' ? words(details) : words
 }

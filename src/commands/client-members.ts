@@ -8,16 +8,16 @@ import { memberValue, optionName, parseJson } from './option.ts'
 
 /** The members that were given. Throws `ConfigError` for an option that is no member, or malformed JSON. */
 export function membersFrom(command: Command, extensions: readonly TObject[]): Record<string, unknown> {
-  const schemas: Record<string, TSchema> = {
-    ...ClientMetadata.properties,
-    redirect_uri: ClientMetadata.properties.redirect_uris,
-  }
-  for (const extension of extensions) Object.assign(schemas, extension.properties)
+  const schemas = new Map<string, TSchema>([
+    ...Object.entries(ClientMetadata.properties),
+    ['redirect_uri', ClientMetadata.properties.redirect_uris],
+    ...extensions.flatMap(({ properties }) => Object.entries(properties)),
+  ])
   const members: Record<string, unknown> = {}
   const metadata = command.opts()['metadata'] as string | undefined
   if (metadata !== undefined) Object.assign(members, parseObject('--metadata', metadata))
   for (const [name, values] of [...known(command), ...unknown(command)]) {
-    const schema = schemas[name]
+    const schema = schemas.get(name)
     if (schema === undefined)
       throw new ConfigError(`${optionName(name)} is not an option, nor a member of client metadata.`)
     members[name] = memberValue(name, schema, values)

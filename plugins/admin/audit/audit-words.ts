@@ -3,7 +3,7 @@ import type { AuditEvent, EventType } from '../../../src/events.ts'
 import type { Changes } from '../../../src/protocol/changes.ts'
 
 /** By the type, in the order in which the filter offers them. */
-const WORDS: Readonly<Partial<Record<EventType, string>>> = {
+const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.signed_in': 'Signed in',
   'user.sign_in_failed': 'Sign-in failed',
   'user.signed_out': 'Signed out',
@@ -38,14 +38,16 @@ const WORDS: Readonly<Partial<Record<EventType, string>>> = {
   'key.revoked': 'Signing key revoked',
 }
 
-/** A type that a plugin added speaks for itself. */
+const WORDS: ReadonlyMap<string, string> = new Map(Object.entries(OURS))
+
+/** A type that a plugin added speaks for itself, and so does what somebody made up. */
 export function wordsOf(type: string): string {
-  return (WORDS as Readonly<Record<string, string>>)[type] ?? type
+  return WORDS.get(type) ?? type
 }
 
 /** For the filter; `chosen` too, whoever's type it is. */
 export function typeOptions(chosen: string): { value: string; text: string }[] {
-  const types = [...new Set([...Object.keys(WORDS), ...(chosen === '' ? [] : [chosen])])]
+  const types = [...new Set([...WORDS.keys(), ...(chosen === '' ? [] : [chosen])])]
   return [{ value: '', text: 'Everything' }, ...types.map((value) => ({ value, text: wordsOf(value) }))]
 }
 
