@@ -7,7 +7,7 @@ import pg from 'pg'
 import { prepareValue } from 'pg/lib/utils.js'
 import { borrow } from './connections.ts'
 import type { Query } from './database.ts'
-import { isRetryable, isUnavailable } from './failures.ts'
+import { isLost, isRetryable, isUnavailable } from './failures.ts'
 import type { Statement } from './statement.ts'
 import { createTrip, type Asked, type Named } from './trip.ts'
 
@@ -103,7 +103,7 @@ export function createBatches({ pool, nameOf, alone, limit }: BatchesOptions): B
       return rows
     } catch (error) {
       // What it has prepared is not known, or whether it lives.
-      client.release(trip.prepares() || !didNothing(error))
+      client.release(trip.prepares() || isLost(error))
       throw error
     }
   }

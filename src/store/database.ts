@@ -5,9 +5,10 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import pg from 'pg'
 import { createBatches } from './batches.ts'
-import { isRetryable } from './failures.ts'
-import { borrow, createPool, type Place } from './connections.ts'
+import { isLost, isRetryable } from './failures.ts'
+import { borrow, createPool, endPool, onBorrowed, waitingFor, type Place } from './connections.ts'
 import { retried } from './retries.ts'
+import { STATEMENT_LIMIT } from './session-limits.ts'
 import { tableOf, type Statement } from './statement.ts'
 import type { Named } from './trip.ts'
 
@@ -41,10 +42,8 @@ export interface DatabaseOptions extends Place {
   prepare?: boolean
 }
 
-/** Milliseconds. */
-const QUERY_TIMEOUT = 5000
 /** Of every query, whatever its pool was told: how values are read, and how long it may take. */
-const READING = { types: pg.types, query_timeout: QUERY_TIMEOUT }
+const READING = { types: pg.types, query_timeout: STATEMENT_LIMIT }
 
 /** Opens the database; it need not answer yet: connections are made when they are needed. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
@@ -91,23 +90,28 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await client.query({ text: 'commit', ...READING })
       return result
     } catch (error) {
-      broken = await client.query({ text: 'rollback', ...READING }).then(
-        () => false,
-        () => true,
-      )
+      // Where nothing is answered, nothing is rolled back by asking for it.
+      broken =
+        isLost(error) ||
+        (await client.query({ text: 'rollback', ...READING }).then(
+          () => false,
+          () => true,
+        ))
       throw error
     } finally {
       client.release(broken)
     }
   }
 
-  const alone = retrying(queryOn(pool))
+  const single: Query = async (statement, values) =>
+    onBorrowed(pool, async (client) => queryOn(client)(statement, values))
+  const alone = retrying(options.pool === undefined ? single : queryOn(pool))
   // What a pool of somebody's is made of is theirs to choose: its own queries are all that we ask of it.
   const batches =
     options.pool === undefined
       ? {
-          'with readers': createBatches({ pool, nameOf, alone, limit: QUERY_TIMEOUT }),
-          'with writers': createBatches({ pool, nameOf, alone, limit: QUERY_TIMEOUT }),
+          'with readers': createBatches({ pool, nameOf, alone, limit: STATEMENT_LIMIT }),
+          'with writers': createBatches({ pool, nameOf, alone, limit: STATEMENT_LIMIT }),
         }
       : undefined
   const waitingInBatches = (): number =>
@@ -126,14 +130,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     connections: () => ({
       total: pool.totalCount,
       idle: pool.idleCount,
-      waiting: pool.waitingCount + waitingInBatches(),
+      waiting: waitingFor(pool) + waitingInBatches(),
     }),
     ping: async () => {
-      await pool.query({ text: 'select 1', ...READING })
+      await onBorrowed(pool, async (client) => client.query({ text: 'select 1', ...READING }))
     },
     async close() {
       await (await orm)?.close(true)
-      if (options.pool === undefined) await pool.end()
+      if (options.pool === undefined) await endPool(pool)
     },
   }
 }
@@ -145,7 +149,7 @@ async function openOrm(place: Place) {
     import('./orm.ts'),
   ])
   // It borrows from the one pool that there is, its own stays empty.
-  const borrowing = { ...ormOptions(place, 0, QUERY_TIMEOUT), connect: false }
+  const borrowing = { ...ormOptions(place, 0, STATEMENT_LIMIT), connect: false }
   return MikroORM.init(borrowing as Parameters<typeof MikroORM.init>[0])
 }
 

@@ -4,7 +4,9 @@
 const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01'])
 
 /** Classes and codes that say the database cannot serve now (PostgreSQL, appendix A). */
-const UNAVAILABLE = /^(?:08|53|57P|58)|^(?:25006|55P03|57014|XX000)$/
+const UNAVAILABLE = /^(?:08|53|57P|58)|^(?:25006|25P03|25P04|55P03|57014|XX000)$/
+/** lock_not_available and query_canceled: the statement was ended, and its connection is as good as before. */
+const ENDED: ReadonlySet<string> = new Set(['55P03', '57014'])
 const NETWORK = /^(?:ECONN|EPIPE|ENOENT|EACCES|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/
 const DRIVER =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered a connection error|cannot use a pool after calling end/i
@@ -25,6 +27,11 @@ export function isRetryable(error: unknown): boolean {
 /** 23505: a row with this key is there already. Constraint names differ on sharding engines, the code does not. */
 export function isDuplicate(error: unknown): boolean {
   return sqlState(error) === '23505'
+}
+
+/** Whether a connection is good for nothing more after this: it broke, or what became of its statement is not known. */
+export function isLost(error: unknown): boolean {
+  return isUnavailable(error) && !isRetryable(error) && !ENDED.has(sqlState(error) ?? '')
 }
 
 /** Whether the database is away or cannot take the statement now; the caller answers 503 and may be asked again. */
