@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { describePlace } from '../store/database.ts'
 import { sqlState } from '../store/failures.ts'
-import { missingMigrations } from '../store/migrate.ts'
+import { findTooNew, missingMigrations } from '../store/migrate.ts'
 import { keepsPrepared } from '../store/prepared.ts'
 import { readServerFacts, type ServerFacts } from '../store/server-facts.ts'
 import { examineContent } from './content.ts'
@@ -22,6 +22,8 @@ export async function examineDatabase(
   try {
     const asked = Date.now()
     const facts = await readServerFacts(place)
+    const newer = await findTooNew(place)
+    if (newer !== null) return [fail('schema', `It is that of a later version (${newer}): start that one.`)]
     const missing = await missingMigrations(place)
     if (config.DATABASE_PREPARE && !(await keepsPrepared(place))) return [fail(CHECK, POOLED)]
     return [

@@ -22,3 +22,9 @@ export const migrationNames = [
   'Migration20261123000030_seed_entries',
   'Migration20261123000060_revoked_keys',
 ]
+
+/**
+ * The last of the version before this one, which may run beside this schema; older ones may not, since what they still used
+ * may be gone. To be moved with each version.
+ */
+export const oldestBeside = 'Migration20261121000016_refresh_without_spent'

@@ -1,6 +1,7 @@
 /** Brings a database to the newest schema, also when several processes start at once; or says what it lacks. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import { migrationNames as names } from '../migrations/names.ts'
+import { migrationNames as names, oldestBeside } from '../migrations/names.ts'
 import { sqlState } from './failures.ts'
 import { retried } from './retries.ts'
 import { qualified, withClient, type Place } from './connections.ts'
@@ -8,6 +9,13 @@ import { qualified, withClient, type Place } from './connections.ts'
 /** Any number that no other program on the database is likely to choose. */
 const LOCK = 7_258_146_093
 const UNDEFINED_TABLE = '42P01'
+const LOCK_NOT_AVAILABLE = '55P03'
+const newestOurs = names.toSorted().at(-1)!
+/** Milliseconds that a migration waits for a lock: so long others wait behind it, and all who sign in with them. */
+const LOCK_WAIT = 1000
+/** Milliseconds between two tries, in which they go on; and for all of them. */
+const PAUSE = 2000
+const PATIENCE = 120_000
 
 /**
  * Runs the migrations that are missing; when none is, one query shows it. Throws what PostgreSQL says.
@@ -22,20 +30,58 @@ export async function migrate(at: Place | string): Promise<void> {
   )
 }
 
+/** Whose schema it is: by a comment on the table of migrations, which every version since writes that migrates. */
+interface Marks {
+  /** The newest migration of who wrote it, and the newest of the oldest version that may run beside that. */
+  readonly newest: string
+  readonly oldest: string
+}
+
+/**
+ * The newest migration in the database that a later version made, unless that says that this one may run beside it. Null as
+ * a rule.
+ */
+export async function findTooNew(place: Place): Promise<string | null> {
+  return retried(async () => withClient(place, async (client) => tooNewIn(client, place)))
+}
+
+async function tooNewIn(client: pg.ClientBase, place: Place): Promise<string | null> {
+  const done = await doneIn(client, place)
+  const newer = done.filter((name) => !names.includes(name)).toSorted()
+  const last = newer.at(-1)
+  if (last === undefined) return null
+  const { rows } = await client.query<{ comment: string | null }>(
+    `select obj_description($1::regclass, 'pg_class') as comment`,
+    [qualified(place, 'migrations')],
+  )
+  const marks = parseMarks(rows[0]?.comment ?? '')
+  const isWelcome = marks !== null && last <= marks.newest && newestOurs >= marks.oldest
+  return isWelcome ? null : last
+}
+
+function parseMarks(comment: string): Marks | null {
+  const [, oldest, newest] = /^Latchkey: from (\w+) to (\w+)$/.exec(comment) ?? []
+  return oldest === undefined || newest === undefined ? null : { oldest, newest }
+}
+
 /** The names of the migrations that the database lacks. */
 export async function missingMigrations(place: Place): Promise<string[]> {
   return retried(async () => withClient(place, async (client) => missingIn(client, place)))
 }
 
 async function missingIn(client: pg.ClientBase, place: Place): Promise<string[]> {
+  const done = new Set(await doneIn(client, place))
+  return names.filter((name) => !done.has(name))
+}
+
+async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
   try {
     const { rows } = await client.query<{ name: string }>(
       `select name from ${qualified(place, 'migrations')}`,
     )
-    const done = new Set(rows.map(({ name }) => name))
-    return names.filter((name) => !done.has(name))
+    return rows.map(({ name }) => name)
   } catch (error) {
-    if (sqlState(error) === UNDEFINED_TABLE) return names
+    if (sqlState(error) === UNDEFINED_TABLE) return []
     throw error
   }
 }
@@ -49,10 +95,23 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
   ])
   const options = { ...migratorOptions(place), dbName: rows[0]!.name, connect: false }
   const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
+  const run = async (): Promise<void> =>
+    orm.em.fork().transactional(async (em) => {
+      const transaction = em.getTransactionContext()
+      // Whatever our role is told as a rule: a migration may take its time, and not that of others.
+      for (const limit of ['statement_timeout = 0', `lock_timeout = ${LOCK_WAIT}`])
+        await em.getConnection().execute(`set local ${limit}`, [], 'run', transaction)
+      await orm.migrator.up({ transaction, ...(place.schema === undefined ? {} : { schema: place.schema }) })
+      const marks = `Latchkey: from ${oldestBeside} to ${newestOurs}`
+      const mark = `comment on table ${qualified(place, 'migrations')} is '${marks}'`
+      await em.getConnection().execute(mark, [], 'run', transaction)
+    })
   try {
     await guard.query('begin')
+    await guard.query('set local statement_timeout = 0; set local lock_timeout = 0')
+    await guard.query('set local idle_in_transaction_session_timeout = 0')
     await guard.query('select pg_advisory_xact_lock($1)', [LOCK])
-    await orm.migrator.up(place.schema === undefined ? {} : { schema: place.schema })
+    await patiently(run)
     await guard.query('commit')
   } catch (error) {
     // A connection that is lent goes back as it came.
@@ -60,5 +119,17 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
     throw error
   } finally {
     await orm.close(true)
+  }
+}
+
+/** Again and again while somebody else holds what it needs: nothing of it has happened then. */
+async function patiently(run: () => Promise<void>): Promise<void> {
+  for (const end = performance.now() + PATIENCE; ;) {
+    try {
+      return await run()
+    } catch (error) {
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE || performance.now() > end) throw error
+      await delay(PAUSE)
+    }
   }
 }

@@ -1,11 +1,14 @@
 import { MikroORM } from '@mikro-orm/postgresql'
+import { Client } from 'pg'
 import { inject, expect, test } from 'vitest'
 import { migrations } from '../../src/migrations/all.ts'
-import { migrationNames } from '../../src/migrations/names.ts'
+import { migrationNames, oldestBeside } from '../../src/migrations/names.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { migratorOptions } from '../../src/store/migrator.ts'
 import { execute, withDatabase } from '../support/connection.ts'
-import { createDatabase, createEmptyDatabase } from '../support/database.ts'
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { runCommand } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
 
 test('several processes that migrate an empty database at once do it once', async () => {
   const { url } = await createEmptyDatabase()
@@ -40,6 +43,83 @@ test('the schema has no sequences and no triggers', async () => {
   )
   expect(sequences).toEqual([])
   expect(await query('select tgname from pg_trigger where not tgisinternal')).toEqual([])
+})
+
+test('while a migration cannot have its lock others go on, and it comes to it when they are done', async () => {
+  const { url, query } = await createDatabase({ refusing: false })
+  // As the version before had it.
+  await query(`delete from migrations where name = 'Migration20261121000016_refresh_without_spent'`)
+  await query(`alter table refresh_tokens add column consumed_at timestamptz null,
+    add column successor_hash text null, add column successor text null`)
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  await holder.query('begin; lock table refresh_tokens in access share mode')
+  const migrating = migrate(url)
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await expect.poll(async () => query(waiting)).toHaveLength(1)
+  // Behind it, who only reads would wait for as long as the lock is held.
+  const began = performance.now()
+  await query('select from refresh_tokens')
+  expect(performance.now() - began).toBeLessThan(4000)
+  await expect.poll(async () => query(waiting)).toHaveLength(0)
+  await holder.end()
+  await migrating
+  expect(
+    await query(`select from migrations where name = 'Migration20261121000016_refresh_without_spent'`),
+  ).toHaveLength(1)
+  expect(await query(`select from information_schema.columns where column_name = 'consumed_at'`)).toEqual([])
+})
+
+const NEWEST = migrationNames.toSorted().at(-1)!
+const FUTURE = 'Migration20991231000000_future'
+const comeFrom = async ({ query }: TestDatabase, oldest: string, newest = FUTURE): Promise<void> => {
+  await query('insert into migrations (name) values ($1)', [FUTURE])
+  await query(`comment on table migrations is 'Latchkey: from ${oldest} to ${newest}'`)
+}
+
+test.for([
+  [
+    'says nothing of it',
+    async ({ query }: TestDatabase) => query('insert into migrations (name) values ($1)', [FUTURE]),
+  ],
+  ['is two ahead', async (database: TestDatabase) => comeFrom(database, 'Migration20991230000000_between')],
+  [
+    'was changed by somebody else since',
+    async (database: TestDatabase) => comeFrom(database, NEWEST, NEWEST),
+  ],
+] as const)(
+  'a schema of a later version that %s: the start, its commands and doctor say so, in one sentence',
+  async ([, change]) => {
+    const database = await createDatabase({ refusing: false })
+    await change(database)
+    const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(32) }
+    for (const command of ['serve', 'migrate']) {
+      const { status, stderr } = await runCommand([command], settings)
+      expect([status, stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /^.*schema of the database is that of a later version \(Migration20991231000000_future\).*\n$/,
+        ),
+      ])
+    }
+    const { status, stdout } = await runCommand(['doctor'], settings)
+    expect([status, stdout]).toEqual([1, expect.stringContaining(FUTURE)])
+  },
+)
+
+test('the version after this one says that this one may run beside its schema, and it does', async () => {
+  const database = await createDatabase({ refusing: false })
+  await comeFrom(database, NEWEST)
+  const server = await startServer({}, { database })
+  expect((await server.get('/readyz')).status).toBe(200)
+})
+
+test('a migrated schema says by which version, and from which one on others may run beside it', async () => {
+  const { query } = await createDatabase({ refusing: false })
+  expect(await query(`select obj_description('migrations'::regclass) as says`)).toEqual([
+    { says: `Latchkey: from ${oldestBeside} to ${NEWEST}` },
+  ])
+  expect(migrationNames).toContain(oldestBeside)
 })
 
 test('a database that is not there is said so', async () => {
