@@ -59,6 +59,8 @@ export interface Granted {
 export interface Continuation {
   readonly authorization: Authorization
   readonly refreshToken: string
+  /** When it was presented, by `performance.now()`; by default when it is replaced. */
+  readonly presentedAt?: number
 }
 
 /** The living record that tokens name; revoking it ends them. A client that acts for itself has none. */

@@ -105,9 +105,9 @@ export const Settings = Type.Object({
   ),
   OIDC_REFRESH_TOKEN_IDLE: Seconds(30 * 86_400, 1, 'lifetime of a refresh token that is not used'),
   OIDC_REFRESH_REUSE_INTERVAL: Seconds(
-    10,
+    60,
     0,
-    'how long a refresh token may be sent again, for clients that lost the answer',
+    'how long a refresh token may be sent again by a public client that lost the answer; 0 for never, by none',
   ),
   OIDC_SESSION_EXPIRE: Seconds(14 * 86_400, 60, 'age at which a sign-in ends'),
   OIDC_SESSION_IDLE: Seconds(86_400, 60, 'how long a sign-in lasts that is not used'),

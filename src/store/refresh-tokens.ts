@@ -32,6 +32,18 @@ export const statements = {
     },
     'with readers',
   ),
+  /** Writes the one ($2) that a living Authorization ($1) has now as it is. */
+  confirm: statement<{ hash: string }>(
+    'refresh-token-confirm',
+    (table) => {
+      const refresh = table(RefreshToken)
+      const { column } = refresh
+      return `update ${refresh.name} set ${column('sealed')} = ${column('sealed')}
+        where ${column('authorizationId')} = $1 and ${column('hash')} = $2 and ${isLiving(table)}
+        returning ${column('hash')} as "hash"`
+    },
+    'with writers',
+  ),
   rotate: rotate('refresh-token-rotate'),
   /** And stores an opaque access token ($6, its claims $7, its end $8). */
   rotateForOpaque: rotate('refresh-token-rotate-opaque', (table) => insertAccessToken(table, 6)),
@@ -43,14 +55,12 @@ function rotate(name: string, more?: (table: TableOf) => string): Statement<{ ha
     name,
     (table) => {
       const refresh = table(RefreshToken)
-      const authorization = table(Authorization)
       const { column } = refresh
       const replace = `update ${refresh.name} set ${column('hash')} = $3, ${column('sealed')} = $4,
           ${column('generation')} = ${column('generation')} + 1, ${column('createdAt')} = now(),
           ${column('expiresAt')} = now() + make_interval(secs => $5)
         where ${column('authorizationId')} = $1 and ${column('hash')} = $2 and ${column('expiresAt')} > now()
-          and exists (select from ${authorization.name}
-            where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null)
+          and ${isLiving(table)}
         returning ${column('hash')} as "hash"`
       return more === undefined
         ? replace
@@ -58,4 +68,10 @@ function rotate(name: string, more?: (table: TableOf) => string): Statement<{ ha
     },
     'with writers',
   )
+}
+
+/** That the Authorization $1 is not revoked. */
+function isLiving(table: TableOf): string {
+  const { name, column } = table(Authorization)
+  return `exists (select from ${name} where ${column('id')} = $1 and ${column('revokedAt')} is null)`
 }

@@ -1,6 +1,6 @@
 /**
  * What becomes of a connection whose statement nobody waits for any more: its place in the pool is free when its backend is
- * gone, and not before, so that there are never more of them than the pool has places (docs/adr/0030). Where PostgreSQL ends
+ * gone, and not before, so that there are never more of them than the pool has places (docs/adr/0032). Where PostgreSQL ends
  * such a statement by itself that is waited for; where it does not, the statement is cancelled.
  */
 import { setTimeout as delay } from 'node:timers/promises'

@@ -8,20 +8,25 @@ import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { spawnServer } from '../support/process.ts'
 import { toClient } from '../support/service.ts'
-import { SEED, type Tokens, WEB } from '../support/sign-in.ts'
+import { SPA } from '../support/families.ts'
+import { createPkce, SEED, type Tokens, WEB } from '../support/sign-in.ts'
 
 const opaque = { ...WEB, client_id: 'opaque', access_token_format: 'opaque' }
-const seed = { ...SEED, clients: [WEB, opaque] }
+const seed = { ...SEED, clients: [WEB, opaque, SPA] }
 const one = await spawnServer({}, { seed })
 const two = await spawnBeside(one.settings, one.database)
 const strict = await spawnBeside({ ...one.settings, OIDC_REFRESH_REUSE_INTERVAL: 0 }, one.database)
 const strictToo = await spawnBeside({ ...one.settings, OIDC_REFRESH_REUSE_INTERVAL: 0 }, one.database)
 const servers = [one, two] as const
 const web = toClient(WEB)
+const spa = toClient({ ...SPA, client_secret: '' })
 const getCode = codesOf(one)
+const { verifier, challenge } = createPkce()
 
 async function getTokens(client = web): Promise<Tokens> {
-  return (await exchangeAs(one, client, await getCode({ client_id: client.clientId }))).tokens
+  const pkce = { code_challenge: challenge, code_challenge_method: 'S256' }
+  const code = await getCode({ client_id: client.clientId, ...pkce })
+  return (await exchangeAs(one, client, code, { code_verifier: verifier })).tokens
 }
 
 /** Moves every use of a refresh token into the past. */
@@ -70,26 +75,67 @@ test('without an interval, fifty at once: one success, and the others have ended
   expect(await lifeOf(one, web, successes[0]!.tokens)).toEqual(DEAD)
 })
 
-test('a retry within the interval, at the other process, gets the successor that is unused', async () => {
+test.each([web, spa])(
+  'a retry within the interval, at the other process, gets the successor that is unused: $clientId',
+  async (client) => {
+    const first = await getTokens(client)
+    const { tokens } = await refreshAs(one, client, first.refresh_token)
+    const retried = await refreshAs(two, client, first.refresh_token)
+    expect(retried.tokens.refresh_token).toBe(tokens.refresh_token)
+    await passTime(59)
+    expect((await refreshAs(one, client, first.refresh_token)).tokens.refresh_token).toBe(
+      tokens.refresh_token,
+    )
+    expect(await lifeOf(two, client, tokens)).toMatchObject({ userinfo: 200, refresh: 200 })
+  },
+)
+
+test('a retry of a client that authenticates gets the successor that is unused at any age, while that is good', async () => {
   const first = await getTokens()
   const { tokens } = await refreshAs(one, web, first.refresh_token)
+  await passTime(86_400)
   const retried = await refreshAs(two, web, first.refresh_token)
   expect(retried.tokens.refresh_token).toBe(tokens.refresh_token)
-  await passTime(9)
-  expect((await refreshAs(one, web, first.refresh_token)).tokens.refresh_token).toBe(tokens.refresh_token)
-  expect(await lifeOf(two, web, tokens)).toEqual(ALIVE)
+  expect(await lifeOf(one, web, retried.tokens)).toEqual(ALIVE)
+
+  const other = await getTokens()
+  await refreshAs(one, web, other.refresh_token)
+  await one.database.query('update refresh_tokens set expires_at = now()')
+  expect(await refreshAs(two, web, other.refresh_token)).toMatchObject({
+    status: 400,
+    error: 'invalid_grant',
+  })
 })
 
-test('a replay after the interval ends the family: every access token and every refresh token of it', async () => {
-  const first = await getTokens()
-  const second = (await refreshAs(one, web, first.refresh_token)).tokens
-  await passTime(11)
-  expect(await refreshAs(two, web, first.refresh_token)).toMatchObject({
+test('a replay of a public client after the interval ends the family: every access token and every refresh token of it', async () => {
+  const first = await getTokens(spa)
+  const second = (await refreshAs(one, spa, first.refresh_token)).tokens
+  await passTime(61)
+  expect(await refreshAs(two, spa, first.refresh_token)).toMatchObject({
     status: 400,
     error: 'invalid_grant',
   })
   for (const tokens of [first, second])
-    for (const server of servers) expect(await lifeOf(server, web, tokens)).toEqual(DEAD)
+    for (const server of servers)
+      expect(await lifeOf(server, spa, tokens)).toMatchObject({ userinfo: 401, refresh: 'invalid_grant' })
+})
+
+test('what was sent before the successor was used, and read after, is refused and ends nothing', async () => {
+  const database = await createDatabase()
+  const proxy = await startDatabaseProxy(database.url)
+  const slow = await spawnServer(
+    { DATABASE_URL: proxy.url, SECRET_KEY: String(one.settings['SECRET_KEY']) },
+    { seed, database },
+  )
+  const quick = await spawnBeside({ ...slow.settings, DATABASE_URL: database.url }, database)
+  const { tokens: first } = await exchangeAs(slow, web, await codesOf(slow)())
+  proxy.stall()
+  const late = refreshAs(slow, web, first.refresh_token)
+  const second = (await refreshAs(quick, web, first.refresh_token)).tokens
+  const third = (await refreshAs(quick, web, second.refresh_token)).tokens
+  await proxy.restore()
+  expect(await late).toMatchObject({ status: 400, error: 'invalid_grant' })
+  expect(await lifeOf(quick, web, third)).toEqual(ALIVE)
 })
 
 test('a replay at once ends the family where there is no interval', async () => {
@@ -113,18 +159,19 @@ test.each([
 ])(
   'a thief and the owner, who each go on with what they got, %s: found out in the second turn',
   async (_, turn) => {
-    const stolen = await getTokens()
+    const stolen = await getTokens(spa)
     const held = [stolen, stolen]
     const outcomes: (string | number)[] = []
     for (let count = 0; count < 6; count++) {
       const who = (turn + count) % 2
-      const { status, error = status, tokens } = await refreshAs(servers[who]!, web, held[who]!.refresh_token)
+      const { status, error = status, tokens } = await refreshAs(servers[who]!, spa, held[who]!.refresh_token)
       outcomes.push(error)
       if (status === 200) held[who] = tokens
-      await passTime(11)
+      await passTime(61)
     }
     expect(outcomes).toEqual([200, ...Array.from({ length: 5 }, () => 'invalid_grant')])
-    for (const tokens of held) expect(await lifeOf(one, web, tokens)).toEqual(DEAD)
+    for (const tokens of held)
+      expect(await lifeOf(one, spa, tokens)).toMatchObject({ userinfo: 401, refresh: 'invalid_grant' })
   },
 )
 

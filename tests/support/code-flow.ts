@@ -49,7 +49,9 @@ export async function refreshAs(
 
 async function ask(server: Requests, client: TestClient, form: Parameters): Promise<Answer> {
   const given = Object.entries(form).filter((pair): pair is [string, string] => pair[1] !== undefined)
-  const response = await server.post('/token', given, client.clientSecret === '' ? {} : client.basic)
+  const isPublic = client.clientSecret === ''
+  if (isPublic && form['client_id'] === undefined) given.push(['client_id', client.clientId])
+  const response = await server.post('/token', given, isPublic ? {} : client.basic)
   const body = (await response.json()) as Tokens & { error?: string }
   return { status: response.status, ...(body.error === undefined ? {} : { error: body.error }), tokens: body }
 }

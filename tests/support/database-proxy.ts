@@ -9,8 +9,8 @@ export interface DatabaseProxy {
   url: string
   /** Ends every connection at once and refuses new ones. */
   cut(): Promise<void>
-  /** Passes nothing on any more and ends nothing, as a network does that has lost the other side. */
-  stall(): void
+  /** Passes nothing on any more, or no answers, and ends nothing, as a network does that has lost the other side. */
+  stall(what?: 'everything' | 'answers'): void
   /** Takes connections again, and passes on what was held; to another server when its connection string is given. */
   restore(upstream?: string): Promise<void>
   /**
@@ -22,9 +22,13 @@ export interface DatabaseProxy {
 
 export async function startDatabaseProxy(upstream: string): Promise<DatabaseProxy> {
   const sockets = new Set<Socket>()
+  /** Those of them that lead to the database. */
+  const upstreams = new WeakSet<Socket>()
   let target = upstream
   let trap: { text: string; when: 'before' | 'after' } | undefined
-  let stalled = false
+  let stalled: 'everything' | 'answers' | undefined
+  const stands = (socket: Socket): boolean =>
+    stalled === 'everything' || (stalled === 'answers' && upstreams.has(socket))
   let server = await listen(0)
   const { port } = server.address() as AddressInfo
 
@@ -37,9 +41,10 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
   function accept(client: Socket): void {
     const database = connectTo(target)
     const end = () => [client, database].forEach((socket) => socket.destroy())
+    upstreams.add(database)
     for (const socket of [client, database]) {
       sockets.add(socket)
-      if (stalled) socket.pause()
+      if (stands(socket)) socket.pause()
       socket.on('error', end).once('close', () => sockets.delete(socket) && end())
     }
     let answer: Buffer | undefined
@@ -80,13 +85,13 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
   return {
     url: url.href,
     cut,
-    stall() {
-      stalled = true
-      for (const socket of sockets) socket.pause()
+    stall(what = 'everything') {
+      stalled = what
+      for (const socket of sockets) if (stands(socket)) socket.pause()
     },
     async restore(next = target) {
       target = next
-      stalled = false
+      stalled = undefined
       for (const socket of sockets) socket.resume()
       if (!server.listening) server = await listen(port)
     },

@@ -23,6 +23,7 @@ async function refreshToken({ oauth }: FastifyInstance): Promise<void> {
     publicClients: true,
     parameters: Parameters,
     async authorize({ refresh_token, scope, resource = [] }, { client }) {
+      const presentedAt = performance.now()
       const found = await oauth.refreshTokens.find(refresh_token)
       if (found === null) throw invalidGrant('the refresh token is not known')
       const { authorization, use } = found
@@ -34,7 +35,7 @@ async function refreshToken({ oauth }: FastifyInstance): Promise<void> {
         scopes: narrow(authorization, scope, client),
         resources: resource,
         refreshable: true,
-        continues: { authorization, refreshToken: refresh_token },
+        continues: { authorization, refreshToken: refresh_token, presentedAt },
       }
     },
   })

@@ -9,17 +9,20 @@ import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as codes } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database, Query } from '../../store/database.ts'
+import { isUnavailable } from '../../store/failures.ts'
 import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as tokens } from '../../store/tokens.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import { parseOpaqueToken } from './opaque-tokens.ts'
-import type { RefreshTokens } from './refresh-tokens.ts'
+import type { RefreshTokens, Use } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
 export interface Issuance {
   /** Stored unless it is continued, or has no `id`. */
   readonly authorization: Authorization
+  /** Whether its client has proven who it is. */
+  readonly authenticated: boolean
   readonly audience: readonly string[]
   readonly spends: readonly { kind: string; handle: string }[]
   readonly continues?: Continuation | undefined
@@ -130,23 +133,43 @@ export function createIssuanceStore(
       })
   }
 
-  /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
-  async function findSuccessor({ authorization, continues }: Issuance): Promise<string> {
-    const use = continues === undefined ? 'replayed' : await refreshes.useOf(continues.refreshToken)
-    if (typeof use === 'object') return use.successor
-    if (use === 'replayed') await endReplayed(authorization)
-    throw alreadySpent()
+  async function useOf({ continues, authenticated }: Issuance): Promise<Use> {
+    if (continues === undefined) return 'replayed'
+    const { refreshToken, presentedAt: at = performance.now() } = continues
+    return refreshes.useOf(refreshToken, { authenticated, at })
   }
 
-  return async (issuance) => {
+  /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
+  async function handOutAgain(issuance: Issuance): Promise<string> {
+    const use = await useOf(issuance)
+    if (use === 'replayed') await endReplayed(issuance.authorization)
+    if (typeof use !== 'object') throw alreadySpent()
+    const { successor } = use
+    const confirm: Write = async (query) => {
+      const { refreshToken } = issuance.continues!
+      if (!(await refreshes.confirm(query, refreshToken, successor))) throw alreadySpent()
+    }
+    await commit([confirm, ...writesOf({ ...issuance, refreshToken: undefined })])
+    return successor
+  }
+
+  async function storeOnce(issuance: Issuance): Promise<string | undefined> {
     try {
       await commit(writesOf(issuance))
       return issuance.refreshToken
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error
-      const successor = await findSuccessor(issuance)
-      await commit(writesOf({ ...issuance, refreshToken: undefined }))
-      return successor
+      if (error instanceof Overtaken) return handOutAgain(issuance)
+      throw error
+    }
+  }
+
+  return async (issuance) => {
+    try {
+      return await storeOnce(issuance)
+    } catch (error) {
+      if (issuance.continues !== undefined && isUnavailable(error))
+        refreshes.noteUnanswered(issuance.continues.refreshToken)
+      throw error
     }
   }
 }

@@ -1,12 +1,14 @@
 /**
  * Refresh tokens: what one that is presented is good for, and by what it is followed. A retry whose answer was lost
- * gets the same successor; any other use of a consumed one is a replay (RFC 9700 §4.14.2).
+ * gets the same successor (docs/adr/0032); any other use of a consumed one is a replay (RFC 9700 §4.14.2).
  */
 import { hash } from 'node:crypto'
 import type { Authorization } from '../../doors.ts'
 import { hashOf, isSameHash } from '../../protocol/handle.ts'
 import type { Database, Query } from '../../store/database.ts'
+import { isUnavailable } from '../../store/failures.ts'
 import { statements, type RefreshTokenRow } from '../../store/refresh-tokens.ts'
+import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { toAuthorization } from './authorizations.ts'
 import {
@@ -19,8 +21,30 @@ import {
   type RefreshTokenForm,
 } from './refresh-token-form.ts'
 
-/** What a refresh token is good for now; a retry gets the `successor` that it was replaced by. */
-export type Use = 'current' | 'expired' | 'revoked' | 'replayed' | { readonly successor: string }
+/**
+ * What a refresh token is good for now; a retry gets the `successor` that it was replaced by. One that is `overtaken` was
+ * sent before the last one was used that is spent now: that proves nothing against anybody.
+ */
+export type Use =
+  | 'current'
+  | 'expired'
+  | 'revoked'
+  | 'replayed'
+  | 'overtaken'
+  | { readonly successor: string }
+
+/** Who presents a refresh token, and since when. */
+export interface Presentation {
+  /** By a client that has proven who it is. */
+  readonly authenticated: boolean
+  /** When it came, by `performance.now()`. */
+  readonly at: number
+}
+
+/** Tokens: a database that is away leaves so many retries at most without their bound. */
+const MAX_UNANSWERED = 10_000
+/** Milliseconds in which a client that tries again does so once more, here and not at another process. */
+const UNANSWERED_FOR = 60_000
 
 export interface FoundRefreshToken {
   readonly authorization: Authorization
@@ -40,8 +64,12 @@ export interface RefreshTokens {
    * @internal
    */
   rotate(query: Query, rotation: Rotation): Promise<boolean>
+  /** Writes the `successor` of `token` once more, so that it is stored wherever commits wait to be; false when it was used. */
+  confirm(query: Query, token: string, successor: string): Promise<boolean>
   /** What a token is good for that could not be replaced. */
-  useOf(token: string): Promise<Use>
+  useOf(token: string, by: Presentation): Promise<Use>
+  /** That nobody knows what became of a token, since whoever presented it is told 503. */
+  noteUnanswered(token: string): void
 }
 
 /** @internal */
@@ -58,7 +86,7 @@ export interface Rotation {
 export interface RefreshTokensOptions {
   database: Database
   box: SecretBox
-  /** Seconds: how long a retry is answered, how long one lives unused, and how long all of a family. */
+  /** Seconds: how long a public client's retry is answered (0: nobody's is), how long one lives unused, and how long all of a family. */
   reuseInterval: number
   idle: number
   expire: number
@@ -67,9 +95,18 @@ export interface RefreshTokensOptions {
 /** @internal */
 export function createRefreshTokens(options: RefreshTokensOptions): RefreshTokens {
   const { database, box, reuseInterval, idle, expire } = options
+  /** By their hashes. However long a database takes to find its tongue again, what it kept us from saying is no theft. */
+  const unanswered = createBoundedCache<true>(MAX_UNANSWERED, {
+    ttl: Math.max(UNANSWERED_FOR, reuseInterval * 1000),
+  })
 
   /** Null for one that the family does not know, and that we may not have made: nothing follows from it. */
-  function judge(row: RefreshTokenRow, token: string, form: RefreshTokenForm): Use | null {
+  function judge(
+    row: RefreshTokenRow,
+    token: string,
+    form: RefreshTokenForm,
+    { authenticated, waited }: { authenticated: boolean; waited: number },
+  ): Use | null {
     if (isSameHash(row.hash, form.hash)) {
       if (row.revokedAt !== null) return 'revoked'
       return row.expiresAt.getTime() > Date.now() ? 'current' : 'expired'
@@ -79,18 +116,32 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     const isAncestor = form.generation < row.generation && isTagged(token, box)
     if (!isPredecessor && !isAncestor) return null
     if (row.revokedAt !== null) return 'revoked'
+    if (reuseInterval === 0) return 'replayed'
     // Of a read that began before the token was replaced, the age is less than nothing.
-    const retried = reuseInterval > 0 && row.age <= reuseInterval * 1000
-    return isPredecessor && retried ? { successor } : 'replayed'
+    const cameBefore = row.age <= waited
+    if (!isPredecessor) return cameBefore ? 'overtaken' : 'replayed'
+    const isRetry =
+      authenticated || cameBefore || row.age <= reuseInterval * 1000 || unanswered.has(form.hash)
+    if (!isRetry) return 'replayed'
+    return row.expiresAt.getTime() > Date.now() ? { successor } : 'expired'
   }
 
-  async function find(token: string): Promise<FoundRefreshToken | null> {
+  async function find(token: string, by: Presentation): Promise<FoundRefreshToken | null> {
     const form = parseRefreshToken(token)
     if (form === null) return null
-    const [row] = await database.query(statements.find, [form.authorizationId])
+    // Before it is asked: PostgreSQL's clock stands still for all that is asked at once.
+    const waited = performance.now() - by.at
+    const [row] = await database.query(statements.find, [form.authorizationId]).catch((error: unknown) => {
+      if (isUnavailable(error)) noteUnanswered(token)
+      throw error
+    })
     if (row === undefined) return null
-    const use = judge(row, token, form)
+    const use = judge(row, token, form, { authenticated: by.authenticated, waited })
     return use === null ? null : { authorization: toAuthorization(row), use }
+  }
+
+  function noteUnanswered(token: string): void {
+    unanswered.set(hashOf(token), true)
   }
 
   return {
@@ -98,8 +149,13 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
       const before = predecessor === undefined ? null : parseRefreshToken(predecessor)
       return createRefreshToken(authorizationId, before === null ? 0 : before.generation + 1, box)
     },
-    find,
-    useOf: async (token) => (await find(token))?.use ?? 'revoked',
+    find: async (token) => find(token, { authenticated: false, at: performance.now() }),
+    useOf: async (token, by) => (await find(token, by))?.use ?? 'revoked',
+    noteUnanswered,
+    async confirm(query, token, successor) {
+      const { authorizationId } = parseRefreshToken(token)!
+      return (await query(statements.confirm, [authorizationId, hashOf(successor)])).length > 0
+    },
     lifetime(createdAt = Date.now()) {
       const left = (createdAt - Date.now()) / 1000 + expire
       return Math.max(0, Math.min(idle, left))

@@ -92,6 +92,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
       const handedOut = await store({
         authorization,
+        authenticated: !client.isPublic(),
         audience: approved.audience,
         spends: granted.spends ?? [],
         continues,
