@@ -9,7 +9,7 @@ import overload from '../plugins/overload.ts'
 import { parseConfig, type SettingValues } from './config.ts'
 import { install } from './latchkey.ts'
 import type { EmbeddedPostgres } from './services/database/embedded-postgres.ts'
-import { loggingOptions, logResponses } from './services/log.ts'
+import { loggingOptions, logResponses, type LogStream } from './services/log.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 
 export interface BuildOptions {
@@ -20,7 +20,7 @@ export interface BuildOptions {
   /** The embedded PostgreSQL, where it is starting already. */
   postgres?: Promise<EmbeddedPostgres> | undefined
   /** Where log lines go; stdout by default. */
-  logStream?: NodeJS.WritableStream
+  logStream?: LogStream
 }
 
 /**

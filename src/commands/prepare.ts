@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Config, SettingValues } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
+import { stdoutLog } from '../services/log-destination.ts'
 import { missingMigrations } from '../store/migrate.ts'
 
 /**
@@ -30,7 +31,7 @@ export async function prepareApart(
 /** Does it here. Throws what keeps a server from starting. */
 export async function prepare(settings: SettingValues): Promise<void> {
   const { buildServer } = await import('../server.ts')
-  const server = await buildServer(settings)
+  const server = await buildServer(settings, { logStream: stdoutLog() })
   try {
     await server.ready()
   } finally {

@@ -7,17 +7,16 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type Config, type SettingValues } from '../config.ts'
 import { cautionsOf } from '../services/cautions.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
+import { stdoutLog } from '../services/log-destination.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import type { SampleApp } from './sample-app.ts'
-import { onStopSignal } from './signals.ts'
+import { onStopSignal, stopsWithin } from './signals.ts'
 import { stopListening } from './stop-listening.ts'
 import { putRequestsFirst } from './thread-priority.ts'
 import { isFirstProcess, lookWithSupervisor, superviseWorkers } from './workers.ts'
 
 const DEFAULT_PORT = 3000
-/** Milliseconds that requests may take to finish once no more are taken. */
-const PATIENCE = 25_000
 /** Milliseconds in which a kept connection may still ask, where SHUTDOWN_DELAY says nothing else. */
 const GRACE = 500
 
@@ -36,7 +35,7 @@ export async function serve(settings: SettingValues): Promise<void> {
   if (modules === undefined) return superviseWorkers(config, port, await postgres)
 
   const [{ buildServer }, { welcome }] = await modules
-  const server = await buildServer({ ...settings, PORT: port }, { postgres })
+  const server = await buildServer({ ...settings, PORT: port }, { postgres, logStream: stdoutLog() })
   let metrics: MetricsListener | undefined
   let sample: SampleApp | undefined
   const isStopping = stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
@@ -126,7 +125,7 @@ function stopInOrder(
     async (signal) => {
       stopping = true
       server.log.info({ signal }, 'stopping')
-      setTimeout(() => process.exit(1), 2 * delay * 1000 + PATIENCE).unref()
+      setTimeout(() => process.exit(1), stopsWithin(delay)).unref()
       server.drain.begin()
       if (delay > 0) await sleep(delay * 1000)
       const release = await stopListening(server, cluster.isWorker ? lookWithSupervisor : undefined)

@@ -3,6 +3,14 @@
 /** Milliseconds within which a signal is the same one: npm hands Ctrl-C on to who has had it from the terminal. */
 const ECHO = 1000
 
+/** Milliseconds that requests may take to finish once no more are taken. */
+const PATIENCE = 25_000
+
+/** Milliseconds after which a process that was asked to stop ends, with status 1 if need be; `delay` is SHUTDOWN_DELAY. */
+export function stopsWithin(delay: number): number {
+  return 2 * delay * 1000 + PATIENCE
+}
+
 /** `stop` runs once; `force` when somebody asks again. */
 export function onStopSignal(stop: (signal: NodeJS.Signals) => Promise<void>, force: () => void): void {
   let asked: number | undefined

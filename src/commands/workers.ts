@@ -5,10 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { listenForMetrics } from './metrics-listener.ts'
-import { onStopSignal } from './signals.ts'
+import { onStopSignal, stopsWithin } from './signals.ts'
 
 /** Milliseconds before a worker that died is replaced. */
 const PAUSE = 1000
+/** Milliseconds that a worker has beyond its own. */
+const MORE = 1000
 /** Set for the worker that does what is done once on a machine. */
 const FIRST = 'LATCHKEY_FIRST_WORKER'
 
@@ -28,9 +30,15 @@ const LOOK: Look = { latchkeyLook: true }
  * this worker before that is here.
  */
 export async function lookWithSupervisor(): Promise<void> {
-  const looked = once(process, 'message')
-  process.send?.(LOOK)
-  await looked
+  await new Promise<void>((resolve) => {
+    process.on('message', function listen({ latchkeyLook }: Partial<Look>) {
+      if (latchkeyLook === undefined) return
+      process.off('message', listen)
+      resolve()
+    })
+    // Without a supervisor there is nobody to ask, and no use in waiting.
+    process.send?.(LOOK, undefined, undefined, (error) => error !== null && resolve())
+  })
 }
 
 /** For the supervisor. */
@@ -52,6 +60,7 @@ export async function superviseWorkers(
     const { gatherMetrics } = await import('./worker-metrics.ts')
     await listenForMetrics(config, gatherMetrics())
   }
+  const patience = stopsWithin(config.SHUTDOWN_DELAY) + MORE
   let stopping = false
   let hasServed = false
   let first: Worker | undefined
@@ -64,12 +73,14 @@ export async function superviseWorkers(
   const stop = async (status: number): Promise<void> => {
     if (stopping) return
     stopping = true
-    const ended = await Promise.all(living().map(end))
+    const ended = await Promise.all(living().map(async (worker) => end(worker, patience)))
     await postgres?.stop()
     process.exit(ended.every(Boolean) ? status : 1)
   }
 
   lookForWorkers()
+  // Said to one that is just gone; that it is gone, 'exit' tells.
+  cluster.on('fork', (worker) => worker.on('error', () => {}))
   cluster.on('listening', () => {
     hasServed = true
   })
@@ -94,10 +105,18 @@ function living(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }
 
-/** Whether it ended in order; one that did not listen yet has nothing to put in order. */
-async function end(worker: Worker): Promise<boolean> {
-  worker.process.kill('SIGTERM')
-  if (!worker.isDead()) await once(worker, 'exit')
-  const { exitCode, signalCode } = worker.process
-  return exitCode === 0 || signalCode === 'SIGTERM'
+/**
+ * Whether it ended in order; one that did not listen yet has nothing to put in order. One that has not ended after
+ * `patience` milliseconds does not hear us any more.
+ */
+async function end({ process: worker }: Worker, patience: number): Promise<boolean> {
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
+  worker.kill('SIGTERM')
+  const timer = setTimeout(() => {
+    console.error(`Worker ${worker.pid} did not end in time and was killed.`)
+    worker.kill('SIGKILL')
+  }, patience)
+  if (worker.exitCode === null && worker.signalCode === null) await ended
+  clearTimeout(timer)
+  return worker.exitCode === 0 || worker.signalCode === 'SIGTERM'
 }

@@ -23,8 +23,13 @@ export function discreet(log: FastifyBaseLogger): FastifyBaseLogger {
   return log.child({}, { serializers: { err: serializers.err } })
 }
 
+/** What takes lines, each with its end. */
+export interface LogStream {
+  write(line: string): unknown
+}
+
 /** Fastify's options for logging at `level`, to `stream` (default stdout). */
-export function loggingOptions(level: string, stream?: NodeJS.WritableStream): FastifyServerOptions {
+export function loggingOptions(level: string, stream?: LogStream): FastifyServerOptions {
   return {
     logger: {
       level,
