@@ -32,8 +32,10 @@ export async function run(argv: readonly string[]): Promise<void> {
     .description('bring the database to the newest schema')
     .action(async ({ json }: { json?: boolean }) => {
       const { print, withServer } = await import('./run.ts')
-      await withServer(async ({ database: { where } }) =>
-        print({ database: where }, [`The newest schema is in ${where}`], json),
+      await withServer(
+        async ({ database: { where } }) =>
+          print({ database: where }, [`The newest schema is in ${where}`], json),
+        { migrates: true },
       )
     })
   withJson(program.command('setup-link'))

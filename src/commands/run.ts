@@ -4,12 +4,21 @@
  */
 import { userInfo } from 'node:os'
 import type { OAuth } from '../../plugins/oauth.ts'
+import { parseConfig } from '../config.ts'
 import { buildServer } from '../server.ts'
 import { runAs } from '../services/audit/origin.ts'
+import { assertTables } from './tables.ts'
 
-/** `work` gets the doors and services; what it throws ends the command with status 1. */
-export async function withServer(work: (oauth: OAuth) => Promise<void>): Promise<void> {
+/**
+ * `work` gets the doors and services; what it throws ends the command with status 1. Where tables are missing, it refuses,
+ * unless it `migrates`.
+ */
+export async function withServer(
+  work: (oauth: OAuth) => Promise<void>,
+  { migrates = false } = {},
+): Promise<void> {
   const settings = { LOG_LEVEL: 'warn', ...process.env }
+  if (!migrates) await assertTables(parseConfig(settings))
   const server = await buildServer(settings, { start: false, logStream: process.stderr })
   try {
     await server.ready()
