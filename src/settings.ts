@@ -124,6 +124,11 @@ export const Settings = Type.Object({
   OIDC_KEY_ROTATE: Seconds(90 * 86_400, 0, 'age at which a signing key is replaced; 0 for never'),
   OIDC_KEY_PUBLISH: Seconds(35, 3, 'how long a new signing key is published before it signs'),
   OIDC_AUDIT_EXPIRE: Seconds(365 * 86_400, 0, 'age at which audit events are removed; 0 keeps them'),
+  OIDC_AUDIT_TOKENS: Type.Enum(['each', 'merged'], {
+    default: 'each',
+    description:
+      '`each`: the audit log names the Authorization of each token of a user; `merged`: of the first 200 in a second, the others are counted by client',
+  }),
   OIDC_JANITOR_INTERVAL: Seconds(
     60,
     0,

@@ -110,7 +110,7 @@ export function createKernel(
   const box = createSecretBox(config.SECRET_KEY)
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
-  const audit = createAudit(database, log)
+  const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS)
   const hashing = createHashingQueue()
   const secrets = createClientSecrets(box, hashing)
   const passwords = createPasswords(hashing.beside(), djangoPasswords)

@@ -1,14 +1,11 @@
-/**
- * Events that are stored behind the request, a second's at a time, and how often what happened. Many like ones are one
- * row; memory for them is bounded, and so is what a flood of them makes the database write.
- */
+/** Events that are stored behind the request, a second's at a time, and how often what happened. */
 import type { FastifyBaseLogger } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { AuditEvent, NewEvent } from '../../events.ts'
 import { statements } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
-import { complete, toRow } from './audit-row.ts'
-import { currentOrigin } from './origin.ts'
+import { toRow } from './audit-row.ts'
+import { createMergedEvents, type Room } from './merged-events.ts'
 
 export interface AuditBatches {
   add(event: NewEvent): void
@@ -18,18 +15,30 @@ export interface AuditBatches {
   stop(): Promise<void>
 }
 
+/** Whether each token that is issued names its Authorization, or no more of them than of anything else. */
+export type TokensTold = 'each' | 'merged'
+
 const INTERVAL = 1000
-/** Rows of a second that tell each apart; then only the client, and then not even that. */
-const DETAILED = 200
-const BY_CLIENT = 2000
+const ROOM: Room = { detailed: 200, byClient: 2000 }
+/**
+ * Strangers cannot fill this: each of these rows has an Authorization, a code or a refresh token that was written for it. More
+ * than a process issues in a second, so that no token loses its own.
+ */
+const ROOM_FOR_EACH: Room = { detailed: 10_000, byClient: 12_000 }
 /** Rows that wait while the database is away. */
-const MAX_WAITING = 10_000
+const MAX_WAITING = 20_000
 const CHUNK = 500
 const HOUR = 3_600_000
 
-export function createAuditBatches(database: Database, log: FastifyBaseLogger): AuditBatches {
+export function createAuditBatches(
+  database: Database,
+  log: FastifyBaseLogger,
+  tokens: TokensTold,
+): AuditBatches {
   const writer = randomUUID()
-  let merged = new Map<string, { event: AuditEvent; count: number }>()
+  /** Apart, so that neither of a busy hour's tokens and what is refused meanwhile takes the other's room. */
+  const issued = createMergedEvents(tokens === 'each' ? ROOM_FOR_EACH : ROOM)
+  const others = createMergedEvents(ROOM)
   let counts = new Map<string, number>()
   let waiting: AuditEvent[] = []
   let lost = 0
@@ -39,28 +48,8 @@ export function createAuditBatches(database: Database, log: FastifyBaseLogger): 
 
   function add(event: NewEvent): void {
     count(event.type)
-    const like = merged.get(keyOf(event)) ?? open(event)
-    like.count++
-  }
-
-  /** The row that this one goes into; its origin is that of the first. */
-  function open(event: NewEvent): { event: AuditEvent; count: number } {
-    const { type, client } = event
-    const told = {
-      type,
-      client: merged.size < BY_CLIENT ? client : undefined,
-      details: {},
-    } as unknown as NewEvent
-    const detailed = merged.size < DETAILED
-    const key = detailed ? keyOf(event) : `${type}\0${told.client ?? ''}`
-    const had = merged.get(key)
-    if (had !== undefined) return had
-    const row = {
-      event: detailed ? complete(event) : { ...complete(told), address: null, requestId: null },
-      count: 0,
-    }
-    merged.set(key, row)
-    return row
+    const merged = event.type === 'token.issued' ? issued : others
+    merged.add(event)
   }
 
   function count(type: string): void {
@@ -68,12 +57,11 @@ export function createAuditBatches(database: Database, log: FastifyBaseLogger): 
   }
 
   function collect(): void {
-    for (const { event, count: times } of merged.values()) {
+    for (const { event, count: times } of [...others.take(), ...issued.take()]) {
       if (waiting.length < MAX_WAITING)
         waiting.push(times === 1 ? event : { ...event, count: times, requestId: null })
       else lost += times
     }
-    merged = new Map()
   }
 
   async function flush(): Promise<void> {
@@ -116,10 +104,4 @@ export function createAuditBatches(database: Database, log: FastifyBaseLogger): 
       await flushing
     },
   }
-}
-
-/** What is issued to one client is one thing wherever it was asked from; who fails is told apart by the address. */
-function keyOf({ type, user = '', client = '', details }: NewEvent): string {
-  const from = type === 'token.issued' ? '' : (currentOrigin().address ?? '')
-  return `${type}\0${client}\0${user}\0${from}\0${JSON.stringify(details)}`
 }

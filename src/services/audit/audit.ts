@@ -9,7 +9,7 @@ import { AuditEvent as AuditEventEntity } from '../../entities/audit-event.ts'
 import type { AuditEvent, EventType, NewEvent } from '../../events.ts'
 import { statements } from '../../store/audit-events.ts'
 import type { Database, Query } from '../../store/database.ts'
-import { createAuditBatches } from './audit-batches.ts'
+import { createAuditBatches, type TokensTold } from './audit-batches.ts'
 import { createAuditLog, type AuditLog } from './audit-log.ts'
 import { complete, toRow } from './audit-row.ts'
 
@@ -49,9 +49,13 @@ export interface AuditTrail extends Audit {
 }
 
 /** @internal */
-export function createAudit(database: Database, log: FastifyBaseLogger): AuditTrail {
+export function createAudit(
+  database: Database,
+  log: FastifyBaseLogger,
+  tokens: TokensTold = 'each',
+): AuditTrail {
   const listeners = new Map<string, Listener<EventType>[]>()
-  const batches = createAuditBatches(database, log)
+  const batches = createAuditBatches(database, log, tokens)
 
   function tell(event: AuditEvent): void {
     for (const listener of listeners.get(event.type) ?? []) {

@@ -74,16 +74,71 @@ test('what is observed is stored by its second, like ones as one row', async () 
   expect(Object.fromEntries(found.map(({ user, count }) => [user, count]))).toEqual({ u2: 7, u3: 1 })
 })
 
-test('a flood of them is told by the client alone, and none is lost', async () => {
+const ofAuthorization = (client: string, n: number) =>
+  ({
+    type: 'token.issued',
+    client,
+    user: `user ${n % 50}`,
+    details: { grant_type: 'refresh_token', authorization: `authorization ${n}` },
+  }) as const
+const refused = (client: string, user: string) =>
+  ({ type: 'user.sign_in_failed', client, user, details: {} }) as const
+const counts = (events: AuditEvent[]): number => events.reduce((sum, { count }) => sum + count, 0)
+const named = (events: AuditEvent[]): Set<unknown> =>
+  new Set(events.map(({ details }) => (details as Record<string, unknown>)['authorization']))
+
+test('each token names its Authorization, at 6000 of them in a second', async () => {
   const own = createAudit(database, log)
   own.start()
-  for (let n = 0; n < 1000; n++) own.observe(issued('flood', `user ${n}`))
+  for (let n = 0; n < 6000; n++) own.observe(ofAuthorization('busy', n))
+  await own.stop()
+  const found = await all(audit, { client: 'busy' }, 1000)
+  expect(named(found).size).toBe(6000)
+  expect(counts(found)).toBe(6000)
+  const hours = (await audit.activity(Date.now() - 7_200_000)).filter(({ type }) => type === 'token.issued')
+  expect(hours.reduce((sum, { count }) => sum + count, 0)).toBe(6008)
+})
+
+test('a rush of tokens takes no room from what is refused, nor the other way round', async () => {
+  const own = createAudit(database, log)
+  own.start()
+  for (let n = 0; n < 3000; n++) own.observe(ofAuthorization('beside', n))
+  own.observe(refused('beside', 'who is guessed'))
+  for (let n = 0; n < 3000; n++) own.observe(refused('beside', `guessed ${n}`))
+  own.observe(ofAuthorization('beside', 3000))
+  await own.stop()
+  expect(await all(audit, { user: 'who is guessed' })).toMatchObject([{ count: 1 }])
+  expect(named(await all(audit, { client: 'beside', type: 'token.issued' }, 1000)).size).toBe(3001)
+})
+
+test('more tokens than any process issues in a second are told by the client alone, and none is lost', async () => {
+  const own = createAudit(database, log)
+  own.start()
+  for (let n = 0; n < 12_000; n++) own.observe(ofAuthorization('beyond', n))
+  await own.stop()
+  const found = await all(audit, { client: 'beyond' }, 1000)
+  expect(found.length).toBe(10_001)
+  expect(counts(found)).toBe(12_000)
+})
+
+test('where tokens are merged, beyond 200 of a second too', async () => {
+  const own = createAudit(database, log, 'merged')
+  own.start()
+  for (let n = 0; n < 1000; n++) own.observe(ofAuthorization('merged', n))
+  await own.stop()
+  const found = await all(audit, { client: 'merged' })
+  expect(found.length).toBe(201)
+  expect(counts(found)).toBe(1000)
+})
+
+test('a flood of what is refused is told by the client alone, and none is lost', async () => {
+  const own = createAudit(database, log)
+  own.start()
+  for (let n = 0; n < 1000; n++) own.observe(refused('flood', `user ${n}`))
   await own.stop()
   const found = await all(audit, { client: 'flood' })
   expect(found.length).toBe(201)
-  expect(found.reduce((sum, { count }) => sum + count, 0)).toBe(1000)
-  const hours = (await audit.activity(Date.now() - 7_200_000)).filter(({ type }) => type === 'token.issued')
-  expect(hours.reduce((sum, { count }) => sum + count, 0)).toBe(1008)
+  expect(counts(found)).toBe(1000)
 })
 
 test('every filter, each page and the order', async () => {
