@@ -1,5 +1,6 @@
 // Owns a run of the benchmark: which question it answers, and that every process has ended when it is over.
 
+import { measureAudit } from './audit.ts'
 import { openCluster } from './cluster.ts'
 import { writeCapacity } from './capacity.ts'
 import { measureChosenSecrets } from './chosen-secrets.ts'
@@ -25,6 +26,7 @@ const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
   costs: measureCosts,
   janitor: measureJanitor,
   secrets: measureChosenSecrets,
+  audit: measureAudit,
   soak,
 }
 

@@ -3,7 +3,17 @@
 import { parseArgs } from 'node:util'
 
 /** What a run measures: one question, one part of docs/performance.md or docs/capacity.md. */
-export const modes = ['compare', 'logins', 'workers', 'logs', 'costs', 'janitor', 'secrets', 'soak'] as const
+export const modes = [
+  'compare',
+  'logins',
+  'workers',
+  'logs',
+  'costs',
+  'janitor',
+  'secrets',
+  'audit',
+  'soak',
+] as const
 export type Mode = (typeof modes)[number]
 
 export interface Options {
@@ -43,6 +53,7 @@ export const usage = `npm run bench -- [what] [options]
   --costs           what one operation costs: CPU, WAL and rows; with --template NAME on a copy of that, too
   --janitor         token requests while the janitor removes what 500 sign-ins a second leave behind
   --secrets         200 requests at once whose chosen secret is not proven
+  --audit           what it costs that the audit log names the Authorization of each token
   --soak MINUTES    memory under a mixed load of half of what the server can do
 
   --rounds N        measured rounds, every contestant once in each (5)
@@ -88,6 +99,7 @@ export function readOptions(argv: string[]): Options | undefined {
       costs: { type: 'boolean', default: false },
       janitor: { type: 'boolean', default: false },
       secrets: { type: 'boolean', default: false },
+      audit: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
