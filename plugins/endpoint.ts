@@ -8,7 +8,7 @@ import { ConfigError } from '../src/config.ts'
 import type { Bag, Client, Endpoint } from '../src/doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
-import { parseForm, type Wire } from '../src/protocol/wire.ts'
+import { parseForm, withoutCredentials, type Wire } from '../src/protocol/wire.ts'
 import { allowBrowsers } from './cors.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
@@ -47,8 +47,9 @@ export async function createEndpoints(
   function register<P extends TObject>(endpoint: Endpoint<P>): void {
     const parse = compileParameters(endpoint.parameters)
     const handler = sending(async (request, reply) => {
-      const wire = parseBody(request)
-      const client = await authenticate(request, wire, endpoint.publicClients ?? false)
+      const sent = parseBody(request)
+      const client = await authenticate(request, sent, endpoint.publicClients ?? false)
+      const wire = withoutCredentials(sent)
       request.actor = { kind: 'client', id: client.clientId }
       const body = await endpoint.handle(parse(wire), { request, reply, client, wire })
       sendJson(reply, body)

@@ -15,7 +15,7 @@ import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
 import type { Consents } from '../src/services/users/consents.ts'
-import type { Contribute, RegisteredGrant } from '../src/services/door-registry.ts'
+import type { Extend, RegisteredGrant } from '../src/services/door-registry.ts'
 import type { Figures } from '../src/services/figures.ts'
 import type { FirstAdministrator } from '../src/services/users/first-administrator.ts'
 import type { SignJwt } from '../src/services/tokens/jwt-signer.ts'
@@ -64,8 +64,11 @@ export interface OAuth {
   registerEndpoint<P extends TObject>(endpoint: Endpoint<P>): void
   register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
   add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
-  extend<K extends keyof Additive>(at: K, contribute: Contribute<K>): void
-  /** Members of client metadata that a plugin adds; from then on every way of registering clients knows them. */
+  readonly extend: Extend
+  /**
+   * Members of client metadata that a plugin adds; from then on every way of registering clients knows them. Throws when one
+   * is taken. A check may also be of members of others.
+   */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
   /** Stored things of a plugin's own, each living `lifetime` seconds. */
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>

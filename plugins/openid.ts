@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Authorization, Bag, Client, ConsentLine } from '../src/doors.ts'
-import { claimsForScopes, isUserClaim, scopeOfClaim } from '../src/protocol/claims.ts'
+import { claimsForScopes, isUserClaim, scopeOfClaim, type Claims } from '../src/protocol/claims.ts'
 import {
   APPROVED_CLAIMS,
   approvedClaims,
@@ -30,25 +30,29 @@ async function openid({ oauth }: FastifyInstance): Promise<void> {
   const includesClaims = ({ metadata }: Client): boolean =>
     (metadata['id_token_include_claims'] as boolean | undefined) ?? oauth.config.OIDC_IDTOKEN_INCLUDE_CLAIMS
 
-  oauth.extend('id_token', async (authorization) => {
-    const { clientId, subject = '', scopes, parameters } = authorization
-    const [client, user] = await Promise.all([oauth.findClient(clientId), oauth.findUser(subject)])
-    if (client === null || user === null) return {}
+  /** Those of the user that the ID token has: of the scopes, and asked for one by one. */
+  async function claimsOfUser(
+    { subject, scopes, parameters }: Authorization,
+    client: Client,
+  ): Promise<Claims> {
+    const user = await oauth.findUser(subject ?? '')
+    if (user === null) return {}
     const claims = userClaims(user)
     const requested = approvedClaims(parameters)
     return {
       ...(includesClaims(client) ? claimsForScopes(claims, scopes) : {}),
       ...(requested === undefined ? {} : requestedClaims(requested, 'id_token', claims)),
     }
-  })
+  }
 
-  oauth.extend('tokenResponse', async (authorization, { access_token: accessToken }) => {
+  oauth.extend('tokenResponse', ['id_token'], async (authorization, { access_token: accessToken }) => {
     if (authorization.subject === undefined || !authorization.scopes.has('openid')) return {}
     const client = await oauth.findClient(authorization.clientId)
     if (client === null) return {}
     const algorithm =
       (client.metadata['id_token_signed_response_alg'] as string | undefined) ?? DEFAULT_ALGORITHM
     const owned = {
+      ...(await claimsOfUser(authorization, client)),
       ...idTokenClaims(oauth, authorization, client),
       at_hash: tokenHash(accessToken as string, algorithm),
     }

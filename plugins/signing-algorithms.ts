@@ -11,11 +11,7 @@ const MEMBERS = ['id_token_signed_response_alg', 'userinfo_signed_response_alg']
 
 async function signingAlgorithms({ oauth, log }: FastifyInstance): Promise<void> {
   const { keys } = oauth
-  const schema = Type.Object({
-    id_token_signed_response_alg: Type.String(),
-    userinfo_signed_response_alg: Type.String(),
-  })
-  oauth.extendClientMetadata(schema, (metadata) => {
+  oauth.extendClientMetadata(Type.Object({}), (metadata) => {
     for (const member of MEMBERS) {
       const algorithm = metadata[member] as string | undefined
       if (algorithm === undefined) continue

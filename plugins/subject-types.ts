@@ -25,7 +25,7 @@ async function subjectTypes(fastify: FastifyInstance): Promise<void> {
         .digest('base64url'),
   })
 
-  oauth.extendClientMetadata(Type.Object({ subject_type: Type.String() }), (metadata) => {
+  oauth.extendClientMetadata(Type.Object({}), (metadata) => {
     const type = metadata['subject_type']
     const owners = oauth.owners('subjectType')
     if (type !== undefined && !owners.has(type as string))

@@ -77,6 +77,7 @@ export interface Call {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly client: Client
+  /** The parameters that were sent, without those that proved who the client is. */
   readonly wire: Wire
 }
 

@@ -39,7 +39,7 @@ export const ClientMetadata = Type.Partial(
     jwks: Type.Object({ keys: Type.Array(Type.Object({})) }),
     contacts: Names(),
     application_type: Type.Enum(['web', 'native']),
-    subject_type: Type.Enum(['public', 'pairwise']),
+    subject_type: Text(),
     id_token_signed_response_alg: Text(),
     userinfo_signed_response_alg: Text(),
     token_endpoint_auth_signing_alg: Text(),

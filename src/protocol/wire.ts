@@ -9,6 +9,8 @@ export type Wire = Readonly<Record<string, string | readonly string[]>>
 
 /** RFC 8707 §2 and RFC 8693 §2.1 let these two repeat. */
 const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience'])
+/** What proves who a client is (RFC 6749 §2.3.1, RFC 7521 §4.2): read once, and no handler's business. */
+const CREDENTIALS = ['client_secret', 'client_assertion'] as const
 const MAX_PARAMETERS = 200
 const NONE: ReadonlySet<string> = new Set()
 /** Of an empty text, as most queries are. */
@@ -47,6 +49,14 @@ export function parseFormLeniently(text: string): { wire: Wire; repeated: Readon
     else (repeated ??= new Set()).add(name)
   }
   return { wire, repeated: repeated ?? NONE }
+}
+
+/** The same parameters, for whoever comes after the client has been authenticated. */
+export function withoutCredentials(wire: Wire): Wire {
+  if (CREDENTIALS.every((name) => wire[name] === undefined)) return wire
+  const rest = Object.assign(Object.create(null), wire) as Record<string, string | readonly string[]>
+  for (const name of CREDENTIALS) delete rest[name]
+  return rest
 }
 
 function decode(text: string): string {

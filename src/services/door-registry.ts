@@ -5,6 +5,7 @@ import type { Bag, Call, Grant, Granted } from '../doors.ts'
 import { ConfigError } from '../config.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import type { Wire } from '../protocol/wire.ts'
+import { createTakenNames, memberOf, type Document } from './taken-names.ts'
 
 /** A grant with its parameters' types closed over: it takes the wire as it is. */
 export interface RegisteredGrant {
@@ -19,28 +20,61 @@ export interface DoorRegistry {
   /** Throws when `key` has an owner already. */
   register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
   owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
+  /** Throws when the item has a name that is taken. */
   add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
   all<K extends keyof Ordered>(kind: K): readonly Ordered[K][]
-  extend<K extends keyof Additive>(at: K, contribute: Contribute<K>): void
-  /** `owned` with every contribution; what `owned` has, and what an earlier one gave, stands. */
+  readonly extend: Extend
+  /** `owned` with every contribution. Throws `ConfigError` for a member of the metadata that is taken. */
   extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
   /** From here on every registration throws: the server has started. */
   close(): void
 }
 
+export interface Extend {
+  /** The metadata is made once, at the start, which fails when a member is taken. */
+  (at: 'metadata', contribute: Contribute<'metadata', string>): void
+  /** `members` are those that it may give: throws when one is taken. */
+  <K extends Document, const Member extends string>(
+    at: K,
+    members: readonly Member[],
+    contribute: Contribute<K, Member>,
+  ): void
+}
+
 /** Gets the document as it is so far, to refer to what it holds. */
-export type Contribute<K extends keyof Additive> = (subject: Additive[K], document: Bag) => Promise<Bag>
-type Contribution = (subject: never, document: Bag) => Promise<Bag>
+export type Contribute<K extends keyof Additive, Member extends string> = (
+  subject: Additive[K],
+  document: Bag,
+) => Promise<{ readonly [Name in Member]?: unknown }>
+
+interface Contribution {
+  /** All that it gives, where they are not named. */
+  readonly members: readonly string[] | undefined
+  readonly contribute: (subject: never, document: Bag) => Promise<Bag>
+}
 
 export function createDoorRegistry(): DoorRegistry {
   const grants = new Map<string, RegisteredGrant>()
   const dispatched = new Map<keyof Dispatched, Map<string, Dispatched[keyof Dispatched]>>()
   const ordered = new Map<keyof Ordered, Ordered[keyof Ordered][]>()
   const additive = new Map<keyof Additive, Contribution[]>()
+  const names = createTakenNames()
   let closed = false
 
   const assertOpen = (what: string): void => {
     if (closed) throw new ConfigError(`${what} must be registered before the server is ready.`)
+  }
+
+  function extend(at: keyof Additive, ...given: readonly unknown[]): void {
+    assertOpen(`A contribution to ${at}`)
+    const contribute = given.at(-1) as Contribution['contribute']
+    const members = at === 'metadata' ? undefined : (given[0] as Contribution['members'])
+    if (at !== 'metadata' && !Array.isArray(members))
+      throw new ConfigError(
+        `A contribution to ${at} must name its members: oauth.extend('${at}', ['one'], async () => …).`,
+      )
+    for (const member of members ?? []) names.take(memberOf(at), member)
+    additive.set(at, [...(additive.get(at) ?? []), { members, contribute }])
   }
 
   return {
@@ -65,21 +99,21 @@ export function createDoorRegistry(): DoorRegistry {
       (dispatched.get(kind) ?? new Map()) as ReadonlyMap<string, Dispatched[K]>,
     add(kind, item) {
       assertOpen(`A ${kind}`)
+      for (const name of namesOf(item)) names.take(kind, name)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])
     },
     all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []) as unknown as readonly Ordered[K][],
-    extend(at, contribute) {
-      assertOpen(`A contribution to ${at}`)
-      additive.set(at, [...(additive.get(at) ?? []), contribute])
-    },
+    extend,
     async extended(at, subject, owned) {
       const contributions = additive.get(at)
       if (contributions === undefined) return owned
       const merged: Record<string, unknown> = { ...owned }
-      for (const contribute of contributions) {
-        const members = await contribute(subject as never, merged)
-        for (const name of Object.keys(members)) {
-          if (!Object.hasOwn(merged, name) && members[name] !== undefined) merged[name] = members[name]
+      for (const { members, contribute } of contributions) {
+        const given = await contribute(subject as never, merged)
+        for (const name of members ?? Object.keys(given)) {
+          if (!Object.hasOwn(given, name) || given[name] === undefined) continue
+          if (!Object.hasOwn(merged, name)) merged[name] = given[name]
+          else if (at === 'metadata') throw new ConfigError(`The ${memberOf(at)} ${name} is taken.`)
         }
       }
       return merged
@@ -88,4 +122,11 @@ export function createDoorRegistry(): DoorRegistry {
       closed = true
     },
   }
+}
+
+/** A parameter is known by its name, and by the one under which it lives on; a step by its own. A policy has none. */
+function namesOf(item: Ordered[keyof Ordered]): readonly string[] {
+  if (typeof item === 'function') return []
+  const as = 'kept' in item ? item.kept : undefined
+  return typeof as === 'string' && as !== item.name ? [item.name, as] : [item.name]
 }

@@ -175,7 +175,7 @@ describe('a plugin of ours that is left out', () => {
   })
 })
 
-test("what a stranger's plugin adds is there, and cannot replace what is ours", async () => {
+test("what a stranger's plugin adds is there", async () => {
   const server = await startServer({}, {
     extend: ({ oauth }) => {
       oauth.registerEndpoint({
@@ -189,7 +189,7 @@ test("what a stranger's plugin adds is there, and cannot replace what is ours", 
         parameters: Type.Object({}),
         authorize: async () => ({ scopes: new Set<string>(), resources: [] }),
       })
-      oauth.extend('metadata', async () => ({ voucher_kinds_supported: ['gift'], issuer: 'https://evil.example' }))
+      oauth.extend('metadata', async () => ({ voucher_kinds_supported: ['gift'] }))
     },
   }) // prettier-ignore
   expect(await metadata(server)).toMatchObject({

@@ -47,8 +47,16 @@ test('what is ordered is kept in the order of registration', () => {
 
 test('a contribution never replaces what the server owns, nor what an earlier one gave', async () => {
   const doors = createDoorRegistry()
-  doors.extend('access_token', async () => ({ sub: 'root', iss: undefined, first: 1, nothing: undefined }))
-  doors.extend('access_token', async () => ({ first: 2, second: null, ['__proto__']: { polluted: 1 } }))
+  doors.extend('access_token', ['first', 'nothing'], async () => ({
+    sub: 'root',
+    first: 1,
+    nothing: undefined,
+  }))
+  doors.extend('access_token', ['second'], async () => ({
+    first: 2,
+    second: null,
+    ['__proto__']: { polluted: 1 },
+  }))
   const owned = { iss: 'us', sub: 'me', scope: '' }
   expect(await doors.extended('access_token', SUBJECT, owned)).toEqual({ ...owned, first: 1, second: null })
   expect(owned).toEqual({ iss: 'us', sub: 'me', scope: '' })
@@ -58,7 +66,7 @@ test('a contribution never replaces what the server owns, nor what an earlier on
 
 test('a contribution that fails fails the whole', async () => {
   const doors = createDoorRegistry()
-  doors.extend('introspection', () => Promise.reject(new Error('no')))
+  doors.extend('introspection', ['any'], () => Promise.reject(new Error('no')))
   await expect(doors.extended('introspection', { kind: 'x', claims: {} }, {})).rejects.toThrow('no')
 })
 

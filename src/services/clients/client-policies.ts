@@ -4,8 +4,10 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
+import { ConfigError } from '../../config.ts'
 import type { Bag } from '../../doors.ts'
 import {
+  ClientMetadata,
   effectiveGrantTypes,
   effectiveResponseTypes,
   metadataError,
@@ -31,6 +33,7 @@ const METHODS_WITH_SECRET = new Set(['client_secret_basic', 'client_secret_post'
 export interface ClientPolicies {
   /** The members that plugins added. */
   schemas(): readonly TObject[]
+  /** Throws `ConfigError` for a member that is known already. */
   extend(schema: TObject, check?: (metadata: Bag) => void): void
   /** Whether clients with this method (undefined: unset) authenticate with a secret. */
   needsSecret(method: string | undefined): boolean
@@ -58,6 +61,7 @@ export function createClientPolicies(
   production: boolean,
   log: FastifyBaseLogger,
 ): ClientPolicies {
+  const known = new Set([...Object.keys(ClientMetadata.properties), 'redirect_uri', '__proto__'])
   const extensions: { schema: TObject; check: ((metadata: Bag) => void) | undefined }[] = []
 
   /** `standard` names are kept though nobody serves them yet; all others need a plugin. */
@@ -101,6 +105,10 @@ export function createClientPolicies(
   return {
     schemas: () => extensions.map(({ schema }) => schema),
     extend(schema, check) {
+      for (const name of Object.keys(schema.properties)) {
+        if (known.has(name)) throw new ConfigError(`The client metadata member ${name} is taken.`)
+        known.add(name)
+      }
       extensions.push({ schema, check })
     },
     needsSecret,

@@ -7,7 +7,7 @@ import { OAuthError } from '../../protocol/errors.ts'
 import { compileParameters } from '../../protocol/parameters.ts'
 import { Type } from '../../protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
-import type { Wire } from '../../protocol/wire.ts'
+import { withoutCredentials, type Wire } from '../../protocol/wire.ts'
 import type { Targets } from './audience.ts'
 import type { Directory } from '../directory.ts'
 import type { DoorRegistry } from '../door-registry.ts'
@@ -53,7 +53,8 @@ export function createApprovalParser(
     return granted
   }
 
-  return async (client, wire) => {
+  return async (client, sent) => {
+    const wire = withoutCredentials(sent)
     const parameters = await parseParameters(wire, client)
     const scopes = await grantableTo(client, wire)
     const resources = (wire['resource'] ?? []) as readonly string[]

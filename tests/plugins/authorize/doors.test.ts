@@ -38,8 +38,14 @@ function addTenant({ oauth }: FastifyInstance): void {
     },
     consent: (value) => [{ key: String(value), text: `For the tenant ${String(value)}` }],
   })
-  oauth.extend('id_token', async ({ parameters }) => ({ tenant: parameters?.['tenant'], sub: 'mallory' }))
-  oauth.extend('userinfo', async ({ parameters }) => ({ tenant: parameters?.['tenant'], sub: 'mallory' }))
+  oauth.extend('id_token', ['tenant'], async ({ parameters }) => ({
+    tenant: parameters?.['tenant'],
+    sub: 'mallory',
+  }))
+  oauth.extend('userinfo', ['tenant'], async ({ parameters }) => ({
+    tenant: parameters?.['tenant'],
+    sub: 'mallory',
+  }))
   oauth.register('responseMode', 'fragment', {
     send: (reply, uri, answer) =>
       reply.redirect(`${uri}#${new URLSearchParams(answer as Record<string, string>).toString()}`, 303),

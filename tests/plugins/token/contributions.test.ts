@@ -18,8 +18,8 @@ const server = await startServer(
   { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false },
   {
     extend({ oauth }) {
-      oauth.extend('access_token', async () => greedy)
-      oauth.extend('tokenResponse', async () => greedy)
+      oauth.extend('access_token', ['tenant'], async () => greedy)
+      oauth.extend('tokenResponse', ['tenant'], async () => greedy)
     },
   },
 )

@@ -70,6 +70,8 @@ export default async function vouchers(fastify: FastifyInstance): Promise<void> 
     },
   })
 
-  oauth.extend('tokenResponse', async ({ parameters }) => ({ voucher_value: parameters?.['value'] }))
+  oauth.extend('tokenResponse', ['voucher_value'], async ({ parameters }) => ({
+    voucher_value: parameters?.['value'],
+  }))
   fastify.get('/treasury', { config: { scope: 'spend' } }, async ({ token }) => ({ spender: token.subject }))
 }

@@ -1,0 +1,52 @@
+/**
+ * Names at the doors have one owner each. Those that the server answers to by itself are taken before any plugin comes; so
+ * that nothing of ours is replaced, and no plugin waits for what another one gets.
+ */
+import { ConfigError } from '../config.ts'
+import type { Additive } from '../door-kinds.ts'
+import { StandardClaims } from '../protocol/claims.ts'
+
+/** A document that is merged while requests are served. `metadata` is merged once, at the start, and judged then. */
+export type Document = Exclude<keyof Additive, 'metadata'>
+
+/** What the authorization endpoint reads itself, and what no handler shall see. */
+const PARAMETERS = [
+  'client_id', 'redirect_uri', 'response_type', 'response_mode', 'state', 'resource', 'code_challenge_method',
+  'request', 'request_uri', 'registration', 'client_secret', 'client_assertion', 'client_assertion_type',
+] // prettier-ignore
+const CLAIMS = Object.keys(StandardClaims.properties)
+/** What the server says in each document. */
+const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
+  tokenResponse: ['token_type', 'access_token', 'expires_in', 'refresh_token', 'scope'],
+  access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id'],
+  id_token: [
+    'iss', 'sub', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash', ...CLAIMS,
+  ],
+  userinfo: ['sub', ...CLAIMS],
+  introspection: [
+    'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti',
+  ],
+} // prettier-ignore
+
+export interface TakenNames {
+  /** Throws `ConfigError` for one that is taken; `kind` is how the error calls it. */
+  take(kind: string, name: string): void
+}
+
+export function createTakenNames(): TakenNames {
+  const taken = new Map<string, Set<string>>([['parameter', new Set(PARAMETERS)]])
+  for (const [document, names] of Object.entries(MEMBERS)) taken.set(memberOf(document), new Set(names))
+
+  return {
+    take(kind, name) {
+      const names = taken.get(kind) ?? new Set()
+      if (names.has(name) || name === '__proto__') throw new ConfigError(`The ${kind} ${name} is taken.`)
+      taken.set(kind, names.add(name))
+    },
+  }
+}
+
+/** How a member of a document is called. */
+export function memberOf(document: string): string {
+  return `${document} member`
+}

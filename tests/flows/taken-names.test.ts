@@ -1,0 +1,110 @@
+/** Names that are taken: a plugin that takes one again does not start, at whatever door, and replaces nothing. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import type { OAuth } from '../../plugins/oauth.ts'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { createClient } from '../support/clients.ts'
+import { spawnServer } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
+
+const text = Type.String()
+const member = (name: string) => Type.Partial(Type.Object({ [name]: Type.Unknown() }))
+const step = (name: string) => ({ name, required: 'interaction_required', run: async () => 'done' as const, submit: async () => ({ note: {} }) }) // prettier-ignore
+
+const refused: [string, (oauth: OAuth) => void][] = [
+  ...['nonce', 'code_challenge', 'scope', 'prompt', 'claims', 'redirect_uri', 'client_id', 'resource', 'state', 'client_secret', 'approved_claims']
+    .map((name): [string, (oauth: OAuth) => void] => [
+      `The parameter ${name} is taken.`,
+      (oauth) => oauth.add('parameter', { name, schema: text }),
+    ]),
+  ['The parameter nonce is taken.', (oauth) => oauth.add('parameter', { name: 'mine', schema: text, kept: 'nonce' })],
+  ['The parameter mine is taken.', (oauth) => {
+    oauth.add('parameter', { name: 'mine', schema: text })
+    oauth.add('parameter', { name: 'mine', schema: text })
+  }],
+  ['The interactionStep login is taken.', (oauth) => oauth.add('interactionStep', step('login'))],
+  ['The interactionStep consent is taken.', (oauth) => oauth.add('interactionStep', step('consent'))],
+  ...['redirect_uris', 'client_secret', 'subject_type', 'id_token_signed_response_alg', 'require_consent', 'scope', '__proto__']
+    .map((name): [string, (oauth: OAuth) => void] => [
+      `The client metadata member ${name} is taken.`,
+      (oauth) => oauth.extendClientMetadata(member(name)),
+    ]),
+  ['The client metadata member shelf is taken.', (oauth) => {
+    oauth.extendClientMetadata(member('shelf'))
+    oauth.extendClientMetadata(member('shelf'))
+  }],
+  ['The access_token member sub is taken.', (oauth) => oauth.extend('access_token', ['sub'], async () => ({ sub: 'root' }))],
+  ['The id_token member email is taken.', (oauth) => oauth.extend('id_token', ['email'], async () => ({}))],
+  ['The userinfo member sub is taken.', (oauth) => oauth.extend('userinfo', ['tenant', 'sub'], async () => ({}))],
+  ['The introspection member active is taken.', (oauth) => oauth.extend('introspection', ['active'], async () => ({}))],
+  ['The tokenResponse member id_token is taken.', (oauth) => oauth.extend('tokenResponse', ['id_token'], async () => ({}))],
+  ['The id_token member tenant is taken.', (oauth) => {
+    oauth.extend('id_token', ['tenant'], async () => ({}))
+    oauth.extend('id_token', ['tenant'], async () => ({}))
+  }],
+  // As it was written before.
+  ['A contribution to id_token must name its members', (oauth) => oauth.extend('id_token', (async () => ({})) as never, undefined as never)],
+] // prettier-ignore
+
+/** What the server says to each of them. */
+async function answersTo(plugins: typeof refused): Promise<string[]> {
+  const answers: string[] = []
+  await startServer(
+    {},
+    {
+      extend: ({ oauth }) => {
+        for (const [, extend] of plugins) {
+          try {
+            extend(oauth)
+            answers.push('welcome')
+          } catch (error) {
+            answers.push((error as Error).message)
+          }
+        }
+      },
+    },
+  )
+  return answers
+}
+
+test('each is refused at its door, and the server goes on without what was refused', async () => {
+  const sentences = refused.map(([sentence]) => expect.stringContaining(sentence) as string)
+  expect(await answersTo(refused)).toEqual(sentences)
+})
+
+test.each([
+  ['issuer', { issuer: 'https://evil.example' }],
+  ['token_endpoint', { token_endpoint: 'https://evil.example' }],
+  ['jwks_uri', { vouchers: true, jwks_uri: 'https://evil.example' }],
+])('the metadata has one owner for each member: with another %s there is no start', async (name, members) => {
+  const starting = startServer({}, { extend: ({ oauth }) => oauth.extend('metadata', async () => members) })
+  await expect(starting).rejects.toThrow(`The metadata member ${name} is taken.`)
+})
+
+test('a server with such a plugin ends at start, with the sentence', async () => {
+  const PLUGINS = join(await temporaryDirectory(), 'greedy.mjs')
+  await writeFile(
+    PLUGINS,
+    `export default async ({ oauth }) => oauth.add('parameter', { name: 'nonce', schema: { type: 'string' } })`,
+  )
+  await expect(spawnServer({ PLUGINS })).rejects.toThrow('The parameter nonce is taken.')
+})
+
+test('a javascript: address cannot be made registrable, nor is anything left of who tried', async () => {
+  const server = await startServer(
+    {},
+    {
+      extend: ({ oauth }: FastifyInstance) => {
+        expect(() => oauth.extendClientMetadata(Type.Object({ redirect_uris: Type.Array(text) }))).toThrow(
+          'taken',
+        )
+      },
+    },
+  )
+  await expect(createClient(server, { redirect_uris: ['javascript:alert(1)'] })).rejects.toThrow(
+    'redirect_uris',
+  )
+})

@@ -1,0 +1,84 @@
+/** What a handler of an endpoint or a grant gets of a request. */
+import { expect, test } from 'vitest'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import type { ClientAuthentication } from '../../src/doors.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+import { createClient } from '../support/clients.ts'
+import { startServer } from '../support/server.ts'
+import { authorizationUrl, SEED } from '../support/sign-in.ts'
+import { createUserAgent } from '../support/user-agent.ts'
+
+const seen: Wire[] = []
+/** By an assertion that is the client_id itself. */
+const asserting: ClientAuthentication = {
+  recognizes: (_request, { client_assertion: assertion }) =>
+    typeof assertion === 'string' ? [assertion] : null,
+  authenticate: async (_request, { client_assertion: assertion }, client, claimed) =>
+    client !== null && assertion === claimed,
+}
+
+function addWatchers({ oauth }: FastifyInstance): void {
+  const parameters = Type.Object({})
+  oauth.register('clientAuthentication', 'asserting', asserting)
+  oauth.add('parameter', {
+    name: 'watched',
+    schema: Type.String(),
+    parse(raw, _client, wire) {
+      seen.push(wire)
+      return raw
+    },
+  })
+  oauth.registerEndpoint({
+    path: '/watched',
+    metadata: 'watched_endpoint',
+    parameters,
+    async handle(_parameters, { client, wire }) {
+      seen.push(wire)
+      await oauth.parseApproval(client, { ...wire, scope: 'openid', client_secret: 'of a plugin' })
+      return {}
+    },
+  })
+  oauth.registerGrant({
+    type: 'watched',
+    parameters,
+    async authorize(_parameters, { wire }) {
+      seen.push(wire)
+      return { scopes: new Set(['read']), resources: [] }
+    },
+  })
+  oauth.add('policy', async (_granted, { wire }) => {
+    seen.push(wire)
+  })
+}
+
+const server = await startServer({}, { seed: SEED, extend: addWatchers })
+
+test.each(['client_secret_post', 'asserting'])(
+  'by %s: no handler, parameter or policy sees what proved the client; all see the rest',
+  async (method) => {
+    const client = await createClient(server, {
+      token_endpoint_auth_method: method, grant_types: ['watched'], scope: ['read'],
+    }) // prettier-ignore
+    const { clientId: client_id, clientSecret: client_secret } = client
+    const proof =
+      method === 'asserting'
+        ? { client_assertion: client_id, client_assertion_type: 'urn:example:asserting' }
+        : { client_id, client_secret }
+    const form = { ...proof, grant_type: 'watched', more: 'of it' }
+    for (const path of ['/watched', '/token']) expect((await server.post(path, form)).status).toBe(200)
+    // The endpoint and what it asked to parse, the grant, the policy.
+    expect(seen).toHaveLength(4)
+    for (const wire of seen.splice(0)) {
+      expect(wire).toMatchObject({ more: 'of it' })
+      expect(Object.keys(wire)).not.toContain('client_secret')
+      expect(Object.keys(wire)).not.toContain('client_assertion')
+    }
+  },
+)
+
+test('nor does a parameter see a secret that was sent to the authorization endpoint', async () => {
+  const address = authorizationUrl(server, { watched: 'yes', client_secret: 'by mistake' })
+  await createUserAgent(server.url).get(address)
+  expect(seen.splice(0)).toEqual([expect.not.objectContaining({ client_secret: expect.anything() })])
+})
