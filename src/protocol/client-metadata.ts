@@ -6,7 +6,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import { OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
-import { redirectUriProblem } from './redirect-uri.ts'
+import { redirectUriCaution, redirectUriProblem } from './redirect-uri.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -75,6 +75,8 @@ export interface ParsedMetadata {
   unknown: string[]
   /** Members that a production start refuses and a development start only warns of. */
   insecure: string[]
+  /** Of redirect URIs, by the member: what an administrator is warned of, and a stranger's registration must not have. */
+  cautions: { readonly member: string; readonly reason: string }[]
 }
 
 /** The error for a member: `field` and the reason, in words for the developer at the other end. */
@@ -94,12 +96,12 @@ export function parseMetadata(input: unknown, extensions: readonly TObject[] = [
     ClientMetadata.properties,
     ...extensions.map((one) => one.properties),
   ) as Record<string, TSchema>
-  const parsed: ParsedMetadata = { members: {}, unknown: [], insecure: [] }
+  const parsed: ParsedMetadata = { members: {}, unknown: [], insecure: [], cautions: [] }
   for (const [name, value] of Object.entries(withoutAliases(input))) {
     if (value === undefined || value === null) continue
     const schema = schemas[name]
     if (schema === undefined) parsed.unknown.push(name)
-    else parsed.members[name] = checkMember(name, schema, value, parsed.insecure)
+    else parsed.members[name] = checkMember(name, schema, value, parsed)
   }
   return parsed
 }
@@ -115,7 +117,12 @@ function withoutAliases(input: Record<string, unknown>): Record<string, unknown>
   return { ...rest, redirect_uris: Array.isArray(alias) ? alias : [alias] }
 }
 
-function checkMember(name: string, schema: TSchema, value: unknown, insecure: string[]): unknown {
+function checkMember(
+  name: string,
+  schema: TSchema,
+  value: unknown,
+  { insecure, cautions }: ParsedMetadata,
+): unknown {
   if (!isStorable(value)) throw metadataError(name, 'must not hold NUL or broken Unicode')
   const misfit = misfitOf(schema, value)
   if (misfit !== undefined) throw metadataError(name, misfit.message)
@@ -125,6 +132,8 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
       const problem = redirectUriProblem(uri)
       if (problem?.insecure) insecure.push(name)
       else if (problem !== undefined) throw metadataError(name, problem.reason)
+      const reason = redirectUriCaution(uri)
+      if (reason !== undefined) cautions.push({ member: name, reason })
     }
   }
   if (format === 'web-uri' && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {

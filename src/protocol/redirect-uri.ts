@@ -1,6 +1,14 @@
 /** What may be registered as an address that we send browsers to (RFC 6749 §3.1.2, RFC 9700 §2.1, RFC 8252 §7). */
 
-const DANGEROUS = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:', 'view-source:'])
+/** Schemes that are no app's own: each is run, shown, fetched or handed to another program. */
+const NOBODYS: ReadonlySet<string> = new Set(
+  [
+    'javascript data vbscript file blob filesystem about view-source jar resource chrome content',
+    'ftp ftps sftp ws wss gopher telnet ssh git svn ldap ldaps nfs smb rtsp news nntp irc ircs imap pop urn',
+    'intent android-app shell search-ms ms-msdt ms-appinstaller market itms itms-apps itms-services',
+    'mailto tel sms smsto mms mmsto geo maps facetime sip sips xmpp im webcal feed magnet bitcoin cid mid',
+  ].flatMap((line) => line.split(' ').map((scheme) => `${scheme}:`)),
+)
 const MAX_LENGTH = 2048
 
 /** Whether a host is this machine: `localhost`, 127.0.0.0/8 or ::1. Takes `URL.hostname` form. */
@@ -19,7 +27,7 @@ export function redirectUriProblem(uri: string): { reason: string; insecure?: tr
     return { reason: 'must hold only the characters of a URI (RFC 3986)' }
   if (!/^[a-z][a-z0-9+.-]*:/i.test(uri) || !URL.canParse(uri)) return { reason: 'must be an absolute URI' }
   const url = new URL(uri)
-  if (DANGEROUS.has(url.protocol)) return { reason: `must not use the scheme ${url.protocol}` }
+  if (NOBODYS.has(url.protocol)) return { reason: `must not use the scheme ${url.protocol}` }
   if (uri.includes('#')) return { reason: 'must not have a fragment' }
   if (url.username !== '' || url.password !== '') return { reason: 'must not carry a user name or password' }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
@@ -34,6 +42,17 @@ export function redirectUriProblem(uri: string): { reason: string; insecure?: tr
   }
   return undefined
 }
+
+/**
+ * Why an address that may be registered is not safe all the same, in words that can follow its field's name: a scheme
+ * without a dot is nobody's by any name that one can own, so that another app may take it too (RFC 8252 §7.1, §8.6). There
+ * are apps that have one, so an administrator may register it; a stranger may not.
+ */
+export function redirectUriCaution(uri: string): string | undefined {
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(uri) ?? []
+  if (scheme.includes('.') || /^https?$/i.test(scheme) || redirectUriProblem(uri) !== undefined) return undefined
+  return `has ${scheme.toLowerCase()}:, a scheme without a dot, which another app on the same device may take`
+} // prettier-ignore
 
 const LOOPBACK = /^(http:\/\/(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost))(?::\d{1,5})?(\/.*)?$/
 

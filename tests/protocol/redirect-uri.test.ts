@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isLoopbackHost, redirectUriProblem } from '../../src/protocol/redirect-uri.ts'
+import { isLoopbackHost, redirectUriCaution, redirectUriProblem } from '../../src/protocol/redirect-uri.ts'
 
 test.each([
   'https://client.example',
@@ -53,6 +53,26 @@ test.each([
 ])('may not be registered: %j (%s)', (uri, reason) => {
   expect(redirectUriProblem(uri)).toEqual({ reason: expect.stringContaining(reason) })
 })
+
+test.each([
+  'ftp://client.example/cb', 'FTP://client.example/cb', 'sftp://client.example/cb', 'ws://client.example/cb',
+  'wss://client.example/cb', 'intent://client.example/cb#Intent;end', 'intent://client.example/cb', 'data:text/html,x',
+  'data://x', 'filesystem:https://client.example/x', 'view-source:https://client.example/', 'mailto://a@client.example',
+  'tel://1', 'sms://1', 'ssh://client.example', 'chrome://settings', 'content://client.example/x', 'urn:ietf:wg:oauth:2.0:oob',
+])('of a scheme that is no app\'s own: %s', (uri) => {
+  expect(redirectUriProblem(uri)).toMatchObject({ reason: expect.stringContaining('must not use the scheme') })
+}) // prettier-ignore
+
+test('a scheme without a dot may be registered by somebody who is warned, one with a dot by anybody', () => {
+  for (const uri of ['vscode://vscode.github-authentication/did-authenticate', 'cursor://cb', 'MyApp://cb'])
+    expect([uri, redirectUriProblem(uri), redirectUriCaution(uri)]).toEqual([
+      uri,
+      undefined,
+      expect.stringMatching(/^has (?:vscode|cursor|myapp):, a scheme without a dot, which another app/),
+    ])
+  for (const uri of ['com.example.app:/cb', 'https://client.example/cb', 'http://127.0.0.1/cb', 'javascript:alert(1)', 'cb', ''])
+    expect([uri, redirectUriCaution(uri)]).toEqual([uri, undefined])
+}) // prettier-ignore
 
 test.each([
   'http://client.example/cb',

@@ -39,6 +39,8 @@ export interface ClientPage {
   form: ClientForm
   /** What the form was filled in from. */
   version: string
+  /** What is seldom wise of what is registered, each a sentence. */
+  cautions: readonly string[]
   /** Null for a client that has no secret. */
   rotation: FormTarget | null
   deletion: FormTarget & { error: string | null; typed: string }

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
+import { redirectUriCaution } from '../../../src/protocol/redirect-uri.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { appSettings } from './app-settings.ts'
@@ -44,6 +45,7 @@ export function showClient(
     notice,
     form: clientForm(desk, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
+    cautions: cautionsOf(client),
     rotation: hasSecret(client) ? desk.target(call, '/client/rotate-secret', clientId) : null,
     deletion: {
       ...desk.target(call, '/client/delete', clientId),
@@ -86,6 +88,15 @@ export function addClientPage(desk: Desk): void {
     },
   }) // prettier-ignore
 }
+
+/** Of addresses that are registered as they are. */
+function cautionsOf(client: ClientInformation): string[] {
+  const uris = [...(client.redirect_uris ?? []), ...(client.post_logout_redirect_uris ?? [])]
+  return uris.flatMap((uri) => {
+    const reason = redirectUriCaution(uri)
+    return reason === undefined ? [] : [`The address ${uri} ${reason}. One that the app owns looks like com.example.app:/callback.`]
+  })
+} // prettier-ignore
 
 /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
 function versionOf(client: ClientInformation): string {

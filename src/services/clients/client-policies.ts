@@ -12,6 +12,7 @@ import {
   effectiveResponseTypes,
   metadataError,
   toMetadata,
+  type ParsedMetadata,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
 import type { DoorRegistry } from '../door-registry.ts'
@@ -41,6 +42,8 @@ export interface ClientPolicies {
   assertSecretUsed(secret: string | undefined, method: string | undefined): void
   /** Throws in a production start when addresses without https were sent. */
   assertInsecureAllowed(members: readonly string[]): void
+  /** Says in the log what is allowed and seldom wise of the addresses that were sent for this client. */
+  warnOfAddresses(client: string | undefined, sent: Pick<ParsedMetadata, 'insecure' | 'cautions'>): void
   /**
    * What a client names that is stored though nothing serves it. Throws `invalid_client_metadata` for what no standard
    * and no plugin knows, or what cannot go together.
@@ -119,6 +122,12 @@ export function createClientPolicies(
     assertInsecureAllowed(members) {
       if (production && members[0] !== undefined)
         throw metadataError(members[0], 'must use https (http only to this machine)')
+    },
+    warnOfAddresses(client, { insecure, cautions }) {
+      for (const member of insecure)
+        log.warn({ client, member }, 'an address without https: a production start refuses it')
+      for (const { member, reason } of cautions)
+        log.warn({ client, member }, `an address ${reason}: com.example.app: would be its own`)
     },
     inspect,
     check(client, hasSecret) {

@@ -92,13 +92,13 @@ export function createClientRegistry({
   }
 
   const parse = (input: unknown): ClientInformation => {
-    const { members, unknown, insecure } = parseMetadata(input, policies.schemas())
-    policies.assertInsecureAllowed(insecure)
+    const parsed = parseMetadata(input, policies.schemas())
+    const { members, unknown } = parsed
+    policies.assertInsecureAllowed(parsed.insecure)
     const client = members.client_id
     for (const member of unknown)
       log.warn({ client, member: member.slice(0, 100) }, 'unknown client metadata is ignored')
-    for (const member of insecure)
-      log.warn({ client, member }, 'an address without https: a production start refuses it')
+    policies.warnOfAddresses(client, parsed)
     return members
   }
 

@@ -84,8 +84,9 @@ function make(
   policies: ClientPolicies,
   log: FastifyBaseLogger,
 ): MadeClient | undefined {
-  const { members, insecure } = parseMetadata(said, policies.schemas())
-  policies.assertInsecureAllowed(insecure)
+  const parsed = parseMetadata(said, policies.schemas())
+  const { members } = parsed
+  policies.assertInsecureAllowed(parsed.insecure)
   const client = row === undefined ? blank(wanted.key) : toStored(row)
   const hadSecret = row !== undefined && row.secrets.length > 0
   const before = row === undefined ? {} : toMetadata(client, hadSecret)
@@ -97,8 +98,7 @@ function make(
   const changes = changesBetween(before, after)
   if (row !== undefined && hash === undefined && Object.keys(changes).length === 0) return undefined
   policies.check(client, hasSecret)
-  for (const member of insecure)
-    log.warn({ client: wanted.key, member }, 'an address without https: a production start refuses it')
+  policies.warnOfAddresses(wanted.key, parsed)
   if (row === undefined && !hasSecret && after.token_endpoint_auth_method === undefined)
     log.warn({ client: wanted.key }, 'SEED_FILE: the client has no secret yet')
   return { isNew: row === undefined, client, hash, changes }
