@@ -173,6 +173,25 @@ test('an entry that is new in the file counts for what is here already', async (
   })
 })
 
+test('an entry that is nothing but its name is registered, once', async () => {
+  const bare = {
+    resources: [{ resource: 'https://bare.example' }],
+    scopes: [{ name: 'bare' }],
+    clients: [{ client_id: 'bare-client' }],
+    users: [{ username: 'bare' }],
+  }
+  await startOnce(bare, async ({ server: { oauth } }) => {
+    expect(await oauth.resources.findResource('https://bare.example')).not.toBeNull()
+    expect(await oauth.resources.findScope('bare')).not.toBeNull()
+    expect(await oauth.clients.find('bare-client')).not.toBeNull()
+    expect(await oauth.users.find('bare')).not.toBeNull()
+    await oauth.resources.deleteScope('bare')
+  })
+  await startOnce(bare, async ({ server: { oauth } }) =>
+    expect(await oauth.resources.findScope('bare')).toBeNull(),
+  )
+})
+
 test('an entry that left the file and comes back as it was says nothing new', async () => {
   await startOnce(SEED, async ({ server }) => server.oauth.users.setPassword('ann', 'a password of her own'))
   await startOnce({}, async () => {})

@@ -10,7 +10,7 @@ import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Progress } from './progress.ts'
 import { at, explained } from './seed-file.ts'
-import { changedIn, type Said, type SeedMemory } from './seed-memory.ts'
+import { changedIn, isNews, type Said, type SeedMemory } from './seed-memory.ts'
 import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
 
 export interface BatchOptions {
@@ -80,7 +80,7 @@ async function write<Row, Made>(
     query,
     batch.map(({ key }) => key),
   )
-  const open = batch.filter(({ key }) => changedIn(saying.get(key)!, before.get(key)).length > 0)
+  const open = batch.filter(({ key }) => isNews(saying.get(key)!, before.get(key)))
   const rows = await kind.lock(query, open)
   const changes = open.map((one) => decide(kind, one, before.get(one.key), rows.get(one.key), options))
   const unproven = changes.filter((change) => {

@@ -66,6 +66,11 @@ export function changedIn(now: Said, before: Said | undefined): string[] {
   return Object.keys(now).filter((member) => now[member] !== before?.[member])
 }
 
+/** Whether anything is said otherwise, or the thing was never spoken of: one may be nothing but its name. */
+export function isNews(now: Said, before: Said | undefined): boolean {
+  return before === undefined || changedIn(now, before).length > 0
+}
+
 export function partsOf<T>(all: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(all.length / size) }, (_, at) =>
     all.slice(at * size, (at + 1) * size),

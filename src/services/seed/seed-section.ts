@@ -5,7 +5,7 @@
 import { statements } from '../../store/seed-entries.ts'
 import type { Progress } from './progress.ts'
 import { applyBatch, type BatchOptions } from './seed-batch.ts'
-import { changedIn, partsOf, type Said } from './seed-memory.ts'
+import { isNews, partsOf, type Said } from './seed-memory.ts'
 import type { SeededKind, Wanted } from './seeded-kind.ts'
 
 /** What is written in one transaction: what a stop loses is the hashing of so many at most. */
@@ -22,7 +22,7 @@ export async function applySection<Row, Made>(
   for (const { key, members } of wanted) saying.set(key, memory.digest(key, inOneOrder(kind, members)))
   const [row] = await database.query(statements.since)
   const before = await memory.recall([...saying.keys()])
-  const changed = wanted.filter(({ key }) => changedIn(saying.get(key)!, before.get(key)).length > 0)
+  const changed = wanted.filter(({ key }) => isNews(saying.get(key)!, before.get(key)))
 
   // By chance: of several processes that start at once, each takes another part first, and then finds the others' done.
   const batches = partsOf(changed, BATCH)
