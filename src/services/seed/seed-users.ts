@@ -54,11 +54,12 @@ export function seededUsers({ database, passwords, hashChosen }: SeedUsersOption
     secret: {
       name: 'password',
       basis: (row) => row?.passwordHash ?? '',
-      async hash(value, row, { key }) {
+      async hash(value, row, { key, members }) {
         const password = value as string
+        const roles = (members['roles'] ?? row?.roles) as readonly string[] | undefined
         const stored = row?.passwordHash ?? null
         if (stored !== null && (await passwords.verify(password, stored))) return undefined
-        return hashChosen(password, key)
+        return hashChosen(password, { username: key, roles, seeded: true })
       },
     },
     make: (change) => (isAsItIs(change) ? undefined : change),

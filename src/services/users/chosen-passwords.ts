@@ -1,7 +1,8 @@
 /** What is judged of a password that somebody gives a user, whoever gives it, before it is hashed. */
 import type { FastifyBaseLogger } from 'fastify'
 import { userError } from '../../protocol/user-members.ts'
-import type { Passwords } from './passwords.ts'
+import { ADMIN } from './first-administrator.ts'
+import { COMMON, MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
 
 export interface ChosenPasswordsOptions {
   passwords: Passwords
@@ -10,16 +11,33 @@ export interface ChosenPasswordsOptions {
   log: FastifyBaseLogger
 }
 
-/** The hash to store of a password for `username`. Throws `invalid_request` that names it. */
-export type HashChosen = (password: string, username: string | undefined) => Promise<string>
+/** Whose password it is to be. */
+export interface Chooser {
+  readonly username: string | undefined
+  /** With these; none where it is not known. */
+  readonly roles?: readonly string[] | undefined
+  /** By SEED_FILE: a start is not stopped for an example's password. */
+  readonly seeded?: boolean | undefined
+}
+
+/** The hash to store. Throws `invalid_request` that names the password. */
+export type HashChosen = (password: string, chooser: Chooser) => Promise<string>
 
 export function createHashChosen({ passwords, production, log }: ChosenPasswordsOptions): HashChosen {
-  return async (password, username) => {
+  return async (password, { username, roles = [], seeded = false }) => {
     const problem = passwords.problem(password)
     if (problem !== undefined) throw userError('password', problem)
-    if (passwords.isShort(password)) {
-      if (production) throw userError('password', 'must have 8 characters at least')
+    const short = passwords.isShort(password)
+    if (short && production)
+      throw userError('password', `must have ${MIN_PASSWORD_LENGTH} characters at least`)
+    if (short)
       log.warn({ user: username }, 'a password of fewer than 8 characters: a production start refuses it')
+    if (await passwords.isCommon(password)) {
+      const administers = roles.includes(ADMIN)
+      // Short ones are examples of a development start.
+      const tolerated = seeded ? !(administers && production) : short && !administers
+      if (!tolerated) throw userError('password', COMMON)
+      log.warn({ user: username }, 'a password that is one of the most used: whoever guesses tries it first')
     }
     return passwords.hash(password)
   }

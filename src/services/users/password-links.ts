@@ -12,7 +12,7 @@ import { statements } from '../../store/users.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
+import { COMMON, MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
 import { toUser, type User } from './user.ts'
 
 export interface PasswordLinks {
@@ -78,6 +78,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       if (problem !== undefined) throw userError('password', problem)
       if (passwords.isShort(password))
         throw userError('password', `must have ${MIN_PASSWORD_LENGTH} characters at least`)
+      if (await passwords.isCommon(password)) throw userError('password', COMMON)
       const hashed = await passwords.hash(password)
       const row = await audit.transaction(async (query, note) => {
         const [changed] = await query(statements.spendPasswordLink, [hashOf(code), hashed])

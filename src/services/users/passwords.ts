@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { argon2id } from './argon2id.ts'
+import { isCommonPassword } from './common-passwords.ts'
 import type { HashingQueue } from './hashing-queue.ts'
 
 export interface Passwords {
@@ -11,6 +12,8 @@ export interface Passwords {
   problem(password: unknown): string | undefined
   /** Fewer than eight characters of any kind (NIST SP 800-63B §3.1.1.2; its fourth revision advises 15). */
   isShort(password: string): boolean
+  /** One of those that are used most (section 3.1.1.2, too): `COMMON` says so, to follow "password". */
+  isCommon(password: string): Promise<boolean>
   /** The hash to store. */
   hash(password: string): Promise<string>
   /** Takes the same time for null, which nothing matches. */
@@ -31,6 +34,7 @@ export interface PasswordScheme {
 /** Characters; what is longer is nobody's, and is not hashed. */
 const MAX_LENGTH = 1024
 export const MIN_PASSWORD_LENGTH = 8
+export const COMMON = 'must not be one of the most used'
 
 /** RFC 8265 §4.2.2: one password however a keyboard composes its letters. Nothing is trimmed or folded. */
 const normalize = (password: string): string => password.normalize('NFC')
@@ -57,6 +61,7 @@ export function createPasswords(queue: HashingQueue, imported: readonly Password
       return undefined
     },
     isShort: (password) => Array.from(normalize(password)).length < MIN_PASSWORD_LENGTH,
+    isCommon: isCommonPassword,
     hash: async (password) => queue.run(async () => argon2id.hash(normalize(password))),
     async verify(password, hash) {
       if (password.length > MAX_LENGTH) return false

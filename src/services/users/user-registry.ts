@@ -13,7 +13,7 @@ import { isDuplicate } from '../../store/failures.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { createHashChosen } from './chosen-passwords.ts'
+import { createHashChosen, type Chooser } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
 import {
   createUserAuthentication,
@@ -86,8 +86,8 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
   }
 
   const hashChosen = createHashChosen(options)
-  const hash = async (password: string | undefined, username: string | undefined): Promise<string | null> =>
-    password === undefined ? null : hashChosen(password, username)
+  const hash = async (password: string | undefined, chooser: Chooser): Promise<string | null> =>
+    password === undefined ? null : hashChosen(password, chooser)
 
   function assertReadable(passwordHash: string | undefined): void {
     if (passwordHash !== undefined && !passwords.isImported(passwordHash))
@@ -101,7 +101,7 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     const { username, password, roles = [], claims } = parse(input)
     if (username === undefined) throw userError('username', 'is missing')
     assertReadable(imported.passwordHash)
-    const passwordHash = (await hash(password, username)) ?? imported.passwordHash ?? null
+    const passwordHash = (await hash(password, { username, roles })) ?? imported.passwordHash ?? null
     const disabledAt = imported.disabled ? new Date() : null
     const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
     const values = [randomUUID(), username, usernameKey(username), passwordHash, roles, known, disabledAt]
@@ -127,7 +127,8 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     const key = usernameKey(username)
     if (wanted !== undefined && usernameKey(wanted) !== key) throw userError('username', 'cannot be changed')
     assertReadable(imported.passwordHash)
-    const passwordHash = await hash(password, username)
+    const had = password === undefined ? undefined : await findRowByName(database, username)
+    const passwordHash = await hash(password, { username, roles: roles ?? had?.roles })
     return change(async (query, note) => {
       const holders = await lockHolders(query, roles === undefined ? undefined : keepOneWith)
       const [before] = await query(statements.lock, [key])
