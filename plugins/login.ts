@@ -41,6 +41,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
     const model = {
       username: error?.username ?? user?.username ?? hint,
       error: error?.text ?? null,
+      wait: error?.wait ?? null,
       reauthenticate: user !== null,
       knownUser: user?.username ?? null,
     }

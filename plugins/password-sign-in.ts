@@ -1,16 +1,14 @@
 /** User name and password, throttled, and signing a browser in by them: the same for every page that asks for them. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Session } from '../src/doors.ts'
 import type { BrowserCall } from '../src/interaction-doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
-import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
-import { lineOf } from '../src/services/shedding.ts'
 import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle.ts'
 import type { User } from '../src/services/users/user.ts'
-import { logFailure } from './errors.ts'
+import { waitFor } from './wait.ts'
 
 /** RFC 8176 §2. */
 export const PASSWORD_AMR = ['pwd'] as const
@@ -19,7 +17,6 @@ export const PASSWORD_ACR = '1'
 
 /** One text for an unknown user, a wrong password and a disabled user. */
 const REFUSED = 'That user name and password do not match.'
-const CROWDED = 'Too many people are signing in at this moment. Please try again.'
 /** Who is one too many is told at once: as many wait for others of their network as may wait to be hashed. */
 const GUESSES: ThrottleLimits = { ...LIMITS, waiting: 64 }
 
@@ -28,6 +25,8 @@ export interface RefusedSignIn {
   readonly username: string
   readonly text: string
   readonly status: number
+  /** Seconds until another try is looked at; null for at once. */
+  readonly wait: number | null
 }
 
 export type PasswordSignIn = (wire: Wire, call: BrowserCall) => Promise<Session | RefusedSignIn>
@@ -36,13 +35,17 @@ export type PasswordSignIn = (wire: Wire, call: BrowserCall) => Promise<Session 
  * Null when the password is not the user's, or there is nobody of this name who may sign in. Throws 429, and 503 when
  * too many ask at once.
  */
-export type PasswordCheck = (username: string, password: string, address: string) => Promise<User | null>
+export type PasswordCheck = (
+  username: string,
+  password: string,
+  request: FastifyRequest,
+) => Promise<User | null>
 
 /** Wherever a password is asked for, guesses count together. */
 export function createPasswordCheck({ oauth }: FastifyInstance): PasswordCheck {
   const throttle = oauth.throttle('user', GUESSES)
-  return async (username, password, address) => {
-    const attempt = await throttle.attempt(usernameKey(username), address)
+  return async (username, password, request) => {
+    const attempt = await throttle.attempt(usernameKey(username), request.ip)
     try {
       const user = await oauth.users.authenticate(username, password)
       if (user === null) await attempt.failed()
@@ -54,7 +57,7 @@ export function createPasswordCheck({ oauth }: FastifyInstance): PasswordCheck {
   }
 }
 
-/** What it makes reads `form#login`, and gives the new session, or what the page is to say instead. Throws 429. */
+/** What it makes reads `form#login`, and gives the new session, or what the page is to say instead. */
 export function createPasswordSignIn(fastify: FastifyInstance): PasswordSignIn {
   const { browser } = fastify
   const parse = compileParameters(
@@ -65,17 +68,14 @@ export function createPasswordSignIn(fastify: FastifyInstance): PasswordSignIn {
   return async (wire, call) => {
     const { username = '', password = '' } = parse(wire)
     try {
-      const user = await authenticate(username, password, call.request.ip)
+      const user = await authenticate(username, password, call.request)
       const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
       if (session !== null) return session
     } catch (error) {
-      // Whoever typed something finds it again, but for the password.
-      if (!(error instanceof OAuthError) || lineOf(error) === undefined) throw error
-      logFailure(error, call.request)
-      call.reply.headers(error.headers)
-      return { username, text: CROWDED, status: error.status }
+      const { text, status, seconds } = waitFor(error, call)
+      return { username, text, status, wait: seconds }
     }
     call.request.log.info('sign-in refused')
-    return { username, text: REFUSED, status: 403 }
+    return { username, text: REFUSED, status: 403, wait: null }
   }
 }

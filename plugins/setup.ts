@@ -14,6 +14,7 @@ import { refuseOtherMethods, withSlash } from './endpoint.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
+import { waitFor } from './wait.ts'
 
 const Fields = Type.Partial(
   Type.Object({
@@ -36,6 +37,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
     call: BrowserCall,
     { token = '', username = '', name = '', email = '' }: Record<string, string | undefined>,
     errors: Readonly<Record<string, string>> = {},
+    status = Object.keys(errors).length > 0 ? 400 : 200,
   ): FastifyReply {
     const model = {
       action: `${basePath}/setup`,
@@ -45,7 +47,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       errors,
       passwordMinLength: MIN_PASSWORD_LENGTH,
     }
-    return call.reply.page('setup', model, { status: Object.keys(errors).length > 0 ? 400 : 200 })
+    return call.reply.page('setup', model, { status })
   }
 
   /** An administrator's password has no short form in any start. */
@@ -63,6 +65,32 @@ async function setup(fastify: FastifyInstance): Promise<void> {
 
   const observeRefusal = (): void =>
     oauth.audit.observe({ type: 'user.link_refused', details: { link: PURPOSE } })
+
+  /** Throws 429 and 503 for who has to wait. */
+  async function create(
+    call: BrowserCall,
+    fields: Record<string, string | undefined>,
+  ): Promise<FastifyReply> {
+    const attempt = await oauth.throttle('setup').attempt(null, call.request.ip)
+    try {
+      const { token = '', username, name, email, password } = fields
+      const user = await firstAdministrator.create(token, { username, name, email, password })
+      attempt.succeeded()
+      await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
+      const continueUri = fastify.hasPlugin('latchkey-admin') ? `${basePath}/admin` : `${basePath}/`
+      return call.reply.page('setup-done', { username: user.username, continueUri })
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.status >= 500) throw error
+      if (error.code === 'access_denied') {
+        observeRefusal()
+        await attempt.failed()
+      }
+      const field = /^(username|name|email|password)\b/.exec(error.message)?.[1] ?? 'form'
+      return show(call, fields, { [field]: error.message })
+    } finally {
+      attempt.abandoned()
+    }
+  }
 
   await acceptForms(fastify)
   fastify.setErrorHandler(sendErrorPage)
@@ -88,25 +116,10 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       const fields = parse(wire)
       const problems = problemOf(fields)
       if (Object.keys(problems).length > 0) return show(call, fields, problems)
-      const attempt = await oauth.throttle('setup').attempt(null, request.ip)
-      try {
-        const { token = '', username, name, email, password } = fields
-        const user = await firstAdministrator.create(token, { username, name, email, password })
-        attempt.succeeded()
-        await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
-        const continueUri = fastify.hasPlugin('latchkey-admin') ? `${basePath}/admin` : `${basePath}/`
-        return reply.page('setup-done', { username: user.username, continueUri })
-      } catch (error) {
-        if (!(error instanceof OAuthError) || error.status >= 500) throw error
-        if (error.code === 'access_denied') {
-          observeRefusal()
-          await attempt.failed()
-        }
-        const field = /^(username|name|email|password)\b/.exec(error.message)?.[1] ?? 'form'
-        return show(call, fields, { [field]: error.message })
-      } finally {
-        attempt.abandoned()
-      }
+      return create(call, fields).catch((error: unknown) => {
+        const { advice, status } = waitFor(error, call)
+        return show(call, fields, { form: advice }, status)
+      })
     })
     refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')
   }

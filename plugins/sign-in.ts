@@ -82,6 +82,7 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
       client: OURSELVES,
       username: refused?.username ?? user?.username ?? '',
       error: refused?.text ?? null,
+      wait: refused?.wait ?? null,
       reauthenticate: user !== null,
       knownUser: user?.username ?? null,
     }

@@ -47,6 +47,8 @@ export interface PasswordPage extends FormTarget {
   hasPassword: boolean
   minLength: number
   errors: { current: string | null; new: string | null }
+  /** Why another try is not looked at yet, and when it is. */
+  wait: string | null
   saved: boolean
 }
 

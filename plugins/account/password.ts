@@ -1,5 +1,5 @@
 /** `/account/password`: a new password for who knows the present one. This browser stays signed in, all else ends. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { MIN_PASSWORD_LENGTH } from '../../src/services/users/passwords.ts'
@@ -7,6 +7,7 @@ import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'
 import { sentence } from '../pages/words.ts'
 import { createPasswordCheck, PASSWORD_ACR, PASSWORD_AMR } from '../password-sign-in.ts'
+import { waitFor, type Wait } from '../wait.ts'
 import type { Desk } from './desk.ts'
 
 const PATH = '/password'
@@ -17,29 +18,36 @@ interface Typed {
 }
 type Errors = Readonly<Partial<Record<keyof Typed, string>>>
 
+interface Shown {
+  errors?: Errors
+  wait?: Wait
+  saved?: boolean
+}
+
 export function addPassword(desk: Desk, fastify: FastifyInstance): void {
   const { oauth, browser, serve, uri, userOf } = desk
   const isPassword = createPasswordCheck(fastify)
 
-  async function show(call: PageCall, { username }: User, errors: Errors = {}, saved = false) {
+  async function show(call: PageCall, { username }: User, { errors = {}, wait, saved = false }: Shown = {}) {
     const model = {
       ...desk.target(call, PATH),
       username,
       hasPassword: await oauth.users.canSignInByPassword(username),
       minLength: MIN_PASSWORD_LENGTH,
       errors: { current: errors.current_password ?? null, new: errors.new_password ?? null },
+      wait: wait?.advice ?? null,
       saved,
     }
     const wrong = Object.keys(errors).length > 0
-    return call.reply.page('account-password', model, { status: wrong ? 400 : 200 })
+    return call.reply.page('account-password', model, { status: wait?.status ?? (wrong ? 400 : 200) })
   }
 
-  /** The user with the new password, or what is wrong. Throws 429. */
-  async function change(user: User, typed: Typed, address: string): Promise<User | Errors> {
+  /** The user with the new password, or what is wrong. Throws 429 and 503 for who has to wait. */
+  async function change(user: User, typed: Typed, request: FastifyRequest): Promise<User | Errors> {
     const { current_password: current = '', new_password: wanted = '' } = typed
     if (wanted.length < MIN_PASSWORD_LENGTH)
       return { new_password: `At least ${MIN_PASSWORD_LENGTH} characters.` }
-    if ((await isPassword(user.username, current, address)) === null)
+    if ((await isPassword(user.username, current, request)) === null)
       return { current_password: 'This is not your password.' }
     if (wanted === current) return { new_password: 'This is the password that you have.' }
     try {
@@ -58,12 +66,13 @@ export function addPassword(desk: Desk, fastify: FastifyInstance): void {
       current_password: Type.Optional(Type.String()),
       new_password: Type.Optional(Type.String()),
     }),
-    show: async ({ saved }, call) => show(call, await userOf(call), {}, saved !== undefined),
+    show: async ({ saved }, call) => show(call, await userOf(call), { saved: saved !== undefined }),
     async submit(typed, call) {
       desk.assertGenuine(call, PATH)
       const user = await userOf(call)
-      const result = await change(user, typed, call.request.ip)
-      if (!('id' in result)) return show(call, user, result)
+      const result = await change(user, typed, call.request).catch((error: unknown) => waitFor(error, call))
+      if ('advice' in result) return show(call, user, { wait: result })
+      if (!('id' in result)) return show(call, user, { errors: result })
       await browser.signIn(call, { user: result, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     },

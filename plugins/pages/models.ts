@@ -38,6 +38,8 @@ export interface LoginPage extends FormTarget {
   /** What the field is filled with; `''` for nothing. */
   username: string
   error: string | null
+  /** Seconds until another try is looked at; null for at once. */
+  wait: number | null
   /** Somebody is signed in, and has to show once more that it is them. */
   reauthenticate: boolean
   /** Who that is. */

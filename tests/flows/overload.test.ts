@@ -185,6 +185,7 @@ test('hundreds sign in at once: who is one too many finds the form again, and th
   for (const { page } of refused) {
     expect(page.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
     expect(page.body).toContain('id="login-error"')
+    expect(page.body).toContain(`id="login-wait">${page.headers.get('retry-after')}<`)
     expect(page.body).toContain(`value="${username}"`)
     expect(page.body).not.toContain(password)
   }

@@ -24,7 +24,15 @@ const registered: ClientView = {
   tosUri: 'https://prints.example/terms',
   homeUri: 'https://prints.example/',
 }
-const login = { ...form, client: plain, username: '', error: null, reauthenticate: false, knownUser: null }
+const login = {
+  ...form,
+  client: plain,
+  username: '',
+  error: null,
+  wait: null,
+  reauthenticate: false,
+  knownUser: null,
+}
 const scopes = [...standardScopes].map(([name, prompt]) => ({ name, ...prompt, resource: null, isNew: true }))
 const books = {
   name: 'read_books',
@@ -86,6 +94,12 @@ export const samples: readonly Sample[] = [
     ...login,
     username: 'ada',
     error: 'That user name and password do not match.',
+  }),
+  sample('login', 'throttled', {
+    ...login,
+    username: 'ada',
+    error: 'There were too many tries.',
+    wait: 72,
   }),
   sample('login', 'again', { ...login, username: 'ada', reauthenticate: true, knownUser: 'ada' }),
   sample('login', 'long', { ...login, client: { ...plain, name: long, host: `${long}.example` } }),

@@ -1,0 +1,34 @@
+/**
+ * Who may not go on yet: after too many failures (429), or since too many passwords are being hashed (503). Their form comes
+ * again, with what they typed but for passwords, and says how long; the answer has the status and the headers that it has
+ * everywhere.
+ */
+import type { BrowserCall } from '../src/interaction-doors.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { lineOf } from '../src/services/shedding.ts'
+import { logFailure } from './errors.ts'
+
+export interface Wait {
+  readonly status: number
+  /** As `Retry-After` says. */
+  readonly seconds: number
+  /** Why. */
+  readonly text: string
+  /** Why, and what to do. */
+  readonly advice: string
+}
+
+const TOO_OFTEN = 'There were too many tries.'
+const CROWDED = 'Too many people are signing in at this moment.'
+
+/** Logs the error and sets its headers. Throws every other one as it is. */
+export function waitFor(error: unknown, { request, reply }: BrowserCall): Wait {
+  const throttled = error instanceof OAuthError && error.status === 429
+  if (!(error instanceof OAuthError) || (!throttled && lineOf(error) === undefined)) throw error
+  logFailure(error, request)
+  reply.headers(error.headers)
+  const seconds = Number(error.headers['retry-after'] ?? 1)
+  const text = throttled ? TOO_OFTEN : CROWDED
+  const advice = `${text} Please wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, and then try again.`
+  return { status: error.status, seconds, text, advice }
+}

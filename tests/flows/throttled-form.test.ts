@@ -1,0 +1,87 @@
+/** Who has failed too often finds the form again, with what they typed but for passwords, and is told when to come back. */
+import { expect, test } from 'vitest'
+import { ACCOUNT, type FormKind, LOGIN, type OpenForm, SETUP, SIGN_IN } from '../security/forms.ts'
+import { startServer } from '../support/server.ts'
+import { ALICE, BOB, SEED } from '../support/sign-in.ts'
+import { createUserAgent, findForm, type Page } from '../support/user-agent.ts'
+
+const server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
+const GUESS = 'a wrong guess'
+
+let addresses = 0
+const open = async (kind: FormKind): Promise<OpenForm> =>
+  kind.open(server, createUserAgent(server.url, { 'x-forwarded-for': `198.51.100.${++addresses}` }))
+
+const send = async ({ agent, action, fields }: OpenForm, filled: Record<string, string>): Promise<Page> =>
+  agent.post(action, { ...fields, ...filled })
+
+/** The first answer that is not about the guess. */
+async function throttled(form: OpenForm, filled: Record<string, string>): Promise<Page> {
+  for (let guesses = 0; guesses <= 60; guesses++) {
+    const page = await send(form, filled)
+    if (page.status === 429) return page
+  }
+  throw new Error('sixty guesses were answered')
+}
+
+const textOf = ({ body }: Page, id: string): string | undefined =>
+  new RegExp(`id="${id}"[^>]*>([^<]*)<`).exec(body)?.[1]
+
+/** As if the time had passed. */
+async function passTime(seconds: number): Promise<void> {
+  await server.database.query('update throttles set free_at = free_at - make_interval(secs => $1)', [seconds])
+}
+
+test.each([
+  ['where a client asks', LOGIN],
+  ['where a page of ours asks', SIGN_IN],
+])(
+  'at sign-in, %s: the name stays, the seconds are those of Retry-After, and then it goes on from there',
+  async (_where, kind) => {
+    const form = await open(kind)
+    const page = await throttled(form, { username: ALICE.username, password: GUESS })
+    const seconds = Number(page.headers.get('retry-after'))
+    expect(seconds).toBeGreaterThan(0)
+    expect(textOf(page, 'login-wait')).toBe(String(seconds))
+    expect(page.body).toContain('id="login-error" role="alert"')
+    expect(page.body).not.toContain('aria-invalid')
+    expect(page.body).not.toContain(GUESS)
+    expect(findForm(page, 'login')!.fields).toMatchObject({ username: ALICE.username, password: '' })
+    await passTime(seconds + 1)
+    const again = async (): Promise<number> =>
+      form.agent.submit(page, 'login', { password: ALICE.password }).then(({ status }) => status)
+    await expect.poll(again).toBeLessThan(400)
+  },
+)
+
+test('it is the same page for a name that is nobody’s', async () => {
+  const neutral = async (username: string): Promise<string> => {
+    const { body } = await throttled(await open(SIGN_IN), { username, password: GUESS })
+    return body
+      .replaceAll(username, 'NAME')
+      .replaceAll(/name="csrf_token" value="[^"]*"|(?<=id="login-wait">)\d+/g, '')
+  }
+  expect(await neutral('bob')).toBe(await neutral('bib'))
+})
+
+test('a new password is asked for again, on its page, which says when', async () => {
+  const form = await open(ACCOUNT.password)
+  const filled = { current_password: GUESS, new_password: 'a new password of some length' }
+  const page = await throttled(form, filled)
+  expect(textOf(page, 'password-wait')).toContain(` ${page.headers.get('retry-after')} second`)
+  expect(findForm(page, 'change-password')!.fields).toMatchObject({ current_password: '', new_password: '' })
+  expect(page.body).not.toContain(GUESS)
+})
+
+test('the page of the first administrator keeps what was typed', async () => {
+  const form = await open(SETUP)
+  const typed = { username: 'root', name: 'Ruth Root', email: 'ruth@example.com' }
+  const page = await throttled(form, { ...typed, token: 'a guess' })
+  expect(page.body).toContain(`Please wait ${page.headers.get('retry-after')} second`)
+  expect(findForm(page, 'setup')!.fields).toMatchObject({ ...typed, password: '' })
+})
+
+test('who is not throttled is not told to wait', async () => {
+  const page = await send(await open(SIGN_IN), { username: BOB.username, password: GUESS })
+  expect([page.status, page.body.includes('login-wait')]).toEqual([403, false])
+})
