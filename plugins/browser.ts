@@ -1,6 +1,7 @@
 /**
- * Decorates `fastify.browser`: who is signed in with a browser, and whether a form came from a page of ours. Two
- * cookies: one opens the session, the other tells browsers apart before anybody is signed in.
+ * Decorates `fastify.browser`: who is signed in with a browser, and whether a form came from a page of ours. Three
+ * cookies: one opens the session, one tells browsers apart before anybody is signed in, and one keeps marks of the accounts
+ * that have signed in there, after they have signed out too.
  */
 import cookie from '@fastify/cookie'
 import { fastify as createApp, type FastifyInstance, type FastifyRequest } from 'fastify'
@@ -10,7 +11,9 @@ import type { Session } from '../src/doors.ts'
 import type { BrowserCall } from '../src/interaction-doors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import type { Wire } from '../src/protocol/wire.ts'
+import { KNOWN_FOR } from '../src/services/users/known-browsers.ts'
 import type { SignIn } from '../src/services/users/sessions.ts'
+import type { User } from '../src/services/users/user.ts'
 
 export interface Browser {
   /** Null when nobody is signed in. */
@@ -21,7 +24,11 @@ export interface Browser {
    */
   needsAnotherTry(request: FastifyRequest, text: string): boolean
   /** Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled or changed meanwhile. */
-  signIn(call: BrowserCall, signIn: Pick<SignIn, 'user' | 'amr' | 'acr'>): Promise<Session | null>
+  signIn(call: BrowserCall, signIn: BrowserSignIn): Promise<Session | null>
+  /** Makes the browser, in which the user is signed in, one that they are known to come from. `signIn` does it too. */
+  remember(call: BrowserCall, user: Pick<User, 'username'>): void
+  /** What shows that this account has signed in with the browser; null where nothing does, whether it exists or not. */
+  markOf(request: FastifyRequest, username: string): Promise<string | null>
   /**
    * Takes the session cookie away that came; a page of another site, whose forms bring none, could else sign people
    * out. Ending the session is for `users` and `sessions` to do.
@@ -33,6 +40,10 @@ export interface Browser {
   csrfToken(call: BrowserCall, purpose: string): string
   /** Throws `access_denied` (403) unless the form came from a page of ours, in this browser, for this purpose. */
   assertGenuine(call: BrowserCall, wire: Wire, purpose: string): void
+}
+
+export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr'> & {
+  user: Pick<User, 'id' | 'updatedAt' | 'username'>
 }
 
 declare module 'fastify' {
@@ -53,7 +64,9 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   const secure = protocol === 'https:'
   // The prefix makes browsers refuse one that another host of the domain planted (RFC 6265bis §4.1.3.2).
   const prefix = secure ? '__Host-' : ''
-  const [SESSION, BROWSER] = [`${prefix}latchkey-session`, `${prefix}latchkey-browser`]
+  const SESSION = `${prefix}latchkey-session`
+  const BROWSER = `${prefix}latchkey-browser`
+  const KNOWN = `${prefix}latchkey-known`
   const path = secure ? '/' : config.basePath || '/'
   const attributes = { path, httpOnly: true, secure, sameSite: 'lax' } as const
   const jar = await cookieFunctions()
@@ -78,6 +91,11 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     return value
   }
 
+  function remember({ request, reply }: BrowserCall, user: Pick<User, 'username'>): void {
+    const marks = oauth.knownBrowsers.remember(cookieOf(request, KNOWN), user)
+    void reply.header('set-cookie', jar.serialize(KNOWN, marks, { ...attributes, maxAge: KNOWN_FOR }))
+  }
+
   /**
    * A page of another site cannot forge these headers; browsers that send none are left to the token. Our origin is
    * the issuer's, whatever Host a proxy passes on; without https, as on a developer's machine, also by another name.
@@ -100,15 +118,19 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       const elsewhere = site === 'cross-site' || site === 'same-site'
       return elsewhere && read(request, SESSION) === undefined && text.length <= MAX_QUERY && QUERY.test(text)
     },
-    async signIn({ request, reply }, signIn) {
+    async signIn(call, signIn) {
+      const { request, reply } = call
       const { ip, headers } = request
       request.actor = { kind: 'user', id: signIn.user.id }
       const from = { ...signIn, userAgent: headers['user-agent'], address: ip }
       const started = await oauth.sessions.start(from, read(request, SESSION))
       if (started === null) return null
       void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
+      remember(call, signIn.user)
       return started.session
     },
+    remember,
+    markOf: async (request, username) => oauth.knownBrowsers.find(cookieOf(request, KNOWN), username),
     forget({ request, reply }) {
       if (cookieOf(request, SESSION) === undefined) return
       void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))

@@ -18,6 +18,7 @@ import type { Consents } from '../src/services/users/consents.ts'
 import type { Extend, RegisteredGrant } from '../src/services/door-registry.ts'
 import type { Figures } from '../src/services/figures.ts'
 import type { FirstAdministrator } from '../src/services/users/first-administrator.ts'
+import type { KnownBrowsers } from '../src/services/users/known-browsers.ts'
 import type { SignJwt } from '../src/services/tokens/jwt-signer.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
 import { runAs } from '../src/services/audit/origin.ts'
@@ -87,6 +88,8 @@ export interface OAuth {
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshTokens: RefreshTokens
   readonly sessions: Sessions
+  /** Marks of the browsers that accounts have signed in from. */
+  readonly knownBrowsers: KnownBrowsers
   readonly consents: Consents
   /** What clients hold of users. */
   readonly authorizations: Authorizations
@@ -191,6 +194,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     authorizationCodes: kernel.authorizationCodes,
     refreshTokens: kernel.refreshTokens,
     sessions: kernel.sessions,
+    knownBrowsers: kernel.knownBrowsers,
     consents: kernel.consents,
     authorizations: kernel.authorizations,
     audit: kernel.audit,

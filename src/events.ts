@@ -43,7 +43,11 @@ export interface EventDetails {
    * the account. Told once while it goes on, by each process that found it out. `kind` is of attempt: `user`, `client`, a
    * plugin's own; `account` a keyed hash where it is nobody's that we know.
    */
-  'limit.reached': { readonly kind: string; readonly limit: 'account' | 'network'; readonly account?: string }
+  'limit.reached': {
+    readonly kind: string
+    readonly limit: 'account' | 'network' | 'everywhere'
+    readonly account?: string
+  }
   'resource.registered': { readonly resource: string; readonly changes: Changes }
   'resource.changed': { readonly resource: string; readonly changes: Changes }
   'resource.deleted': { readonly resource: string }

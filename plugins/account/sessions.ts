@@ -15,7 +15,7 @@ const DONE: Readonly<Record<string, string>> = {
 const Fields = Type.Object({ sid: Type.Optional(Type.String()) })
 
 export function addSessions(desk: Desk): void {
-  const { oauth, serve, uri, sessionOf } = desk
+  const { oauth, browser, serve, uri, sessionOf, userOf } = desk
 
   function toView(call: PageCall, { sid, userAgent, address, createdAt, lastSeenAt }: SessionInformation) {
     const isThis = sid === sessionOf(call.request).sid
@@ -50,6 +50,7 @@ export function addSessions(desk: Desk): void {
       const { userId } = desk.assertGenuine(call, END, sid)
       // One that has ended meanwhile is what was wanted.
       await oauth.sessions.endOne(userId, sid)
+      browser.remember(call, await userOf(call))
       return call.reply.redirect(uri(PATH, { done: 'one' }), 303)
     },
   })
@@ -61,6 +62,7 @@ export function addSessions(desk: Desk): void {
     async submit(_form, call) {
       const { userId, sid } = desk.assertGenuine(call, END_OTHERS)
       await oauth.sessions.endAll(userId, { except: sid })
+      browser.remember(call, await userOf(call))
       return call.reply.redirect(uri(PATH, { done: 'others' }), 303)
     },
   })

@@ -19,6 +19,8 @@ const UserSchema = defineEntity({
     roles: p.array().columnType('text[]').default([]),
     claims: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
     disabledAt: p.datetime().nullable(),
+    /** Browsers that they signed in with before count as any other; null when all since the beginning are known. */
+    strangersBefore: p.datetime().nullable(),
     createdAt: p
       .datetime()
       .defaultRaw('now()')

@@ -20,6 +20,7 @@ export const migrationNames = [
   'Migration20261123000010_consent_lines',
   'Migration20261123000011_consent_ids',
   'Migration20261123000030_seed_entries',
+  'Migration20261123000040_known_browsers',
   'Migration20261123000060_revoked_keys',
 ]
 

@@ -28,6 +28,7 @@ import { djangoPasswords } from './users/django-passwords.ts'
 import { createFigures, type Figures } from './figures.ts'
 import { createHashChosen } from './users/chosen-passwords.ts'
 import { createHashingQueue, THREADS } from './users/hashing-queue.ts'
+import { createKnownBrowsers, type KnownBrowsers } from './users/known-browsers.ts'
 import { createIssuanceStore } from './tokens/issuance.ts'
 import { createJanitor } from './janitor.ts'
 import { createJwtSigner, type SignJwt } from './tokens/jwt-signer.ts'
@@ -71,6 +72,7 @@ export interface Kernel {
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshTokens: RefreshTokens
   readonly sessions: Sessions
+  readonly knownBrowsers: KnownBrowsers
   readonly consents: Consents
   readonly authorizations: Authorizations
   readonly targets: Targets
@@ -177,6 +179,7 @@ export function createKernel(
     doors, audit, policies, registry, resources, users, feed, directory, authenticator, checkSecret, keyRing, signJwt, ownJwts,
     authorizationCodes, refreshTokens, sessions, consents, authorizations, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
+    knownBrowsers: createKnownBrowsers(database, box),
     vitals: createVitals(database, hashing, feed),
     figures: createFigures(database),
     parseApproval: createApprovalParser(doors, directory, targets),

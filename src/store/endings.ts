@@ -7,6 +7,7 @@ import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Session } from '../entities/session.ts'
 import type { Query } from './database.ts'
 import { statement, type Statement } from './statement.ts'
+import { statements as users } from './users.ts'
 
 /** In each, $1 is the user's id. */
 interface Ending {
@@ -66,7 +67,16 @@ export const statements = {
  * begins meanwhile, the user's own row must have changed before.
  */
 export async function endEverything(query: Query, userId: string, cause: string): Promise<void> {
+  await forgetBrowsers(query, userId)
   await end(query, everything, userId, cause, null)
+}
+
+/**
+ * Makes strangers of all browsers that the user has signed in from. By the clock of the processes, which write down when a
+ * browser signed in; before sessions are ended, as whoever changes the user's row comes to them from there.
+ */
+export async function forgetBrowsers(query: Query, userId: string): Promise<void> {
+  await query(users.forgetBrowsers, [userId, new Date()])
 }
 
 /** Ends one session, with what it gave; returns whether the user had it. */

@@ -34,6 +34,18 @@ export const statements = {
     const user = table(User)
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1`
   }),
+  /** A row where the user $1, who may sign in, is still known to browsers that signed in at $2. */
+  knowsBrowsersOf: statement<Pick<User, 'id'>>('user-knows-browsers', (table) => {
+    const user = table(User)
+    return `select ${user.columns('id')} from ${user.name}
+      where ${user.column('usernameKey')} = $1 and ${user.column('disabledAt')} is null
+        and coalesce(${user.column('strangersBefore')} <= $2::timestamptz, true)`
+  }),
+  /** Whoever signed in before $2 comes as a stranger. */
+  forgetBrowsers: statement('user-forget-browsers', (table) => {
+    const user = table(User)
+    return `update ${user.name} set ${user.column('strangersBefore')} = $2 where ${user.column('id')} = $1`
+  }),
   /** For a change of what is read. */
   lock: statement<UserRow>('user-lock', (table) => {
     const user = table(User)

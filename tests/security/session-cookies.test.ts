@@ -16,6 +16,7 @@ test('a session is a cookie that scripts and other sites do not get', async () =
   expect(lines).toEqual([
     expect.stringMatching(/^latchkey-browser=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/),
     expect.stringMatching(/^latchkey-session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/),
+    expect.stringMatching(/^latchkey-known=[\w.-]+; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/),
   ])
 })
 
@@ -27,11 +28,15 @@ describe('where the issuer is https, behind a proxy', () => {
     expect(lines).toEqual([
       expect.stringMatching(new RegExp(`^__Host-latchkey-browser${attributes}`)),
       expect.stringMatching(new RegExp(`^__Host-latchkey-session${attributes}`)),
+      expect.stringMatching(
+        /^__Host-latchkey-known=[\w.-]+; Max-Age=15552000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      ),
     ])
     const page = await goThrough(agent, await agent.get(authorizationUrl({ ...secure, url: origin })))
     expect(answerOf(page).get('iss')).toBe('https://id.example')
     expect([...agent.cookies.keys()].toSorted()).toEqual([
       '__Host-latchkey-browser',
+      '__Host-latchkey-known',
       '__Host-latchkey-session',
     ])
   })

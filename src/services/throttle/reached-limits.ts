@@ -11,7 +11,7 @@ import type { UserFinder } from '../users/user-finder.ts'
 export interface ReachedLimit {
   /** Of attempt, such as `user`. */
   readonly kind: string
-  readonly limit: 'account' | 'network'
+  readonly limit: 'account' | 'network' | 'everywhere'
   /** Null where the limit is of all accounts. */
   readonly account: string | null
 }

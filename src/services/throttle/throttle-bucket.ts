@@ -19,6 +19,8 @@ export interface Bucket {
   learnedAt: number
   /** Attempts that may still fail. */
   inFlight: number
+  /** Those that wait for them, since these could use up what is left. */
+  waiting: (() => void)[]
   /** When it was last told of, at its limit. */
   toldAt: number
 }
@@ -34,6 +36,7 @@ export function createBucket({ failures, recovery }: Limit, key: Bucket['key']):
     freeAt: never,
     learnedAt: never,
     inFlight: 0,
+    waiting: [],
     toldAt: never,
   }
 }
@@ -41,6 +44,11 @@ export function createBucket({ failures, recovery }: Limit, key: Bucket['key']):
 /** How many attempts may fail before it is at its limit. */
 export function failuresLeft({ freeAt, step, tolerance }: Bucket, now: number): number {
   return freeAt > now ? 0 : Math.floor(Math.min(now - freeAt, tolerance) / step) + 1
+}
+
+/** Whether those under way could use up what is left. */
+export function isFull(bucket: Bucket, now: number): boolean {
+  return bucket.inFlight >= failuresLeft(bucket, now)
 }
 
 /** Whether no failure is remembered. */

@@ -1,36 +1,27 @@
 /**
  * Slows guessing down: who has failed too often is refused before anything is checked, so that a right guess is
  * refused too. Failures count, successes never do; they count for an account from a network, and for the network alone
- * (one password tried on many accounts), so the owner elsewhere is not locked out.
+ * (one password tried on many accounts), so the owner elsewhere is not locked out. Where a kind says so they count for the
+ * account from all networks, too, but for who shows that they have succeeded before: they have a bound of their own.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { hash } from 'node:crypto'
 import { OAuthError } from '../../protocol/errors.ts'
-import { networkOf } from '../../protocol/network.ts'
 import type { Database } from '../../store/database.ts'
-import { EVERY_ACCOUNT } from '../../store/throttles.ts'
-import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { shed } from '../shedding.ts'
 import type { TellReached } from './reached-limits.ts'
-import {
-  createBucket,
-  failuresLeft,
-  isNews,
-  isUntouched,
-  type Bucket,
-  type Limit,
-} from './throttle-bucket.ts'
+import { isFull, isNews, isUntouched, type Bucket, type Limit } from './throttle-bucket.ts'
+import { createTryBook, type Try } from './try-book.ts'
 import { createThrottledEverywhere, type ThrottledEverywhere } from './throttled-everywhere.ts'
 
 export interface Throttle {
   /**
    * Before anything is checked. `account` is whose secret is tried, known to us or not, in one spelling; null where
-   * there is none, as when strangers register. Waits while those under way could use up what is left, and throws
+   * there is none, as when strangers register. `mark` is what only who succeeded at this account can show. Waits while those under way could use up what is left, and throws
    * `temporarily_unavailable`: at a limit with 429 and `Retry-After`, and with 503 where too many of its network wait. The
    * attempt must be settled.
    */
-  attempt(account: string | null, address: string): Promise<Attempt>
+  attempt(account: string | null, address: string, mark?: string | null): Promise<Attempt>
 }
 
 /** Settled by the first of these that is called. */
@@ -48,6 +39,10 @@ export interface ThrottleLimits {
   readonly account: Limit
   /** For one network, whatever the account. */
   readonly network: Limit
+  /** For one account, from all networks together: who comes from a new one can be locked out by others. */
+  readonly everywhere?: Limit
+  /** For one mark, from all networks together, in the place of all others; where it is used up, the others hold. */
+  readonly marked?: Limit
   /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
   readonly waiting?: number
 }
@@ -63,22 +58,15 @@ export const LIMITS: ThrottleLimits = {
   account: { failures: 20, recovery: 10 },
   network: { failures: 40, recovery: 5 },
 }
-const MAX_ENTRIES = 20_000
-/** Longer names are kept by their digest. */
-const LONG = 100
 
-interface Source {
-  readonly key: () => string
-  readonly bucket: Bucket
-  /** Attempts that wait for those under way: each is asked again, and says whether it waits no longer. */
-  waiting: (() => boolean)[]
-}
-
-interface Pair {
-  readonly source: Source
-  readonly bucket: Bucket
-  /** Whether the account has succeeded from here: then a neighbour who tries many accounts does not lock it out. */
-  proven: boolean
+/** Which limits an attempt is under. */
+interface Terms {
+  /** All of them must have one failure left. */
+  readonly asked: readonly Bucket[]
+  /** Where its failure counts: one source after the other, and no further than to the first that is at its limit. */
+  readonly counted: readonly (readonly Bucket[])[]
+  /** Where it is at its limit the answer is the refusal, in the place of what the check found out. */
+  readonly binding: readonly Bucket[]
 }
 
 /** @internal */
@@ -109,54 +97,39 @@ function createThrottle(
   limits: ThrottleLimits,
   { everywhere, box, tell }: Pick<ThrottlesOptions, 'box' | 'tell'> & { everywhere: ThrottledEverywhere },
 ): Throttle {
-  const sources = createBoundedCache<Source>(MAX_ENTRIES)
-  const pairs = createBoundedCache<Pair>(MAX_ENTRIES)
+  const book = createTryBook(kind, limits, box)
 
-  function sourceOf(network: string): Source {
-    const had = sources.get(network)
-    if (had !== undefined) return had
-    let hashed: string | undefined
-    const key = (): string => (hashed ??= box.hash(`throttled network\0${kind}\0${network}`))
-    const bucket = createBucket(limits.network, () => ({ source: key(), account: EVERY_ACCOUNT }))
-    const source: Source = { key, bucket, waiting: [] }
-    sources.set(network, source)
-    return source
-  }
-
-  function pairOf(source: Source, network: string, account: string): Pair {
-    const name = `${network}\0${account.length > LONG ? hash('sha256', account) : account}`
-    const had = pairs.get(name)
-    if (had !== undefined) return had
-    let hashed: string | undefined
-    const key = (): string => (hashed ??= box.hash(`throttled account\0${kind}\0${account}`))
-    const bucket = createBucket(limits.account, () => ({ source: source.key(), account: key() }))
-    const pair: Pair = { source, bucket, proven: false }
-    pairs.set(name, pair)
-    return pair
+  function termsOf({ source, pair, everywhere: whole, marked }: Try, now: number): Terms {
+    const here = pair === undefined ? [source.bucket] : [pair.bucket, source.bucket]
+    if (marked !== undefined && marked.freeAt <= now)
+      return { asked: [marked], counted: [[marked], here], binding: [marked] }
+    const all = whole === undefined ? here : [...here, whole]
+    const trusted = pair !== undefined && pair.proven && isUntouched(pair.bucket, now)
+    const counted = whole === undefined ? [here] : [here, [whole]]
+    return { asked: trusted ? [pair.bucket] : all, counted, binding: all }
   }
 
   /** By the request whose failure it was: those that are refused from now on are told of by nobody. */
-  function tellNews(source: Source, account: string | null, pair: Pair | undefined): void {
+  function tellNews({ source, account, pair, everywhere: whole }: Try): void {
     const now = performance.now()
     if (isNews(source.bucket, now)) tell({ kind, limit: 'network', account: null })
     if (pair !== undefined && isNews(pair.bucket, now)) tell({ kind, limit: 'account', account })
+    if (whole !== undefined && isNews(whole, now)) tell({ kind, limit: 'everywhere', account })
   }
 
-  /** Takes a place; undefined while those under way could use up what is left. Throws at a limit. */
-  function admit(source: Source, account: string | null, pair: Pair | undefined): Attempt | undefined {
+  /** Takes a place; or the limit that those under way could use up. Throws at a limit. */
+  function admit(tried: Try): Attempt | Bucket {
     const now = performance.now()
-    const all = pair === undefined ? [source.bucket] : [pair.bucket, source.bucket]
-    for (const bucket of all) everywhere.refresh(bucket)
-    const trusted = pair !== undefined && pair.proven && isUntouched(pair.bucket, now)
-    const asked = trusted ? [pair.bucket] : all
+    const { source, pair } = tried
+    for (const bucket of [source.bucket, pair?.bucket, tried.everywhere, tried.marked])
+      if (bucket !== undefined) everywhere.refresh(bucket)
+    const { asked, counted, binding } = termsOf(tried, now)
     assertFree(asked, now)
-    if (asked.some((bucket) => bucket.inFlight >= failuresLeft(bucket, now))) return undefined
+    const full = asked.find((bucket) => isFull(bucket, now))
+    if (full !== undefined) return full
     for (const bucket of asked) bucket.inFlight++
     let settled = false
-    const release = (): void => {
-      for (const bucket of asked) bucket.inFlight--
-      source.waiting = source.waiting.filter((waitsNoLonger) => !waitsNoLonger())
-    }
+    const release = (): void => asked.forEach(leave)
     return {
       succeeded() {
         if (settled) return
@@ -170,9 +143,9 @@ function createThrottle(
       async failed() {
         if (settled) return
         settled = true
-        const counted = await everywhere.fail(all).finally(release)
-        tellNews(source, account, pair)
-        if (!counted) assertFree(all, performance.now())
+        const all = await count(counted).finally(release)
+        tellNews(tried)
+        if (!all) assertFree(binding, performance.now())
       },
       abandoned() {
         if (settled) return
@@ -182,18 +155,34 @@ function createThrottle(
     }
   }
 
+  /** Whether it counted everywhere. */
+  async function count(groups: Terms['counted']): Promise<boolean> {
+    for (const buckets of groups) if (!(await everywhere.fail(buckets))) return false
+    return true
+  }
+
   return {
-    async attempt(account, address) {
-      const network = networkOf(address)
-      const source = sourceOf(network)
-      const pair = account === null ? undefined : pairOf(source, network, account)
-      const enter = (): Attempt | undefined => admit(source, account, pair)
-      const attempt = enter()
-      if (attempt !== undefined) return attempt
-      if (limits.waiting !== undefined && source.waiting.length >= limits.waiting) throw shed('passwords')
-      return waitFor(source, enter)
+    async attempt(account, address, mark = null) {
+      const tried = book.tryOf(account, address, mark)
+      const { source } = tried
+      for (;;) {
+        const entered = admit(tried)
+        if ('succeeded' in entered) return entered
+        if (limits.waiting !== undefined && source.waiting >= limits.waiting) throw shed('passwords')
+        source.waiting++
+        await new Promise<void>((resolve) => entered.waiting.push(resolve))
+        source.waiting--
+      }
     },
   }
+}
+
+/** Gives a place back: who waits for one asks again, in the order of coming. */
+function leave(bucket: Bucket): void {
+  bucket.inFlight--
+  const waiting = bucket.waiting
+  bucket.waiting = []
+  for (const again of waiting) again()
 }
 
 function assertFree(buckets: readonly Bucket[], now: number): void {
@@ -202,20 +191,5 @@ function assertFree(buckets: readonly Bucket[], now: number): void {
   throw new OAuthError('temporarily_unavailable', 'there were too many failures; try again later', {
     status: 429,
     retryAfter: Math.ceil((freeAt - now) / 1000),
-  })
-}
-
-async function waitFor(source: Source, admit: () => Attempt | undefined): Promise<Attempt> {
-  return new Promise((resolve, reject) => {
-    source.waiting.push(() => {
-      try {
-        const attempt = admit()
-        if (attempt === undefined) return false
-        resolve(attempt)
-      } catch (error) {
-        reject(error)
-      }
-      return true
-    })
   })
 }

@@ -2,7 +2,7 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Session } from '../../doors.ts'
 import type { Database } from '../../store/database.ts'
-import { endSession, endSessions } from '../../store/endings.ts'
+import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
@@ -36,9 +36,12 @@ export interface Sessions {
   end(session: Session): Promise<void>
   /** Those of a user that last, the last used first. */
   list(userId: string): Promise<SessionInformation[]>
-  /** Ends one of this user's, as `end` does; false where they have none of this `sid`. */
+  /**
+   * Ends one of this user's, as `end` does; false where they have none of this `sid`. Whoever does it elsewhere may not
+   * trust that browser any more, so none of theirs is known by its mark (`known-browsers.ts`) from now on.
+   */
   endOne(userId: string, sid: string): Promise<boolean>
-  /** Ends all of this user's, as `end` does, or all but the one of `except`. */
+  /** Ends all of this user's, as `endOne` does, or all but the one of `except`. */
   endAll(userId: string, options?: { except?: string }): Promise<void>
 }
 
@@ -115,6 +118,7 @@ export function createSessions(
     async endOne(userId, sid) {
       if (!isUuid(userId)) return false
       return audit.transaction(async (query, note) => {
+        await forgetBrowsers(query, userId)
         const ended = await endSession(query, userId, 'session ended', sid)
         if (ended) note({ type: 'session.ended', user: userId, details: { sid } })
         return ended
@@ -123,6 +127,7 @@ export function createSessions(
     async endAll(userId, { except } = {}) {
       if (!isUuid(userId)) return
       await audit.transaction(async (query, note) => {
+        await forgetBrowsers(query, userId)
         await endSessions(query, userId, 'session ended', except ?? null)
         note({ type: 'session.ended', user: userId, details: except === undefined ? {} : { except } })
       })

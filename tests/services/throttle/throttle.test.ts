@@ -189,3 +189,81 @@ test('each process tells what it found out itself', async () => {
   await failTimes(5, two, 'alice')
   expect(told).toHaveLength(2)
 })
+
+/** No more than a few of one account, wherever they come from. */
+const SHARED: ThrottleLimits = {
+  ...LIMITS,
+  everywhere: { failures: 4, recovery: 3600 },
+  marked: { failures: 2, recovery: 3600 },
+}
+/** A failure from an address of its own each time. */
+const failFromAfar = async (throttle: Throttle, account: string, times: number): Promise<number[]> => {
+  const answers: number[] = []
+  while (answers.length < times) answers.push(await fail(throttle, account, `198.51.100.${answers.length}`))
+  return answers
+}
+
+test('an account from many networks is refused at its limit of all of them, by every process', async () => {
+  const [one, two] = [createThrottle(SHARED), createThrottle(SHARED)]
+  expect(await failFromAfar(one, 'alice', 2)).toEqual([0, 0])
+  expect(await failFromAfar(two, 'alice', 4)).toEqual([0, 0, 429, 429])
+  expect(await fail(one, 'alice', '203.0.113.1')).toBe(429)
+  expect(await failFromAfar(one, 'bob', 5)).toEqual([0, 0, 0, 0, 429])
+  const everywhere = { kind: 'user', limit: 'everywhere' }
+  expect(told).toEqual(['alice', 'alice', 'bob'].map((account) => ({ ...everywhere, account })))
+}) // prettier-ignore
+
+test('at once, from as many networks, no more are checked than may fail', async () => {
+  const throttle = createThrottle(SHARED)
+  let checked = 0
+  const statuses = Array.from({ length: 20 }, async (_, at) => {
+    try {
+      const attempt = await throttle.attempt('alice', `198.51.100.${at}`)
+      checked++
+      await attempt.failed()
+      return 0
+    } catch (error) {
+      return (error as { status: number }).status
+    }
+  })
+  expect((await Promise.all(statuses)).filter((status) => status === 0)).toHaveLength(4)
+  expect(checked).toBe(4)
+})
+
+test('what one network may not fail any more counts for nobody elsewhere', async () => {
+  const throttle = createThrottle(SHARED)
+  expect(await failTimes(20, throttle, 'alice')).toEqual([0, 0, 0, ...Array<number>(17).fill(429)])
+  expect(await fail(throttle, 'alice', '192.0.2.2')).toBe(0)
+})
+
+test('who shows a mark is let in at each of these limits, and fails within a bound of their own', async () => {
+  const throttle = createThrottle(SHARED)
+  await failFromAfar(throttle, 'alice', 5)
+  await failTimes(4, throttle, 'alice')
+  const marked = async (mark: string, address = HERE): Promise<number> => {
+    try {
+      await (await throttle.attempt('alice', address, mark)).failed()
+      return 0
+    } catch (error) {
+      return (error as { status: number }).status
+    }
+  }
+  const attempt = await throttle.attempt('alice', HERE, 'hers')
+  attempt.succeeded()
+  // Also where it is carried about.
+  expect([await marked('hers'), await marked('hers', '192.0.2.9'), await marked('hers', '192.0.2.10')]).toEqual([0, 0, 429])
+  expect(await marked('another of hers')).toBe(0)
+}) // prettier-ignore
+
+test('where a mark is used up it is worth nothing, and its failures count at its address', async () => {
+  const throttle = createThrottle(SHARED)
+  const answers: number[] = []
+  for (let at = 0; at < 5; at++)
+    answers.push(
+      await throttle.attempt('alice', HERE, 'a mark').then(
+        async (attempt) => attempt.failed().then(() => 0, ({ status }: { status: number }) => status),
+        ({ status }: { status: number }) => status,
+      ),
+    )
+  expect(answers).toEqual([0, 0, 0, 429, 429])
+}) // prettier-ignore
