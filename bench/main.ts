@@ -8,6 +8,7 @@ import { compare } from './compare.ts'
 import { measureCosts } from './costs.ts'
 import { keep } from './figures.ts'
 import { Generator } from './generator.ts'
+import { measureGuesses } from './guesses.ts'
 import { measureJanitor } from './janitor.ts'
 import type { Stage } from './lane.ts'
 import { measureLogs } from './logs.ts'
@@ -27,6 +28,7 @@ const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
   janitor: measureJanitor,
   secrets: measureChosenSecrets,
   audit: measureAudit,
+  guesses: measureGuesses,
   soak,
 }
 

@@ -12,6 +12,7 @@ export const modes = [
   'janitor',
   'secrets',
   'audit',
+  'guesses',
   'soak',
 ] as const
 export type Mode = (typeof modes)[number]
@@ -54,6 +55,7 @@ export const usage = `npm run bench -- [what] [options]
   --janitor         token requests while the janitor removes what 500 sign-ins a second leave behind
   --secrets         200 requests at once whose chosen secret is not proven
   --audit           what it costs that the audit log names the Authorization of each token
+  --guesses         a rush of wrong passwords from one address, and guesses at one account from many
   --soak MINUTES    memory under a mixed load of half of what the server can do
 
   --rounds N        measured rounds, every contestant once in each (5)
@@ -100,6 +102,7 @@ export function readOptions(argv: string[]): Options | undefined {
       janitor: { type: 'boolean', default: false },
       secrets: { type: 'boolean', default: false },
       audit: { type: 'boolean', default: false },
+      guesses: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },

@@ -13,7 +13,10 @@ import { createUserAgent, findForm } from '../tests/support/user-agent.ts'
 const { values } = parseArgs({ options: { pairs: { type: 'string', default: '200' } } })
 const pairs = Number(values.pairs)
 const WARM_UP = 10
-const UNKNOWN = 'alicf'
+/** As many of each, so that no account has more failures than it may. */
+const ACCOUNTS = 10
+const knownName = (pair: number): string => `known-${(pair + WARM_UP) % ACCOUNTS}`
+const unknownName = (pair: number): string => `knowm-${(pair + WARM_UP) % ACCOUNTS}`
 
 const directory = await mkdtemp(join(tmpdir(), 'latchkey-timing-'))
 const SEED_FILE = join(directory, 'seed.json')
@@ -50,14 +53,17 @@ async function timeOf(username: string, action: string, fields: Record<string, s
 const agent = createUserAgent(url)
 try {
   await server.listen({ host: '127.0.0.1', port })
+  for (let account = 0; account < ACCOUNTS; account++)
+    await server.oauth.users.create({ username: `known-${account}`, password: ALICE.password })
   const form = findForm(await agent.get(authorizationUrl({ url } as never)), 'login')!
   const [known, unknown]: [number[], number[]] = [[], []]
   for (let pair = -WARM_UP; pair < pairs; pair++) {
     // Who goes first is drawn, else what the first leaves warm would count for the second.
-    const order = randomBytes(1)[0]! < 128 ? [ALICE.username, UNKNOWN] : [UNKNOWN, ALICE.username]
+    const names = [knownName(pair), unknownName(pair)]
+    const order = randomBytes(1)[0]! < 128 ? names : names.toReversed()
     for (const username of order) {
       const taken = await timeOf(username, form.action, form.fields)
-      if (pair >= 0) (username === UNKNOWN ? unknown : known).push(taken)
+      if (pair >= 0) (username === unknownName(pair) ? unknown : known).push(taken)
     }
   }
   const { z, p } = signedRank(known.map((one, at) => one - unknown[at]!))
