@@ -10,6 +10,17 @@ const INACTIVE = Object.freeze({ active: false })
 async function introspection({ oauth }: FastifyInstance): Promise<void> {
   const validateAudienceScope = oauth.config.OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE
 
+  /**
+   * Of the person whom the token stands for, from memory mostly. A client that knows people by a pseudonym is told the name
+   * only where it may see the profile: the two together would be no pseudonym (OpenID Connect Core §8.1).
+   */
+  async function usernameOf({ claims, authorization }: Verified): Promise<string | undefined> {
+    const subject = authorization?.subject
+    if (subject === undefined) return undefined
+    if (claims['sub'] !== subject && !authorization?.scopes.has('profile')) return undefined
+    return (await oauth.findUser(subject))?.username
+  }
+
   oauth.registerEndpoint({
     path: '/introspect',
     metadata: 'introspection_endpoint',
@@ -17,7 +28,7 @@ async function introspection({ oauth }: FastifyInstance): Promise<void> {
     async handle({ token }, { client: caller }) {
       const verified = token === undefined ? null : await oauth.verify(token)
       if (verified === null || !mayKnow(caller, verified, validateAudienceScope)) return INACTIVE
-      return oauth.extended('introspection', verified, response(verified))
+      return oauth.extended('introspection', verified, response(verified, await usernameOf(verified)))
     },
   })
   oauth.extend('metadata', async () => ({
@@ -47,9 +58,9 @@ function isAudience({ clientId }: Client, audience: unknown): boolean {
 }
 
 /** RFC 7662 §2.2. */
-function response({ claims }: Verified): Bag {
+function response({ claims }: Verified, username: string | undefined): Bag {
   const { scope, client_id, exp, iat, sub, aud, iss, jti } = claims
-  return { active: true, scope, client_id, token_type: 'Bearer', exp, iat, sub, aud, iss, jti }
+  return { active: true, scope, client_id, username, token_type: 'Bearer', exp, iat, sub, aud, iss, jti }
 }
 
 /** Public clients may not introspect: they could not be told from anybody else. */
