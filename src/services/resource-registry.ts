@@ -1,6 +1,7 @@
 /** The one way in which resources and scopes come to be, change and end: SEED_FILE, code, the command line, the pages. */
 import { LockMode } from '@mikro-orm/core'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { Client } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
 import { changesBetween, type Changes } from '../protocol/changes.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
@@ -113,6 +114,8 @@ export function createResourceRegistry(
         change('scope', name, async (em, note) => {
           const known = await em.findOne(Scope, { name })
           assertAsWanted('name', known, isNew)
+          if (known === null && (await em.count(Client, { clientId: name })) > 0)
+            throw metadataError('name', 'is the client_id of a client: choose another')
           const before = known === null ? {} : scopeMembers(known)
           const entity = known ?? em.create(Scope, { name }, { persist: true })
           if (description !== undefined) entity.description = description

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
 import { Client, ClientSecret } from '../../entities/client.ts'
+import { Scope } from '../../entities/resource.ts'
 import {
   applyMetadata,
   metadataError,
@@ -20,6 +21,7 @@ import {
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
 import { changesBetween } from '../../protocol/changes.ts'
+import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import { persistChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
@@ -110,6 +112,7 @@ export function createClientRegistry({
     const { members, insecure } = parseMetadata(input, policies.schemas())
     policies.assertInsecureAllowed(insecure)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
+    if (OPENID_SCOPES.has(members.client_id ?? '')) throw namesScope()
     const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
     applyMetadata(client, members)
     return policies.inspect(client, members.client_secret !== undefined)
@@ -132,6 +135,7 @@ export function createClientRegistry({
           { persist: true },
         )
         applyMetadata(client, members)
+        if (members.client_id !== undefined) await assertNoScope(em, clientId)
         policies.check(client, hash !== undefined)
         if (hash !== undefined) addSecret(em, client, hash)
         await em.flush()
@@ -224,6 +228,15 @@ export function createClientRegistry({
     },
     extensions: policies.schemas,
   }
+}
+
+/** In a client's list, its name is the right to introspect the client's tokens: the scope could never be granted again. */
+async function assertNoScope(em: EntityManager, clientId: string): Promise<void> {
+  if (OPENID_SCOPES.has(clientId) || (await em.count(Scope, { name: clientId })) > 0) throw namesScope()
+}
+
+function namesScope(): Error {
+  return metadataError('client_id', 'is the name of a scope: choose another')
 }
 
 function unknownClient(): Error {

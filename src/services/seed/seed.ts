@@ -5,6 +5,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { runAs } from '../audit/origin.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
+import { withoutClashes } from './name-clashes.ts'
 import { createProgress } from './progress.ts'
 import type { BatchOptions } from './seed-batch.ts'
 import { seededClients, wantedClients, type SeedClientsOptions } from './seed-clients.ts'
@@ -52,9 +53,10 @@ export function createSeeder(options: SeederOptions): Seeder {
       clients: wantedClients(clients, options),
       users: wantedUsers(users, log),
     }
+    const possible = await withoutClashes(wanted.scopes, wanted.clients, options)
     await section(seededResources(database), wanted.resources)
-    await section(seededScopes(database), wanted.scopes)
-    await section(seededClients({ ...options, overlap }), wanted.clients)
+    await section(seededScopes(database), possible.scopes)
+    await section(seededClients({ ...options, overlap }), possible.clients)
     await section(seededUsers(options), wanted.users)
     progress.end()
   }
