@@ -1,4 +1,4 @@
-/** How answers travel: `query` (OAuth 2.0 Multiple Response Type Encoding §2.1) and `form_post`. */
+/** How answers travel: `query` and `fragment` (OAuth 2.0 Multiple Response Type Encoding §2.1), and `form_post`. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Wire } from '../../src/protocol/wire.ts'
@@ -6,6 +6,11 @@ import type { Wire } from '../../src/protocol/wire.ts'
 async function responseModes({ oauth }: FastifyInstance): Promise<void> {
   oauth.register('responseMode', 'query', {
     send: (reply, redirectUri, answer) => neverStored(reply).redirect(withQuery(redirectUri, answer), 303),
+  })
+  // Also for a code: what is behind `#` never leaves the browser, and apps in one read it without asking their server.
+  oauth.register('responseMode', 'fragment', {
+    send: (reply, redirectUri, answer) =>
+      neverStored(reply).redirect(`${redirectUri}#${inFragment(answer)}`, 303),
   })
   oauth.register('responseMode', 'form_post', {
     send: (reply, redirectUri, answer) =>
@@ -17,6 +22,11 @@ async function responseModes({ oauth }: FastifyInstance): Promise<void> {
 function withQuery(redirectUri: string, answer: Wire): string {
   const query = new URLSearchParams(answer as Record<string, string>).toString()
   return `${redirectUri}${redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?'}${query}`
+}
+
+/** Spaces as `%20`: scripts that decode it themselves do not all know `+`. */
+function inFragment(answer: Wire): string {
+  return new URLSearchParams(answer as Record<string, string>).toString().replaceAll('+', '%20')
 }
 
 function neverStored(reply: FastifyReply): FastifyReply {

@@ -27,7 +27,7 @@ describe('the document', () => {
       revocation_endpoint: `${url}/revoke`,
       jwks_uri: `${url}/jwks`,
       response_types_supported: ['code'],
-      response_modes_supported: ['query', 'form_post'],
+      response_modes_supported: ['query', 'fragment', 'form_post'],
       grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
       code_challenge_methods_supported: ['S256'],
       scopes_supported: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'],

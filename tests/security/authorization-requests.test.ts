@@ -111,7 +111,9 @@ test.each([
 ])('no token comes by the front channel: response_type %j', async (response_type) => {
   expect(await asking({ response_type, nonce: 'n' })).toBe('unsupported_response_type')
   const fragment = await server.get(authorizationUrl(server, { response_type, response_mode: 'fragment' }))
-  expect(fragment.headers.get('location')).not.toContain('#')
+  const told = new URLSearchParams(new URL(fragment.headers.get('location')!).hash.slice(1))
+  expect([...told.keys()].toSorted()).toEqual(['error', 'error_description', 'iss', 'state'])
+  expect(told.get('error')).toBe('unsupported_response_type')
 }) // prettier-ignore
 
 test('neither the implicit grant nor the password of a user is taken', async () => {

@@ -46,7 +46,7 @@ function addTenant({ oauth }: FastifyInstance): void {
     tenant: parameters?.['tenant'],
     sub: 'mallory',
   }))
-  oauth.register('responseMode', 'fragment', {
+  oauth.register('responseMode', 'hash', {
     send: (reply, uri, answer) =>
       reply.redirect(`${uri}#${new URLSearchParams(answer as Record<string, string>).toString()}`, 303),
   })
@@ -126,10 +126,10 @@ test('what it refuses of its parameter goes to the client, and so does what is t
 
 test('a response mode of its own carries answers and errors, and is in the metadata', async () => {
   const refused = await createUserAgent(server.url).get(
-    authorizationUrl(server, { response_mode: 'fragment', prompt: 'none' }),
+    authorizationUrl(server, { response_mode: 'hash', prompt: 'none' }),
   )
   const { hash, search } = new URL(refused.headers.get('location')!)
   expect([search, new URLSearchParams(hash.slice(1)).get('error')]).toEqual(['', 'login_required'])
   const metadata = await (await server.get('/.well-known/openid-configuration')).json()
-  expect(metadata).toMatchObject({ response_modes_supported: ['query', 'form_post', 'fragment'] })
+  expect(metadata).toMatchObject({ response_modes_supported: ['query', 'fragment', 'form_post', 'hash'] })
 })
