@@ -18,6 +18,9 @@ const Parameters = Type.Object({
   resource: Type.Optional(Repeatable()),
 })
 
+/** RFC 7636 §4.1, in characters; what is longer than 128 is refused as any parameter that is too long. */
+const SHORTEST_VERIFIER = 43
+
 async function authorizationCode({ oauth }: FastifyInstance): Promise<void> {
   oauth.registerGrant({
     type: 'authorization_code',
@@ -50,12 +53,15 @@ async function authorizationCode({ oauth }: FastifyInstance): Promise<void> {
   })
 }
 
-/** A verifier without a challenge is refused as well as the reverse: either is a downgrade (RFC 9700 §2.1.1). */
+/**
+ * A verifier without a challenge is refused as well as the reverse: either is a downgrade (RFC 9700 §2.1.1). Of a verifier,
+ * its length and its hash count. The characters of RFC 7636 §4.1 protect nothing, and git-credential-oauth sends others.
+ */
 function assertVerified({ codeChallenge }: FoundCode, verifier: string | undefined): void {
   if (codeChallenge === null && verifier === undefined) return
   if (codeChallenge === null) throw invalidGrant('code_verifier without a code_challenge')
-  if (verifier === undefined || !/^[A-Za-z0-9\-._~]{43,128}$/.test(verifier))
-    throw invalidGrant('code_verifier is missing or malformed')
+  if (verifier === undefined || verifier.length < SHORTEST_VERIFIER)
+    throw invalidGrant('code_verifier is missing or too short')
   const [expected, actual] = [Buffer.from(codeChallenge), Buffer.from(challengeOf(verifier)!)]
   if (expected.length !== actual.length || !timingSafeEqual(expected, actual))
     throw invalidGrant('code_verifier does not match the code_challenge')

@@ -1,5 +1,6 @@
 /** The authorization_code grant: everything that a code is bound to, broken alone and in pairs; and what it gives. */
 import { decodeJwt } from 'jose'
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ALIVE, codesOf, DEAD, exchangeAs, lifeOf, mutantsOf, refreshAs } from '../../support/code-flow.ts'
 import { bearer } from '../../support/requests.ts'
@@ -31,6 +32,7 @@ const clientOf = (one: object) => toClient({ client_secret: '', ...one })
 const [web, client, stranger] = [clientOf(WEB), clientOf(many), clientOf(other)]
 const { verifier, challenge } = createPkce()
 const PKCE = { code_challenge: challenge, code_challenge_method: 'S256' }
+const challengeOf = (code_verifier: string) => hash('sha256', code_verifier, 'base64url')
 const REFUSED = { status: 400, error: 'invalid_grant' }
 
 describe('a code is bound', () => {
@@ -134,11 +136,25 @@ describe('PKCE', () => {
     expect(await exchangeAs(server, web, code, right)).toMatchObject({ status: 200 })
   })
 
+  test.each([
+    ['git-credential-oauth: standard base64', `${'a+/'.repeat(14)}b=`],
+    ['42 characters', 'v'.repeat(42)],
+    ['43 characters', 'v'.repeat(43)],
+    ['128 characters', '~'.repeat(128)],
+    ['any characters', `ü € 😀 ${'%&=+ '.repeat(10)}`],
+  ])('a verifier is judged by its hash and its length: %s', async (name, code_verifier) => {
+    const code = await getCode({ ...PKCE, code_challenge: challengeOf(code_verifier) })
+    for (const wrong of [`${code_verifier} `, `x${code_verifier}`.slice(0, 128)])
+      expect(await exchangeAs(server, web, code, { code_verifier: wrong })).toMatchObject({ status: 400 })
+    const answer = await exchangeAs(server, web, code, { code_verifier })
+    expect(answer).toMatchObject(name === '42 characters' ? REFUSED : { status: 200 })
+  })
+
   test('a public client needs nothing but its verifier', async () => {
     const code = await getCode({ ...PKCE, client_id: 'spa' })
     const form = { client_id: 'spa', code_verifier: verifier }
-    const { client_id, ...nameless } = form
-    expect((await exchangeAs(server, clientOf(spa), code, nameless)).status).toBe(401)
+    const { client_id } = form
+    expect((await exchangeAs(server, clientOf(spa), code, { ...form, client_id: '' })).status).toBe(401)
     expect(await exchangeAs(server, clientOf(spa), code, { client_id })).toMatchObject(REFUSED)
     expect(await exchangeAs(server, clientOf(spa), code, form)).toMatchObject({ status: 200 })
   })
