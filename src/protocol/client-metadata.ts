@@ -26,6 +26,7 @@ export const ClientMetadata = Type.Partial(
     grant_types: Names(),
     token_endpoint_auth_method: Text(),
     scope: Type.Array(Type.String(), { maxItems: 1000 }),
+    default_scope: Type.Array(Type.String(), { maxItems: 100 }),
     access_token_format: Type.Enum(['jwt', 'opaque']),
     client_uri: WebUri(),
     logo_uri: WebUri(),
@@ -53,6 +54,12 @@ export const ClientMetadata = Type.Partial(
     software_version: Text(),
   }),
 )
+
+/**
+ * Lists in code, and space-separated text on the wire. `default_scope` is of no RFC: the default value that RFC 6749 §3.3
+ * speaks of, for requests to a person that name no scope.
+ */
+const SCOPE_LISTS: readonly string[] = ['scope', 'default_scope']
 
 /** A client's registration by its RFC 7591 names; `scope` is a list in code. Plugins add members of their own. */
 export type ClientInformation = Static<typeof ClientMetadata> & Record<string, unknown>
@@ -108,8 +115,10 @@ export function parseMetadata(input: unknown, extensions: readonly TObject[] = [
 
 function withoutAliases(input: Record<string, unknown>): Record<string, unknown> {
   const { redirect_uri: alias, ...rest } = input
-  if (typeof rest['scope'] === 'string')
-    rest['scope'] = rest['scope'].split(' ').filter((name) => name !== '')
+  for (const member of SCOPE_LISTS) {
+    const text = rest[member]
+    if (typeof text === 'string') rest[member] = text.split(' ').filter((name) => name !== '')
+  }
   if (typeof rest['redirect_uris'] === 'string') rest['redirect_uris'] = [rest['redirect_uris']]
   if (alias === undefined || alias === null) return rest
   if (rest['redirect_uris'] !== undefined)
@@ -139,7 +148,7 @@ function checkMember(
   if (format === 'web-uri' && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {
     throw metadataError(name, 'must be an absolute http or https URL without a fragment')
   }
-  if (name === 'scope' && !(value as string[]).every(isScopeToken)) {
+  if (SCOPE_LISTS.includes(name) && !(value as string[]).every(isScopeToken)) {
     throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
   }
   return Array.isArray(value) ? [...new Set(value)] : value

@@ -22,6 +22,7 @@ const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['
     ['access_token_format', 'Access tokens', 'choice'],
   ],
   'Signing people in': [
+    ['default_scope', 'Scopes where it asks for none', 'words', 'Separated by spaces, such as openid profile. Empty: a request without scopes is refused.'],
     ['require_consent', 'Permission', 'choice'],
     ['default_max_age', 'Longest time since the sign-in, in seconds', 'number', 'Who has signed in before that does it once more. Empty: however long ago.'],
     ['subject_type', 'The sub by which it knows people', 'choice', 'If this is changed later, everybody is a stranger to the app.'],

@@ -41,9 +41,8 @@ export function createApprovalParser(
 
   /** The scopes of OpenID Connect for every client, and registered scopes that stand in the client's `scope`. */
   async function grantableTo(client: Client, { scope }: Wire): Promise<ReadonlySet<string>> {
-    if (typeof scope !== 'string') throw new OAuthError('invalid_scope', 'the parameter scope is missing')
     const granted = new Set<string>()
-    for (const name of parseScope(scope)) {
+    for (const name of typeof scope === 'string' ? parseScope(scope) : defaultOf(client)) {
       const known =
         OPENID_SCOPES.has(name) ||
         (client.grantableScopes.has(name) && (await directory.findScope(name)).registered)
@@ -62,4 +61,11 @@ export function createApprovalParser(
     await targets.resolve(client, scopes, resources)
     return { client, scopes, resources, parameters }
   }
+}
+
+/** What the client registered for requests without a scope (RFC 6749 §3.3): there is no default for all. */
+function defaultOf({ metadata }: Client): readonly string[] {
+  const scopes = metadata['default_scope'] as readonly string[] | undefined
+  if (scopes === undefined) throw new OAuthError('invalid_scope', 'the parameter scope is missing')
+  return scopes
 }
