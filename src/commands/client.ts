@@ -10,6 +10,7 @@ import { print, toLines, withServer } from './run.ts'
 
 interface Options {
   json?: boolean
+  strict?: boolean
   yes?: boolean
   overlap?: string
   after?: string
@@ -22,12 +23,17 @@ export function clientCommand(): Command {
   withMembers(
     command.command('create').description('register a client; a generated secret is shown this once'),
   ).action(async (options: Options, self: Command) =>
-    change(options, async (oauth) => oauth.clients.create(membersFrom(self, oauth.clients.extensions()))),
+    change(options, async (oauth) => {
+      const members = membersFrom(self, oauth.clients.extensions())
+      const created = await oauth.clients.create(members, options)
+      if (members['grant_types'] === undefined) tellOwnTokens(created)
+      return created
+    }),
   )
   withMembers(command.command('update <client_id>').description('change members of a client')).action(
     async (id: string, options: Options, self: Command) =>
       change(options, async (oauth) =>
-        oauth.clients.update(id, membersFrom(self, oauth.clients.extensions())),
+        oauth.clients.update(id, membersFrom(self, oauth.clients.extensions()), options),
       ),
   )
   withJson(command.command('list').description('clients by client_id'))
@@ -75,10 +81,19 @@ function withMembers(command: Command): Command {
   command
     .option('--redirect-uri <uri...>', 'redirect_uris')
     .option('--metadata <json>', 'members as a JSON object')
+    .option('--strict', 'refuse a scope that is registered nowhere, where else a warning tells of it')
     .allowUnknownOption()
     .allowExcessArguments()
     .addHelpText('after', '\nMembers that PLUGINS add are options in the same way: --member-name value.')
   return withJson(command)
+}
+
+/** Of who asked for an app that signs people in: what follows from its secret and its scopes. */
+function tellOwnTokens({ grant_types: grants = [], scope = [] }: ClientInformation): void {
+  if (!grants.includes('authorization_code') || !grants.includes('client_credentials')) return
+  console.error(
+    `It signs people in, and may get tokens for itself too (client_credentials) with: ${scope.join(' ')}. Without that: --grant-types authorization_code refresh_token`,
+  )
 }
 
 async function change({ json }: Options, work: (oauth: OAuth) => Promise<ClientInformation>): Promise<void> {

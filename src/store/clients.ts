@@ -64,6 +64,12 @@ export const statements = {
       return `select ${scope.columns('name', 'description', 'resource')} from ${scope.name} where ${scope.column('name')} = any($1)`
     },
   ),
+  /** Which of the names $1 are those of a scope, or of a client. */
+  registeredNames: statement<{ name: string }>('names-registered', (table) => {
+    const [scope, client] = [table(Scope), table(Client)]
+    return `select ${scope.column('name')} as "name" from ${scope.name} where ${scope.column('name')} = any($1)
+      union select ${client.column('clientId')} from ${client.name} where ${client.column('clientId')} = any($1)`
+  }),
   resources: statement<Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>>(
     'resources-find',
     (table) => {

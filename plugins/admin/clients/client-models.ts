@@ -47,6 +47,8 @@ export interface ClientPage {
   settings: AppSettings
   /** Members that the form has no field for. */
   others: readonly { name: string; value: string }[]
+  /** Scopes of it that are registered nowhere, separated by spaces. */
+  unregistered: string
   listUri: string
   authorizationsUri: string
   auditUri: string

@@ -32,12 +32,12 @@ export async function getClient({ oauth }: Desk, clientId = ''): Promise<ClientI
   return client
 }
 
-export function showClient(
+export async function showClient(
   desk: Desk,
   call: PageCall,
   client: ClientInformation,
   { notice = null, values = valuesOf(client), errors = {}, deletion }: Shown = {},
-): FastifyReply {
+): Promise<FastifyReply> {
   const { client_id: clientId = '', client_name: name = clientId } = client
   const model = {
     clientId,
@@ -54,6 +54,7 @@ export function showClient(
     },
     settings: appSettings(desk.oauth.issuer, client),
     others: othersOf(client),
+    unregistered: (await desk.oauth.clients.unregisteredScopes(client.scope ?? [])).join(' '),
     listUri: desk.uri('/clients'),
     authorizationsUri: desk.uri('/client/authorizations', { client_id: clientId }),
     auditUri: desk.uri('/audit', { client_id: clientId }),

@@ -30,6 +30,13 @@ import type { ChangeFeed } from '../change-feed.ts'
 import { createClientFinder, findWithSecrets, toInformation, type ClientFinder } from './client-finder.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
+import { createFindUnregistered, type FindUnregistered } from './scope-names.ts'
+
+/** Of what is legal and seldom meant. */
+export interface Strictness {
+  /** A name in `scope` that is registered nowhere is refused; else a warning tells of it. Default false. */
+  strict?: boolean
+}
 
 export interface ClientRegistry extends ClientFinder {
   /**
@@ -37,13 +44,15 @@ export interface ClientRegistry extends ClientFinder {
    * this once, and never again; with `generateSecret: false` it stays without, and cannot authenticate yet.
    * Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`).
    */
-  create(metadata: unknown, options?: { generateSecret?: boolean }): Promise<ClientInformation>
+  create(metadata: unknown, options?: { generateSecret?: boolean } & Strictness): Promise<ClientInformation>
   /** Throws as `create` would, and stores nothing; what nothing serves is returned, not warned of. */
   check(metadata: unknown): Unserved[]
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
   save(client: ClientInformation): Promise<ClientInformation>
   /** Lays members over those of a client; one that is null is taken away. Throws when it is not there. */
-  update(clientId: string, members: unknown): Promise<ClientInformation>
+  update(clientId: string, members: unknown, options?: Strictness): Promise<ClientInformation>
+  /** Names in a `scope` list under which neither a scope nor a client is registered. */
+  unregisteredScopes: FindUnregistered
   /** A new secret, returned once; those before it go on working for `overlap` seconds. */
   rotateSecret(clientId: string, overlap?: number): Promise<ClientInformation>
   /** False when there was none. Its tokens are dead within two seconds. */
@@ -72,6 +81,7 @@ export function createClientRegistry({
   log,
 }: ClientRegistryOptions): ClientRegistry {
   const finder = createClientFinder(database, secrets)
+  const unregisteredScopes = createFindUnregistered(database)
 
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
   async function change<T>(
@@ -104,6 +114,17 @@ export function createClientRegistry({
     return members
   }
 
+  async function judgeScopes(
+    client: string,
+    { scope = [] }: ClientInformation,
+    strict: boolean,
+  ): Promise<void> {
+    const scopes = (await unregisteredScopes(scope)).filter((name) => name !== client)
+    if (scopes.length === 0) return
+    if (strict) throw metadataError('scope', `names what is registered nowhere: ${scopes.join(' ')}`)
+    log.warn({ client, scopes }, 'no scope is registered under these names: they are granted as they are')
+  }
+
   const addSecret = (em: EntityManager, client: Client, hash: string): void => {
     em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
   }
@@ -118,9 +139,13 @@ export function createClientRegistry({
     return policies.inspect(client, members.client_secret !== undefined)
   }
 
-  async function create(input: unknown, { generateSecret = true } = {}): Promise<ClientInformation> {
+  async function create(
+    input: unknown,
+    { generateSecret = true, strict = false } = {},
+  ): Promise<ClientInformation> {
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
+    await judgeScopes(clientId, members, strict)
     const needed = policies.needsSecret(members.token_endpoint_auth_method)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
     const generated =
@@ -153,10 +178,15 @@ export function createClientRegistry({
     }
   }
 
-  async function update(clientId: string, input: unknown): Promise<ClientInformation> {
+  async function update(
+    clientId: string,
+    input: unknown,
+    { strict = false } = {},
+  ): Promise<ClientInformation> {
     const members = parse(input)
     if (members.client_id !== undefined && members.client_id !== clientId)
       throw metadataError('client_id', 'cannot be changed')
+    await judgeScopes(clientId, members, strict)
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
     return change(clientId, async (em, note) => {
       const client = await get(em, clientId)
@@ -213,6 +243,7 @@ export function createClientRegistry({
 
   return {
     ...finder,
+    unregisteredScopes,
     create,
     check,
     update,

@@ -4,6 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { runAs } from '../audit/origin.ts'
+import { createFindUnregistered } from '../clients/scope-names.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
 import { withoutClashes } from './name-clashes.ts'
 import { createProgress } from './progress.ts'
@@ -59,6 +60,16 @@ export function createSeeder(options: SeederOptions): Seeder {
     await section(seededClients({ ...options, overlap }), possible.clients)
     await section(seededUsers(options), wanted.users)
     progress.end()
+    await warnOfScopes(wanted.clients)
+  }
+
+  /** When all of the file is there, since a client's name in a scope list is a right to introspect. */
+  async function warnOfScopes(clients: readonly Wanted[]): Promise<void> {
+    const named = clients.flatMap(({ members }) => (members['scope'] as string[] | null | undefined) ?? [])
+    const unregistered = await createFindUnregistered(database)(named)
+    if (unregistered.length === 0) return
+    const details = { count: unregistered.length, first: unregistered.slice(0, 20) }
+    log.warn(details, 'SEED_FILE: no scope is registered under these names of clients: they are granted as they are')
   }
 
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
