@@ -125,7 +125,15 @@ export function createKernel(
   const tell = createTellReached({ audit, box, users, directory })
   const throttles = createThrottles({ database, box, log, tell })
   const throttle = throttles.throttle('client')
-  const authenticator = createClientAuthenticator({ doors, directory, throttle, audit, box, issuer: iss })
+  const authenticator = createClientAuthenticator({
+    doors,
+    directory,
+    throttle,
+    audit,
+    box,
+    issuer: iss,
+    log,
+  })
   const checkSecret = createSecretCheck({ database, feed, secrets, log })
   const keyRing = createKeyRing({
     database, audit, box, feed, log,

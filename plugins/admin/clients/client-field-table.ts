@@ -17,7 +17,7 @@ const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['
   ],
   Protocol: [
     ['token_endpoint_auth_method', 'Client authentication', 'choice'],
-    ['grant_types', 'Grant types', 'words', 'Separated by spaces. Empty: those that follow from the rest.'],
+    ['grant_types', 'Grant types', 'words', 'Separated by spaces. Empty: those that follow from the rest, which are authorization_code and refresh_token where people sign in, and client_credentials where there are a secret and scopes.'],
     ['response_types', 'Response types', 'lines', 'One per line. Empty: code, where there is a redirect URI.'],
     ['access_token_format', 'Access tokens', 'choice'],
   ],

@@ -7,22 +7,21 @@ export interface ClientType {
   readonly preset: Values
 }
 
-const CODE = { grant_types: 'authorization_code refresh_token', response_types: 'code' }
-
+/** What is not filled in follows from the rest, as for every client whatever the way in. */
 export const CLIENT_TYPES: Readonly<Record<string, ClientType>> = {
   web: {
     title: 'Web app',
-    text: 'Has a server that keeps a secret, and people who sign in.',
-    preset: { ...CODE, token_endpoint_auth_method: 'client_secret_basic' },
+    text: 'Has a server that keeps a secret, and people who sign in. With scopes, it may get tokens for itself too.',
+    preset: { response_types: 'code' },
   },
   app: {
     title: 'Single-page or native app',
     text: 'Runs in the browser or on a device: no secret, PKCE instead.',
-    preset: { ...CODE, token_endpoint_auth_method: 'none' },
+    preset: { response_types: 'code', token_endpoint_auth_method: 'none' },
   },
   service: {
     title: 'Service',
     text: 'Acts for itself, machine to machine, and nobody signs in.',
-    preset: { grant_types: 'client_credentials', token_endpoint_auth_method: 'client_secret_basic' },
+    preset: { grant_types: 'client_credentials' },
   },
 }

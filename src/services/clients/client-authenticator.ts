@@ -3,7 +3,7 @@
  * A wrong secret, an unknown client and a method that the client may not use are one answer, in one time, and each
  * counts as one failure.
  */
-import type { FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Client, ClientAuthentication } from '../../doors.ts'
@@ -50,10 +50,11 @@ export interface ClientAuthenticatorOptions {
   audit: AuditTrail
   box: SecretBox
   issuer: string
+  log: FastifyBaseLogger
 }
 
 export function createClientAuthenticator(options: ClientAuthenticatorOptions): ClientAuthenticator {
-  const { doors, directory, throttle, audit, box, issuer } = options
+  const { doors, directory, throttle, audit, box, issuer, log } = options
   const refuse = (): OAuthError =>
     new OAuthError('invalid_client', 'client authentication failed', {
       headers: { 'www-authenticate': `Basic realm="${issuer}", charset="UTF-8"` },
@@ -116,10 +117,16 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
   }
 
   /** An unknown client by a keyed hash: its name may be a secret that was put in the wrong place. */
-  function observeFailure(claimed: string): void {
-    const known = directory.cachedClient(claimed) !== undefined
-    const details = known ? {} : { account: box.hash(`audited client\0${claimed}`) }
-    audit.observe({ type: 'client.authentication_failed', client: known ? claimed : undefined, details })
+  function observeFailure(claimed: string, used: string): void {
+    const known = directory.cachedClient(claimed)
+    const details = known === undefined ? { account: box.hash(`audited client\0${claimed}`) } : {}
+    audit.observe({ type: 'client.authentication_failed', client: known?.clientId, details })
+    if (known === undefined || mayUse(known, used)) return
+    const { clientId: client, authenticationMethod: registered = [...WHEN_UNSET].join(' or ') } = known
+    log.warn(
+      { client, used, registered },
+      'refused: a client authenticates by another method than it is registered for',
+    )
   }
 
   return {
@@ -134,7 +141,7 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
           attempt.succeeded()
           return proven
         }
-        observeFailure(account)
+        observeFailure(account, presented.method)
         try {
           await attempt.failed()
         } finally {

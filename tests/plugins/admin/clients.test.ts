@@ -14,7 +14,8 @@ beforeAll(async () => {
 })
 
 test.each([
-  ['web', { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'client_secret_basic' }],
+  // As by the command line: what follows from the rest is not fixed, and the method of authentication is open.
+  ['web', { grant_types: ['authorization_code', 'refresh_token', 'client_credentials'], response_types: ['code'] }],
   ['app', { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' }],
 ])('a client of type %s is registered with what it needs', async (type, expected) => {
   const client_id = `of-type-${type}`
@@ -22,8 +23,19 @@ test.each([
   expect(page.status).toBe(200)
   expect(textOf(page, 'client-id')).toBe(client_id)
   const client = { ...expected, client_name: 'App', redirect_uris: [URI, `${URI}/2`], scope: ['a', 'b'] }
-  expect(await clients.find(client_id)).toMatchObject(client)
+  const found = await clients.find(client_id)
+  expect(found).toMatchObject(client)
+  expect(found?.token_endpoint_auth_method).toBe(type === 'web' ? undefined : 'none')
+  const shown = await agent.get(`${server.url}/admin/client?client_id=${client_id}`)
+  expect(textOf(shown, 'unregistered-scopes')).toBe('a b')
 }) // prettier-ignore
+
+test('a web app by its preset may send its secret in the form', async () => {
+  const page = await register(server, agent, 'web', { client_id: 'posting', redirect_uris: URI, scope: 'a' })
+  const client_secret = textOf(page, 'client-secret')!
+  const form = { grant_type: 'client_credentials', client_id: 'posting', client_secret }
+  expect((await server.post('/token', form)).status).toBe(200)
+})
 
 test('a service is registered with client_credentials alone, and an id that is made', async () => {
   const page = await register(server, agent, 'service', { scope: 'a' })
