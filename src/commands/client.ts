@@ -26,7 +26,7 @@ export function clientCommand(): Command {
     change(options, async (oauth) => {
       const members = membersFrom(self, oauth.clients.extensions())
       const created = await oauth.clients.create(members, options)
-      if (members['grant_types'] === undefined) tellOwnTokens(created)
+      if (!options.json && members['grant_types'] === undefined) tellOwnTokens(created)
       return created
     }),
   )
