@@ -1,6 +1,6 @@
 /**
- * Families of refresh tokens whose clients go on refreshing whatever happens: who gets no answer, or 503, sends the same
- * token again, to the next process. One that is refused a token that it was given has lost its family.
+ * Families of refresh tokens whose clients go on refreshing whatever happens: who gets no answer in two seconds, or 503, sends the
+ * same token again, to the next process. One that is refused a token that it was given has lost its family.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestClient } from './clients.ts'
@@ -14,6 +14,9 @@ import { until } from './until.ts'
 export const SPA = { client_id: 'spa', token_endpoint_auth_method: 'none', redirect_uris: [REDIRECT_URI] }
 /** For the servers that families are of: every other one is a public client's. */
 export const FAMILIES_SEED = { ...SEED, clients: [WEB, SPA] }
+
+/** Milliseconds after which a client gives up on a request, and sends it again. */
+const PATIENCE = 2000
 
 export interface Families {
   /** What those were told that were refused, with their kind of client. */
@@ -49,7 +52,9 @@ export async function startFamilies(servers: readonly Server[], count: number, p
     for (let turn = 0; !state.stopped; turn++) {
       const { client, token } = family
       const server = servers[turn % servers.length]!
-      const answer = await refreshAs(server, client, token).catch(() => undefined)
+      const asking = refreshAs(server, client, token).catch(() => undefined)
+      // What is answered later is told to nobody.
+      const answer = await Promise.race([asking, sleep(PATIENCE, undefined)])
       if (answer?.status === 200) {
         family.token = answer.tokens.refresh_token
         family.got++

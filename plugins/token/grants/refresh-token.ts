@@ -22,8 +22,8 @@ async function refreshToken({ oauth }: FastifyInstance): Promise<void> {
     type: 'refresh_token',
     publicClients: true,
     parameters: Parameters,
-    async authorize({ refresh_token, scope, resource = [] }, { client }) {
-      const presentedAt = performance.now()
+    async authorize({ refresh_token, scope, resource = [] }, { client, reply }) {
+      const presentedAt = performance.now() - reply.elapsedTime
       const found = await oauth.refreshTokens.find(refresh_token)
       if (found === null) throw invalidGrant('the refresh token is not known')
       const { authorization, use } = found
