@@ -64,7 +64,10 @@ export interface RefreshTokens {
    * @internal
    */
   rotate(query: Query, rotation: Rotation): Promise<boolean>
-  /** Writes the `successor` of `token` once more, so that it is stored wherever commits wait to be; false when it was used. */
+  /**
+   * Writes the `successor` of `token` once more, so that it is stored wherever commits wait to be; false when it was used.
+   * @internal
+   */
   confirm(query: Query, token: string, successor: string): Promise<boolean>
   /** What a token is good for that could not be replaced. */
   useOf(token: string, by: Presentation): Promise<Use>
