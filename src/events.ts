@@ -39,9 +39,9 @@ export interface EventDetails {
   'client.deleted': Bag
   'client.authentication_failed': { readonly account?: string }
   /**
-   * Failures were too many, so more tries are refused for a while: at an account from one network, or at a network, whatever
-   * the account. Told once while it goes on, by each process that found it out. `kind` is of attempt: `user`, `client`, a
-   * plugin's own; `account` a keyed hash where it is nobody's that we know.
+   * Failures were too many, so more tries are refused for a while: at an account from one network, at a network, whatever
+   * the account, or at an account from everywhere. Told once while it goes on, by each process that found it out. `kind` is of
+   * attempt: `user`, `client`, a plugin's own; `account` a keyed hash where it is nobody's that we know.
    */
   'limit.reached': {
     readonly kind: string
