@@ -13,7 +13,10 @@ const ArtifactSchema = defineEntity({
     revision: p.integer().default(0),
     expiresAt: p.datetime().index(),
     spentAt: p.datetime().nullable(),
+    /** Of whom there may be only so many, where that is bounded. */
+    owner: p.text().nullable(),
   },
+  indexes: [{ properties: ['owner', 'kind', 'expiresAt'], where: '"owner" is not null' }],
 })
 
 export class Artifact extends ArtifactSchema.class {}

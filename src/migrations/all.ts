@@ -20,6 +20,7 @@ import { Migration20261123000010_consent_lines } from './Migration20261123000010
 import { Migration20261123000011_consent_ids } from './Migration20261123000011_consent_ids.ts'
 import { Migration20261123000030_seed_entries } from './Migration20261123000030_seed_entries.ts'
 import { Migration20261123000040_known_browsers } from './Migration20261123000040_known_browsers.ts'
+import { Migration20261123000050_owned_artifacts } from './Migration20261123000050_owned_artifacts.ts'
 import { Migration20261123000060_revoked_keys } from './Migration20261123000060_revoked_keys.ts'
 
 export const migrations = [
@@ -44,5 +45,6 @@ export const migrations = [
   Migration20261123000011_consent_ids,
   Migration20261123000030_seed_entries,
   Migration20261123000040_known_browsers,
+  Migration20261123000050_owned_artifacts,
   Migration20261123000060_revoked_keys,
 ]

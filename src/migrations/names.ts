@@ -21,6 +21,7 @@ export const migrationNames = [
   'Migration20261123000011_consent_ids',
   'Migration20261123000030_seed_entries',
   'Migration20261123000040_known_browsers',
+  'Migration20261123000050_owned_artifacts',
   'Migration20261123000060_revoked_keys',
 ]
 

@@ -5,6 +5,9 @@ import { statements } from '../store/artifacts.ts'
 import type { Database } from '../store/database.ts'
 import type { SecretBox } from './keys/secret-box.ts'
 
+/** Something else is stored under the handle. */
+export class HandleTaken extends Error {}
+
 /** Artifacts of one `kind`, living `lifetime` seconds each. */
 export function createArtifacts<Value extends object = Bag>(
   database: Database,
@@ -17,9 +20,13 @@ export function createArtifacts<Value extends object = Bag>(
     (await database.query(statements.get, [kind, box.hashes(handle)]))[0]
 
   return {
-    async put(value, handle = randomBytes(32).toString('base64url')) {
-      const rows = await database.query(statements.put, [kind, box.hash(handle), value, lifetime])
-      if (rows.length === 0) throw new Error(`the handle of a ${kind} is taken`)
+    async put(value, handle = randomBytes(32).toString('base64url'), bound) {
+      const stored = [kind, box.hash(handle), value, lifetime]
+      const rows =
+        bound === undefined
+          ? await database.query(statements.put, stored)
+          : await database.query(statements.putOwned, [...stored, bound.owner, bound.most])
+      if (rows.length === 0) throw new HandleTaken(`the handle of a ${kind} is taken`)
       return handle
     },
     get: async (handle) => ((await find(handle))?.value ?? null) as Value | null,

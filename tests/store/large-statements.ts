@@ -36,6 +36,7 @@ const found = (driver: string | null, type: string | null = null) => [
 /** By the name of the statement. */
 export const questions: Readonly<Record<string, Question>> = {
   'artifact-put': [['kind', 'hash', {}, 60], 0],
+  'artifact-put-owned': [['interaction-progress', 'hash', {}, 60, 'owner', 32], 0],
   'artifact-get': [['interaction', ['hash']], 1],
   'artifact-replace': [['interaction', ['hash'], {}, {}], 1],
   'artifact-spend': [['interaction', ['hash']], 1],

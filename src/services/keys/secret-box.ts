@@ -15,9 +15,11 @@ import {
 
 export interface SecretBox {
   /** AES-256-GCM under the first key; `context` (a kid, say) is authenticated, so a value cannot be moved. */
-  seal(plaintext: string, context: string): string
+  seal(plaintext: string | Uint8Array, context: string): string
   /** Throws when no key fits or the value was changed. */
   open(sealed: string, context: string): string
+  /** The same, of what was no text. */
+  openBytes(sealed: string, context: string): Buffer
   /** HMAC-SHA-256 under the first key. */
   hash(value: string): string
   /** Under every key: what a stored hash may be equal to. */
@@ -54,27 +56,26 @@ export function createSecretBox(secretKeys: readonly string[]): SecretBox {
   const tagUnder = (key: Derived, bytes: Uint8Array): Buffer =>
     createHmac('sha256', key.tag).update(bytes).digest().subarray(0, TAG_BYTES)
 
+  function openBytes(sealed: string, context: string): Buffer {
+    const [id, body] = split(sealed)
+    const key = byId.get(id)
+    if (key === undefined) throw new Error('it was encrypted under a SECRET_KEY that is not in the list')
+    const bytes = Buffer.from(body, 'base64url')
+    const decipher = createDecipheriv('aes-256-gcm', key.encryption, bytes.subarray(0, 12))
+    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))
+    return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()])
+  }
+
   return {
     seal(plaintext, context) {
       const iv = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', first.encryption, iv).setAAD(Buffer.from(context))
-      const sealed = Buffer.concat([
-        iv,
-        cipher.update(plaintext, 'utf8'),
-        cipher.final(),
-        cipher.getAuthTag(),
-      ])
+      const bytes = typeof plaintext === 'string' ? Buffer.from(plaintext) : plaintext
+      const sealed = Buffer.concat([iv, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
       return `${first.id}.${sealed.toString('base64url')}`
     },
-    open(sealed, context) {
-      const [id, body] = split(sealed)
-      const key = byId.get(id)
-      if (key === undefined) throw new Error('it was encrypted under a SECRET_KEY that is not in the list')
-      const bytes = Buffer.from(body, 'base64url')
-      const decipher = createDecipheriv('aes-256-gcm', key.encryption, bytes.subarray(0, 12))
-      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))
-      return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8')
-    },
+    open: (sealed, context) => openBytes(sealed, context).toString(),
+    openBytes,
     hash: (value) => hash(first, value),
     hashes: (value) => keys.map((key) => hash(key, value)),
     matches(value, stored) {
