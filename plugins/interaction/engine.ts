@@ -11,6 +11,7 @@ import type {
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Pages } from '../pages/models.ts'
+import type { Asked } from './asked.ts'
 import { clientView } from './client-view.ts'
 import { grantedBy } from './granted.ts'
 import { createInteractionStore, type Stored } from './store.ts'
@@ -18,9 +19,15 @@ import { createInteractionStore, type Stored } from './store.ts'
 export interface Engine {
   start(request: ApprovalRequest, outcome: string, state: Bag, call: BrowserCall): Promise<FastifyReply>
   /** Answers with what is next. */
-  resume(id: string, call: BrowserCall): Promise<FastifyReply>
+  resume(address: Address, call: BrowserCall): Promise<FastifyReply>
   /** Gives the step what its form sent, then answers with what is next. */
-  submit(id: string, step: string, wire: Wire, call: BrowserCall): Promise<FastifyReply>
+  submit(address: Address, step: string, wire: Wire, call: BrowserCall): Promise<FastifyReply>
+}
+
+/** What the address of a page says of its interaction. */
+export interface Address {
+  readonly id: string
+  readonly sealed: string
 }
 
 interface Pending {
@@ -35,11 +42,10 @@ interface Progress {
   facts: StepFacts['granted']
 }
 
-type End = Pick<Stored, 'outcome' | 'state'>
+type End = Pick<Asked, 'outcome' | 'state'>
 
 export function createEngine({ oauth, browser }: FastifyInstance): Engine {
   const store = createInteractionStore(oauth)
-  const addressOf = (id: string): string => `${oauth.config.basePath}/interaction/${id}`
 
   /** Throws what a step ends the interaction with. */
   async function findProgress(interaction: Interaction): Promise<Progress> {
@@ -80,56 +86,76 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
     return outcomeOf(end).denied({ request, state: end.state }, error, call)
   }
 
-  /** Ends a stored interaction, once; it stays open when its answer fails, and can be tried again. */
-  async function end(id: string, stored: Stored, answer: () => Promise<FastifyReply>): Promise<FastifyReply> {
-    await store.complete(id, stored)
+  /** Ends an interaction, once; it stays open when its answer fails, and can be tried again. */
+  async function end(
+    stored: Stored,
+    { session }: Interaction,
+    answer: () => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    const ended = await store.complete(stored, session)
     try {
       return await answer()
     } catch (error) {
-      await store.reopen(id, stored).catch(() => undefined)
+      await store.reopen(ended).catch(() => undefined)
       throw error
     }
   }
 
   function show(
-    id: string,
+    stored: Stored,
     { request, session }: Interaction,
     pending: Pending,
     call: BrowserCall,
   ): FastifyReply {
     const { step, page } = pending
     const model = {
-      action: `${addressOf(id)}/${step.name}`,
-      csrfToken: browser.csrfToken(call, purposeOf(id, session)),
+      action: store.addressOf(stored, step.name),
+      csrfToken: browser.csrfToken(call, purposeOf(stored.id, session)),
       client: clientView(request),
       ...page.model,
     }
     return call.reply.page(page.page as keyof Pages, model as never, { status: page.status ?? 200 })
   }
 
-  async function proceed(
-    id: string,
-    stored: Stored,
-    interaction: Interaction,
-    call: BrowserCall,
-  ): Promise<FastifyReply> {
+  async function proceed(stored: Stored, interaction: Interaction, call: BrowserCall): Promise<FastifyReply> {
+    const { asked } = stored
     let progress: Progress
     try {
       progress = await findProgress(interaction)
     } catch (error) {
       if (!isEnd(error)) throw error
-      return end(id, stored, () => deny(stored, interaction.request, error, call))
+      return end(stored, interaction, () => deny(asked, interaction.request, error, call))
     }
     const { pending } = progress
-    if (pending === undefined) return end(id, stored, () => approve(stored, interaction, progress, call))
-    if (call.request.method === 'POST') return call.reply.redirect(addressOf(id), 303)
-    return show(id, interaction, pending, call)
+    if (pending === undefined)
+      return end(stored, interaction, () => approve(asked, interaction, progress, call))
+    if (call.request.method === 'POST') return call.reply.redirect(store.addressOf(stored), 303)
+    return show(stored, interaction, pending, call)
   }
 
-  async function load(id: string, call: BrowserCall): Promise<{ stored: Stored; interaction: Interaction }> {
-    const stored = await store.get(id, browser.id(call))
-    const [request, session] = [await store.revive(stored), await browser.session(call.request)]
+  async function load(
+    { id, sealed }: Address,
+    call: BrowserCall,
+  ): Promise<{ stored: Stored; interaction: Interaction }> {
+    const stored = await store.get(id, sealed, browser.id(call))
+    const [request, session] = [await store.revive(stored.asked), await browser.session(call.request)]
     return { stored, interaction: { request, session, notes: stored.notes } }
+  }
+
+  async function begin(
+    request: ApprovalRequest,
+    outcome: string,
+    state: Bag,
+    call: BrowserCall,
+  ): Promise<FastifyReply> {
+    let stored: Stored
+    try {
+      stored = store.begin(request, outcome, state, browser.id(call))
+    } catch (error) {
+      // The client is the one who can ask for less.
+      return deny({ outcome, state }, request, error, call)
+    }
+    return call.reply.redirect(store.addressOf(stored), 303)
   }
 
   return {
@@ -148,35 +174,34 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
         return deny({ outcome, state }, request, error, call)
       }
       if (progress.pending === undefined) return approve({ outcome, state }, interaction, progress, call)
-      const id = await store.put(request, outcome, state, browser.id(call))
-      return call.reply.redirect(addressOf(id), 303)
+      return begin(request, outcome, state, call)
     },
 
-    async resume(id, call) {
-      const { stored, interaction } = await load(id, call)
-      return proceed(id, stored, interaction, call)
+    async resume(address, call) {
+      const { stored, interaction } = await load(address, call)
+      return proceed(stored, interaction, call)
     },
 
-    async submit(id, name, wire, call) {
-      const { stored, interaction } = await load(id, call)
-      browser.assertGenuine(call, wire, purposeOf(id, interaction.session))
+    async submit(address, name, wire, call) {
+      const { stored, interaction } = await load(address, call)
+      browser.assertGenuine(call, wire, purposeOf(stored.id, interaction.session))
       const pending = await findProgress(interaction).then(
         (progress) => progress.pending,
         () => undefined,
       )
       // A form from before: what is asked now is on the page as it stands.
-      if (pending?.step.name !== name) return proceed(id, stored, interaction, call)
+      if (pending?.step.name !== name) return proceed(stored, interaction, call)
       let result: Awaited<ReturnType<InteractionStep['submit']>>
       try {
         result = await pending.step.submit(interaction, wire, call)
       } catch (error) {
         if (!isEnd(error)) throw error
-        return end(id, stored, () => deny(stored, interaction.request, error, call))
+        return end(stored, interaction, () => deny(stored.asked, interaction.request, error, call))
       }
-      if ('page' in result) return show(id, interaction, { step: pending.step, page: result }, call)
-      const noted = await store.note(id, stored, name, result.note)
+      if ('page' in result) return show(stored, interaction, { step: pending.step, page: result }, call)
       const session = result.session ?? interaction.session
-      return proceed(id, noted, { ...interaction, session, notes: noted.notes }, call)
+      const noted = await store.note(stored, name, result.note, session)
+      return proceed(noted, { ...interaction, session, notes: noted.notes }, call)
     },
   }
 }

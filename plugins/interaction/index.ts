@@ -2,14 +2,15 @@
  * Decorates `fastify.interactions`: asks an end-user what has to be asked before a request is answered, on pages of
  * its own address. What a step asks, and what becomes of the end, is for their plugins.
  */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { assertLengths } from '../../src/protocol/parameters.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods } from '../endpoint.ts'
-import { acceptForms, formText } from '../forms.ts'
+import { acceptForms, formText, queryText } from '../forms.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
-import { createEngine, type Engine } from './engine.ts'
+import { MAX_SEALED, REQUEST } from './asked.ts'
+import { type Address, createEngine, type Engine } from './engine.ts'
 
 export interface Interactions {
   /**
@@ -25,6 +26,12 @@ declare module 'fastify' {
   }
 }
 
+interface OnePage {
+  Params: { id: string; step: string }
+}
+
+const LENGTHS = new Map([[REQUEST, MAX_SEALED]])
+
 async function interaction(fastify: FastifyInstance): Promise<void> {
   const engine = createEngine(fastify)
   fastify.decorate('interactions', { start: engine.start })
@@ -33,17 +40,14 @@ async function interaction(fastify: FastifyInstance): Promise<void> {
     async (scope) => {
       await acceptForms(scope)
       scope.setErrorHandler(sendErrorPage)
-      scope.get<{ Params: { id: string } }>('/interaction/:id', async (request, reply) =>
-        engine.resume(request.params.id, { request, reply }),
+      scope.get<OnePage>('/interaction/:id', async (request, reply) =>
+        engine.resume(addressOf(request), { request, reply }),
       )
-      scope.post<{ Params: { id: string; step: string } }>(
-        '/interaction/:id/:step',
-        async (request, reply) => {
-          const wire = parseForm(formText(request))
-          assertLengths(wire)
-          return engine.submit(request.params.id, request.params.step, wire, { request, reply })
-        },
-      )
+      scope.post<OnePage>('/interaction/:id/:step', async (request, reply) => {
+        const wire = parseForm(formText(request))
+        assertLengths(wire)
+        return engine.submit(addressOf(request), request.params.step, wire, { request, reply })
+      })
       refuseOtherMethods(
         scope,
         '/interaction/:id',
@@ -59,6 +63,12 @@ async function interaction(fastify: FastifyInstance): Promise<void> {
     },
     { prefix: fastify.oauth.config.basePath },
   )
+}
+
+function addressOf(request: FastifyRequest<OnePage>): Address {
+  const wire = parseForm(queryText(request))
+  assertLengths(wire, LENGTHS)
+  return { id: request.params.id, sealed: (wire[REQUEST] as string | undefined) ?? '' }
 }
 
 export default fp(interaction, {

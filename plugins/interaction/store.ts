@@ -1,63 +1,94 @@
-/** Interactions under way: kept by their id, for one browser, and ended once. */
+/**
+ * Interactions under way, each for one browser and ended once. What one is about travels with the browser; what came of
+ * it so far is a row from the moment somebody is signed in, and of those each session has only so many.
+ */
 import type { FastifyInstance } from 'fastify'
-import type { ApprovalRequest, Bag } from '../../src/doors.ts'
+import { randomBytes } from 'node:crypto'
+import type { ApprovalRequest, Bag, Session } from '../../src/doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { HandleTaken } from '../../src/services/artifact-store.ts'
+import { type Asked, open, REQUEST, seal } from './asked.ts'
 
 export interface Stored {
-  readonly request: Bag
-  readonly outcome: string
-  readonly state: Bag
-  /** Keyed hash of the browser's id. */
-  readonly browser: string
+  readonly id: string
+  readonly asked: Asked
+  /** As it travels. */
+  readonly sealed: string
   /** What the steps noted, by their names. */
+  readonly notes: Bag
+  /** The row; null as long as there is none. */
+  readonly progress: Progress | null
+}
+
+interface Progress {
   readonly notes: Bag
   readonly completed?: true
 }
 
 export interface InteractionStore {
-  /** Returns the id: 256 random bits. */
-  put(request: ApprovalRequest, outcome: string, state: Bag, browserId: string): Promise<string>
+  /** Throws `invalid_request` for a request that is too long. */
+  begin(request: ApprovalRequest, outcome: string, state: Bag, browserId: string): Stored
   /** Throws `invalid_request` for one that has expired or ended, `access_denied` for another browser's. */
-  get(id: string, browserId: string): Promise<Stored>
+  get(id: string, sealed: string, browserId: string): Promise<Stored>
+  /** Where its pages are, below the issuer. */
+  addressOf(stored: Stored, step?: string): string
   /** The request again; throws when its client is gone. */
-  revive(stored: Stored): Promise<ApprovalRequest>
+  revive(asked: Asked): Promise<ApprovalRequest>
   /** Throws when the interaction went on in another tab. */
-  note(id: string, stored: Stored, step: string, note: unknown): Promise<Stored>
-  /** Ends it; throws when it has ended already. */
-  complete(id: string, stored: Stored): Promise<void>
+  note(stored: Stored, step: string, note: unknown, session: Session | null): Promise<Stored>
+  /** Ends it; throws when it has ended already. With nobody signed in it can be gone through again, as its request can. */
+  complete(stored: Stored, session: Session | null): Promise<Stored>
   /** Takes that back. */
-  reopen(id: string, stored: Stored): Promise<void>
+  reopen(stored: Stored): Promise<void>
 }
 
 /** Seconds. */
 const LIFETIME = 3600
 const ID = /^[A-Za-z0-9_-]{43}$/
+/** Rows of one session. Whose row gave way is asked again, or may end twice: each is as if the app had asked again. */
+const MOST = 32
 
 export function createInteractionStore({
   artifacts,
   box,
+  config,
   findClient,
 }: FastifyInstance['oauth']): InteractionStore {
-  const interactions = artifacts('interaction', LIFETIME)
+  const rows = artifacts<Progress>('interaction-progress', LIFETIME)
 
-  async function replace(id: string, from: Stored, to: Stored): Promise<void> {
-    if (!(await interactions.replace(id, { ...from }, { ...to }))) throw over()
+  async function write(stored: Stored, next: Progress, session: Session): Promise<Stored> {
+    const { id, progress } = stored
+    try {
+      if (progress === null) await rows.put(next, id, { owner: session.sid, most: MOST })
+      else if (!(await rows.replace(id, progress, next))) throw over()
+    } catch (error) {
+      throw error instanceof HandleTaken ? over() : error
+    }
+    return { ...stored, notes: next.notes, progress: next }
   }
 
   return {
-    put({ client, scopes, ...request }, outcome, state, browserId) {
-      return interactions.put({
+    begin({ client, scopes, ...request }, outcome, state, browserId) {
+      const id = randomBytes(32).toString('base64url')
+      const asked: Asked = {
         request: { ...request, client: client.clientId, scopes: [...scopes] },
-        outcome, state, browser: box.hash(browserId), notes: {},
-      }) // prettier-ignore
+        outcome, state, browser: box.hash(browserId), notes: {}, until: Date.now() + LIFETIME * 1000,
+      } // prettier-ignore
+      return { id, asked, sealed: seal(box, id, asked), notes: {}, progress: null }
     },
-    async get(id, browserId) {
-      const stored = ID.test(id) ? ((await interactions.get(id)) as Stored | null) : null
-      if (stored === null) throw over()
-      if (!box.matches(browserId, stored.browser))
+    async get(id, sealed, browserId) {
+      const asked = ID.test(id) ? open(box, id, sealed) : null
+      if (asked === null) throw over()
+      if (!box.matches(browserId, asked.browser))
         throw new OAuthError('access_denied', 'this page belongs to another browser; begin again at the app')
-      if (stored.completed) throw over()
-      return stored
+      if (asked.until <= Date.now()) throw over()
+      const progress = await rows.get(id)
+      if (progress?.completed) throw over()
+      return { id, asked, sealed, notes: progress?.notes ?? asked.notes, progress }
+    },
+    addressOf({ id, sealed }, step) {
+      const path = `${config.basePath}/interaction/${id}${step === undefined ? '' : `/${step}`}`
+      return `${path}?${new URLSearchParams({ [REQUEST]: sealed }).toString()}`
     },
     async revive({ request }) {
       const { client: clientId, scopes, ...more } = request as Bag & { client: string; scopes: string[] }
@@ -65,13 +96,17 @@ export function createInteractionStore({
       if (client === null) throw new OAuthError('invalid_client', 'the app is not registered any more')
       return { ...more, client, scopes: new Set(scopes) } as unknown as ApprovalRequest
     },
-    async note(id, stored, step, note) {
-      const noted = { ...stored, notes: { ...stored.notes, [step]: note } }
-      await replace(id, stored, noted)
-      return noted
+    async note(stored, step, note, session) {
+      const notes = { ...stored.notes, [step]: note }
+      if (session !== null) return write(stored, { notes }, session)
+      const asked = { ...stored.asked, notes }
+      return { ...stored, asked, notes, sealed: seal(box, stored.id, asked) }
     },
-    complete: async (id, stored) => replace(id, stored, { ...stored, completed: true }),
-    reopen: async (id, stored) => replace(id, { ...stored, completed: true }, stored),
+    complete: async (stored, session) =>
+      session === null ? stored : write(stored, { notes: stored.notes, completed: true }, session),
+    async reopen({ id, progress }) {
+      if (progress !== null) await rows.replace(id, progress, { notes: progress.notes })
+    },
   }
 }
 

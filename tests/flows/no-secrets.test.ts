@@ -151,8 +151,11 @@ test('requests: tokens used, given back and refused', async () => {
 /** What a browser holds and sends. */
 function secretsOfBrowser(name: string, { cookies }: UserAgent, page: Page): void {
   for (const [cookie, value] of cookies) secret(`${cookie} ${name}`, value)
-  const id = /\/interaction\/([\w-]+)/.exec(page.url)?.[1]
-  if (id !== undefined) secret(`interaction ${name}`, id)
+  const [, id, sealed] = /\/interaction\/([\w-]+)\?request=([\w.-]+)/.exec(page.url) ?? []
+  if (id !== undefined && sealed !== undefined) {
+    secret(`interaction ${name}`, id)
+    secret(`sealed interaction ${name}`, sealed)
+  }
   const csrf = /name="csrf_token" value="([^"]+)"/.exec(page.body)?.[1]
   if (csrf !== undefined) secret(`CSRF token ${name}`, csrf)
 }
@@ -230,11 +233,12 @@ test('database errors', async () => {
   for (const table of tables)
     await database.query(`alter table ${table} add constraint never check (false) not valid`)
   await refused(requestToken(server, opaque))
+  const asked = await agent.get(authorizationUrl(server, { prompt: 'consent' }))
   const failures = [
     await exchangeAs(server, toClient(web), code),
     await refreshAs(server, toClient(web), tokens.refresh_token),
     await agent.get(authorizationUrl(server)),
-    await createUserAgent(server.url).get(authorizationUrl(server)),
+    await agent.submit(asked, 'consent', { decision: 'allow' }),
   ]
   expect(failures.map(({ status }) => status)).toEqual([500, 500, 500, 500])
   written.push(JSON.stringify(failures))

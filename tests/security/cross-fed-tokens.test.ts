@@ -77,7 +77,8 @@ beforeAll(async () => {
     'session cookie': agent.cookies.get('latchkey-session'),
     'browser cookie': agent.cookies.get('latchkey-browser'),
     'CSRF token': consent.fields['csrf_token'],
-    'interaction id': consent.action.split('/').at(-2),
+    'interaction id': new URL(consent.action).pathname.split('/').at(-2),
+    'sealed interaction': new URL(consent.action).searchParams.get('request'),
     'client secret': WEB.client_secret,
     sid: (JSON.parse(Buffer.from(ofWeb.id_token.split('.')[1]!, 'base64url').toString()) as { sid: string })
       .sid,
@@ -138,8 +139,11 @@ const PLACES: Record<string, { takes: string[]; tries(thing: string): Promise<bo
     },
   },
   'an interaction': {
-    takes: ['interaction id'],
-    tries: async (thing) => (await agent.clone().get(`${server.url}/interaction/${thing}`)).status === 200,
+    takes: ['sealed interaction'],
+    tries: async (thing) => {
+      const at = `${server.url}/interaction/${things['interaction id']}?request=${encodeURIComponent(thing)}`
+      return (await agent.clone().get(at)).status === 200
+    },
   },
 }
 

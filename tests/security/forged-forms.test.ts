@@ -123,7 +123,7 @@ describe.each(Object.entries(KINDS))('the %s form', (name, kind) => {
   test('is not read from the query, nor from any other type of content', async () => {
     const { csrf_token: token } = form.fields
     const inQuery = await send(form, {
-      url: `${form.action}?csrf_token=${token}`,
+      url: `${form.action}${form.action.includes('?') ? '&' : '?'}csrf_token=${token}`,
       fields: { csrf_token: undefined },
     })
     // Signing out without a token is a question.

@@ -1,5 +1,5 @@
 /** Interactions: one browser's each, in the order of their steps, and ended once. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { shownError } from '../support/error-page.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, authorize, exchange, SEED } from '../support/sign-in.ts'
@@ -7,7 +7,9 @@ import { createUserAgent, findForm, type Page } from '../support/user-agent.ts'
 import { CONSENT, formOn, LOGIN, type OpenForm, stateOf } from './forms.ts'
 
 const server = await startServer({}, { seed: SEED })
-const pageOf = ({ action }: OpenForm): string => action.replace(/\/[a-z]+$/, '')
+const pageOf = ({ action }: OpenForm): string => action.replace(/\/[a-z]+\?/, '?')
+/** The same form, sent to another step. */
+const sentTo = (step: string, { action }: OpenForm): string => action.replace(/[a-z]+\?/, `${step}?`)
 const submit = ({ agent, action, fields }: OpenForm, more: Record<string, string> = {}): Promise<Page> =>
   agent.post(action, { ...fields, ...more })
 
@@ -36,28 +38,47 @@ describe('of another browser', () => {
 
   test('its id is 256 random bits, and nothing near it is one', async () => {
     const form = await LOGIN.open(server)
-    const id = pageOf(form).split('/').at(-1)!
+    const { pathname, search } = new URL(pageOf(form))
+    const id = pathname.split('/').at(-1)!
     expect(id).toMatch(/^[A-Za-z0-9_-]{43}$/)
     const others = [
       id.slice(0, -1), `${id}A`, id.toLowerCase(), id.split('').toReversed().join(''), 'A'.repeat(43), '%00',
       '__proto__', 'constructor', `${id}%00`, `${id}%20`, `${id}%0d%0aSet-Cookie:a=b`, "'or'1'='1", '%F0%9F%92%A9',
     ] // prettier-ignore
     for (const other of others) {
-      expect([other, (await form.agent.get(`${server.url}/interaction/${other}`)).status < 500]).toEqual([other, true])
-      const answer = await form.agent.get(`${server.url}/interaction/${other}`)
-      expect([other, answer.body.includes('id="login"')]).toEqual([other, false])
-      expect([400, 404]).toContain(answer.status)
+      for (const query of ['', search]) {
+        const answer = await form.agent.get(`${server.url}/interaction/${other}${query}`)
+        expect([other, answer.body.includes('id="login"')]).toEqual([other, false])
+        expect([400, 404]).toContain(answer.status)
+      }
     }
     expect((await form.agent.get(pageOf(form))).status).toBe(200)
   }) // prettier-ignore
 })
 
+test('nothing of what travels in its address can be changed, nor taken to another one', async () => {
+  const [form, other] = [await LOGIN.open(server), await LOGIN.open(server)]
+  const sealedOf = (one: OpenForm): string => new URL(one.action).searchParams.get('request')!
+  const sealed = sealedOf(form)
+  const at = Math.floor(sealed.length / 2)
+  const changed = [
+    sealedOf(other), '', sealed.slice(0, -1), `${sealed}A`, sealed.slice(1), sealed.split('.')[1]!, 'x'.repeat(7400),
+    `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`, 'x'.repeat(7401), `${sealed}&request=x`,
+    '__proto__', '.', '..', 'AAAAAAAA.', `${sealed.split('.')[0]}.`, `${sealed.split('.')[0]}.AAAA`, '%00', '%ff',
+  ] // prettier-ignore
+  for (const one of changed) {
+    const to = form.action.replace(/request=.*/, () => `request=${one}`)
+    expect([one, await shownError(form.agent.get(to.replace('/login?', '?')))]).toEqual([one, [400, 'invalid_request']])
+    expect([one, await shownError(form.agent.post(to, form.fields))]).toEqual([one, [400, 'invalid_request']])
+  }
+  expect((await form.agent.get(pageOf(form))).status).toBe(200)
+}) // prettier-ignore
+
 describe('in order', () => {
   test('consent before sign-in leads to the sign-in, whatever it says', async () => {
     const login = await LOGIN.open(server)
     const before = await stateOf(server)
-    const action = login.action.replace(/login$/, 'consent')
-    const page = await login.agent.post(action, { ...login.fields, decision: 'allow' })
+    const page = await login.agent.post(sentTo('consent', login), { ...login.fields, decision: 'allow' })
     expect(findForm(page, 'login')).toBeDefined()
     expect(await stateOf(server)).toEqual(before)
   })
@@ -66,7 +87,7 @@ describe('in order', () => {
     const consent = await CONSENT.open(server)
     const before = await stateOf(server)
     for (const step of ['login', 'nothing', '__proto__', 'constructor', 'toString', 'Consent', 'consent%20']) {
-      const page = await consent.agent.post(consent.action.replace(/consent$/, step), consent.fields)
+      const page = await consent.agent.post(sentTo(step, consent), consent.fields)
       expect([step, findForm(page, 'consent') !== undefined]).toEqual([step, true])
     }
     expect(await stateOf(server)).toEqual(before)
@@ -77,7 +98,7 @@ describe('in order', () => {
     for (const asked of [{ prompt: 'login' }, { max_age: '0' }, { prompt: 'select_account' }]) {
       const form = formOn(await agent.get(authorizationUrl(server, asked)), agent, { decision: 'allow' })
       const before = await stateOf(server)
-      await agent.post(form.action.replace(/login$/, 'consent'), form.fields)
+      await agent.post(sentTo('consent', form), form.fields)
       expect(await stateOf(server)).toEqual(before)
       expect(findForm(await agent.get(pageOf(form)), 'login')).toBeDefined()
     }
@@ -158,19 +179,20 @@ describe('once', () => {
   })
 
   test('an hour later it is over', async () => {
-    const consent = await CONSENT.open(server)
-    await server.database.query(
-      `update artifacts set expires_at = now() - interval '1 second' where kind = 'interaction'`,
-    )
-    expect(await shownError(consent.agent.get(pageOf(consent)))).toEqual([400, 'invalid_request'])
-    expect(await shownError(submit(consent))).toEqual([400, 'invalid_request'])
+    const [consent, login] = [await CONSENT.open(server), await LOGIN.open(server)]
+    vi.setSystemTime(Date.now() + 3_600_001)
+    for (const form of [consent, login]) {
+      expect(await shownError(form.agent.get(pageOf(form)))).toEqual([400, 'invalid_request'])
+      expect(await shownError(submit(form))).toEqual([400, 'invalid_request'])
+    }
+    vi.useRealTimers()
   })
 })
 
 test('nothing that is stored of an interaction opens it, or tells whose browser it is', async () => {
   const { agent, action } = await CONSENT.open(server)
   const rows = JSON.stringify(await server.database.query('select * from artifacts'))
-  for (const secret of [...agent.cookies.values(), action.split('/').at(-2)!])
+  for (const secret of [...agent.cookies.values(), new URL(action).pathname.split('/').at(-2)!])
     expect(rows).not.toContain(secret)
 })
 

@@ -75,8 +75,8 @@ describe('the pages of a sign-in', () => {
     const consent = await CONSENT.open(server)
     const { agent } = consent
     const pages = {
-      login: await agent.get((await LOGIN.open(server, agent)).action.replace(/\/login$/, '')),
-      consent: await agent.get(consent.action.replace(/\/consent$/, '')),
+      login: await agent.get((await LOGIN.open(server, agent)).action.replace('/login?', '?')),
+      consent: await agent.get(consent.action.replace('/consent?', '?')),
       error: await agent.get(`${server.url}/authorize`),
       'sign-out': await agent.get(`${server.url}/end-session`),
       refused: await (await LOGIN.open(server)).agent.post(`${server.url}/interaction/x/login`, {}),

@@ -96,7 +96,8 @@ async function loginForm({ server: app, settings }: TestServer, password = 'wron
   const { body } = await app.inject({ url: begun.headers.location!, headers: { cookie } })
   const csrf_token = /name="csrf_token" value="([^"]+)"/.exec(body)![1]!
   const payload = new URLSearchParams({ csrf_token, username: ALICE.username, password }).toString()
-  return { url: `${begun.headers.location}/login`, cookie, payload }
+  const url = String(begun.headers.location).replace('?', '/login?')
+  return { url, cookie, payload }
 }
 
 /** A production server, spoken to by plain HTTP as its proxy does. */

@@ -19,16 +19,24 @@ interface Refused {
   body: string
 }
 
-/** What a wrong password gets, without what is another for everybody: token, date, and the name that was typed. */
+const ADDRESS = /\/interaction\/[\w-]{43}(?:\/login)?\?request=[\w.-]+/g
+
+/**
+ * What a wrong password gets, without what is another for everybody: token, date, the name that was typed, and the
+ * address, which was made before and is as long as its request can be compressed.
+ */
 async function refused(username: string): Promise<Refused> {
   const { agent, action, fields } = await LOGIN.open(server)
   const { status, headers, body } = await agent.post(action, { ...fields, username, password: 'wrong' })
-  const { date: _, ...rest } = Object.fromEntries(headers)
+  const { date: _, 'content-length': length, ...rest } = Object.fromEntries(headers)
+  const addresses = body.match(ADDRESS) ?? []
+  expect(Number(length)).toBe(Buffer.byteLength(body))
   const neutral = body
     .replaceAll(/name="csrf_token" value="[^"]*"/g, 'TOKEN')
-    .replaceAll(/\/interaction\/[\w-]{43}/g, 'INTERACTION')
+    .replaceAll(ADDRESS, 'INTERACTION')
     .replaceAll(`value="${username}"`, 'NAME')
-  return { status, headers: rest, body: neutral }
+  const comparable = Number(length) - addresses.join('').length
+  return { status, headers: { ...rest, 'content-length': String(comparable) }, body: neutral }
 }
 
 beforeAll(async () => {

@@ -102,8 +102,9 @@ async function visits(server: TestServer, { url }: Route, values: Values): Promi
 /** An interaction has an address of its own, which is no route. */
 async function interaction(server: TestServer): Promise<Draft[]> {
   const { agent, action } = await LOGIN.open(server)
-  const path = new URL(action).pathname.replace(/\/login$/, '')
-  return [draft({ path, cookies: cookiesOf(agent), headers: { accept: 'text/html' } })]
+  const { pathname, searchParams } = new URL(action)
+  const query = encoded(searchParams)
+  return [draft({ path: pathname.replace(/\/login$/, ''), query, cookies: cookiesOf(agent), headers: { accept: 'text/html' } })]
 }
 
 /** Where what was opened once is spent by the first good request. */

@@ -1,0 +1,52 @@
+/**
+ * What an interaction is about, as it travels in the address of its pages: sealed under SECRET_KEY for this address
+ * alone. So nobody has to be believed, and nothing has to be stored, before somebody is signed in.
+ */
+import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import type { Bag } from '../../src/doors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import type { SecretBox } from '../../src/services/keys/secret-box.ts'
+
+export interface Asked {
+  readonly request: Bag
+  readonly outcome: string
+  readonly state: Bag
+  /** Keyed hash of the browser's id. */
+  readonly browser: string
+  /** What the steps noted before anybody was signed in, by their names. */
+  readonly notes: Bag
+  /** Milliseconds since the epoch. */
+  readonly until: number
+}
+
+/** Of the parameter of the query. */
+export const REQUEST = 'request'
+/**
+ * Characters. The line of a request has 8192 at proxies with the settings that they come with, and the rest of the
+ * address needs some: the path of the issuer, and the name of a step.
+ */
+export const MAX_SEALED = 7400
+
+/** Throws `invalid_request` for what is too long to travel. */
+export function seal(box: SecretBox, id: string, asked: Asked): string {
+  // Compressed, it is about as long as the request was that it came from: sealing makes four characters of three bytes.
+  const sealed = box.seal(deflateRawSync(JSON.stringify(asked)), contextOf(id))
+  if (sealed.length > MAX_SEALED)
+    throw new OAuthError('invalid_request', 'the request is too long to go through the pages for people')
+  return sealed
+}
+
+/** Null for what we did not seal for this id, or not under a key that we still have. */
+export function open(box: SecretBox, id: string, sealed: string): Asked | null {
+  let bytes: Buffer
+  try {
+    bytes = box.openBytes(sealed, contextOf(id))
+  } catch {
+    return null
+  }
+  return JSON.parse(inflateRawSync(bytes).toString()) as Asked
+}
+
+function contextOf(id: string): string {
+  return `interaction ${id}`
+}
