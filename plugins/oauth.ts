@@ -8,7 +8,7 @@ import type { TObject } from 'typebox'
 import type { Config } from '../src/config.ts'
 import type { Additive, Dispatched, Ordered } from '../src/door-kinds.ts'
 import type { Artifacts, Bag, Call, Client, Endpoint, Grant, Granted, Verified } from '../src/doors.ts'
-import type { ParseApproval } from '../src/services/tokens/approval-requests.ts'
+import type { Approvals } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
 import type { AuthorizationCodes } from '../src/services/tokens/authorization-codes.ts'
 import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
@@ -116,7 +116,9 @@ export interface OAuth {
    * What `client` asks an end-user to approve by the parameters of `wire`: the rules of the authorization endpoint for
    * scopes, resources and registered parameters, for other endpoints too. Throws `OAuthError`.
    */
-  readonly parseApproval: ParseApproval
+  readonly parseApproval: Approvals['parse']
+  /** The same of a request that has waited for people. Throws `OAuthError`. */
+  readonly reviewApproval: Approvals['review']
   /** The `sub` by which a client knows a user (OpenID Connect Core §8). */
   readonly subjectOf: SubjectOf
   /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
@@ -207,7 +209,8 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     findClient: kernel.directory.findClient,
     findScope: kernel.directory.findScope,
     findResource: kernel.directory.findResource,
-    parseApproval: kernel.parseApproval,
+    parseApproval: kernel.approvals.parse,
+    reviewApproval: kernel.approvals.review,
     subjectOf: kernel.subjectOf,
     findUser: kernel.directory.findUser,
     checkSecret: kernel.checkSecret,

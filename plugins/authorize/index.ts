@@ -15,7 +15,7 @@ import { refuseOtherMethods, withSlash } from '../endpoint.ts'
 import { acceptForms, formText, queryText } from '../forms.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { createAnswers } from './answer.ts'
-import { createRequestParser } from './request.ts'
+import { assertServed, createRequestParser } from './request.ts'
 import { findTarget } from './target.ts'
 
 async function authorize(fastify: FastifyInstance): Promise<void> {
@@ -27,8 +27,17 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
   // Kept for refresh: what was asked for and dropped here is dropped there again.
   oauth.add('parameter', { name: 'scope', schema: Type.String(), kept: true })
   oauth.register('outcome', 'authorization_response', {
+    async check({ client: { clientId }, redirectUri = '' }) {
+      await findTarget(oauth, { client_id: clientId, redirect_uri: redirectUri })
+    },
     async approved({ request }, granted, { reply }) {
       const asked = request as AuthorizationRequest
+      try {
+        assertServed({ response_type: asked.responseType, response_mode: asked.responseMode }, asked, oauth)
+      } catch (error) {
+        if (!(error instanceof OAuthError)) throw error
+        return answers.sendError(reply, asked, error)
+      }
       const responseType = oauth.owners('responseType').get(asked.responseType)!
       let answer: Wire
       try {

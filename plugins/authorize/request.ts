@@ -22,12 +22,17 @@ type Check = (wire: Wire, target: Target, oauth: FastifyInstance['oauth']) => vo
 /** What can be told from the wire alone, in order. */
 const CHECKS: readonly Check[] = [refuseRequestObjects, checkResponseType, checkGrantType, checkResponseMode]
 
+/** Throws for a response that the client gets none of, as it is registered. */
+export function assertServed(wire: Wire, target: Target, oauth: FastifyInstance['oauth']): void {
+  for (const check of CHECKS) check(wire, target, oauth)
+}
+
 export function createRequestParser(oauth: FastifyInstance['oauth']): ParseRequest {
   return async (target, address, wire, repeated) => {
     const [again] = repeated
     if (again !== undefined) throw new OAuthError('invalid_request', 'a parameter is repeated')
     assertLengths(wire)
-    for (const check of CHECKS) check(wire, target, oauth)
+    assertServed(wire, target, oauth)
     const approval = await oauth.parseApproval(target.client, wire)
     return { ...address, ...approval, responseType: wire['response_type'] as string }
   }

@@ -10,13 +10,14 @@ export interface Target {
   readonly redirectUri: string
 }
 
+const NONE: ReadonlySet<string> = new Set()
 const MAX_CLIENT_ID = 256
 const MAX_REDIRECT_URI = 2048
 
 export async function findTarget(
   oauth: FastifyInstance['oauth'],
   wire: Wire,
-  repeated: ReadonlySet<string>,
+  repeated: ReadonlySet<string> = NONE,
 ): Promise<Target> {
   const clientId = single('client_id', wire, repeated, MAX_CLIENT_ID)
   const client = await oauth.findClient(clientId)

@@ -65,15 +65,23 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
     return outcome
   }
 
+  /** What is registered may have changed since the request came: it is answered by what is so now. */
   async function approve(
     end: End,
     interaction: Interaction,
     { facts }: Progress,
     call: BrowserCall,
   ): Promise<FastifyReply> {
-    const granted = { ...grantedBy(interaction, oauth.all('parameter')), ...facts }
-    const ended = { request: interaction.request, state: end.state }
-    return outcomeOf(end).approved(ended, granted, call)
+    const outcome = outcomeOf(end)
+    let request: ApprovalRequest
+    try {
+      request = await oauth.reviewApproval(interaction.request)
+    } catch (error) {
+      return deny(end, interaction.request, error, call)
+    }
+    await outcome.check?.(request)
+    const granted = { ...grantedBy({ ...interaction, request }, oauth.all('parameter')), ...facts }
+    return outcome.approved({ request, state: end.state }, granted, call)
   }
 
   async function deny(
@@ -83,7 +91,9 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
     call: BrowserCall,
   ): Promise<FastifyReply> {
     if (!isEnd(error)) throw error
-    return outcomeOf(end).denied({ request, state: end.state }, error, call)
+    const outcome = outcomeOf(end)
+    await outcome.check?.(request)
+    return outcome.denied({ request, state: end.state }, error, call)
   }
 
   /** Ends an interaction, once; it stays open when its answer fails, and can be tried again. */
@@ -139,6 +149,7 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
   ): Promise<{ stored: Stored; interaction: Interaction }> {
     const stored = await store.get(id, sealed, browser.id(call))
     const [request, session] = [await store.revive(stored.asked), await browser.session(call.request)]
+    await outcomeOf(stored.asked).check?.(request)
     return { stored, interaction: { request, session, notes: stored.notes } }
   }
 

@@ -93,7 +93,8 @@ export function createInteractionStore({
     async revive({ request }) {
       const { client: clientId, scopes, ...more } = request as Bag & { client: string; scopes: string[] }
       const client = await findClient(clientId)
-      if (client === null) throw new OAuthError('invalid_client', 'the app is not registered any more')
+      if (client === null)
+        throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
       return { ...more, client, scopes: new Set(scopes) } as unknown as ApprovalRequest
     },
     async note(stored, step, note, session) {

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import type { Artifacts, Bag } from '../doors.ts'
 import type { Database } from '../store/database.ts'
 import { createAccessTokenSigner } from './tokens/access-token-signer.ts'
-import { createApprovalParser, type ParseApproval } from './tokens/approval-requests.ts'
+import { type Approvals, createApprovals } from './tokens/approval-requests.ts'
 import { createArtifacts } from './artifact-store.ts'
 import { createTargets, type Targets } from './tokens/audience.ts'
 import { createAudit, type AuditTrail } from './audit/audit.ts'
@@ -76,7 +76,7 @@ export interface Kernel {
   readonly consents: Consents
   readonly authorizations: Authorizations
   readonly targets: Targets
-  readonly parseApproval: ParseApproval
+  readonly approvals: Approvals
   readonly subjectOf: SubjectOf
   readonly secret: FindServerSecret
   readonly issuer: TokenIssuer
@@ -190,7 +190,7 @@ export function createKernel(
     knownBrowsers: createKnownBrowsers(database, box),
     vitals: createVitals(database, hashing, feed),
     figures: createFigures(database),
-    parseApproval: createApprovalParser(doors, directory, targets),
+    approvals: createApprovals(doors, directory, targets),
     secret,
     seeder,
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer: iss }),

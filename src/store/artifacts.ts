@@ -39,7 +39,9 @@ export const statements = {
 }
 
 function insert(artifact: Table<Artifact>, owner: string): string {
-  const columns = (['kind', 'hash', 'value', 'expiresAt', 'owner'] as const).map((one) => artifact.column(one))
+  const columns = (['kind', 'hash', 'value', 'expiresAt', 'owner'] as const).map((one) =>
+    artifact.column(one),
+  )
   const again = (['value', 'expiresAt', 'owner'] as const).map((one) => artifact.column(one))
   // A handle whose former thing is dead may be used again.
   return `insert into ${artifact.name} as had (${columns.join(', ')})

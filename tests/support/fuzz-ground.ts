@@ -104,7 +104,14 @@ async function interaction(server: TestServer): Promise<Draft[]> {
   const { agent, action } = await LOGIN.open(server)
   const { pathname, searchParams } = new URL(action)
   const query = encoded(searchParams)
-  return [draft({ path: pathname.replace(/\/login$/, ''), query, cookies: cookiesOf(agent), headers: { accept: 'text/html' } })]
+  return [
+    draft({
+      path: pathname.replace(/\/login$/, ''),
+      query,
+      cookies: cookiesOf(agent),
+      headers: { accept: 'text/html' },
+    }),
+  ]
 }
 
 /** Where what was opened once is spent by the first good request. */

@@ -12,17 +12,20 @@ import type { Targets } from './audience.ts'
 import type { Directory } from '../directory.ts'
 import type { DoorRegistry } from '../door-registry.ts'
 
-/** Throws `OAuthError` for what the client may not ask. */
-export type ParseApproval = (client: Client, wire: Wire) => Promise<ApprovalRequest>
+export interface Approvals {
+  /** Throws `OAuthError` for what the client may not ask. */
+  parse(client: Client, wire: Wire): Promise<ApprovalRequest>
+  /**
+   * A request that has waited for people, by what is registered now: without scopes that its client may have no more.
+   * Throws `OAuthError` when nothing is left, or the client is gone.
+   */
+  review<Request extends ApprovalRequest>(request: Request): Promise<Request>
+}
 
 type RawParameters = (wire: Wire) => Record<string, Wire[string]>
 
 /** @internal */
-export function createApprovalParser(
-  doors: DoorRegistry,
-  directory: Directory,
-  targets: Targets,
-): ParseApproval {
+export function createApprovals(doors: DoorRegistry, directory: Directory, targets: Targets): Approvals {
   let parsers: readonly (readonly [Parameter, RawParameters])[] | undefined
 
   async function parseParameters(wire: Wire, client: Client): Promise<Record<string, unknown>> {
@@ -40,9 +43,9 @@ export function createApprovalParser(
   }
 
   /** The scopes of OpenID Connect for every client, and registered scopes that stand in the client's `scope`. */
-  async function grantableTo(client: Client, { scope }: Wire): Promise<ReadonlySet<string>> {
+  async function grantableTo(client: Client, asked: Iterable<string>): Promise<ReadonlySet<string>> {
     const granted = new Set<string>()
-    for (const name of typeof scope === 'string' ? parseScope(scope) : defaultOf(client)) {
+    for (const name of asked) {
       const known =
         OPENID_SCOPES.has(name) ||
         (client.grantableScopes.has(name) && (await directory.findScope(name)).registered)
@@ -52,14 +55,26 @@ export function createApprovalParser(
     return granted
   }
 
-  return async (client, sent) => {
-    const wire = withoutCredentials(sent)
-    const parameters = await parseParameters(wire, client)
-    const scopes = await grantableTo(client, wire)
-    const resources = (wire['resource'] ?? []) as readonly string[]
-    // RFC 8707 §2: refused here, and not when the person has approved.
-    await targets.resolve(client, scopes, resources)
-    return { client, scopes, resources, parameters }
+  return {
+    async parse(client, sent) {
+      const wire = withoutCredentials(sent)
+      const parameters = await parseParameters(wire, client)
+      const { scope, resource = [] } = wire
+      const asked = typeof scope === 'string' ? parseScope(scope) : defaultOf(client)
+      const scopes = await grantableTo(client, asked)
+      const resources = resource as readonly string[]
+      // RFC 8707 §2: refused here, and not when the person has approved.
+      await targets.resolve(client, scopes, resources)
+      return { client, scopes, resources, parameters }
+    },
+    async review(request) {
+      const client = await directory.findClient(request.client.clientId)
+      if (client === null)
+        throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
+      const scopes = await grantableTo(client, request.scopes)
+      await targets.resolve(client, scopes, request.resources)
+      return { ...request, client, scopes }
+    },
   }
 }
 
