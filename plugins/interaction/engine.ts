@@ -14,6 +14,7 @@ import type { Pages } from '../pages/models.ts'
 import type { Asked } from './asked.ts'
 import { clientView } from './client-view.ts'
 import { grantedBy } from './granted.ts'
+import { createOverPage, type ShowOver } from './over.ts'
 import { createInteractionStore, type Stored } from './store.ts'
 
 export interface Engine {
@@ -22,6 +23,8 @@ export interface Engine {
   resume(address: Address, call: BrowserCall): Promise<FastifyReply>
   /** Gives the step what its form sent, then answers with what is next. */
   submit(address: Address, step: string, wire: Wire, call: BrowserCall): Promise<FastifyReply>
+  /** Says that it is over, and leads on. */
+  readonly showOver: ShowOver
 }
 
 /** What the address of a page says of its interaction. */
@@ -44,7 +47,8 @@ interface Progress {
 
 type End = Pick<Asked, 'outcome' | 'state'>
 
-export function createEngine({ oauth, browser }: FastifyInstance): Engine {
+export function createEngine(fastify: FastifyInstance): Engine {
+  const { oauth, browser } = fastify
   const store = createInteractionStore(oauth)
 
   /** Throws what a step ends the interaction with. */
@@ -170,6 +174,8 @@ export function createEngine({ oauth, browser }: FastifyInstance): Engine {
   }
 
   return {
+    showOver: createOverPage(fastify, store),
+
     async start(request, outcome, state, call) {
       const interaction = { request, session: await browser.session(call.request), notes: {} }
       let progress: Progress

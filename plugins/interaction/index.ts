@@ -11,6 +11,7 @@ import { acceptForms, formText, queryText } from '../forms.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { MAX_SEALED, REQUEST } from './asked.ts'
 import { type Address, createEngine, type Engine } from './engine.ts'
+import { InteractionOver } from './over.ts'
 
 export interface Interactions {
   /**
@@ -39,7 +40,11 @@ async function interaction(fastify: FastifyInstance): Promise<void> {
   await fastify.register(
     async (scope) => {
       await acceptForms(scope)
-      scope.setErrorHandler(sendErrorPage)
+      scope.setErrorHandler((error, request, reply) =>
+        error instanceof InteractionOver
+          ? engine.showOver(error, { request, reply })
+          : sendErrorPage(error, request, reply),
+      )
       scope.get<OnePage>('/interaction/:id', async (request, reply) =>
         engine.resume(addressOf(request), { request, reply }),
       )

@@ -8,6 +8,7 @@ import type { ApprovalRequest, Bag, Session } from '../../src/doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { HandleTaken } from '../../src/services/artifact-store.ts'
 import { type Asked, open, REQUEST, seal } from './asked.ts'
+import { InteractionOver } from './over.ts'
 
 export interface Stored {
   readonly id: string
@@ -28,15 +29,15 @@ interface Progress {
 export interface InteractionStore {
   /** Throws `invalid_request` for a request that is too long. */
   begin(request: ApprovalRequest, outcome: string, state: Bag, browserId: string): Stored
-  /** Throws `invalid_request` for one that has expired or ended, `access_denied` for another browser's. */
+  /** Throws `InteractionOver` for one that has expired or ended, `access_denied` for another browser's. */
   get(id: string, sealed: string, browserId: string): Promise<Stored>
   /** Where its pages are, below the issuer. */
   addressOf(stored: Stored, step?: string): string
   /** The request again; throws when its client is gone. */
   revive(asked: Asked): Promise<ApprovalRequest>
-  /** Throws when the interaction went on in another tab. */
+  /** Throws `InteractionOver` when it went on in another tab. */
   note(stored: Stored, step: string, note: unknown, session: Session | null): Promise<Stored>
-  /** Ends it; throws when it has ended already. With nobody signed in it can be gone through again, as its request can. */
+  /** Ends it; throws `InteractionOver` when it has ended already. With nobody signed in it can be gone through again, as its request can. */
   complete(stored: Stored, session: Session | null): Promise<Stored>
   /** Takes that back. */
   reopen(stored: Stored): Promise<void>
@@ -60,9 +61,9 @@ export function createInteractionStore({
     const { id, progress } = stored
     try {
       if (progress === null) await rows.put(next, id, { owner: session.sid, most: MOST })
-      else if (!(await rows.replace(id, progress, next))) throw over()
+      else if (!(await rows.replace(id, progress, next))) throw new InteractionOver('done', stored.asked)
     } catch (error) {
-      throw error instanceof HandleTaken ? over() : error
+      throw error instanceof HandleTaken ? new InteractionOver('done', stored.asked) : error
     }
     return { ...stored, notes: next.notes, progress: next }
   }
@@ -78,12 +79,12 @@ export function createInteractionStore({
     },
     async get(id, sealed, browserId) {
       const asked = ID.test(id) ? open(box, id, sealed) : null
-      if (asked === null) throw over()
+      if (asked === null) throw new InteractionOver('unknown')
       if (!box.matches(browserId, asked.browser))
         throw new OAuthError('access_denied', 'this page belongs to another browser; begin again at the app')
-      if (asked.until <= Date.now()) throw over()
+      if (asked.until <= Date.now()) throw new InteractionOver('too old', asked)
       const progress = await rows.get(id)
-      if (progress?.completed) throw over()
+      if (progress?.completed) throw new InteractionOver('done', asked)
       return { id, asked, sealed, notes: progress?.notes ?? asked.notes, progress }
     },
     addressOf({ id, sealed }, step) {
@@ -109,8 +110,4 @@ export function createInteractionStore({
       if (progress !== null) await rows.replace(id, progress, { notes: progress.notes })
     },
   }
-}
-
-function over(): OAuthError {
-  return new OAuthError('invalid_request', 'this page has been used or is too old; begin again at the app')
 }

@@ -11,17 +11,17 @@ export function sendErrorPage(error: unknown, request: FastifyRequest, reply: Fa
   return showError(known, reply)
 }
 
-/** Answers with the error page; `more` is what the developer of the client should see, and the way back. */
+/** Answers with the error page; `more` is what the developer of the client should see, other words for people, and the way on. */
 export function showError(
   error: OAuthError,
   reply: FastifyReply,
-  more: Partial<Pick<ErrorPage, 'detail' | 'backUri'>> = {},
+  more: Partial<Pick<ErrorPage, 'detail' | 'backUri' | 'backTo' | 'words'>> = {},
 ): FastifyReply {
   const { id } = reply.request
   const { code, status, message: description, headers } = error
   reply.headers({ 'x-request-id': id, ...headers })
-  const model = { status, code, description, requestId: id, time: new Date(), detail: [], backUri: null }
-  return reply.page('error', { ...model, ...more }, { status })
+  const told = { status, code, description, requestId: id, time: new Date(), detail: [] }
+  return reply.page('error', { ...told, backUri: null, backTo: null, words: null, ...more }, { status })
 }
 
 /** Whether a browser asks for something to show, and not a program for something to read. */

@@ -83,6 +83,10 @@ export interface ErrorPage {
   detail: readonly { name: string; value: string }[]
   /** Where the way on leads; null for the home page. */
   backUri: string | null
+  /** The name of the app that it leads on to; null for a way back. */
+  backTo: string | null
+  /** What people are told; null for what the status says. */
+  words: { title: string; text: string } | null
 }
 
 export interface SignOutPage extends FormTarget {

@@ -64,6 +64,8 @@ const failure = {
   time: new Date('2026-11-21T16:30:00Z'),
   detail: [{ name: 'redirect_uri', value: 'https://prints.example/signed-in/' }],
   backUri: null,
+  backTo: null,
+  words: null,
 }
 const setup = {
   ...form,
@@ -128,6 +130,13 @@ export const samples: readonly Sample[] = [
     redirectHost: `${long}.example`,
   }),
   sample('error', 'request', failure),
+  sample('error', 'over', {
+    ...failure,
+    detail: [],
+    backUri: 'https://prints.example/',
+    backTo: long,
+    words: { title: 'This step is done', text: 'You have been through it already.' },
+  }),
   sample('error', 'ours', {
     ...failure,
     status: 500,
