@@ -72,6 +72,8 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   const jar = await cookieFunctions()
   /** What was set in answer to a request, for those who ask again before it is sent. */
   const given = new WeakMap<FastifyRequest, string>()
+  /** Whose session a request is of, for the page as for the plugin that answers with it. */
+  const sessions = new WeakMap<FastifyRequest, Promise<Session | null>>()
 
   function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
     return headers.cookie === undefined ? undefined : jar.parse(headers.cookie)[name]
@@ -109,7 +111,9 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   fastify.decorate('browser', {
     async session(request) {
       const token = read(request, SESSION)
-      const session = token === undefined ? null : await oauth.sessions.find(token)
+      if (token === undefined && !sessions.has(request)) return null
+      if (!sessions.has(request)) sessions.set(request, oauth.sessions.find(token!))
+      const session = await sessions.get(request)!
       if (session !== null) request.actor = { kind: 'user', id: session.userId }
       return session
     },
@@ -127,11 +131,13 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       if (started === null) return null
       void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
       remember(call, signIn.user)
+      sessions.set(request, Promise.resolve(started.session))
       return started.session
     },
     remember,
     markOf: async (request, username) => oauth.knownBrowsers.find(cookieOf(request, KNOWN), username),
     forget({ request, reply }) {
+      sessions.set(request, Promise.resolve(null))
       if (cookieOf(request, SESSION) === undefined) return
       void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
     },

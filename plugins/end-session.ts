@@ -94,6 +94,14 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     return signOut(asked, session, call)
   }
 
+  fastify.pages.name(async (call) => {
+    const session = await browser.session(call.request)
+    const user = session === null ? null : await oauth.findUser(session.userId)
+    if (session === null || user === null) return null
+    const csrfToken = browser.csrfToken(call, signOutPurpose(session))
+    return { name: user.username, signOut: { action, csrfToken } }
+  })
+
   await acceptForms(fastify)
   fastify.setErrorHandler(sendErrorPage)
   for (const url of withSlash(fastify, '/end-session')) {
@@ -118,7 +126,7 @@ function assertRegistered(redirectUri: string | undefined, client: Client | null
     throw new OAuthError('invalid_request', 'the post_logout_redirect_uri is not registered for this client')
 }
 
-export function signOutPurpose({ sid }: Session): string {
+function signOutPurpose({ sid }: Session): string {
   return `sign-out ${sid}`
 }
 

@@ -1,9 +1,8 @@
-/** The home page: never a bare 404 at the issuer's own address. Who is signed in can sign out here. */
+/** The home page: never a bare 404 at the issuer's own address. What is there depends on who is signed in. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { ADMIN } from '../src/services/users/first-administrator.ts'
 import { refuseOtherMethods } from './endpoint.ts'
-import { signOutPurpose } from './end-session.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 
 async function home(fastify: FastifyInstance): Promise<void> {
@@ -31,10 +30,6 @@ async function home(fastify: FastifyInstance): Promise<void> {
       issuer: oauth.issuer,
       discoveryUri: `${oauth.issuer}/.well-known/openid-configuration`,
       user: user && { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
-      signOut: session && {
-        action: `${basePath}/end-session`,
-        csrfToken: browser.csrfToken({ request, reply }, signOutPurpose(session)),
-      },
       development: !production,
       links: [
         ...(user !== null && fastify.hasPlugin('latchkey-account') ? [account] : []),

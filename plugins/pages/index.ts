@@ -7,7 +7,8 @@ import fp from 'fastify-plugin'
 import { readFile } from 'node:fs/promises'
 import { serveAssets } from './assets.ts'
 import { pageHeaders } from './headers.ts'
-import type { Pages } from './models.ts'
+import type { BrowserCall } from '../../src/interaction-doors.ts'
+import type { Pages, Person } from './models.ts'
 import { createRegistry, type PageRegistry } from './registry.ts'
 import { createServePage, type ServePage } from './serve.ts'
 import { createTemplates, LAYOUT } from './templates.ts'
@@ -15,9 +16,14 @@ import { createTemplates, LAYOUT } from './templates.ts'
 export type { PageOptions, PageRegistry } from './registry.ts'
 export type { FormPage, PageCall, ServePage, ShownPage } from './serve.ts'
 
+/** Null when nobody is signed in. */
+export type FindPerson = (call: BrowserCall) => Promise<Person | null>
+
 export interface PageDoors extends PageRegistry {
   /** Serves a page at an address of its own, by GET, and its form by POST. */
   readonly serve: ServePage
+  /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */
+  name(find: FindPerson): void
 }
 
 declare module 'fastify' {
@@ -48,13 +54,23 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   })
   const registry = createRegistry(templates)
 
+  let findPerson: FindPerson = async () => null
+
   async function render(reply: FastifyReply, name: string, model: object): Promise<string> {
     const { kind, image } = registry.find(name, model)
-    const html = await templates.render(name, model)
+    const isNamed = kind === 'page' && name !== 'error'
+    const person = isNamed ? await findPerson({ request: reply.request, reply }) : null
+    const html = await templates.render(name, model, person)
     reply.headers(pageHeaders(issuer, kind, image))
     return html
   }
-  fastify.decorate('pages', { ...registry, serve: await createServePage(fastify) })
+  fastify.decorate('pages', {
+    ...registry,
+    serve: await createServePage(fastify),
+    name(find) {
+      findPerson = find
+    },
+  })
   fastify.decorateReply('page', function page(this: FastifyReply, name, model, { status } = {}) {
     if (status !== undefined) this.code(status)
     // Sent in either case: an error goes the way of every other.

@@ -21,6 +21,12 @@ export interface FormTarget {
   csrfToken: string
 }
 
+/** Who is signed in, as the top of a page names them, and the form that signs them out. */
+export interface Person {
+  name: string
+  signOut: FormTarget
+}
+
 /** A client as people see it. */
 export interface ClientView {
   name: string
@@ -107,7 +113,6 @@ export interface HomePage {
   issuer: string
   discoveryUri: string
   user: { username: string; name: string | null } | null
-  signOut: FormTarget | null
   development: boolean
   links: readonly { title: string; href: string; text: string }[]
 }

@@ -6,6 +6,7 @@ import view from '@fastify/view'
 import { Eta } from 'eta/core'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../../src/config.ts'
+import type { Person } from './models.ts'
 import { apologyFor } from './words.ts'
 import { escapeHtml, formatTime, linkTo, strict } from './strict.ts'
 
@@ -31,7 +32,8 @@ export interface Templates {
   add(name: string, source: string): void
   /** From now on pages stand in it by `title('…', { area: '<name>', here: '<text of a link>' })`. */
   addArea(name: string, area: Area): void
-  render(name: string, model: object): Promise<string>
+  /** `person` is who is signed in, for the top of the page; null for a page that does not say. */
+  render(name: string, model: object, person: Person | null): Promise<string>
 }
 
 interface Data {
@@ -73,8 +75,8 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
     addArea(name, area) {
       areas[name] = area
     },
-    async render(name, model) {
-      const given = { ...shared, areas: strict(areas, 'areas'), model: strict(model, name) }
+    async render(name, model, person) {
+      const given = { ...shared, person, areas: strict(areas, 'areas'), model: strict(model, name) }
       const html = await render(name, given)
       if (!html.startsWith('<!doctype html>')) throw new Error(`The template ${name} has no title.`)
       return html

@@ -79,7 +79,6 @@ const home = {
   issuer: 'http://localhost:3000',
   discoveryUri: 'http://localhost:3000/.well-known/openid-configuration',
   user: null,
-  signOut: null,
   development: true,
   links: [],
 }
@@ -161,7 +160,6 @@ export const samples: readonly Sample[] = [
   sample('home', 'signed-in', {
     ...home,
     user: { username: 'ada', name: 'Ada Lovelace' },
-    signOut: form,
     development: false,
     links: [
       { title: 'Your account', href: '/account', text: 'What has access, and where you are signed in.' },
