@@ -48,6 +48,8 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     const client = named === undefined ? null : await oauth.findClient(named)
     if (clientId !== undefined && client === null)
       throw new OAuthError('invalid_request', 'no app is registered under this client_id')
+    // §3: with neither hint nor client_id, as of MSAL, nobody can say whose address it is, and it is not gone to.
+    if (client === null) return { client, hint, redirectUri: null, state: undefined }
     assertRegistered(redirectUri, client)
     return { client, hint, redirectUri: redirectUri ?? null, state: text('state') }
   }
@@ -86,6 +88,10 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   async function handle(wire: Wire, call: BrowserCall): Promise<FastifyReply> {
     assertLengths(wire)
     const asked = await parse(wire)
+    if (asked.client === null && wire['post_logout_redirect_uri'] !== undefined)
+      call.request.log.info(
+        'sign-out does not lead back: without id_token_hint or client_id, nobody has registered its post_logout_redirect_uri',
+      )
     const session = await browser.session(call.request)
     if (session === null || isOf(asked, session)) return signOut(asked, session, call)
     if (call.request.method !== 'POST' || wire['csrf_token'] === undefined)
@@ -118,10 +124,10 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   oauth.extend('metadata', async () => ({ end_session_endpoint: `${oauth.issuer}/end-session` }))
 }
 
-/** §2.1: an address that is not registered is never gone to, nor one that is nobody's. */
-function assertRegistered(redirectUri: string | undefined, client: Client | null): void {
+/** §2.1: an address that is not registered is never gone to. */
+function assertRegistered(redirectUri: string | undefined, client: Client): void {
   if (redirectUri === undefined) return
-  const registered = (client?.metadata['post_logout_redirect_uris'] ?? []) as readonly string[]
+  const registered = (client.metadata['post_logout_redirect_uris'] ?? []) as readonly string[]
   if (!registered.includes(redirectUri))
     throw new OAuthError('invalid_request', 'the post_logout_redirect_uri is not registered for this client')
 }

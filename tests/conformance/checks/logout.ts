@@ -158,8 +158,12 @@ export const logout = {
     expect(await isSignedIn(suite, signedIn)).toBe(true)
   },
 
-  'oidcc-rp-initiated-logout-no-id-token-hint': async (suite) =>
-    expectNoWayBack(suite, await authenticate(suite), { id_token_hint: undefined }),
+  // The suite: an error, or a question, and no redirect.
+  'oidcc-rp-initiated-logout-no-id-token-hint': async (suite) => {
+    await asksThenSaysSo({ id_token_hint: undefined })(suite)
+    for (const uri of [`${LOGGED_OUT}?foo=bar`, 'https://evil.example/', 'x'])
+      await asksThenSaysSo({ id_token_hint: undefined, post_logout_redirect_uri: uri })(suite)
+  },
 
   'oidcc-rp-initiated-logout-no-params': asksThenSaysSo(nothing),
   'oidcc-rp-initiated-logout-only-state': asksThenSaysSo({ ...nothing, state: STATE }),
