@@ -1,6 +1,6 @@
 /** `serve`: listens, says where, and stops in order: in-flight requests finish, then the database closes. */
 import cluster from 'node:cluster'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
@@ -44,6 +44,7 @@ export async function serve(settings: SettingValues): Promise<void> {
     await putRequestsFirst()
     await server.listen({ host: config.HOST, port })
     server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
+    tellFate(await postgres, server.log)
     if (isFirstProcess()) for (const caution of await cautionsOf(config)) server.log.warn(caution)
     if (config.production || !isFirstProcess()) return
     if (config.SEED_FILE === undefined) {
@@ -75,6 +76,19 @@ async function isPrepared(
     if (!prepared) await embedded?.stop()
   }
   return prepared
+}
+
+/** Requests are answered with 503 while it is away. Every process looks, and one says so. */
+function tellFate(postgres: EmbeddedPostgres | undefined, log: FastifyBaseLogger): void {
+  const said = isFirstProcess() ? log : undefined
+  postgres?.watch({
+    died: (file) => said?.error({ file }, 'the embedded PostgreSQL has ended, and is started again'),
+    recovered: () => said?.warn('the embedded PostgreSQL serves again'),
+    abandoned() {
+      log.fatal('the embedded PostgreSQL has ended, and so has what would start it: this process ends too')
+      process.exit(1)
+    },
+  })
 }
 
 /** On a listener of this process; or, for a worker, through its supervisor's. */

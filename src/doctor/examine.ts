@@ -4,7 +4,7 @@
  */
 import { ConfigError, parseConfig, type Config, type SettingValues } from '../config.ts'
 import { cautionsOf } from '../services/cautions.ts'
-import { readDataFile } from '../services/database/data-dir.ts'
+import { readSecretKey } from '../services/database/data-dir.ts'
 import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -41,8 +41,8 @@ function describe({ production, issuer }: Config): string {
 }
 
 async function examineStored(config: Config): Promise<Finding[]> {
-  const generated = await readDataFile(config.DATA_DIR, 'secret-key')
-  const secretKey = config.SECRET_KEY ?? (generated === undefined ? [] : [generated])
+  const secretKey = config.SECRET_KEY ?? (await generatedKey(config.DATA_DIR))
+  if (secretKey instanceof ConfigError) return [fail('SECRET_KEY', secretKey.message)]
   if (config.DATABASE_URL !== undefined) return examineDatabase(config, config.DATABASE_URL, secretKey)
   const { postgres, findings } = await openEmbedded(config.DATA_DIR)
   if (postgres === undefined) return findings
@@ -50,5 +50,15 @@ async function examineStored(config: Config): Promise<Finding[]> {
     return [...findings, ...(await examineDatabase(config, postgres.url, secretKey))]
   } finally {
     await postgres.stop()
+  }
+}
+
+async function generatedKey(dataDir: string): Promise<string[] | ConfigError> {
+  try {
+    const key = await readSecretKey(dataDir)
+    return key === undefined ? [] : [key]
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
   }
 }

@@ -1,7 +1,12 @@
 /** DATA_DIR: what a development start generates once and keeps, readable by its user alone. */
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ConfigError } from '../../config.ts'
+
+const SECRET_KEY = 'secret-key'
+/** Characters that SECRET_KEY has at least, and any secret of ours. */
+const [LONG_ENOUGH, SHORTEST] = [32, 16]
 
 /** The content of a file in DATA_DIR, or undefined. */
 export async function readDataFile(dataDir: string, name: string): Promise<string | undefined> {
@@ -13,28 +18,70 @@ export async function readDataFile(dataDir: string, name: string): Promise<strin
   }
 }
 
+/** Makes or replaces it, whole: who crashes meanwhile leaves the file that was there, or none. */
 export async function writeDataFile(dataDir: string, name: string, content: string): Promise<void> {
-  await mkdir(dataDir, { recursive: true })
-  await rm(join(dataDir, name), { force: true })
-  await writeFile(join(dataDir, name), `${content}\n`, { mode: 0o600 })
+  const draft = await writeDraft(dataDir, name, content)
+  await rename(draft, join(dataDir, name))
+  await flushDirectory(dataDir)
 }
 
-/** A secret that is generated once and kept: the same one for all processes that start together. */
+/**
+ * A secret that is generated once and kept: the same one for all processes that start together. A file that was cut off,
+ * as by a crash or a full disk, is as good as none.
+ */
 export async function keptSecret(dataDir: string, name: string, generate: () => string): Promise<string> {
   const known = await readDataFile(dataDir, name)
-  if (known !== undefined) return known
-  await mkdir(dataDir, { recursive: true })
-  const mine = join(dataDir, `${name}.${process.pid}.${randomBytes(4).toString('hex')}`)
-  await writeFile(mine, `${generate()}\n`, { mode: 0o600 })
-  // A link is made whole or not at all, and fails when another process was first.
-  await link(mine, join(dataDir, name)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
-  await rm(mine)
+  if (known !== undefined && known.length >= SHORTEST) return known
+  if (known !== undefined) await writeDataFile(dataDir, name, generate())
+  else await makeDataFile(dataDir, name, generate())
   return keptSecret(dataDir, name, generate)
 }
 
-/** The SECRET_KEY of a development start. */
+/**
+ * The SECRET_KEY that a development start has made; undefined before the first. Throws `ConfigError` where it was cut
+ * off: what was stored under it cannot be read with another one.
+ */
+export async function readSecretKey(dataDir: string): Promise<string | undefined> {
+  const known = await readDataFile(dataDir, SECRET_KEY)
+  if (known === undefined || known.length >= LONG_ENOUGH) return known
+  throw new ConfigError(
+    `${join(dataDir, SECRET_KEY)} has ${known.length} characters and is cut off: restore it from a copy, or move ${dataDir} away to start afresh.`,
+  )
+}
+
+/** The same, made where there is none. */
 export async function developmentSecretKey(dataDir: string): Promise<string> {
-  return keptSecret(dataDir, 'secret-key', () => randomBytes(32).toString('base64url'))
+  const known = await readSecretKey(dataDir)
+  if (known !== undefined) return known
+  await makeDataFile(dataDir, SECRET_KEY, randomBytes(32).toString('base64url'))
+  return developmentSecretKey(dataDir)
+}
+
+/** Unless another process was first. */
+async function makeDataFile(dataDir: string, name: string, content: string): Promise<void> {
+  const draft = await writeDraft(dataDir, name, content)
+  // A link is made whole or not at all.
+  await link(draft, join(dataDir, name)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await rm(draft)
+  await flushDirectory(dataDir)
+}
+
+/** On the disk before it has its name, which a crash would else leave to an empty file. */
+async function writeDraft(dataDir: string, name: string, content: string): Promise<string> {
+  await mkdir(dataDir, { recursive: true })
+  const draft = join(dataDir, `${name}.${process.pid}.${randomBytes(4).toString('hex')}`)
+  try {
+    await writeFile(draft, `${content}\n`, { mode: 0o600, flush: true })
+    return draft
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+async function flushDirectory(path: string): Promise<void> {
+  await using directory = await open(path)
+  await directory.sync()
 }

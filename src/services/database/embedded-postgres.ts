@@ -13,6 +13,7 @@ import { logPath, lastComplaint } from './embedded-postgres/log.ts'
 import { type Place, choosePlace } from './embedded-postgres/place.ts'
 import { type Postmaster, abort, findPostmaster } from './embedded-postgres/postmaster.ts'
 import { type Supervisor, launch } from './embedded-postgres/supervisor.ts'
+import { type Fate, watchPostmaster } from './embedded-postgres/watch.ts'
 
 const startTimeout = 60_000
 const pollInterval = 10
@@ -44,6 +45,8 @@ export interface EmbeddedPostgres {
   relocated: boolean
   /** This call started PostgreSQL, as opposed to attaching to one that another process had started. */
   owned: boolean
+  /** Tells what becomes of it, until it is left. */
+  watch(tell: Fate): void
   /** Leaves. The last process to leave shuts PostgreSQL down and waits until it has ended. */
   stop(): Promise<void>
 }
@@ -61,6 +64,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const created = await createCluster(place, binaries)
   const session = await join(place, () => launch(place, binaries, settings))
   const host = session.postmaster.socketDir
+  let stopWatching: (() => void) | undefined
   try {
     await ensureDatabase(host, database)
   } catch (cause) {
@@ -76,12 +80,19 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     created,
     relocated: place.relocated,
     owned: session.owned,
-    stop: session.leave,
+    watch(tell) {
+      stopWatching ??= watchPostmaster(place.cluster, session, tell)
+    },
+    async stop() {
+      stopWatching?.()
+      await session.leave()
+    },
   }
 }
 
 interface Session {
   postmaster: Postmaster
+  hold: Hold | undefined
   owned: boolean
   leave: () => Promise<void>
 }
@@ -100,8 +111,14 @@ async function join({ account, cluster }: Place, start: () => Promise<Supervisor
         const own = ours?.socketDir === postmaster.socketDir ? ours.hold : undefined
         const hold = own ?? holdOpen(postmaster.socketDir)
         if (await isAccepting(postmaster.socketDir)) {
-          if (!own) ours?.hold.release()
-          return { postmaster, owned: own !== undefined, leave: () => leave(postmaster, hold, account) }
+          if (own) await ours?.keepServing()
+          else ours?.hold.release()
+          return {
+            postmaster,
+            hold,
+            owned: own !== undefined,
+            leave: async () => leave(cluster, hold, account),
+          }
         }
         if (!own) hold?.release()
       }
@@ -123,13 +140,16 @@ async function join({ account, cluster }: Place, start: () => Promise<Supervisor
 }
 
 /** Lets go; when nobody else holds on, PostgreSQL is shutting down and this waits for its end. */
-async function leave(postmaster: Postmaster, hold: Hold | undefined, account: Account): Promise<void> {
+async function leave(cluster: string, hold: Hold | undefined, account: Account): Promise<void> {
   if (!hold) return
   hold.release()
   const patience = Date.now() + 20_000
-  while (!hold.isOver() || postmaster.isRunning()) {
+  while (!hold.isOver()) {
     if (hold.isShared()) return
-    if (Date.now() > patience) return abort(postmaster, account)
+    if (hold.isAbandoned() || Date.now() > patience) {
+      const postmaster = await findPostmaster(cluster)
+      return postmaster && abort(postmaster, account)
+    }
     await sleep(pollInterval)
   }
 }

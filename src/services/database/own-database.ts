@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { ConfigError, type Config } from '../../config.ts'
 import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
-import { findTooNew, migrate, missingMigrations } from '../../store/migrate.ts'
+import { migrate, missingMigrations } from '../../store/migrate.ts'
 import { keepsPrepared } from '../../store/prepared.ts'
 import type { Place } from '../../store/connections.ts'
 import { developmentSecretKey } from './data-dir.ts'
@@ -45,7 +45,6 @@ export async function openOwnDatabase(given: Config, options: OwnDatabaseOptions
   const url = pool === undefined ? (embedded?.url ?? config.DATABASE_URL) : undefined
   const place = { url, pool, schema: config.DATABASE_SCHEMA }
   try {
-    await assertNotNewer(place)
     await (migrates ? migrateAt(place) : assertMigrated(place))
     if (embedded === undefined && pool === undefined) await assertPrepares(place, config)
     const { DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARE: prepare } = config
@@ -86,15 +85,6 @@ async function assertPrepares(place: Place, { DATABASE_PREPARE: prepare }: Confi
   if (prepare && !(await keepsPrepared(place)))
     throw new ConfigError(
       'DATABASE_URL leads to a pooler that loses prepared statements: set DATABASE_PREPARE=false, or let it keep them (max_prepared_statements of PgBouncer 1.21).',
-    )
-}
-
-/** One that is one version back may run beside it, and no other. */
-async function assertNotNewer(place: Place): Promise<void> {
-  const newest = await findTooNew(place)
-  if (newest !== null)
-    throw new ConfigError(
-      `The schema of the database is that of a later version (${newest}), beside which this one cannot run: start that version, or the one right before it.`,
     )
 }
 

@@ -12,6 +12,8 @@ import type { Place } from './place.ts'
 /** A precursor this old (milliseconds) belongs to a process that died. */
 const abandonedAfter = 600_000
 
+const REMEDY = 'restore it from a backup, or move it away to start afresh, or set DATABASE_URL.'
+
 /**
  * Returns whether this call made the cluster; false when it was there.
  * @throws Error when the directory refuses it, initdb fails or the cluster is of another major version
@@ -19,7 +21,8 @@ const abandonedAfter = 600_000
 export async function createCluster(place: Place, binaries: Binaries): Promise<boolean> {
   const version = await versionOf(place.cluster)
   if (version === binaries.major) return false
-  if (version !== undefined)
+  if (version === undefined) await assertNothingThere(place.cluster)
+  else
     throw new Error(
       `The database in ${place.cluster} is of PostgreSQL ${version} and this one is ${binaries.major}: ` +
         'dump and restore it, or delete that directory to start afresh.',
@@ -57,13 +60,22 @@ async function initialize({ account }: Place, { initdb }: Binaries, directory: s
 }
 
 async function versionOf(cluster: string): Promise<string | undefined> {
-  return readFile(join(cluster, 'PG_VERSION'), 'utf8').then(
-    (text) => text.trim(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw error
-    },
-  )
+  const path = join(cluster, 'PG_VERSION')
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw new Error(`${path} cannot be read (${error.code}): ${REMEDY}`, { cause: error })
+  })
+  if (text?.trim() === '') throw new Error(`${path} is empty, so this database is damaged: ${REMEDY}`)
+  return text?.trim()
+}
+
+/** An initdb would not take a place where something lies, and nothing there is ours to delete. */
+async function assertNothingThere(cluster: string): Promise<void> {
+  const found = await readdir(cluster).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw new Error(`${cluster} cannot be read (${error.code}): ${REMEDY}`, { cause: error })
+  })
+  if (found.length > 0) throw new Error(`${cluster} holds files and no database (no PG_VERSION): ${REMEDY}`)
 }
 
 async function removeAbandoned({ base }: Place): Promise<void> {

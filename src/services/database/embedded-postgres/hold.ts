@@ -3,8 +3,9 @@
  * go of it when a process ends, SIGKILL included, and the supervisor reads end-of-file when the last hold is
  * gone.
  */
-import { closeSync, constants, existsSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { isRunning } from './postmaster.ts'
 
 export interface Hold {
   release(): void
@@ -12,10 +13,17 @@ export interface Hold {
   isShared(): boolean
   /** The supervisor has cleaned up behind PostgreSQL. */
   isOver(): boolean
+  /** There is no supervisor any more, and it has not cleaned up. */
+  isAbandoned(): boolean
 }
 
 export function pipePath(socketDir: string): string {
   return join(socketDir, 'hold')
+}
+
+/** Holds the supervisor's process id, for as long as a PostgreSQL that dies is to be started again. */
+export function servingPath(socketDir: string): string {
+  return join(socketDir, 'serving')
 }
 
 /** Undefined where no supervisor listens: a PostgreSQL that somebody started by hand is theirs to stop. */
@@ -38,6 +46,7 @@ export function holdWith(descriptor: number, socketDir: string): Hold {
     },
     isShared: () => hasWriter(pipePath(socketDir)),
     isOver: () => !existsSync(socketDir),
+    isAbandoned: () => isAbandoned(socketDir),
   }
 }
 
@@ -51,5 +60,14 @@ function hasWriter(path: string): boolean {
     return (error as NodeJS.ErrnoException).code === 'EAGAIN'
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+/** While PostgreSQL is kept serving, the file names the process that sees to it. */
+function isAbandoned(socketDir: string): boolean {
+  try {
+    return !isRunning(Number(readFileSync(servingPath(socketDir), 'utf8')))
+  } catch {
+    return false
   }
 }

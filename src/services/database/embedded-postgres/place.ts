@@ -84,13 +84,17 @@ async function readIdentity(base: string): Promise<string> {
   const path = identityPath(base)
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   if (!existsSync(path)) {
-    await writeFile(draft, randomBytes(16).toString('hex'), { flag: 'wx', mode: 0o600 })
+    await writeFile(draft, randomBytes(16).toString('hex'), { flag: 'wx', mode: 0o600, flush: true })
     await link(draft, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error
     })
     await rm(draft)
   }
   const random = await readFile(path, 'utf8')
+  if (random === '')
+    throw new Error(
+      `${path} is empty, so the database that it leads to cannot be found: restore it from a backup, or delete it to start afresh.`,
+    )
   return createHash('sha256').update(`${base}\n${random}`).digest('hex').slice(0, 16)
 }
 

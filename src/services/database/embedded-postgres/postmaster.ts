@@ -84,7 +84,8 @@ async function readLock(path: string): Promise<string | undefined> {
   })
 }
 
-function isRunning(pid: number): boolean {
+/** Whether there is a process of this id. */
+export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {

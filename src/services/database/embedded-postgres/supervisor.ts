@@ -1,16 +1,16 @@
 /**
- * Starts a postmaster under a shell that outlives us: the shell waits for the last hold to go, shuts
- * PostgreSQL down and removes the socket directory. Both are in a session of their own, so Ctrl-C on our
- * terminal does not reach them.
+ * Starts a postmaster under a shell that outlives us: the shell starts PostgreSQL again when it dies, at the same
+ * place; it waits for the last hold to go, shuts PostgreSQL down and removes the socket directory. Both are in a session
+ * of their own, so Ctrl-C on our terminal does not reach them.
  */
 import { spawn } from 'node:child_process'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { closeSync, constants, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { environment, identity, run } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { type Hold, holdWith, pipePath } from './hold.ts'
+import { type Hold, holdWith, pipePath, servingPath } from './hold.ts'
 import { logPath } from './log.ts'
 import { type Place, canReach } from './place.ts'
 
@@ -21,27 +21,43 @@ const socketName = '.s.PGSQL.5432'
 /**
  * $1 log, $2 socket directory, then the command. Signals are PostgreSQL's to handle; SIGINT is its fast
  * shutdown, asked for again and again because a postmaster that has only just begun is still deaf to it.
+ * A start after a crash may fail for as long as its old processes live, or the disk is full: so the pauses grow.
  */
 const script = `
 log=$1 directory=$2; shift 2
 trap '' HUP INT QUIT TERM
 umask 077
 exec 3<&0 </dev/null
-[ "$(wc -c <"$log" || echo 0)" -lt 1048576 ] || : >"$log"
-"$@" >>"$log" 2>&1 3<&- &
-postmaster=$!
-{ read -r _ <&3; while kill -INT "$postmaster"; do sleep 1; done; } &
-leash=$!
+until_ended_or_left() {
+  signal=$1 job=$2
+  { read -r _ <&3; rm -f "$directory/serving"; while kill "-$signal" "$job"; do sleep 1; done; } &
+  leash=$!
+  wait "$job"
+  kill -KILL "$leash"
+  wait "$leash"
+}
+pause=1
+while :; do
+  [ "$(wc -c <"$log" || echo 0)" -lt 1048576 ] || : >"$log"
+  began=$(date +%s)
+  "$@" >>"$log" 2>&1 3<&- &
+  until_ended_or_left INT "$!"
+  [ -e "$directory/serving" ] || break
+  [ "$(($(date +%s) - began))" -lt 60 ] || pause=1
+  sleep "$pause" 3<&- &
+  until_ended_or_left KILL "$!"
+  [ -e "$directory/serving" ] || break
+  pause=$((pause < 16 ? pause * 2 : 16))
+done
 exec 3<&-
-wait "$postmaster"
-kill -KILL "$leash"
-wait
 rm -rf "$directory"
 `
 
 export interface Supervisor {
   socketDir: string
   hold: Hold
+  /** It came up: from now on it is started again when it dies. */
+  keepServing(): Promise<void>
   /** PostgreSQL has ended, or never came up. */
   ended(): boolean
 }
@@ -73,7 +89,13 @@ export async function launch(
   let ended = false
   const end = () => void (ended = true)
   shell.once('exit', end).once('error', end).unref()
-  return { socketDir, hold: holdWith(writeEnd, socketDir), ended: () => ended }
+  return {
+    socketDir,
+    hold: holdWith(writeEnd, socketDir),
+    // Not through a link: the directory belongs to the account, and we may be root.
+    keepServing: async () => writeFile(servingPath(socketDir), String(shell.pid), { flag: 'wx' }),
+    ended: () => ended,
+  }
 }
 
 /**
