@@ -72,14 +72,13 @@ async function secretOf(dataDir: string, file: string, id: string): Promise<stri
   return kept.slice(id.length + 1)
 }
 
-/** Registers where the sample web app is, now that it listens. */
+/** Registers where the sample web app is, now that it listens; what the README says of it stays. Callbacks may have any port. */
 export async function registerSample({ clients }: OAuth, origin: string): Promise<void> {
   const client = await clients.find(SAMPLE.client_id)
   if (client === null) return
-  const { client_uri, redirect_uris, post_logout_redirect_uris } = addresses(origin)
+  const { client_uri, post_logout_redirect_uris } = addresses(origin)
   client.client_uri = client_uri
-  client.redirect_uris = withFormer(redirect_uris, client.redirect_uris)
-  client.post_logout_redirect_uris = withFormer(post_logout_redirect_uris, client.post_logout_redirect_uris)
+  client.post_logout_redirect_uris = withMore(client.post_logout_redirect_uris, post_logout_redirect_uris)
   await clients.save(client)
 }
 
@@ -88,11 +87,10 @@ function addresses(origin: string) {
   return { client_uri: home, redirect_uris: [`${origin}/callback`], post_logout_redirect_uris: [home] }
 }
 
-/** The former ones stay for a server beside us, whose sample has another port. */
-function withFormer(uris: readonly string[], former: readonly string[] = []): string[] {
-  return uris.every((uri) => former.includes(uri))
-    ? [...former]
-    : [...uris, ...former].slice(0, MAX_ADDRESSES)
+/** The first one stays the first; of those that were added later, the newest do. */
+function withMore([own, ...added]: readonly string[] = [], uris: readonly string[]): string[] {
+  const newest = new Set([...uris, ...added].filter((uri) => uri !== own))
+  return [...(own === undefined ? [] : [own]), ...newest].slice(0, MAX_ADDRESSES)
 }
 
 export default fp(demo, {

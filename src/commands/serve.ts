@@ -14,7 +14,13 @@ import type { SampleApp } from './sample-app.ts'
 import { onStopSignal, stopsWithin } from './signals.ts'
 import { stopListening } from './stop-listening.ts'
 import { putRequestsFirst } from './thread-priority.ts'
-import { isFirstProcess, lookWithSupervisor, superviseWorkers } from './workers.ts'
+import {
+  type ChosenPort,
+  isFirstProcess,
+  lookWithSupervisor,
+  superviseWorkers,
+  takenPort,
+} from './workers.ts'
 
 const DEFAULT_PORT = 3000
 /** Milliseconds in which a kept connection may still ask, where SHUTDOWN_DELAY says nothing else. */
@@ -22,7 +28,7 @@ const GRACE = 500
 
 export async function serve(settings: SettingValues): Promise<void> {
   const config = parseConfig(settings)
-  const port = await choosePort(config.HOST, config.PORT)
+  const { port, taken } = await choosePort(config.HOST, config.PORT)
   // PostgreSQL starts while the modules are being loaded.
   const postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
   postgres?.catch(() => {})
@@ -32,7 +38,7 @@ export async function serve(settings: SettingValues): Promise<void> {
     process.exitCode = 1
     return
   }
-  if (modules === undefined) return superviseWorkers(config, port, await postgres)
+  if (modules === undefined) return superviseWorkers(config, { port, taken }, await postgres)
 
   const [{ buildServer }, { welcome }] = await modules
   const server = await buildServer({ ...settings, PORT: port }, { postgres, logStream: stdoutLog() })
@@ -43,6 +49,7 @@ export async function serve(settings: SettingValues): Promise<void> {
     metrics = await offerMetrics(server)
     await putRequestsFirst()
     await server.listen({ host: config.HOST, port })
+    if (taken !== undefined && isFirstProcess()) server.log.warn(`${taken} is in use: ${port}`)
     server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
     tellFate(await postgres, server.log)
     if (isFirstProcess()) for (const caution of await cautionsOf(config)) server.log.warn(caution)
@@ -51,7 +58,7 @@ export async function serve(settings: SettingValues): Promise<void> {
       const { startSampleApp } = await import('./sample-app.ts')
       sample = await startSampleApp(server, port)
     }
-    console.log(await welcome(server, await sample?.origin))
+    console.log(await welcome(server, { sample: await sample?.origin, taken }))
   } catch (error) {
     // What a stop ends half-way is no failure, and the stop ends this process.
     if (isStopping()) return
@@ -101,14 +108,16 @@ async function offerMetrics({ metrics, oauth }: FastifyInstance): Promise<Metric
 }
 
 /**
- * The port that was set, with 0 for any; else the default one, or the next that is free. It is chosen before the
- * server is built, since the issuer may name it.
+ * The port that was set, with 0 for any; else the default one, or the next that is free, where the default one is taken.
+ * It is chosen before the server is built, since the issuer may name it, and by the first process for all.
  */
-async function choosePort(host: string, port: number | undefined): Promise<number> {
-  if (port === 0) return (await probe(host, 0)) ?? port
-  if (port !== undefined) return port
-  for (let next = DEFAULT_PORT; next < DEFAULT_PORT + 100; next++) if (await probe(host, next)) return next
-  return DEFAULT_PORT
+async function choosePort(host: string, port: number | undefined): Promise<ChosenPort> {
+  if (port === 0) return { port: (await probe(host, 0)) ?? port }
+  if (port !== undefined) return { port, taken: takenPort() }
+  if (await probe(host, DEFAULT_PORT)) return { port: DEFAULT_PORT }
+  for (let next = DEFAULT_PORT + 1; next < DEFAULT_PORT + 100; next++)
+    if (await probe(host, next)) return { port: next, taken: DEFAULT_PORT }
+  return { port: DEFAULT_PORT }
 }
 
 /** The port that listening on `port` gives, or undefined when it is taken. */

@@ -7,11 +7,21 @@ import { setupAddress } from '../services/users/first-administrator.ts'
 import { readDataFile } from '../services/database/data-dir.ts'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 
+/** Of this start, beside what the server knows. */
+interface Welcome {
+  /** Where the sample web app is, if it runs. */
+  readonly sample: string | undefined
+  /** The default port, where somebody else has it. */
+  readonly taken: number | undefined
+}
+
+const OTHERWISE = 'Write it in the commands of the README, which would else reach somebody else.'
+
 /**
  * Lines to print; commands are whole, to be copied. The demo client's secret is named by its file, never printed; the
- * demo user's password is printed, since somebody has to type it. `sample` is where the sample web app is, if it runs.
+ * demo user's password is printed, since somebody has to type it.
  */
-export async function welcome(server: FastifyInstance, sample: string | undefined): Promise<string> {
+export async function welcome(server: FastifyInstance, { sample, taken }: Welcome): Promise<string> {
   const { issuer, config, database, keys, firstAdministrator } = server.oauth
   const published = keys.keys()
   const demo = config.SEED_FILE === undefined
@@ -19,6 +29,7 @@ export async function welcome(server: FastifyInstance, sample: string | undefine
   const user = demo ? await demoUser(server.oauth) : undefined
   const lines = [
     `latchkey ${packageJson.version}  development mode (this machine only)`,
+    ...(taken === undefined ? [] : [`  Port         ${taken} is in use: ${config.PORT}. ${OTHERWISE}`]),
     `  Issuer       ${issuer}`,
     `  Discovery    ${issuer}/.well-known/openid-configuration`,
     `  Database     ${database.where}`,

@@ -14,6 +14,20 @@ const MORE = 1000
 /** Set for the worker that does what is done once on a machine. */
 const FIRST = 'LATCHKEY_FIRST_WORKER'
 
+/** Set for a worker whose supervisor found the default port taken. */
+const TAKEN = 'LATCHKEY_TAKEN_PORT'
+
+export interface ChosenPort {
+  readonly port: number
+  /** The default one, where it was in use, so that this is another. */
+  readonly taken?: number | undefined
+}
+
+/** What this worker's supervisor found taken, if it did. */
+export function takenPort(): number | undefined {
+  return cluster.isWorker ? Number(process.env[TAKEN]) || undefined : undefined
+}
+
 /** Whether this is the only process, or the first worker, or the one that replaces it. */
 export function isFirstProcess(): boolean {
   return cluster.isPrimary || process.env[FIRST] === '1'
@@ -53,7 +67,7 @@ function lookForWorkers(): void {
 /** Runs WORKERS of them on `port` until SIGTERM or SIGINT; `postgres` is kept open for them. */
 export async function superviseWorkers(
   config: Config,
-  port: number,
+  { port, taken }: ChosenPort,
   postgres: EmbeddedPostgres | undefined,
 ): Promise<void> {
   if (config.METRICS_PORT !== undefined) {
@@ -66,7 +80,11 @@ export async function superviseWorkers(
   let first: Worker | undefined
 
   const fork = (isFirst: boolean): void => {
-    const worker = cluster.fork({ PORT: String(port), [FIRST]: isFirst ? '1' : '' })
+    const worker = cluster.fork({
+      PORT: String(port),
+      [FIRST]: isFirst ? '1' : '',
+      [TAKEN]: String(taken ?? ''),
+    })
     if (isFirst) first = worker
   }
 
