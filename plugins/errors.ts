@@ -61,6 +61,8 @@ export function logFailure(error: OAuthError, request: FastifyRequest): void {
   const full = lineOf(error)
   if (full !== undefined) return request.server.oauth.shedding.note(full)
   const line = { error: error.code, description: error.message, status: error.status }
+  const refused = (): void => request.log.info(line, 'request refused')
   if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
-  else request.log.info(line, 'request refused')
+  else if (error.status === 429) request.server.oauth.throttledLines.note(refused)
+  else refused()
 }

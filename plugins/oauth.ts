@@ -27,6 +27,7 @@ import type { KeyRing } from '../src/services/keys/key-ring.ts'
 import { createKernel } from '../src/services/kernel.ts'
 import { discreet } from '../src/services/log.ts'
 import { createShedding, type Shedding } from '../src/services/shedding.ts'
+import { createThrottledLines, type ThrottledLines } from '../src/services/throttled-lines.ts'
 import type { OwnJwtVerifier } from '../src/services/tokens/own-jwt-verifier.ts'
 import type { RefreshTokens } from '../src/services/tokens/refresh-tokens.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
@@ -52,6 +53,8 @@ export interface OAuth {
   vitals(): Vitals
   /** What was refused because there was too much to do. */
   readonly shedding: Shedding
+  /** What the log says of requests that are throttled. */
+  readonly throttledLines: ThrottledLines
   /** How much the server holds. */
   figures(): Promise<Figures>
   readonly clients: ClientRegistry
@@ -169,12 +172,16 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
   const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)
 
+  const throttledLines = createThrottledLines(discreet(fastify.log))
+  fastify.addHook('onClose', async () => throttledLines.end())
+
   fastify.decorate('oauth', {
     config,
     issuer: config.issuer,
     database,
     vitals: kernel.vitals,
     shedding: createShedding(discreet(fastify.log)),
+    throttledLines,
     figures: kernel.figures,
     clients: kernel.registry,
     resources: kernel.resources,
