@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type Config, type SettingValues } from '../config.ts'
 import { cautionsOf } from '../services/cautions.ts'
+import { lossesAtStart } from '../services/durability.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
@@ -52,7 +53,7 @@ export async function serve(settings: SettingValues): Promise<void> {
     if (taken !== undefined && isFirstProcess()) server.log.warn(`${taken} is in use: ${port}`)
     server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
     tellFate(await postgres, server.log)
-    if (isFirstProcess()) for (const caution of await cautionsOf(config)) server.log.warn(caution)
+    if (isFirstProcess()) await sayCautions(config, server.log)
     if (config.production || !isFirstProcess()) return
     if (config.SEED_FILE === undefined) {
       const { startSampleApp } = await import('./sample-app.ts')
@@ -83,6 +84,12 @@ async function isPrepared(
     if (!prepared) await embedded?.stop()
   }
   return prepared
+}
+
+async function sayCautions(config: Config, log: FastifyBaseLogger): Promise<void> {
+  for (const caution of await cautionsOf(config)) log.warn(caution)
+  for (const loss of await lossesAtStart(config))
+    log.warn(`THE DATABASE MAY LOSE WHAT WE ACKNOWLEDGE. ${loss}`)
 }
 
 /** Requests are answered with 503 while it is away. Every process looks, and one says so. */

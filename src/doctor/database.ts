@@ -1,5 +1,6 @@
 /** The database: whether it is there, is one that we can trust with tokens, and has the schema of this version. */
 import type { Config } from '../config.ts'
+import { lossesOf } from '../services/durability.ts'
 import { describePlace } from '../store/database.ts'
 import { sqlState } from '../store/failures.ts'
 import { findTooNew, missingMigrations } from '../store/migrate.ts'
@@ -49,18 +50,12 @@ function remedy(code: string): string {
 
 /** What of its settings would lose or mix up what we store. */
 function examineServer(facts: ServerFacts, production: boolean): Finding[] {
-  const { version, encoding, isolation, synchronousCommit, fsync, readOnly, superuser } = facts
+  const { version, encoding, isolation, readOnly, superuser } = facts
   const wrong: (Finding | false)[] = [
     version < 150_000 && fail(CHECK, 'It is older than PostgreSQL 15: upgrade it.'),
     encoding !== 'UTF8' && fail(CHECK, `Its encoding is ${encoding}: create it anew with UTF8.`),
     readOnly &&
       fail(CHECK, 'It only reads: let DATABASE_URL name the primary, by a name or proxy that follows it.'),
-    !fsync && (production ? fail : warn)(CHECK, 'Its fsync is off, so a crash loses data: turn it on.'),
-    synchronousCommit === 'off' &&
-      warn(
-        CHECK,
-        'Its synchronous_commit is off, so a crash brings revoked tokens back: turn it on for our role.',
-      ),
     isolation !== 'read committed' &&
       warn(
         CHECK,
@@ -68,7 +63,13 @@ function examineServer(facts: ServerFacts, production: boolean): Finding[] {
       ),
     superuser && warn(CHECK, 'Our role is a superuser: give us one that owns our schema and nothing else.'),
   ]
-  return wrong.filter((one) => one !== false)
+  return [...examineDurability(facts, production), ...wrong.filter((one) => one !== false)]
+}
+
+/** Without fsync nothing at all is sure. */
+function examineDurability(facts: ServerFacts, production: boolean): Finding[] {
+  const say = production && !facts.fsync ? fail : warn
+  return lossesOf(facts).map((sentence) => say(CHECK, sentence))
 }
 
 /** Tokens carry the time of the server process, and rows that of either. What the question took is not counted. */

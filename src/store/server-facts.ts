@@ -8,6 +8,7 @@ export interface ServerFacts {
   readonly isolation: string
   readonly synchronousCommit: string
   readonly fsync: boolean
+  readonly fullPageWrites: boolean
   /** A standby, or a session that may not write. */
   readonly readOnly: boolean
   /** Connections that our role may have at most, here. */
@@ -27,6 +28,7 @@ const FACTS = `select current_setting('server_version_num')::int as "version",
   current_setting('default_transaction_isolation') as "isolation",
   current_setting('synchronous_commit') as "synchronousCommit",
   current_setting('fsync')::bool as "fsync",
+  current_setting('full_page_writes')::bool as "fullPageWrites",
   pg_is_in_recovery() or current_setting('default_transaction_read_only')::bool as "readOnly",
   least(current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
     case when r.rolconnlimit < 0 then null else r.rolconnlimit end,

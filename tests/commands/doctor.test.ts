@@ -40,7 +40,7 @@ async function examine(settings: Settings): Promise<{ status: number | null; fin
 }
 
 /** What the database of the tests is like. */
-const OF_TESTS = /^Our role is a superuser|^Its fsync is off/
+const OF_TESTS = /^Our role is a superuser|^Its (?:fsync|full_page_writes) is off/
 
 /** What is not well; nobody answers as the issuer of a server that has been. */
 async function complaints(settings: Settings): Promise<string[]> {
