@@ -75,7 +75,9 @@ async function assertNothingThere(cluster: string): Promise<void> {
     if (error.code === 'ENOENT') return []
     throw new Error(`${cluster} cannot be read (${error.code}): ${REMEDY}`, { cause: error })
   })
-  if (found.length > 0) throw new Error(`${cluster} holds files and no database (no PG_VERSION): ${REMEDY}`)
+  // Another process may have put a whole one there just now.
+  if (found.length > 0 && (await versionOf(cluster)) === undefined)
+    throw new Error(`${cluster} holds files and no database (no PG_VERSION): ${REMEDY}`)
 }
 
 async function removeAbandoned({ base }: Place): Promise<void> {
