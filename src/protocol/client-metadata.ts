@@ -82,8 +82,6 @@ export interface ParsedMetadata {
   unknown: string[]
   /** Members that a production start refuses and a development start only warns of. */
   insecure: string[]
-  /** Of redirect URIs, by the member: what an administrator is warned of, and a stranger's registration must not have. */
-  cautions: { readonly member: string; readonly reason: string }[]
 }
 
 /** The error for a member: `field` and the reason, in words for the developer at the other end. */
@@ -103,14 +101,31 @@ export function parseMetadata(input: unknown, extensions: readonly TObject[] = [
     ClientMetadata.properties,
     ...extensions.map((one) => one.properties),
   ) as Record<string, TSchema>
-  const parsed: ParsedMetadata = { members: {}, unknown: [], insecure: [], cautions: [] }
+  const parsed: ParsedMetadata = { members: {}, unknown: [], insecure: [] }
   for (const [name, value] of Object.entries(withoutAliases(input))) {
     if (value === undefined || value === null) continue
     const schema = schemas[name]
     if (schema === undefined) parsed.unknown.push(name)
-    else parsed.members[name] = checkMember(name, schema, value, parsed)
+    else parsed.members[name] = checkMember(name, schema, value, parsed.insecure)
   }
   return parsed
+}
+
+/** An address that may be registered and is not safe all the same, and why. */
+export interface AddressCaution {
+  readonly member: 'redirect_uris' | 'post_logout_redirect_uris'
+  readonly uri: string
+  readonly reason: string
+}
+
+/** What an administrator is warned of, and the registration of a stranger must not have. */
+export function addressCautions(members: ClientInformation): AddressCaution[] {
+  return (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((member) =>
+    (members[member] ?? []).flatMap((uri) => {
+      const reason = redirectUriCaution(uri)
+      return reason === undefined ? [] : { member, uri, reason }
+    }),
+  )
 }
 
 function withoutAliases(input: Record<string, unknown>): Record<string, unknown> {
@@ -126,12 +141,7 @@ function withoutAliases(input: Record<string, unknown>): Record<string, unknown>
   return { ...rest, redirect_uris: Array.isArray(alias) ? alias : [alias] }
 }
 
-function checkMember(
-  name: string,
-  schema: TSchema,
-  value: unknown,
-  { insecure, cautions }: ParsedMetadata,
-): unknown {
+function checkMember(name: string, schema: TSchema, value: unknown, insecure: string[]): unknown {
   if (!isStorable(value)) throw metadataError(name, 'must not hold NUL or broken Unicode')
   const misfit = misfitOf(schema, value)
   if (misfit !== undefined) throw metadataError(name, misfit.message)
@@ -141,8 +151,6 @@ function checkMember(
       const problem = redirectUriProblem(uri)
       if (problem?.insecure) insecure.push(name)
       else if (problem !== undefined) throw metadataError(name, problem.reason)
-      const reason = redirectUriCaution(uri)
-      if (reason !== undefined) cautions.push({ member: name, reason })
     }
   }
   if (format === 'web-uri' && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {

@@ -2,9 +2,8 @@
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
+import { addressCautions, type ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
-import { redirectUriCaution } from '../../../src/protocol/redirect-uri.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { appSettings } from './app-settings.ts'
@@ -92,12 +91,11 @@ export function addClientPage(desk: Desk): void {
 
 /** Of addresses that are registered as they are. */
 function cautionsOf(client: ClientInformation): string[] {
-  const uris = [...(client.redirect_uris ?? []), ...(client.post_logout_redirect_uris ?? [])]
-  return uris.flatMap((uri) => {
-    const reason = redirectUriCaution(uri)
-    return reason === undefined ? [] : [`The address ${uri} ${reason}. One that the app owns looks like com.example.app:/callback.`]
-  })
-} // prettier-ignore
+  return addressCautions(client).map(
+    ({ uri, reason }) =>
+      `The address ${uri} ${reason}. One that the app owns looks like com.example.app:/callback.`,
+  )
+}
 
 /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
 function versionOf(client: ClientInformation): string {

@@ -8,6 +8,7 @@ import { ConfigError } from '../../config.ts'
 import type { Bag } from '../../doors.ts'
 import {
   ClientMetadata,
+  addressCautions,
   effectiveGrantTypes,
   effectiveResponseTypes,
   metadataError,
@@ -43,7 +44,7 @@ export interface ClientPolicies {
   /** Throws in a production start when addresses without https were sent. */
   assertInsecureAllowed(members: readonly string[]): void
   /** Says in the log what is allowed and seldom wise of the addresses that were sent for this client. */
-  warnOfAddresses(client: string | undefined, sent: Pick<ParsedMetadata, 'insecure' | 'cautions'>): void
+  warnOfAddresses(client: string | undefined, sent: Pick<ParsedMetadata, 'insecure' | 'members'>): void
   /**
    * What a client names that is stored though nothing serves it. Throws `invalid_client_metadata` for what no standard
    * and no plugin knows, or what cannot go together.
@@ -123,10 +124,10 @@ export function createClientPolicies(
       if (production && members[0] !== undefined)
         throw metadataError(members[0], 'must use https (http only to this machine)')
     },
-    warnOfAddresses(client, { insecure, cautions }) {
+    warnOfAddresses(client, { insecure, members }) {
       for (const member of insecure)
         log.warn({ client, member }, 'an address without https: a production start refuses it')
-      for (const { member, reason } of cautions)
+      for (const { member, reason } of addressCautions(members))
         log.warn({ client, member }, `an address ${reason}: com.example.app: would be its own`)
     },
     inspect,
