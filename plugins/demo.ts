@@ -9,6 +9,8 @@ import { generateClientSecret } from '../src/services/clients/client-secrets.ts'
 import { keptSecret } from '../src/services/database/data-dir.ts'
 import { generatePassword } from '../src/services/users/passwords.ts'
 import type { OAuth } from './oauth.ts'
+import requireScope, { type RequireScopeHook, type Verifier } from './require-scope/index.ts'
+import { createOwnVerifier } from './resource-server.ts'
 
 /** The file in DATA_DIR with `client_id:client_secret`, as `curl -u` takes it. */
 export const CREDENTIALS_FILE = 'demo-client'
@@ -48,9 +50,39 @@ const CLAIMS = {
 
 async function demo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  fastify.get('/books', { config: { scope: SCOPE } }, async () => ({ books: BOOKS }))
+  const here = fastify.requireScope(SCOPE)
+  const elsewhere = await guardWhereScopeLives(fastify)
+  const onRequest: RequireScopeHook = async (request, reply) => {
+    const { resource } = await oauth.findScope(SCOPE)
+    return resource === null ? here(request, reply) : elsewhere(request, reply)
+  }
+  fastify.get('/books', { onRequest }, async () => ({ books: BOOKS }))
 
   fastify.addHook('onReady', async () => oauth.seeder.apply(await content(oauth.config.DATA_DIR), OVERLAP))
+}
+
+/**
+ * For who tries out resources: once the scope belongs to one, its tokens are for that one, and the books follow. An API of
+ * your own has one identifier, and is told of a new one in its options.
+ */
+async function guardWhereScopeLives(fastify: FastifyInstance): Promise<RequireScopeHook> {
+  const { oauth } = fastify
+  const own = createOwnVerifier(oauth)
+  const verifier: Verifier = {
+    async verify(token) {
+      const verified = await own.verify(token)
+      const { resource } = await oauth.findScope(SCOPE)
+      const isForBooks = resource !== null && verified.audience.includes(resource)
+      return isForBooks ? { ...verified, audience: [...verified.audience, oauth.issuer] } : verified
+    },
+  }
+  let guard: RequireScopeHook | undefined
+  await fastify.register(async (scope) => {
+    await scope.register(requireScope, { verifier, resource: oauth.issuer, metadata: false })
+    guard = scope.requireScope(SCOPE)
+  })
+  if (guard === undefined) throw new Error('the books are not guarded')
+  return guard
 }
 
 /** As a SEED_FILE would say it, and by the same rule: what is changed here stays. */
