@@ -7,6 +7,7 @@ import { membersFrom } from './client-members.ts'
 import { withJson } from './json-option.ts'
 import { optionName, wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
+import { servedBy } from './served.ts'
 
 interface Options {
   json?: boolean
@@ -25,16 +26,19 @@ export function clientCommand(): Command {
   ).action(async (options: Options, self: Command) =>
     change(options, async (oauth) => {
       const members = membersFrom(self, oauth.clients.extensions())
-      const created = await oauth.clients.create(members, options)
+      const isServed = await servedBy(oauth.issuer, members)
+      const created = await oauth.clients.create(members, { ...options, isServed })
       if (!options.json && members['grant_types'] === undefined) tellOwnTokens(created)
       return created
     }),
   )
   withMembers(command.command('update <client_id>').description('change members of a client')).action(
     async (id: string, options: Options, self: Command) =>
-      change(options, async (oauth) =>
-        oauth.clients.update(id, membersFrom(self, oauth.clients.extensions()), options),
-      ),
+      change(options, async (oauth) => {
+        const members = membersFrom(self, oauth.clients.extensions())
+        const isServed = await servedBy(oauth.issuer, members)
+        return oauth.clients.update(id, members, { ...options, isServed })
+      }),
   )
   withJson(command.command('list').description('clients by client_id'))
     .option('--after <client_id>', 'begin behind this one')

@@ -50,8 +50,8 @@ export interface ClientPolicies {
    * and no plugin knows, or what cannot go together.
    */
   inspect(client: StoredClient, hasSecret: boolean): Unserved[]
-  /** As `inspect`, and names in a warning what nothing serves. */
-  check(client: StoredClient, hasSecret: boolean): void
+  /** As `inspect`, and names in a warning what nothing serves; `isServed` tells what somebody else does. */
+  check(client: StoredClient, hasSecret: boolean, isServed?: (field: string, name: string) => boolean): void
 }
 
 /** A member, and the name in it. */
@@ -131,8 +131,10 @@ export function createClientPolicies(
         log.warn({ client, member }, `an address ${reason}: com.example.app: would be its own`)
     },
     inspect,
-    check(client, hasSecret) {
-      for (const { field, name } of inspect(client, hasSecret))
+    check(client, hasSecret, isServed) {
+      for (const { field, name } of inspect(client, hasSecret).filter(
+        (one) => !isServed?.(one.field, one.name),
+      ))
         log.warn(
           { client: client.clientId, field, name },
           'stored, but nothing serves it: using it is refused',

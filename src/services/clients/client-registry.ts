@@ -36,6 +36,8 @@ import { createFindUnregistered, type FindUnregistered } from './scope-names.ts'
 export interface Strictness {
   /** A name in `scope` that is registered nowhere is refused; else a warning tells of it. Default false. */
   strict?: boolean
+  /** Of a member and a name in it that nothing serves here: whether the server does elsewhere. Default: no. */
+  isServed?: (member: string, name: string) => boolean
 }
 
 export interface ClientRegistry extends ClientFinder {
@@ -141,7 +143,7 @@ export function createClientRegistry({
 
   async function create(
     input: unknown,
-    { generateSecret = true, strict = false } = {},
+    { generateSecret = true, strict = false, isServed }: { generateSecret?: boolean } & Strictness = {},
   ): Promise<ClientInformation> {
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
@@ -161,7 +163,7 @@ export function createClientRegistry({
         )
         applyMetadata(client, members)
         if (members.client_id !== undefined) await assertNoScope(em, clientId)
-        policies.check(client, hash !== undefined)
+        policies.check(client, hash !== undefined, isServed)
         if (hash !== undefined) addSecret(em, client, hash)
         await em.flush()
         const registered = toMetadata(client, hash !== undefined)
@@ -181,7 +183,7 @@ export function createClientRegistry({
   async function update(
     clientId: string,
     input: unknown,
-    { strict = false } = {},
+    { strict = false, isServed }: Strictness = {},
   ): Promise<ClientInformation> {
     const members = parse(input)
     if (members.client_id !== undefined && members.client_id !== clientId)
@@ -199,7 +201,7 @@ export function createClientRegistry({
         addSecret(em, client, hash)
       }
       const hasSecret = hash !== undefined || client.secrets.length > 0
-      policies.check(client, hasSecret)
+      policies.check(client, hasSecret, isServed)
       const after = toMetadata(client, hasSecret)
       const changes = changesBetween(before, after)
       if (Object.keys(changes).length > 0)

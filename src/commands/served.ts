@@ -1,0 +1,36 @@
+/** What the running server serves, which may be more than a command has loaded: plugins that only its host registers. */
+
+/** Milliseconds: a command does not wait for a server that is not there. */
+const PATIENCE = 1000
+/** Where its metadata names what a member of a client may be (RFC 8414 §2). */
+const SUPPORTED: ReadonlyMap<string, string> = new Map([
+  ['grant_types', 'grant_types_supported'],
+  ['response_types', 'response_types_supported'],
+  ['token_endpoint_auth_method', 'token_endpoint_auth_methods_supported'],
+])
+
+export type IsServed = (member: string, name: string) => boolean
+
+/** Asks the server, where `members` name anything of it. Without an answer, nothing is. */
+export async function servedBy(
+  issuer: string,
+  members: Readonly<Record<string, unknown>>,
+): Promise<IsServed> {
+  if (!Object.keys(members).some((name) => SUPPORTED.has(name))) return () => false
+  const metadata = await readMetadata(issuer)
+  return (member, name) => {
+    const names = metadata[SUPPORTED.get(member) ?? '']
+    return Array.isArray(names) && names.includes(name)
+  }
+}
+
+async function readMetadata(issuer: string): Promise<Record<string, unknown>> {
+  try {
+    const address = `${issuer}/.well-known/openid-configuration`
+    const response = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) })
+    const metadata = (await response.json()) as Record<string, unknown>
+    return metadata['issuer'] === issuer ? metadata : {}
+  } catch {
+    return {}
+  }
+}
