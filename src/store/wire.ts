@@ -12,7 +12,6 @@ interface Internals {
   readonly connection: { readonly stream: Socket }
   readonly _ended: boolean
   readonly readyForQuery?: boolean
-  end(done: () => void): void
 }
 
 export interface Backend {
@@ -29,9 +28,18 @@ export function backendOf(client: pg.ClientBase): Backend {
   return { pid: processID ?? 0, gone: _ended, busy: readyForQuery === false }
 }
 
-/** Says goodbye on one that is not busy; resolves when the other side has closed it, too. */
+/** Terminate, PostgreSQL's protocol §55.7. */
+const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4])
+
+/**
+ * Has its backend end, on one that is not busy; resolves when it has. Our side stays open until then: what stands between
+ * might close this before that is gone.
+ */
 export async function hangUp(client: pg.ClientBase): Promise<void> {
-  return new Promise((resolve) => internalsOf(client).end(resolve))
+  return new Promise((resolve) => {
+    client.once('end', resolve)
+    internalsOf(client).connection.stream.write(TERMINATE)
+  })
 }
 
 /** Ends our side of it, whatever goes on there. */
