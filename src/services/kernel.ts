@@ -34,6 +34,7 @@ import { createJanitor } from './janitor.ts'
 import { createJwtSigner, type SignJwt } from './tokens/jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './tokens/own-jwt-verifier.ts'
+import { createOwedCodes } from './tokens/owed-codes.ts'
 import { createRefreshTokens, type RefreshTokens } from './tokens/refresh-tokens.ts'
 import { createReplayEnding } from './tokens/replays.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
@@ -147,7 +148,6 @@ export function createKernel(
   const sign = createAccessTokenSigner(signJwt)
   const ownJwts = createOwnJwtVerifier(keyRing, iss)
   const endReplayed = createReplayEnding(audit)
-  const authorizationCodes = createAuthorizationCodes(database, config.OIDC_CODE_EXPIRE, endReplayed)
   const refreshTokens = createRefreshTokens({
     database,
     box,
@@ -155,10 +155,18 @@ export function createKernel(
     idle: config.OIDC_REFRESH_TOKEN_IDLE,
     expire: config.OIDC_REFRESH_TOKEN_EXPIRE,
   })
+  const owed = createOwedCodes()
+  const authorizationCodes = createAuthorizationCodes(
+    database,
+    config.OIDC_CODE_EXPIRE,
+    endReplayed,
+    refreshTokens,
+    owed,
+  )
   const subjectOf = createSubjects(doors)
   const sessions = createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE)
   const consents = createConsents(database, audit, doors, targets)
-  const store = createIssuanceStore(database, endReplayed, box, refreshTokens)
+  const store = createIssuanceStore(database, endReplayed, box, refreshTokens, owed)
   const issuer = createTokenIssuer({
     issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store, audit,
   }) // prettier-ignore

@@ -92,7 +92,7 @@ test.each([WEB, opaque])(
   },
 )
 
-test('a connection cut after the exchange was stored: 503, and the code is spent with its Authorization stored', async () => {
+test('a connection cut after the exchange was stored: 503, and what was stored is for who asks again, once', async () => {
   const database = await createDatabase()
   const proxy = await startDatabaseProxy(database.url)
   const server = await spawnServer({ DATABASE_URL: proxy.url }, { seed, database })
@@ -100,6 +100,9 @@ test('a connection cut after the exchange was stored: 503, and the code is spent
   proxy.cutAt('authorization-code-exchange', 'after')
   expect(await exchangeAs(server, web, code)).toMatchObject({ status: 503 })
   const authorizations = 'select client_id, revoked_at is not null as revoked from authorizations'
+  expect(await database.query(authorizations)).toEqual([{ client_id: 'web', revoked: false }])
+  // Nobody was told: whoever asks again is no second. Who asks for a third time is.
+  expect(await exchangeAs(server, web, code)).toMatchObject({ status: 200 })
   expect(await database.query(authorizations)).toEqual([{ client_id: 'web', revoked: false }])
   expect(await exchangeAs(server, web, code)).toMatchObject({ status: 400, error: 'invalid_grant' })
   expect(await database.query(authorizations)).toEqual([{ client_id: 'web', revoked: true }])

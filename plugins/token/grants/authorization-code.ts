@@ -27,16 +27,14 @@ async function authorizationCode({ oauth }: FastifyInstance): Promise<void> {
     publicClients: true,
     parameters: Parameters,
     async authorize({ code, redirect_uri, code_verifier, resource }, { client }) {
-      const found = await oauth.authorizationCodes.find(code)
-      if (found === null) {
-        const { clientId } = client
-        const binding = {
-          clientId,
+      const { authorizationCodes: codes } = oauth
+      const owed = async (): Promise<FoundCode | null> =>
+        codes.findOwedOrEnd(code, {
+          clientId: client.clientId,
           redirectUri: redirect_uri ?? '',
           codeChallenge: challengeOf(code_verifier),
-        }
-        await oauth.authorizationCodes.endSpent(code, binding)
-      }
+        })
+      const found = (await codes.find(code)) ?? (await owed())
       if (found === null || !isOfClient(found.clientId, found.createdAt, client))
         throw invalidGrant('the code is not known')
       if (redirect_uri !== found.redirectUri)

@@ -11,6 +11,8 @@ import { statements } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements as sessions } from '../../store/sessions.ts'
+import type { OwedCodes } from './owed-codes.ts'
+import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 
 /** What spends an authorization code, as `Granted.spends` names it. */
@@ -39,8 +41,11 @@ export interface AuthorizationCodes {
   create(granted: Granted, request: AuthorizationRequest): Promise<string>
   /** Null for what we never gave out, and for what was spent. */
   find(code: string): Promise<FoundCode | null>
-  /** For a code that is not found: ends what it gave if it was spent and was bound to just this. */
-  endSpent(code: string, binding: CodeBinding): Promise<void>
+  /**
+   * For a code that is not found, if it was spent and was bound to just this: what was granted, where that was not handed out
+   * (docs/adr/0032); else it ends what the code gave, and is null.
+   */
+  findOwedOrEnd(code: string, binding: CodeBinding): Promise<FoundCode | null>
 }
 
 /**
@@ -51,6 +56,8 @@ export function createAuthorizationCodes(
   database: Database,
   lifetime: number,
   endReplayed: EndReplayed,
+  refreshes: RefreshTokens,
+  owed: OwedCodes,
 ): AuthorizationCodes {
   /** Why there can be no code. */
   async function endedMeanwhile(sid: string | undefined): Promise<OAuthError> {
@@ -88,12 +95,20 @@ export function createAuthorizationCodes(
         createdAt: createdAt.getTime(),
       }
     },
-    async endSpent(code, binding) {
+    async findOwedOrEnd(code, binding) {
       const handle = parseHandle(code)
-      if (handle === null) return
+      if (handle === null) return null
       const values = [handle.authorizationId, proofOf(code, binding)]
       const [authorization] = await database.query(authorizations.findByCode, values)
-      if (authorization !== undefined) await endReplayed(authorization)
+      if (authorization === undefined) return null
+      for (const token of owed.of(code)) {
+        const found = await refreshes.find(token)
+        if (found?.use !== 'current') continue
+        const { id: _id, clientId: _clientId, createdAt, ...granted } = found.authorization
+        return { ...binding, granted, createdAt: createdAt! }
+      }
+      await endReplayed(authorization)
+      return null
     },
   }
 } // prettier-ignore

@@ -14,6 +14,7 @@ import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as tokens } from '../../store/tokens.ts'
 import { AUTHORIZATION_CODE } from './authorization-codes.ts'
 import { parseOpaqueToken } from './opaque-tokens.ts'
+import type { OwedCodes } from './owed-codes.ts'
 import type { RefreshTokens, Use } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
@@ -54,6 +55,7 @@ export function createIssuanceStore(
   endReplayed: EndReplayed,
   box: SecretBox,
   refreshes: RefreshTokens,
+  owed: OwedCodes,
 ): StoreIssuance {
   const spendArtifact =
     (kind: string, handle: string): Write =>
@@ -110,12 +112,12 @@ export function createIssuanceStore(
   function writesOf(issuance: Issuance): Write[] {
     const { authorization, continues, refreshToken, opaque } = issuance
     const writes: Write[] = []
-    const code = issuance.spends.find(({ kind }) => kind === AUTHORIZATION_CODE)
+    const code = codeOf(issuance.spends)
     for (const { kind, handle } of issuance.spends) {
       if (kind !== AUTHORIZATION_CODE) writes.push(spendArtifact(kind, handle))
     }
     if (code !== undefined) {
-      return [...writes, exchangeCode(code.handle, issuance)]
+      return [...writes, exchangeCode(code, issuance)]
     } else if (continues !== undefined && refreshToken !== undefined) {
       return [...writes, replaceRefreshToken(continues, refreshToken, issuance)]
     } else if (continues === undefined && authorization.id !== undefined) {
@@ -133,10 +135,23 @@ export function createIssuanceStore(
       })
   }
 
-  async function useOf({ continues, authenticated }: Issuance): Promise<Use> {
-    if (continues === undefined) return 'replayed'
+  async function useOf({ continues, authenticated, spends }: Issuance): Promise<Use> {
+    if (continues === undefined) return useOfCode(codeOf(spends))
     const { refreshToken, presentedAt: at = performance.now() } = continues
     return refreshes.useOf(refreshToken, { authenticated, at })
+  }
+
+  /** A code that was spent is good for what was stored for it and never handed out. */
+  async function useOfCode(code: string | undefined): Promise<Use> {
+    const tokens = code === undefined ? [] : owed.take(code)
+    try {
+      for (const successor of tokens)
+        if ((await refreshes.find(successor))?.use === 'current') return { successor }
+      return 'replayed'
+    } catch (error) {
+      if (code !== undefined && isUnavailable(error)) owed.owe(code, tokens)
+      throw error
+    }
   }
 
   /** The refresh token that a retry gets once more; whoever else comes second ends what the first one got. */
@@ -146,10 +161,16 @@ export function createIssuanceStore(
     if (typeof use !== 'object') throw alreadySpent()
     const { successor } = use
     const confirm: Write = async (query) => {
-      const { refreshToken } = issuance.continues!
-      if (!(await refreshes.confirm(query, refreshToken, successor))) throw alreadySpent()
+      if (!(await refreshes.confirm(query, successor))) throw alreadySpent()
     }
-    await commit([confirm, ...writesOf({ ...issuance, refreshToken: undefined })])
+    const spends = issuance.spends.filter(({ kind }) => kind !== AUTHORIZATION_CODE)
+    const continues = { authorization: issuance.authorization, refreshToken: successor }
+    try {
+      await commit([confirm, ...writesOf({ ...issuance, spends, continues, refreshToken: undefined })])
+    } catch (error) {
+      if (isUnavailable(error)) noteUnanswered({ ...issuance, refreshToken: successor })
+      throw error
+    }
     return successor
   }
 
@@ -158,20 +179,24 @@ export function createIssuanceStore(
       await commit(writesOf(issuance))
       return issuance.refreshToken
     } catch (error) {
+      if (isUnavailable(error)) noteUnanswered(issuance)
       if (error instanceof Overtaken) return handOutAgain(issuance)
       throw error
     }
   }
 
-  return async (issuance) => {
-    try {
-      return await storeOnce(issuance)
-    } catch (error) {
-      if (issuance.continues !== undefined && isUnavailable(error))
-        refreshes.noteUnanswered(issuance.continues.refreshToken)
-      throw error
-    }
+  /** What of it is stored nobody knows, nor has anybody got it. */
+  function noteUnanswered({ continues, spends, refreshToken }: Issuance): void {
+    const code = codeOf(spends)
+    if (continues !== undefined) refreshes.noteUnanswered(continues.refreshToken)
+    else if (code !== undefined && refreshToken !== undefined) owed.owe(code, [refreshToken])
   }
+
+  return storeOnce
+}
+
+function codeOf(spends: Issuance['spends']): string | undefined {
+  return spends.find(({ kind }) => kind === AUTHORIZATION_CODE)?.handle
 }
 
 function valuesOf(authorization: Authorization, audience: readonly string[]): unknown[] {

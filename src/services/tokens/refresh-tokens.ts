@@ -65,10 +65,10 @@ export interface RefreshTokens {
    */
   rotate(query: Query, rotation: Rotation): Promise<boolean>
   /**
-   * Writes the `successor` of `token` once more, so that it is stored wherever commits wait to be; false when it was used.
+   * Writes a current one once more, so that it is stored wherever commits wait to be; false when it was used.
    * @internal
    */
-  confirm(query: Query, token: string, successor: string): Promise<boolean>
+  confirm(query: Query, token: string): Promise<boolean>
   /** What a token is good for that could not be replaced. */
   useOf(token: string, by: Presentation): Promise<Use>
   /** That nobody knows what became of a token, since whoever presented it is told 503. */
@@ -155,9 +155,9 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
     find: async (token) => find(token, { authenticated: false, at: performance.now() }),
     useOf: async (token, by) => (await find(token, by))?.use ?? 'revoked',
     noteUnanswered,
-    async confirm(query, token, successor) {
-      const { authorizationId } = parseRefreshToken(token)!
-      return (await query(statements.confirm, [authorizationId, hashOf(successor)])).length > 0
+    async confirm(query, token) {
+      const { authorizationId, hash } = parseRefreshToken(token)!
+      return (await query(statements.confirm, [authorizationId, hash])).length > 0
     },
     lifetime(createdAt = Date.now()) {
       const left = (createdAt - Date.now()) / 1000 + expire
