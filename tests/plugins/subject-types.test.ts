@@ -98,7 +98,9 @@ test('it stays so: in every process, after a restart, and when SECRET_KEY is rep
   const name = one.server.oauth.subjectOf(user, client)
   expect(two.server.oauth.subjectOf(user, client)).toBe(name)
   const sealed = async () =>
-    (await database.query('select sealed from server_secrets'))[0]!['sealed'] as string
+    (await database.query(`select sealed from server_secrets where name = 'pairwise-subjects'`))[0]![
+      'sealed'
+    ] as string
   const before = await sealed()
   await Promise.all([one.close(), two.close()])
 
@@ -110,7 +112,7 @@ test('it stays so: in every process, after a restart, and when SECRET_KEY is rep
   expect(after.server.oauth.subjectOf(user, client)).toBe(name)
   const secret = (await after.server.oauth.secret('pairwise-subjects')).export().toString('base64url')
   expect(await sealed()).not.toContain(secret)
-  expect(await database.query('select from server_secrets')).toHaveLength(1)
+  expect(await database.query(`select from server_secrets where name = 'pairwise-subjects'`)).toHaveLength(1)
 })
 
 test('the secret of one name is never that of another, however many ask at once', async () => {
