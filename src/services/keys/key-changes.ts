@@ -1,6 +1,7 @@
 /**
- * How signing keys are stored and withdrawn, each change in one transaction with its audit event. What was planned on keys
- * that another process has changed meanwhile is not done; who asked looks again.
+ * How signing keys are stored and withdrawn, each change in one transaction with its audit event, and each from the oldest
+ * key that it touches to the newest, so that no two wait for one another. What was planned on keys that another process has
+ * changed meanwhile is not done; who asked looks again.
  */
 import type { NewEvent } from '../../events.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -61,8 +62,8 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
       const retiresAt = predecessor && (await retirement(key.signsFrom))
       return unlessOvertaken(
         audit.transaction(async (query, note) => {
-          await insertSigningKey(query, key)
           if (predecessor !== undefined) await query(statements.succeed, [predecessor.kid, retiresAt])
+          await insertSigningKey(query, key)
           await recordChange(query, 'signing_key', key.kid)
           note(created(key))
         }),
@@ -78,9 +79,9 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
       const longer = extend && (await retirement((extend.until ?? made!).signsFrom))
       return unlessOvertaken(
         audit.transaction(async (query, note) => {
+          if (extend !== undefined) await query(statements.succeed, [extend.key.kid, longer])
           await assertDone(query, statements.revoke, key.kid, new Date(now))
           if (forward !== undefined) await assertDone(query, statements.forward, forward.kid, new Date(atOnce))
-          if (extend !== undefined) await query(statements.succeed, [extend.key.kid, longer])
           if (made !== undefined) {
             await insertSigningKey(query, made)
             note(created(made))
