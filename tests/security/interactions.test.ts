@@ -62,7 +62,7 @@ test('nothing of what travels in its address can be changed, nor taken to anothe
   const sealed = sealedOf(form)
   const at = Math.floor(sealed.length / 2)
   const changed = [
-    sealedOf(other), '', sealed.slice(0, -1), `${sealed}A`, sealed.slice(1), sealed.split('.')[1]!, 'x'.repeat(7400),
+    sealedOf(other), '', sealed.slice(0, -1), `${sealed}A`, `${sealed}AA`, `${sealed}=`, `${sealed}.`, sealed.slice(1), sealed.split('.')[1]!, 'x'.repeat(7400),
     `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`, 'x'.repeat(7401), `${sealed}&request=x`,
     '__proto__', '.', '..', 'AAAAAAAA.', `${sealed.split('.')[0]}.`, `${sealed.split('.')[0]}.AAAA`, '%00', '%ff',
   ] // prettier-ignore
