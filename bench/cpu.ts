@@ -15,8 +15,8 @@ interface Stat {
   reaped: number
 }
 
-/** `/proc/<pid>/stat`, proc_pid_stat(5). The name stands in parentheses and may contain anything. */
-export function readStat(pid: number): Stat {
+/** `/proc/<pid>/stat`, proc_pid_stat(5), or that of a thread, `<pid>/task/<thread>`. The name stands in parentheses and may contain anything. */
+export function readStat(pid: number | string): Stat {
   const line = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const nameEnd = line.lastIndexOf(')')
   const fields = line.slice(nameEnd + 2).split(' ')
@@ -32,6 +32,13 @@ export function readStat(pid: number): Stat {
 /** Microseconds of CPU that a process has used so far. */
 export function cpuOf(pid: number): number {
   return readStat(pid).own
+}
+
+/** What V8's own threads have used of that: those that compile, and collect garbage. */
+export function cpuOfWorkers(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`)
+    .map((thread) => readStat(`${pid}/task/${thread}`))
+    .reduce((sum, { name, own }) => sum + (name.endsWith('V8Worker') ? own : 0), 0)
 }
 
 /**

@@ -17,6 +17,7 @@ import { writeParts, type Part } from './parts.ts'
 import { endAll } from './pinning.ts'
 import { measureSignIns } from './sign-ins.ts'
 import { soak } from './soak.ts'
+import { measureStarts } from './starts.ts'
 import { measureWorkers } from './workers.ts'
 
 const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
@@ -29,6 +30,7 @@ const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
   secrets: measureChosenSecrets,
   audit: measureAudit,
   guesses: measureGuesses,
+  starts: measureStarts,
   soak,
 }
 

@@ -13,6 +13,7 @@ export const modes = [
   'secrets',
   'audit',
   'guesses',
+  'starts',
   'soak',
 ] as const
 export type Mode = (typeof modes)[number]
@@ -56,6 +57,7 @@ export const usage = `npm run bench -- [what] [options]
   --secrets         200 requests at once whose chosen secret is not proven
   --audit           what it costs that the audit log names the Authorization of each token
   --guesses         a rush of wrong passwords from one address, and guesses at one account from many
+  --starts          20 processes that started beside load: CPU of a request of each
   --soak MINUTES    memory under a mixed load of half of what the server can do
 
   --rounds N        measured rounds, every contestant once in each (5)
@@ -103,6 +105,7 @@ export function readOptions(argv: string[]): Options | undefined {
       secrets: { type: 'boolean', default: false },
       audit: { type: 'boolean', default: false },
       guesses: { type: 'boolean', default: false },
+      starts: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
