@@ -1,5 +1,6 @@
 // Owns the question whether people who sign in, whose passwords are hashed slowly, starve the token endpoint: its
-// rate and times without them and with twenty of them at once, in turn, in one run; as fast as it can, and at half load.
+// rate and times without them and with twenty of them at once, in turn, in one run; as fast as it can, and at half load. Of
+// several processes, one after the other: two with equal settings may differ.
 
 import { pidsOf, type Contestant } from './contestant.ts'
 import { tokenRow } from './contestants/latchkey.ts'
@@ -15,6 +16,7 @@ import { median, rateOf } from './result.ts'
 import { signIn, type UserClient } from './user-client.ts'
 
 const atOnce = 20
+const processes = 3
 
 interface Figures {
   rate: number
@@ -32,28 +34,45 @@ export async function measureSignIns(stage: Stage): Promise<Part[]> {
   console.log(`starting latchkey, for ${atOnce} sign-ins at once`)
   // This process plays the people: it stays off the server's core.
   pinFamily(process.pid, otherCore)
-  const { contestant, people } = await prepare(stage)
-  const lane = newLane(contestant, contestant.rows[0]!)
-  await supply(lane, 1, stage)
-  await warmUp(lane, stage)
-
-  const full = await runRounds(lane, people, stage)
-  const half = median(full.map(({ without }) => without.rate)) / 2
-  const paced = await runRounds(lane, people, stage, half)
+  const tries: { full: Round[]; paced: Round[] }[] = []
+  for (let number = 1; number <= processes; number++) {
+    console.log(`process ${number} of ${processes}`)
+    const { contestant, people } = await prepare(stage, `sign_ins_${number}`)
+    const lane = newLane(contestant, contestant.rows[0]!)
+    await supply(lane, 1, stage)
+    await warmUp(lane, stage)
+    const full = await runRounds(lane, people, stage)
+    const half = median(full.map(({ without }) => without.rate)) / 2
+    tries.push({ full, paced: await runRounds(lane, people, stage, half) })
+  }
+  const late = tries.map(({ paced }) => times(median(paced.map(({ beside }) => beside.p99))))
   const text = [
     provenance(stage),
     table(
       ['client_credentials, JWT', 'requests/s', 'median time', '99th percentile', 'sign-ins/s'],
-      [...rows('as many as it can', full), ...rows('half of that', paced)],
+      [
+        ...rows(
+          'as many as it can',
+          tries.flatMap(({ full }) => full),
+        ),
+        ...rows(
+          'half of that',
+          tries.flatMap(({ paced }) => paced),
+        ),
+      ],
     ),
+    `The 99th percentile at half load beside them, process by process: ${late.join(', ')}; the goal is less than 20 ms in each.`,
   ].join('\n\n')
   return [{ name: 'logins', text }]
 }
 
 /** Four users, each of whom five people are: success after success of one account is never throttled. */
-async function prepare({ cluster }: Stage): Promise<{ contestant: Contestant; people: UserClient[] }> {
+async function prepare(
+  { cluster }: Stage,
+  database: string,
+): Promise<{ contestant: Contestant; people: UserClient[] }> {
   const ground = { nodeArgs: [], createDatabase: cluster.createDatabase }
-  const server = await startLatchkey(ground, 'sign_ins', {})
+  const server = await startLatchkey(ground, database, {})
   const machineClient = await server.createClient('jwt')
   const webClient = await server.createWebClient('jwt', 'ES256')
   const users: UserClient[] = []
