@@ -1,7 +1,7 @@
 // Owns the comparison: every endpoint of every contestant, in rounds; and Latchkey on a large database beside an empty one.
 
 import { ceiling } from './contestants/ceiling.ts'
-import { latchkey, latchkeyByJose } from './contestants/latchkey.ts'
+import { latchkey, latchkeyByJose, latchkeyToldOfClients } from './contestants/latchkey.ts'
 import { oidcProvider } from './contestants/oidc-provider.ts'
 import { costsOf } from './figures.ts'
 import { goalTable } from './goals.ts'
@@ -12,7 +12,7 @@ import type { Part } from './parts.ts'
 import { remarks, tables } from './report.ts'
 import { summarize, type Result } from './result.ts'
 
-const entries = [ceiling, latchkey, latchkeyByJose, oidcProvider]
+const entries = [ceiling, latchkey, latchkeyByJose, latchkeyToldOfClients, oidcProvider]
 
 export async function compare(stage: Stage): Promise<Part[]> {
   const { template, only, rows, write } = stage.options

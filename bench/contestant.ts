@@ -25,6 +25,8 @@ export interface Row {
   format: Format
   /** Absent where no ID token is issued. */
   algorithm?: Algorithm
+  /** Whose token is introspected; absent elsewhere. */
+  holder?: 'user' | 'client'
   /** Which baseline this row is, if it is one; see `result.ts`. */
   baseline?: 'ceiling' | 'peer'
   path: string

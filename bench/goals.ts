@@ -54,10 +54,14 @@ export function goalTable(results: readonly Result[]): string {
 
 /** The cheapest that signs as we do. */
 function baseline(ours: Result, kind: 'ceiling' | 'peer', results: readonly Result[]): Result | undefined {
-  const { endpoint, algorithm, format } = ours.row
+  const { endpoint, algorithm, format, holder } = ours.row
   const candidates = results.filter(
     ({ row, kept }) =>
-      row.baseline === kind && row.endpoint === endpoint && row.algorithm === algorithm && kept > 0,
+      row.baseline === kind &&
+      row.endpoint === endpoint &&
+      row.algorithm === algorithm &&
+      row.holder === holder &&
+      kept > 0,
   )
   const alike = candidates.filter(({ row }) => kind === 'peer' || row.format === format)
   const total = ({ serverCpu, postgresCpu = 0 }: Result) => serverCpu + postgresCpu

@@ -24,7 +24,7 @@ export async function operationsOf(server: Started): Promise<Operation[]> {
   const person = await signIn(client)
   const { client_id, client_secret } = machine
   const grant = form({ grant_type: 'client_credentials', client_id, client_secret, scope })
-  const { access_token } = await postWell(port, '/token', grant)
+  const ofWeb = { client_id: client.clientId, client_secret: client.clientSecret }
   const [bearer = ''] = await person.getAccessTokens(1)
 
   const same = async (count: number, work: () => Promise<unknown>) =>
@@ -56,10 +56,7 @@ export async function operationsOf(server: Started): Promise<Operation[]> {
     {
       name: 'introspection',
       count: 2000,
-      prepare: async (count) =>
-        same(count, async () =>
-          introspect(port, form({ client_id, client_secret, token: String(access_token) })),
-        ),
+      prepare: async (count) => same(count, async () => introspect(port, form({ ...ofWeb, token: bearer }))),
     },
     {
       name: 'userinfo',
@@ -70,9 +67,7 @@ export async function operationsOf(server: Started): Promise<Operation[]> {
       name: 'revocation of a refresh token',
       count: 500,
       prepare: async (count) => {
-        const { clientId, clientSecret } = client
-        const revoke = async (token: string) =>
-          post(port, '/revoke', form({ client_id: clientId, client_secret: clientSecret, token }))
+        const revoke = async (token: string) => post(port, '/revoke', form({ ...ofWeb, token }))
         return (await person.getRefreshTokens(count)).map((token) => async () => {
           const { status } = await revoke(token)
           if (status !== 200) throw new Error(`/revoke answered ${status}`)

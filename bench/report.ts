@@ -8,7 +8,7 @@ const headings: Record<Endpoint, string> = {
   client_credentials: 'Token endpoint, client_credentials',
   authorization_code: 'Token endpoint, authorization_code: access token, ID token, refresh token',
   refresh_token: 'Token endpoint, refresh_token, rotating: access token, ID token, refresh token',
-  introspection: 'Introspection of a client_credentials token',
+  introspection: "Introspection, of users' tokens unless the row says otherwise",
   userinfo: 'Userinfo',
   discovery: 'Discovery',
   jwks: 'Keys (JWKS)',

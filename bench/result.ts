@@ -72,11 +72,13 @@ export function summarize(all: Series[]): Result[] {
   })
 }
 
-/** The baseline of the row's endpoint: the one with the most alike tokens, ID token before access token. */
+/** The baseline of the row's endpoint: the one with the most alike tokens: whose, ID token, access token. */
 function baselineFor(row: Row, kind: Row['baseline'], all: Series[]): Series | undefined {
   const candidates = all.filter((one) => one.row.baseline === kind && one.row.endpoint === row.endpoint)
   const likeness = (one: Row) =>
-    (one.algorithm === row.algorithm ? 2 : 0) + (one.format === row.format ? 1 : 0)
+    (one.holder === row.holder ? 4 : 0) +
+    (one.algorithm === row.algorithm ? 2 : 0) +
+    (one.format === row.format ? 1 : 0)
   return candidates.toSorted((a, b) => likeness(b.row) - likeness(a.row))[0]
 }
 

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { startLatchkey } from './contestants/latchkey-server.ts'
+import { startLatchkey, toldOfClients } from './contestants/latchkey-server.ts'
 import { journeysOf, type Journey } from './journeys.ts'
 import type { Stage } from './lane.ts'
 import { provenance } from './machine.ts'
@@ -32,7 +32,10 @@ export async function soak({ cluster, options, ...stage }: Stage): Promise<Part[
   pinFamily(process.pid, otherCore)
   const metricsPort = await freePort()
   const ground = { nodeArgs: [], createDatabase: cluster.createDatabase }
-  const server = await startLatchkey(ground, 'soak', { METRICS_PORT: String(metricsPort) })
+  const server = await startLatchkey(ground, 'soak', {
+    METRICS_PORT: String(metricsPort),
+    ...toldOfClients,
+  })
   const journeys = await journeysOf(server)
 
   await load(journeys, closedPace(), warmUp)

@@ -12,7 +12,7 @@ import {
 } from '../contestant.ts'
 import { assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
 import { freePort, startServer } from '../server-process.ts'
-import { userClaims, type UserClient } from '../user-client.ts'
+import { signIn, userClaims, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
 
 const script = fileURLToPath(new URL('../servers/ceiling.ts', import.meta.url))
@@ -36,6 +36,7 @@ export const ceiling: Entry = {
     await assertJwt(port, '/jwks', byJose)
     await assertJwt(port, '/jwks', byCrypto)
     await assertRefusesStranger(port, '/introspect', ask('forged'))
+    const signedIn = await signIn(clientAt(port, 'ES256'))
 
     return {
       ...server,
@@ -68,11 +69,12 @@ export const ceiling: Entry = {
           endpoint: 'introspection',
           label: 'bare Fastify: form POST, one ES256 verification by jose',
           format: 'jwt',
+          holder: 'user',
           baseline: 'ceiling',
           path: '/introspect',
           order: 'repeated',
           requests: async () =>
-            (await mint(port, '/token', grant, repeatedTokens)).map((token) => toBody(ask(token))),
+            (await signedIn.getAccessTokens(repeatedTokens)).map((token) => toBody(ask(token))),
           expectation: { values: { active: true } },
         },
         ...(await rowsOfUsers(port, repeatedTokens)),

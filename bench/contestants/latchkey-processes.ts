@@ -4,10 +4,10 @@ import type { Contestant, Entry, Ground, Row } from '../contestant.ts'
 import { childrenOf } from '../cpu.ts'
 import { everyCore } from '../pinning.ts'
 import { introspectionRow, rowsOfUser, tokenRow } from './latchkey.ts'
-import { startLatchkey, type Started } from './latchkey-server.ts'
+import { startLatchkey, toldOfClients, type Started } from './latchkey-server.ts'
 
 /** Of each process, so that all that there are in a run fit into what PostgreSQL takes by default. */
-const settings = { DATABASE_POOL_SIZE: '8' }
+const settings = { DATABASE_POOL_SIZE: '8', ...toldOfClients }
 
 export const processes: readonly Entry[] = [
   ...[1, 2, 4].map((count) => ({

@@ -27,6 +27,9 @@ const startArgs = start.slice(start.indexOf('node') + 1, -1)
 /** Empty: without one there would be the demo, and the sample web app beside it. */
 const seedFile = fileURLToPath(new URL('../seed.json', import.meta.url))
 
+/** So that introspection tells of tokens that clients got for themselves, which it hides by default. */
+export const toldOfClients = { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: 'false' }
+
 export interface Client {
   client_id: string
   client_secret: string
@@ -34,6 +37,8 @@ export interface Client {
 
 export interface Started extends Server {
   createClient: (format: Format) => Promise<Client>
+  /** An API that may introspect the tokens of that client. */
+  createApi: (of: Pick<UserClient, 'clientId'>) => Promise<Client>
   /** Whose secret somebody chose, so that argon2id has to verify it. */
   createChosenClient: (secret: string) => Promise<Client>
   /** With a redirect URI, for users to sign in to. */
@@ -59,7 +64,6 @@ export async function startLatchkey(
     DATABASE_URL: databaseUrl,
     SECRET_KEY: randomBytes(32).toString('base64url'),
     SEED_FILE: seedFile,
-    OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: 'false',
     ...settings,
   }
   const args = [...startArgs, ...ground.nodeArgs, script]
@@ -71,6 +75,8 @@ export async function startLatchkey(
     databaseUrl,
     createClient: (format) =>
       command<Client>(env, ['client', 'create', '--scope', scope, '--access-token-format', format]),
+    createApi: ({ clientId }) =>
+      command<Client>(env, ['client', 'create', '--scope', `token_introspection ${clientId}`]),
     createChosenClient: async (client_secret) => {
       const metadata = JSON.stringify({ scope, client_secret })
       return {

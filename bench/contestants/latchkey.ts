@@ -1,5 +1,6 @@
-// Owns Latchkey's place in the comparison: what is asked of it. It enters twice: as it is by default, and with the
-// switch that lets jose sign access tokens, so that one run shows what the switch is worth.
+// Owns Latchkey's place in the comparison: what is asked of it. It enters as it is by default; with the switch that lets jose
+// sign access tokens, so that one run shows what the switch is worth; and with the one that lets clients introspect
+// tokens that they got for themselves.
 
 import {
   documentRows,
@@ -11,9 +12,9 @@ import {
   type Row,
 } from '../contestant.ts'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
-import type { User } from '../user-client.ts'
+import { signIn, type User, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
-import { startLatchkey, userClient, type Client, type Started } from './latchkey-server.ts'
+import { startLatchkey, toldOfClients, userClient, type Client, type Started } from './latchkey-server.ts'
 
 export const latchkey: Entry = {
   name: 'latchkey',
@@ -41,9 +42,6 @@ export const latchkey: Entry = {
         }),
         tokenRow('Latchkey, JWT', 'jwt', client),
         tokenRow('Latchkey, opaque', 'opaque', opaqueClient),
-        introspectionRow('Latchkey, JWT', port, 'jwt', client, repeatedTokens),
-        introspectionRow('Latchkey, JWT', port, 'jwt', client, freshTokens),
-        introspectionRow('Latchkey, opaque', port, 'opaque', opaqueClient, repeatedTokens),
         ...(await rowsOfUser(server, user, 'jwt', 'ES256', [repeatedTokens, freshTokens])),
         ...(await rowsOfUser(server, user, 'jwt', 'RS256', [])),
         ...(await rowsOfUser(server, user, 'opaque', 'ES256', [repeatedTokens])),
@@ -61,22 +59,46 @@ export const latchkeyByJose: Entry = {
   },
 }
 
+export const latchkeyToldOfClients: Entry = {
+  name: 'told-of-clients',
+  enter: async (ground) => {
+    const { repeatedTokens, freshTokens } = ground
+    const server = await startLatchkey(ground, 'told_of_clients', toldOfClients)
+    const client = await server.createClient('jwt')
+    const opaqueClient = await server.createClient('opaque')
+    return {
+      ...server,
+      rows: [
+        introspectionRow('Latchkey, JWT', server.port, 'jwt', client, repeatedTokens),
+        introspectionRow('Latchkey, JWT', server.port, 'jwt', client, freshTokens),
+        introspectionRow('Latchkey, opaque', server.port, 'opaque', opaqueClient, repeatedTokens),
+      ].map((row) => ({ ...row, label: `${row.label}, of clients for themselves (see below)` })),
+    }
+  },
+}
+
 export async function rowsOfUser(
   server: Started,
   user: User,
   format: Format,
   algorithm: Algorithm,
-  userinfoTokens: number[],
+  tokensInTurn: number[],
 ): Promise<Row[]> {
-  return userRows({
-    label: `Latchkey, ${format === 'jwt' ? 'JWT' : 'opaque'}`,
+  const client = userClient(server, await server.createWebClient(format, algorithm), user)
+  const rows = await userRows({
+    label: `Latchkey, ${nameOf(format)}`,
     format,
     algorithm,
-    client: userClient(server, await server.createWebClient(format, algorithm), user),
+    client,
     jwksPath: '/jwks',
     userinfoPath: '/userinfo',
-    userinfoTokens,
+    userinfoTokens: tokensInTurn,
   })
+  return [...rows, ...(await introspectionOfUser(server, format, client, tokensInTurn))]
+}
+
+function nameOf(format: Format): string {
+  return format === 'jwt' ? 'JWT' : 'opaque'
 }
 
 export function tokenRow(label: string, format: Format, client: Client): Row {
@@ -91,6 +113,7 @@ export function tokenRow(label: string, format: Format, client: Client): Row {
   }
 }
 
+/** By the client that got the tokens, for itself; see `toldOfClients`. */
 export function introspectionRow(
   label: string,
   port: number,
@@ -98,15 +121,43 @@ export function introspectionRow(
   client: Client,
   count: number,
 ): Row {
+  const tokens = async () => mint(port, '/token', grantFor(client), count)
+  return introspection({ label, format, holder: 'client' }, client, count, tokens, { active: true })
+}
+
+/** By an API, of tokens that a user gave to an app: what introspection is for, and what it tells of by default. */
+async function introspectionOfUser(
+  server: Started,
+  format: Format,
+  web: UserClient,
+  counts: readonly number[],
+): Promise<Row[]> {
+  if (counts.length === 0) return []
+  const api = await server.createApi(web)
+  const signedIn = await signIn(web)
+  const what = { label: `Latchkey, ${nameOf(format)}`, format, holder: 'user' } as const
+  const told = { active: true, client_id: web.clientId }
+  return counts.map((count) =>
+    introspection(what, api, count, async () => signedIn.getAccessTokens(count), told),
+  )
+}
+
+function introspection(
+  { label, format, holder }: Required<Pick<Row, 'label' | 'format' | 'holder'>>,
+  caller: Client,
+  count: number,
+  tokens: () => Promise<string[]>,
+  values: Record<string, unknown>,
+): Row {
   return {
     endpoint: 'introspection',
     label: format === 'jwt' ? `${label}, ${count} tokens in turn` : label,
     format,
+    holder,
     path: '/introspect',
     order: 'repeated',
-    requests: async () =>
-      (await mint(port, '/token', grantFor(client), count)).map((token) => toBody(ask(client, token))),
-    expectation: { values: { active: true } },
+    requests: async () => (await tokens()).map((token) => toBody(ask(caller, token))),
+    expectation: { values },
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from '../contestant.ts'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
 import { freePort, startServer } from '../server-process.ts'
-import { redirectUri, userClaims, userScope, type UserClient } from '../user-client.ts'
+import { redirectUri, signIn, userClaims, userScope, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
 
 const script = fileURLToPath(new URL('../servers/oidc-provider.ts', import.meta.url))
@@ -48,6 +48,23 @@ export const oidcProvider: Entry = {
     await assertChecksSecret(port, introspection, ask(opaque, 'wrong'))
     await assertRefusesStranger(port, introspection, ask('forged'))
 
+    const signedIn = await signIn(clientAt(port, secret, 'web-opaque'))
+    const introspectionRow = (
+      holder: 'user' | 'client',
+      label: string,
+      tokens: () => Promise<string[]>,
+    ): Row => ({
+      endpoint: 'introspection',
+      label,
+      format: 'opaque',
+      holder,
+      baseline: 'peer',
+      path: introspection,
+      order: 'repeated',
+      requests: async () => (await tokens()).map((token) => toBody(ask(token))),
+      expectation: { values: { active: true } },
+    })
+
     return {
       ...server,
       rows: [
@@ -75,17 +92,12 @@ export const oidcProvider: Entry = {
           requests: async () => [toBody(grant('opaque'))],
           expectation: { tokens: ['access_token'] },
         },
-        {
-          endpoint: 'introspection',
-          label: 'oidc-provider, opaque',
-          format: 'opaque',
-          baseline: 'peer',
-          path: introspection,
-          order: 'repeated',
-          requests: async () =>
-            (await mint(port, '/token', grant('opaque'), repeatedTokens)).map((token) => toBody(ask(token))),
-          expectation: { values: { active: true } },
-        },
+        introspectionRow('user', 'oidc-provider, opaque', async () =>
+          signedIn.getAccessTokens(repeatedTokens),
+        ),
+        introspectionRow('client', 'oidc-provider, opaque, of clients for themselves', async () =>
+          mint(port, '/token', grant('opaque'), repeatedTokens),
+        ),
         ...(await rowsOfUser(port, secret, 'web-jwt', 'jwt', 'ES256', [])),
         ...(await rowsOfUser(port, secret, 'web-jwt-RS256', 'jwt', 'RS256', [])),
         ...(await rowsOfUser(port, secret, 'web-opaque', 'opaque', 'ES256', [repeatedTokens])),
@@ -102,15 +114,7 @@ async function rowsOfUser(
   algorithm: Algorithm,
   userinfoTokens: number[],
 ): Promise<Row[]> {
-  const client: UserClient = {
-    port,
-    clientId,
-    clientSecret,
-    authorizePath: '/auth',
-    codePath: '/token',
-    refreshPath: '/token',
-    user: { username: 'bench', password: 'any' },
-  }
+  const client = clientAt(port, clientSecret, clientId)
   return userRows({
     label: `oidc-provider, ${format === 'jwt' ? 'JWT' : 'opaque'}`,
     format,
@@ -121,4 +125,16 @@ async function rowsOfUser(
     userinfoPath: '/me',
     userinfoTokens,
   })
+}
+
+function clientAt(port: number, clientSecret: string, clientId: string): UserClient {
+  return {
+    port,
+    clientId,
+    clientSecret,
+    authorizePath: '/auth',
+    codePath: '/token',
+    refreshPath: '/token',
+    user: { username: 'bench', password: 'any' },
+  }
 }
