@@ -4,6 +4,7 @@ import { firstUuidAt } from '../../src/protocol/uuid.ts'
 import { createUuid } from '../../src/protocol/uuid.ts'
 import { BATCH } from '../../src/store/expired.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
+import { seedQuestions } from './large-seed-statements.ts'
 
 export type Question = readonly [values: readonly unknown[], most: number]
 
@@ -35,6 +36,7 @@ const found = (driver: string | null, type: string | null = null) => [
 
 /** By the name of the statement. */
 export const questions: Readonly<Record<string, Question>> = {
+  ...seedQuestions,
   'artifact-put': [['kind', 'hash', {}, 60], 0],
   'artifact-put-owned': [['interaction-progress', 'hash', {}, 60, 'owner', 32], 0],
   'artifact-get': [['interaction', ['hash']], 1],
@@ -111,11 +113,14 @@ export const questions: Readonly<Record<string, Question>> = {
   'figures-counts': [[1001], 3 * 1001],
   'refresh-token-insert': [[UUID, 'hash', 60], 0],
   'refresh-token-find': [[AUTHORIZATION], 2],
+  'refresh-token-confirm': [[AUTHORIZATION, 'hash'], 2],
   'refresh-token-rotate': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60], 2],
   'refresh-token-rotate-opaque': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60, 'opaque', {}, later], 2],
   // All secrets: `doctor` counts them.
   'secret-key-uses': [[], 20_000],
   'server-secret': [['name'], 1],
+  // All of them: a few.
+  'server-secrets': [[], 10],
   'server-secret-insert': [['name', 'sealed'], 0],
   'server-secret-reseal': [['name', 'sealed', 'sealed'], 1],
   'session-renew': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60], 1],
@@ -128,6 +133,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'signing-keys': [[], 10],
   'signing-key-insert': [['kid', 'ES256', '', {}, 'sealed', now], 0],
   'signing-key-succeed': [['kid', later], 1],
+  'signing-key-revoke': [['kid', now], 1],
+  'signing-key-forward': [['kid', now], 1],
   'signing-key-reseal': [['kid', 'sealed', 'sealed'], 1],
   'signing-keys-prune': [[], 10],
   'throttle-fail': [['source', ['*'], [1000], [10_000]], 0],
