@@ -28,5 +28,9 @@ export function updateGiven<E>(
   const properties = (Object.keys(types) as (keyof E & string)[]).filter((one) => !keys.includes(one))
   const set = properties.map((property) => `${table.column(property)} = given."${property}"`).join(', ')
   const same = keys.map((key) => `had.${table.column(key)} = given."${key}"`).join(' and ')
-  return `update ${table.name} had set ${set}${also} from ${givenRows(types)} where ${same}`
+  // By the index, however few rows PostgreSQL takes the table to have: it does not know how many are given.
+  const named = keys
+    .map((key) => `had.${table.column(key)} = any(array(select given."${key}" from ${givenRows(types)}))`)
+    .join(' and ')
+  return `update ${table.name} had set ${set}${also} from ${givenRows(types)} where ${same} and ${named}`
 }
