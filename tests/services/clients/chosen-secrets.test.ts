@@ -118,6 +118,25 @@ test('where the line is full all who wait for one verification are sent away, an
   expect(await secrets.verify('chosen', [one], 0, 'client')).toBe(one)
 })
 
+test('who waited for a verification that the line refused, for its own network, tries once by themselves', async () => {
+  const queue = createHashingQueue(1)
+  let refusals = 1
+  const refusing: HashingQueue = {
+    ...queue,
+    run: async (work) => {
+      if (refusals-- > 0) throw new Error('its network has the most in the line')
+      return queue.run(work)
+    },
+  }
+  const secrets = make(refusing)
+  const one = await stored('chosen')
+  const found = await Promise.allSettled(
+    Array.from({ length: 20 }, async () => secrets.verify('chosen', [one], 0, 'client')),
+  )
+  expect(found.filter(({ status }) => status === 'rejected').length).toBe(1)
+  expect(verifications).toHaveBeenCalledTimes(1)
+})
+
 test('the same secret at two clients is verified for each', async () => {
   const secrets = make()
   const [one, two] = [await stored('chosen'), await stored('chosen')]
