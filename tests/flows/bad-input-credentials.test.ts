@@ -128,7 +128,10 @@ test('a rush of wrong chosen secrets from everywhere is bounded, and keeps nobod
     scope: ['read'],
   })
   const rush = Array.from({ length: 150 }, async (_, at) =>
-    behindProxy.post('/token', FORM, { ...basic('chosen', 'wrong'), 'x-forwarded-for': `198.51.100.${at}` }),
+    behindProxy.post('/token', FORM, {
+      ...basic('chosen', `wrong ${at}`),
+      'x-forwarded-for': `198.51.100.${at}`,
+    }),
   )
   expect((await behindProxy.post('/token', FORM, other.basic)).status).toBe(200)
   const answers = await Promise.all(rush)
