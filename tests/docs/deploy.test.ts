@@ -10,6 +10,7 @@ import { expect, test } from 'vitest'
 import { parseConfig } from '../../src/config.ts'
 import { readStages } from '../deployment/containerfile.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
+import { execute } from '../support/connection.ts'
 import { startServer } from '../support/server.ts'
 import { noPostgres, startSystemPostgres } from '../support/system-postgres.ts'
 import { assertReadable, checkout, openPage, sitDown, substitute } from './page.ts'
@@ -23,12 +24,13 @@ const [install, prepare, unit, enable, probe] = [
   page.next('sh'),
   page.next('sh'),
 ]
-const [setupLink, nginx, caddy, restart, pgbouncer, dotEnv, compose] = [
+const [setupLink, nginx, caddy, restart, pgbouncer, limits, dotEnv, compose] = [
   page.next('sh'),
   page.next('nginx'),
   page.next('caddyfile'),
   page.next('sh'),
   page.next('ini'),
+  page.next('sql'),
   page.next('sh'),
   page.next('sh'),
 ]
@@ -97,6 +99,11 @@ test.skipIf(noPostgres)(
     await desk.sh(substitute(command, { 'setup-link': 'migrate' }))
     const { stdout } = await desk.sh(command)
     expect(stdout).toContain('https://login.example.com/setup')
+
+    await execute(postgres.url, limits)
+    expect(await execute(settings['DATABASE_URL']!, 'show statement_timeout')).toEqual([
+      { statement_timeout: '4500ms' },
+    ])
   },
   120_000,
 )

@@ -116,15 +116,19 @@ export function createClientRegistry({
     return members
   }
 
+  /** What is to be said of its scopes once it is stored. */
   async function judgeScopes(
     client: string,
     { scope = [] }: ClientInformation,
     strict: boolean,
-  ): Promise<void> {
+  ): Promise<() => void> {
     const scopes = (await unregisteredScopes(scope)).filter((name) => name !== client)
-    if (scopes.length === 0) return
-    if (strict) throw metadataError('scope', `names what is registered nowhere: ${scopes.join(' ')}`)
-    log.warn({ client, scopes }, 'no scope is registered under these names: they are granted as they are')
+    if (strict && scopes.length > 0)
+      throw metadataError('scope', `names what is registered nowhere: ${scopes.join(' ')}`)
+    return () => {
+      if (scopes.length > 0)
+        log.warn({ client, scopes }, 'no scope is registered under these names: they are granted as they are')
+    }
   }
 
   const addSecret = (em: EntityManager, client: Client, hash: string): void => {
@@ -147,7 +151,7 @@ export function createClientRegistry({
   ): Promise<ClientInformation> {
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
-    await judgeScopes(clientId, members, strict)
+    const tellOfScopes = await judgeScopes(clientId, members, strict)
     const needed = policies.needsSecret(members.token_endpoint_auth_method)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
     const generated =
@@ -155,7 +159,7 @@ export function createClientRegistry({
     const secret = members.client_secret ?? generated
     const hash = secret === undefined ? undefined : await secrets.hash(secret)
     try {
-      return await change(clientId, async (em, note) => {
+      const created = await change(clientId, async (em, note) => {
         const client = em.create(
           Client,
           { clientId, redirectUris: [], scope: [], metadata: {} },
@@ -174,6 +178,8 @@ export function createClientRegistry({
           ...(generated === undefined ? {} : { client_secret: generated }),
         }
       })
+      tellOfScopes()
+      return created
     } catch (error) {
       if (isDuplicate(error)) throw metadataError('client_id', 'is already registered')
       throw error
@@ -188,9 +194,9 @@ export function createClientRegistry({
     const members = parse(input)
     if (members.client_id !== undefined && members.client_id !== clientId)
       throw metadataError('client_id', 'cannot be changed')
-    await judgeScopes(clientId, members, strict)
+    const tellOfScopes = await judgeScopes(clientId, members, strict)
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
-    return change(clientId, async (em, note) => {
+    const updated = await change(clientId, async (em, note) => {
       const client = await get(em, clientId)
       const before = structuredClone(toInformation(client))
       removeMembers(client, nullMembers(input))
@@ -210,6 +216,8 @@ export function createClientRegistry({
         note({ type: 'client.secret_rotated', client: clientId, details: { overlap: 0 } })
       return after
     })
+    tellOfScopes()
+    return updated
   }
 
   async function save(wanted: ClientInformation): Promise<ClientInformation> {
