@@ -14,7 +14,8 @@ const HEAP = resolve(import.meta.dirname, '../support/fuzz-heap-plugin.ts')
 const HEAD = 'POST /token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n'
 const MIB = 2 ** 20
 
-const server = await spawnServer({ PLUGINS: HEAP }, { seed: { clients: [SERVICE] } })
+const seed = { scopes: [{ name: 'read_books' }], clients: [SERVICE] }
+const server = await spawnServer({ PLUGINS: HEAP }, { seed })
 const token = async (): Promise<number> => statusOf(requestToken(server, toClient(SERVICE)))
 
 interface SlowClient {
