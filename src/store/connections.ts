@@ -66,8 +66,7 @@ export async function borrow(pool: pg.Pool): Promise<pg.PoolClient> {
   return new Promise((resolve, reject) => {
     const endOfWait = ours && startWait(ours, reject)
     pool.connect((error, client) => {
-      // What comes to nobody is there for the next.
-      if (endOfWait?.() === 'late') client?.release()
+      if (endOfWait?.() === 'late') handOn(client, ours?.retirement)
       else if (client === undefined) reject(error)
       else resolve(handOver(client, ours?.retirement))
     })
@@ -88,6 +87,16 @@ function startWait(ours: OwnPool, giveUp: (error: Error) => void): () => 'late' 
     clearTimeout(timer)
     return outcome
   }
+}
+
+/**
+ * What comes to nobody is there for the next: in a turn of its own, since after a long stall thousands stand in line that
+ * have given up, and each would else be called from within the one before.
+ */
+function handOn(client: pg.PoolClient | undefined, retirement: Retirement | undefined): void {
+  if (client === undefined) return
+  const held = handOver(client, retirement)
+  process.nextTick(() => held.release())
 }
 
 function handOver(client: pg.PoolClient, retirement: Retirement | undefined): pg.PoolClient {
