@@ -1,7 +1,7 @@
 /**
  * The end of the listener alone: what is connected goes on. The system resets whoever has connected and was not let in
  * yet, and a balancer must not send such a POST again; so this waits for a moment in which nobody knocks. Requests wait with
- * it, half a second at most: who is answered may knock again at once.
+ * it, three quarters of a second at most: who is answered may knock again at once.
  */
 import type { FastifyInstance } from 'fastify'
 import { Server } from 'node:net'
@@ -11,10 +11,13 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 const [PAUSE, LESS] = [50, 5]
 /** Milliseconds after which it is closed on a server that has no quiet one. */
 const PATIENCE = 500
+/** Milliseconds that the look after closing has, however long those before it took. */
+const LAST = 250
 
 /**
  * `look` ends when somebody who had knocked at its beginning has been let in, or nobody had; and when what was closed
- * before is closed. Returns what lets the requests go on that came meanwhile.
+ * before is closed. One that does not end, since who must look stands still, is not waited for. Returns what lets the
+ * requests go on that came meanwhile.
  */
 export async function stopListening({ server }: FastifyInstance, look = lookOnce): Promise<() => void> {
   const release = hold(server)
@@ -25,14 +28,19 @@ export async function stopListening({ server }: FastifyInstance, look = lookOnce
   for (let pause = PAUSE; performance.now() < end; pause = Math.max(1, pause - LESS)) {
     const before = knocks
     await sleep(pause)
-    await look()
+    await within(end - performance.now(), look)
     if (knocks === before) break
   }
   server.off('connection', count)
   // That of HTTP would also cut connections that are idle, on which the next request may be under way.
   Server.prototype.close.call(server)
-  await look()
+  await within(LAST, look)
   return release
+}
+
+/** Waits for `look`, so many milliseconds at most. */
+async function within(milliseconds: number, look: () => Promise<void>): Promise<void> {
+  await Promise.race([look(), sleep(milliseconds, undefined, { ref: false })])
 }
 
 /** Requests of now wait, as if they came later. */

@@ -33,25 +33,26 @@ export function isFirstProcess(): boolean {
   return cluster.isPrimary || process.env[FIRST] === '1'
 }
 
-/** What a worker asks its supervisor, and is told when it has been done. */
+/** What a worker asks its supervisor, and is told when it has been done: by a number, since an answer may come too late. */
 interface Look {
-  readonly latchkeyLook: true
+  readonly latchkeyLook: number
 }
-const LOOK: Look = { latchkeyLook: true }
+let looks = 0
 
 /**
  * Ends when the supervisor, which lets everybody in and hands them out, has looked who is at the door; whom it gave to
  * this worker before that is here.
  */
 export async function lookWithSupervisor(): Promise<void> {
+  const look: Look = { latchkeyLook: looks++ }
   await new Promise<void>((resolve) => {
     process.on('message', function listen({ latchkeyLook }: Partial<Look>) {
-      if (latchkeyLook === undefined) return
+      if (latchkeyLook !== look.latchkeyLook) return
       process.off('message', listen)
       resolve()
     })
     // Without a supervisor there is nobody to ask, and no use in waiting.
-    process.send?.(LOOK, undefined, undefined, (error) => error !== null && resolve())
+    process.send?.(look, undefined, undefined, (error) => error !== null && resolve())
   })
 }
 
@@ -60,7 +61,7 @@ function lookForWorkers(): void {
   cluster.on('message', (worker, { latchkeyLook }: Partial<Look>) => {
     if (latchkeyLook === undefined) return
     // The second one comes after a look that began after the question.
-    setImmediate(() => setImmediate(() => worker.send(LOOK, () => {})))
+    setImmediate(() => setImmediate(() => worker.send({ latchkeyLook } satisfies Look, () => {})))
   })
 }
 

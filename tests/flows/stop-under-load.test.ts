@@ -5,7 +5,9 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { childrenOf } from '../support/children.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { underLoad } from '../support/load.ts'
 import { type SpawnedServer, spawnServer } from '../support/process.ts'
@@ -86,3 +88,21 @@ test.each([
     expect(last.filter(({ closes }) => !closes)).toEqual([])
   },
 )
+
+test('a worker whose supervisor stands still answers, and ends', async () => {
+  const server = await spawnServer({ WORKERS: 2 })
+  const agents = Array.from({ length: 8 }, () => agentOf(true))
+  const askAll = async () => Promise.all(agents.map(async (agent) => ask(server, agent)))
+  // Every connection is with one of the workers.
+  expect(lost(await askAll())).toEqual({})
+  const workers = await childrenOf(server.pid)
+  process.kill(server.pid, 'SIGSTOP')
+  try {
+    for (const worker of workers) process.kill(worker, 'SIGTERM')
+    const outcomes = await Promise.race([askAll(), sleep(5000)])
+    expect(outcomes?.map(({ what }) => what)).toEqual(agents.map(() => 200))
+  } finally {
+    process.kill(server.pid, 'SIGCONT')
+  }
+  expect(await server.stop()).toBe(0)
+}, 60_000)
