@@ -18,6 +18,7 @@ import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
 import type { AuditTrail, Note } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
+import { TOKEN_INTROSPECTION } from './directory.ts'
 
 export type { ResourceInformation, ScopeInformation }
 
@@ -114,6 +115,8 @@ export function createResourceRegistry(
         change('scope', name, async (em, note) => {
           const known = await em.findOne(Scope, { name })
           assertAsWanted('name', known, isNew)
+          if (known === null && name === TOKEN_INTROSPECTION)
+            throw metadataError('name', 'is the name of a right: choose another')
           if (known === null && (await em.count(Client, { clientId: name })) > 0)
             throw metadataError('name', 'is the client_id of a client: choose another')
           const before = known === null ? {} : scopeMembers(known)

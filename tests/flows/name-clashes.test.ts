@@ -90,6 +90,15 @@ describe.each(Object.entries(ways))('by %s', (way, { client, scope }) => {
     )
     expect(await resources.findScope(`client-${name}`)).toBeNull()
   })
+
+  test('neither is called like the right to introspect', async () => {
+    for (const register of [client, scope])
+      expect(await register('token_introspection')).toMatch(
+        /is the name of a right: choose another|a right has this name/i,
+      )
+    expect(await clients.find('token_introspection')).toBeNull()
+    expect(await resources.findScope('token_introspection')).toBeNull()
+  })
 })
 
 test('of a client and a scope in one file the client is registered, at each start, and all else with it', async () => {

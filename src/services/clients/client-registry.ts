@@ -27,6 +27,7 @@ import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { TOKEN_INTROSPECTION } from '../directory.ts'
 import { createClientFinder, findWithSecrets, toInformation, type ClientFinder } from './client-finder.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
@@ -139,6 +140,7 @@ export function createClientRegistry({
     const { members, insecure } = parseMetadata(input, policies.schemas())
     policies.assertInsecureAllowed(insecure)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
+    assertNoRight(members.client_id)
     if (OPENID_SCOPES.has(members.client_id ?? '')) throw namesScope()
     const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
     applyMetadata(client, members)
@@ -166,6 +168,7 @@ export function createClientRegistry({
           { persist: true },
         )
         applyMetadata(client, members)
+        assertNoRight(members.client_id)
         if (members.client_id !== undefined) await assertNoScope(em, clientId)
         policies.check(client, hash !== undefined, isServed)
         if (hash !== undefined) addSecret(em, client, hash)
@@ -274,6 +277,11 @@ export function createClientRegistry({
 /** In a client's list, its name is the right to introspect the client's tokens: the scope could never be granted again. */
 async function assertNoScope(em: EntityManager, clientId: string): Promise<void> {
   if (OPENID_SCOPES.has(clientId) || (await em.count(Scope, { name: clientId })) > 0) throw namesScope()
+}
+
+function assertNoRight(clientId: string | undefined): void {
+  if (clientId === TOKEN_INTROSPECTION)
+    throw metadataError('client_id', 'is the name of a right: choose another')
 }
 
 function namesScope(): Error {

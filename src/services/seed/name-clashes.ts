@@ -1,6 +1,7 @@
 /**
  * Entries of SEED_FILE whose name is taken by the other kind: in a client's list, the name of a scope that is a client_id
- * would be the right to introspect that client's tokens, and the scope could never be granted.
+ * would be the right to introspect that client's tokens, and the scope could never be granted. Nor is either called
+ * like the right to introspect itself.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
@@ -8,6 +9,7 @@ import { statements as clientSets } from '../../store/client-sets.ts'
 import type { Database } from '../../store/database.ts'
 import { statements as recordSets } from '../../store/record-sets.ts'
 import type { Statement } from '../../store/statement.ts'
+import { TOKEN_INTROSPECTION } from '../directory.ts'
 import { partsOf } from './seed-memory.ts'
 import type { Wanted } from './seeded-kind.ts'
 
@@ -31,15 +33,16 @@ export async function withoutClashes(
     return found
   }
   const [hadScopes, hadClients] = [await present(recordSets.presentScopes), await present(clientSets.present)]
-  const refused = (section: string, reason: string) => (one: Wanted) => {
-    log.warn({ section, name: one.key }, `SEED_FILE: left out, since ${reason}`)
-    return false
-  }
-  const kept = (wanted: readonly Wanted[], had: ReadonlySet<string>, taken: (key: string) => boolean, no: (one: Wanted) => boolean) =>
-    wanted.filter((one) => had.has(one.key) || !taken(one.key) || no(one))
+  const kept = (section: string, wanted: readonly Wanted[], had: ReadonlySet<string>, taken: (key: string) => boolean, by: string) =>
+    wanted.filter(({ key }) => {
+      const isRight = key === TOKEN_INTROSPECTION
+      if (had.has(key) || !(isRight || taken(key))) return true
+      log.warn({ section, name: key }, `SEED_FILE: left out, since ${isRight ? 'a right has this name' : by}`)
+      return false
+    })
   const isScope = (key: string): boolean => OPENID_SCOPES.has(key) || hadScopes.has(key)
-  const allowed = kept(clients, hadClients, isScope, refused('clients', 'a scope has this name'))
+  const allowed = kept('clients', clients, hadClients, isScope, 'a scope has this name')
   const ids = new Set([...hadClients, ...allowed.map(({ key }) => key)])
   const isClient = (key: string): boolean => ids.has(key)
-  return { clients: allowed, scopes: kept(scopes, hadScopes, isClient, refused('scopes', 'a client has this client_id')) }
+  return { clients: allowed, scopes: kept('scopes', scopes, hadScopes, isClient, 'a client has this client_id') }
 } // prettier-ignore
