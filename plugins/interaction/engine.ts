@@ -228,9 +228,12 @@ function isEnd(error: unknown): error is OAuthError {
   return error instanceof OAuthError && error.status !== 429 && error.status < 500
 }
 
-/** A form belongs to its interaction, and to who was signed in when it was shown. */
+/**
+ * A form belongs to its interaction, and to who was signed in when it was shown: to the user, as a login form that is
+ * sent twice begins two sessions, and the cookie of either may be the one that stays.
+ */
 function purposeOf(id: string, session: Interaction['session']): string {
-  return `${id} ${session?.sid ?? ''}`
+  return `${id} ${session?.userId ?? ''}`
 }
 
 function isSilent({ parameters }: ApprovalRequest): boolean {

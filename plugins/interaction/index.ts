@@ -12,6 +12,7 @@ import { sendErrorPage } from '../pages/error-page.ts'
 import { MAX_SEALED, REQUEST } from './asked.ts'
 import { type Address, createEngine, type Engine } from './engine.ts'
 import { InteractionOver } from './over.ts'
+import { Overtaken } from './store.ts'
 
 export interface Interactions {
   /**
@@ -40,11 +41,12 @@ async function interaction(fastify: FastifyInstance): Promise<void> {
   await fastify.register(
     async (scope) => {
       await acceptForms(scope)
-      scope.setErrorHandler((error, request, reply) =>
-        error instanceof InteractionOver
+      scope.setErrorHandler((error, request, reply) => {
+        if (error instanceof Overtaken) return reply.redirect(error.address, 303)
+        return error instanceof InteractionOver
           ? engine.showOver(error, { request, reply })
-          : sendErrorPage(error, request, reply),
-      )
+          : sendErrorPage(error, request, reply)
+      })
       scope.get<OnePage>('/interaction/:id', async (request, reply) =>
         engine.resume(addressOf(request), { request, reply }),
       )

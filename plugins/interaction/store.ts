@@ -10,6 +10,16 @@ import { HandleTaken } from '../../src/services/artifact-store.ts'
 import { type Asked, open, REQUEST, seal } from './asked.ts'
 import { InteractionOver } from './over.ts'
 
+/** Another request wrote first, as of a form that was sent twice: what is next is at the address, as it stands by now. */
+export class Overtaken extends Error {
+  readonly address: string
+
+  constructor(address: string) {
+    super('another request of this interaction came first')
+    this.address = address
+  }
+}
+
 export interface Stored {
   readonly id: string
   readonly asked: Asked
@@ -35,9 +45,9 @@ export interface InteractionStore {
   addressOf(stored: Stored, step?: string): string
   /** The request again; throws when its client is gone. */
   revive(asked: Asked): Promise<ApprovalRequest>
-  /** Throws `InteractionOver` when it went on in another tab. */
+  /** Throws `Overtaken` when it went on meanwhile. */
   note(stored: Stored, step: string, note: unknown, session: Session | null): Promise<Stored>
-  /** Ends it; throws `InteractionOver` when it has ended already. With nobody signed in it can be gone through again, as its request can. */
+  /** Ends it; throws `Overtaken` when it went on, or ended, meanwhile. With nobody signed in it can be gone through again, as its request can. */
   complete(stored: Stored, session: Session | null): Promise<Stored>
   /** Takes that back. */
   reopen(stored: Stored): Promise<void>
@@ -57,13 +67,18 @@ export function createInteractionStore({
 }: FastifyInstance['oauth']): InteractionStore {
   const rows = artifacts<Progress>('interaction-progress', LIFETIME)
 
+  function addressOf({ id, sealed }: Stored, step?: string): string {
+    const path = `${config.basePath}/interaction/${id}${step === undefined ? '' : `/${step}`}`
+    return `${path}?${new URLSearchParams({ [REQUEST]: sealed }).toString()}`
+  }
+
   async function write(stored: Stored, next: Progress, session: Session): Promise<Stored> {
     const { id, progress } = stored
     try {
       if (progress === null) await rows.put(next, id, { owner: session.sid, most: MOST })
-      else if (!(await rows.replace(id, progress, next))) throw new InteractionOver('done', stored.asked)
+      else if (!(await rows.replace(id, progress, next))) throw new Overtaken(addressOf(stored))
     } catch (error) {
-      throw error instanceof HandleTaken ? new InteractionOver('done', stored.asked) : error
+      throw error instanceof HandleTaken ? new Overtaken(addressOf(stored)) : error
     }
     return { ...stored, notes: next.notes, progress: next }
   }
@@ -87,10 +102,7 @@ export function createInteractionStore({
       if (progress?.completed) throw new InteractionOver('done', asked)
       return { id, asked, sealed, notes: progress?.notes ?? asked.notes, progress }
     },
-    addressOf({ id, sealed }, step) {
-      const path = `${config.basePath}/interaction/${id}${step === undefined ? '' : `/${step}`}`
-      return `${path}?${new URLSearchParams({ [REQUEST]: sealed }).toString()}`
-    },
+    addressOf,
     async revive({ request }) {
       const { client: clientId, scopes, ...more } = request as Bag & { client: string; scopes: string[] }
       const client = await findClient(clientId)
