@@ -1,10 +1,8 @@
 /** The commands of docs/import.md, as they stand there, on a dump of a small site. */
-import { execFile } from 'node:child_process'
-import { access, readFile, symlink, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { access, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../support/cleanup.ts'
+import { sitDown } from '../docs/page.ts'
 import { djangoClient, djangoHash, djangoUser, RESPONSE_TYPES } from '../support/django.ts'
 import { CALLBACK, CODE, PASSWORD, SECRET, SECRETS } from '../support/import.ts'
 import { basic } from '../support/requests.ts'
@@ -14,7 +12,6 @@ import { findSecrets } from '../support/traces.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const run = promisify(execFile)
 
 /** The command blocks of a section, in their order. */
 async function blocksOf(section: string): Promise<string[]> {
@@ -25,19 +22,14 @@ async function blocksOf(section: string): Promise<string[]> {
 
 test('the page brings a site over: its people and its clients go on', async () => {
   const server = await startServer()
-  const cwd = await temporaryDirectory()
-  await symlink(join(root, 'src'), join(cwd, 'src'))
+  const desk = await sitDown({ ...server.settings, LOG_LEVEL: 'error' })
+  const dump = join(desk.directory, 'dump.json')
   const ann = djangoUser('ann', { password: djangoHash(PASSWORD), is_superuser: true })
   const shop = djangoClient('123456', { ...CODE, name: 'Shop' })
-  await writeFile(join(cwd, 'dump.json'), JSON.stringify([ann, ...RESPONSE_TYPES, shop]))
-  const env = {
-    ...Object.fromEntries(Object.entries(server.settings).map(([name, value]) => [name, String(value)])),
-    LOG_LEVEL: 'error',
-    PATH: `${dirname(process.execPath)}:${process.env['PATH']}`,
-  }
+  await writeFile(dump, JSON.stringify([ann, ...RESPONSE_TYPES, shop]))
   const printed: string[] = []
   for (const block of await blocksOf('Here')) {
-    const { stdout, stderr } = await run('sh', ['-euc', block], { cwd, env })
+    const { stdout, stderr } = await desk.sh(block)
     expect(stderr).toBe('')
     printed.push(stdout)
   }
@@ -48,7 +40,7 @@ test('the page brings a site over: its people and its clients go on', async () =
   expect(real).toContain('clients: 1 created')
   // The superuser alone is not what they were.
   expect(JSON.parse(update!)).toMatchObject({ clients: { keep: 1 }, users: { update: 1 } })
-  await expect(access(join(cwd, 'dump.json'))).rejects.toThrow('ENOENT')
+  await expect(access(dump)).rejects.toThrow('ENOENT')
 
   const agent = createUserAgent(server.url)
   const page = await agent.get(authorizationUrl(server, { client_id: '123456', redirect_uri: CALLBACK }))
