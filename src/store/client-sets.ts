@@ -18,8 +18,17 @@ const COLUMNS = {
 } as const
 
 export const statements = {
-  /** Those of $1, with their secrets, for a change; each process in the same order. */
-  lock: statement<ClientSetRow>('clients-lock', (table) => {
+  /** Holds those of $1, for a change; each process in the same order. */
+  hold: statement('clients-hold', (table) => {
+    const client = table(Client)
+    const id = client.column('clientId')
+    return `select from ${client.name} where ${id} = any($1) order by ${id} for update`
+  }),
+  /**
+   * Those of $1 that are held, with their secrets. One statement could not do both: after a wait it would read the clients
+   * as they are, and their secrets as they were.
+   */
+  held: statement<ClientSetRow>('clients-held', (table) => {
     const [client, secret] = [table(Client), table(ClientSecret)]
     const id = client.column('clientId')
     const names = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
@@ -28,7 +37,7 @@ export const statements = {
       coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
           'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc, s.${secret.column('id')})
         from ${secret.name} s where s.${secret.column('client')} = c.${id}), '[]') as "secrets"
-      from ${client.name} c where ${id} = any($1) order by ${id} for update of c`
+      from ${client.name} c where ${id} = any($1)`
   }),
   /** Which of $1 are there. */
   present: statement<{ key: string }>('clients-present', (table) => {

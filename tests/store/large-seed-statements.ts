@@ -17,8 +17,9 @@ const client = { redirectUris: [], responseTypes: [], grantTypes: [], scope: [],
 export const seedQuestions: Readonly<Record<string, Question>> = {
   'changes-record': [['client', [UUID], ['client-1']], 0],
   'clients-present': [[clients], 2 * MANY],
+  'clients-hold': [[clients], 2 * MANY],
   // With their secrets.
-  'clients-lock': [[clients], 5 * MANY],
+  'clients-held': [[clients], 5 * MANY],
   'clients-insert': [[given({ ...client, clientId: 'somebody' })], 0],
   'clients-update': [[JSON.stringify(clients.map((clientId) => ({ ...client, clientId })))], 3 * MANY],
   'client-secrets-remove': [[clients], 3 * MANY],

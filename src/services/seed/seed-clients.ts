@@ -62,7 +62,9 @@ export function seededClients(options: SeedClientsOptions): SeededKind<ClientSet
     since: ({ createdAt }) => createdAt,
     present: async (keys) => database.query(statements.present, [keys]),
     async lock(query, wanted) {
-      const rows = await query(statements.lock, [wanted.map(({ key }) => key)])
+      const keys = wanted.map(({ key }) => key)
+      await query(statements.hold, [keys])
+      const rows = await query(statements.held, [keys])
       return new Map(rows.map((row) => [row.clientId, row]))
     },
     secret: {
