@@ -10,12 +10,19 @@ import type { InteractionStore } from './store.ts'
 
 export type End = 'done' | 'too old' | 'unknown'
 
+/** For developers. */
+const DESCRIPTIONS: Readonly<Record<End, string>> = {
+  done: 'this interaction has been answered already',
+  'too old': 'this page is too old; begin again at the app',
+  unknown: 'this page has been used or is too old; begin again at the app',
+}
+
 export class InteractionOver extends OAuthError {
   readonly end: End
   readonly asked: Asked | undefined
 
   constructor(end: End, asked?: Asked) {
-    super('invalid_request', 'this page has been used or is too old; begin again at the app')
+    super('invalid_request', DESCRIPTIONS[end])
     this.end = end
     this.asked = asked
   }

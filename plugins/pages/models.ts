@@ -91,7 +91,7 @@ export interface ErrorPage {
   backUri: string | null
   /** The name of the app that it leads on to; null for a way back. */
   backTo: string | null
-  /** What people are told; null for what the status says. */
+  /** What people are told, where nothing went wrong; null for what the status says. */
   words: { title: string; text: string } | null
 }
 

@@ -40,7 +40,7 @@ const server = await startServer(
 /** Where the button leads, and what it says. */
 function wayOn({ body, url }: Page): [string, string] {
   const [, href = '', text = ''] = /<a class="button primary" href="([^"]+)">(.*?)<\/a>/.exec(body) ?? []
-  return [new URL(href.replaceAll('&amp;', '&'), url).href, text.replaceAll(/<\/?bdi>/g, '')]
+  return [new URL(href.replaceAll('&amp;', '&'), url).href, text.replaceAll(/<\/?(?:bdi|span)>/g, '')]
 }
 
 /** Signs in, and opens the sign-in page again as Back does. */
@@ -51,6 +51,10 @@ async function back(agent: UserAgent, client_id: string): Promise<Page> {
   expect(await shownError({ ...page, body: page.body })).toEqual([400, 'invalid_request'])
   expect(page.body).toMatch(/<h1>This step is done<\/h1>/)
   expect(page.body).not.toMatch(BLAME)
+  // Nothing went wrong, and nobody has to begin again.
+  expect(page.body).toMatch(/<title>This step is done /)
+  expect(page.body).toMatch(/<details>/)
+  expect(page.body).not.toMatch(/begin again|too old/)
   return page
 }
 
@@ -149,7 +153,13 @@ test.skipIf(noBrowser)(
     expect(await page.textContent('#landed')).toBe('/callback')
     await page.goBack()
     expect(await page.textContent('h1')).toBe('This step is done')
-    await page.getByRole('link', { name: 'Continue to Local app' }).click()
+    const button = page.getByRole('link', { name: 'Continue to Local app' })
+    for (const width of [320, 1280]) {
+      await page.setViewportSize({ width, height: 700 })
+      // One running line: what is laid out in columns reads as lines of their own.
+      expect([width, await button.innerText()]).toEqual([width, 'Continue to Local app'])
+    }
+    await button.click()
     await page.locator('#landed').waitFor()
     expect(await page.textContent('#landed')).toBe('/home')
   },
