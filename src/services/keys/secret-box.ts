@@ -43,6 +43,9 @@ interface Derived {
 
 /** Bytes of a tag. */
 export const TAG_BYTES = 12
+/** Of a sealed value, before and behind what was encrypted (NIST SP 800-38D §8.2.1, §5.2.1.2). */
+const IV_BYTES = 12
+const AUTH_TAG_BYTES = 16
 
 /** `secretKeys` is the SECRET_KEY list, the first used for new values. */
 export function createSecretBox(secretKeys: readonly string[]): SecretBox {
@@ -62,15 +65,18 @@ export function createSecretBox(secretKeys: readonly string[]): SecretBox {
     if (key === undefined) throw new Error('it was encrypted under a SECRET_KEY that is not in the list')
     const bytes = Buffer.from(body, 'base64url')
     // Decoding overlooks characters: one value has one spelling.
-    if (bytes.toString('base64url') !== body) throw new Error('it is not as it was sealed')
-    const decipher = createDecipheriv('aes-256-gcm', key.encryption, bytes.subarray(0, 12))
-    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))
-    return Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()])
+    if (bytes.toString('base64url') !== body || bytes.length < IV_BYTES + AUTH_TAG_BYTES)
+      throw new Error('it is not as it was sealed')
+    const iv = bytes.subarray(0, IV_BYTES)
+    // A shorter tag would be guessed sooner.
+    const decipher = createDecipheriv('aes-256-gcm', key.encryption, iv, { authTagLength: AUTH_TAG_BYTES })
+    decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-AUTH_TAG_BYTES))
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -AUTH_TAG_BYTES)), decipher.final()])
   }
 
   return {
     seal(plaintext, context) {
-      const iv = randomBytes(12)
+      const iv = randomBytes(IV_BYTES)
       const cipher = createCipheriv('aes-256-gcm', first.encryption, iv).setAAD(Buffer.from(context))
       const bytes = typeof plaintext === 'string' ? Buffer.from(plaintext) : plaintext
       const sealed = Buffer.concat([iv, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])

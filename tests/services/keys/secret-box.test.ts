@@ -28,6 +28,19 @@ test('another context, and any changed character, is refused', () => {
     expect(() => old.open(malformed, 'kid-1')).toThrow(Error)
 })
 
+test('what is too short for all its parts is refused, though they would fit where they lie over each other', () => {
+  const shared = (sealed: string): Buffer | null => {
+    const bytes = Buffer.from(sealed.split('.')[1]!, 'base64url')
+    return bytes[11] === bytes[12] ? bytes : null
+  }
+  let bytes: Buffer | null = null
+  while (bytes === null) bytes = shared(old.seal('', 'k'))
+  const id = old.seal('', 'k').split('.')[0]!
+  const overlapping = Buffer.concat([bytes.subarray(0, 11), bytes.subarray(12)]).toString('base64url')
+  expect(() => old.open(`${id}.${overlapping}`, 'k')).toThrow('not as it was sealed')
+  expect(old.open(`${id}.${bytes.toString('base64url')}`, 'k')).toBe('')
+})
+
 test('a new first key opens and matches what the former one made, and knows that it is not current', () => {
   const [sealed, hash] = [old.seal('a', 'k'), old.hash('secret')]
   expect([both.open(sealed, 'k'), both.matches('secret', hash), both.matches('other', hash)]).toEqual([
