@@ -26,25 +26,27 @@ export const REQUEST = 'request'
  * address needs some: the path of the issuer, and the name of a step.
  */
 export const MAX_SEALED = 7400
+/** Bytes: more than the largest form becomes as JSON, and far less than so many characters can be made to hold. */
+const MAX_INFLATED = 1_048_576
 
 /** Throws `invalid_request` for what is too long to travel. */
 export function seal(box: SecretBox, id: string, asked: Asked): string {
   // Compressed, it is about as long as the request was that it came from: sealing makes four characters of three bytes.
-  const sealed = box.seal(deflateRawSync(JSON.stringify(asked)), contextOf(id))
-  if (sealed.length > MAX_SEALED)
+  const text = JSON.stringify(asked)
+  const sealed = box.seal(deflateRawSync(text), contextOf(id))
+  if (sealed.length > MAX_SEALED || Buffer.byteLength(text) > MAX_INFLATED)
     throw new OAuthError('invalid_request', 'the request is too long to go through the pages for people')
   return sealed
 }
 
 /** Null for what we did not seal for this id, or not under a key that we still have. */
 export function open(box: SecretBox, id: string, sealed: string): Asked | null {
-  let bytes: Buffer
   try {
-    bytes = box.openBytes(sealed, contextOf(id))
+    const bytes = inflateRawSync(box.openBytes(sealed, contextOf(id)), { maxOutputLength: MAX_INFLATED })
+    return JSON.parse(bytes.toString()) as Asked
   } catch {
     return null
   }
-  return JSON.parse(inflateRawSync(bytes).toString()) as Asked
 }
 
 function contextOf(id: string): string {

@@ -1,5 +1,7 @@
 /** Interactions: one browser's each, in the order of their steps, and ended once. */
+import { deflateRawSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
+import { open, seal } from '../../plugins/interaction/asked.ts'
 import { shownError } from '../support/error-page.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, authorize, exchange, SEED } from '../support/sign-in.ts'
@@ -187,6 +189,34 @@ describe('once', () => {
     }
     vi.useRealTimers()
   })
+})
+
+test.each([
+  ['does not inflate', Buffer.from('no deflate stream')],
+  ['is no JSON', deflateRawSync('{')],
+  ['inflates without end', deflateRawSync(JSON.stringify({ request: 'x'.repeat(2_000_000) }))],
+])('what was sealed under our key and %s is no interaction', async (_what, bytes) => {
+  const login = await LOGIN.open(server)
+  const address = new URL(pageOf(login), server.url)
+  const id = address.pathname.split('/').at(-1)!
+  address.searchParams.set('request', server.server.oauth.box.seal(bytes, `interaction ${id}`))
+  expect(await shownError(login.agent.get(address.href))).toEqual([400, 'invalid_request'])
+  expect(open(server.server.oauth.box, id, address.searchParams.get('request')!)).toBeNull()
+})
+
+test('a request that opens to more than that is not sealed', () => {
+  const { box } = server.server.oauth
+  const asked = (state: string) => ({
+    request: { state },
+    outcome: '',
+    state: {},
+    browser: '',
+    notes: {},
+    until: 0,
+  })
+  const most = asked('x'.repeat(1_000_000))
+  expect(open(box, 'id', seal(box, 'id', most))).toEqual(most)
+  expect(() => seal(box, 'id', asked('x'.repeat(1_048_576)))).toThrow('too long')
 })
 
 test('nothing that is stored of an interaction opens it, or tells whose browser it is', async () => {
