@@ -12,12 +12,12 @@ async function introspection({ oauth }: FastifyInstance): Promise<void> {
 
   /**
    * Of the person whom the token stands for, from memory mostly. A client that knows people by a pseudonym is told the name
-   * only where it may see the profile: the two together would be no pseudonym (OpenID Connect Core §8.1).
+   * only where this token may see the profile: the two together would be no pseudonym (OpenID Connect Core §8.1).
    */
   async function usernameOf({ claims, authorization }: Verified): Promise<string | undefined> {
     const subject = authorization?.subject
     if (subject === undefined) return undefined
-    if (claims['sub'] !== subject && !authorization?.scopes.has('profile')) return undefined
+    if (claims['sub'] !== subject && !showsProfile(claims)) return undefined
     return (await oauth.findUser(subject))?.username
   }
 
@@ -55,6 +55,11 @@ function mayKnow(
 
 function isAudience({ clientId }: Client, audience: unknown): boolean {
   return Array.isArray(audience) ? audience.includes(clientId) : audience === clientId
+}
+
+/** By its own scope, which may be less than was approved (RFC 6749 §6). */
+function showsProfile({ scope }: Bag): boolean {
+  return typeof scope === 'string' && scope.split(' ').includes('profile')
 }
 
 /** RFC 7662 §2.2. */
