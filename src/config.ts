@@ -16,6 +16,8 @@ export type Config = Readonly<Settings> & {
   readonly basePath: string
   /** A production start takes no defaults for what must be chosen, and seeds no demo. */
   readonly production: boolean
+  /** The file that SECRET_KEY was read from, where nobody has set it. */
+  readonly secretKeyFile?: string
 }
 
 /** What `parseConfig` takes: the environment's strings, or typed values from code. */

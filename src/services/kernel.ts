@@ -46,6 +46,7 @@ import { createPasswords } from './users/passwords.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createRevocations } from './tokens/revocations.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
+import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { createSessions, type Sessions } from './users/sessions.ts'
@@ -110,7 +111,7 @@ export function createKernel(
 ): Kernel {
   const { issuer: iss, OIDC_TOKEN_EXPIRE: lifetime } = config
   if (config.SECRET_KEY === undefined) throw new Error('the kernel needs SECRET_KEY')
-  const box = createSecretBox(config.SECRET_KEY)
+  const box = createSecretBox(config.SECRET_KEY, misfitOfSecretKey(config))
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
   const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS)

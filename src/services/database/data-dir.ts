@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ConfigError } from '../../config.ts'
+import { ConfigError, type Config } from '../../config.ts'
 
 const SECRET_KEY = 'secret-key'
 /** Characters that SECRET_KEY has at least, and any secret of ours. */
@@ -45,8 +45,27 @@ export async function readSecretKey(dataDir: string): Promise<string | undefined
   const known = await readDataFile(dataDir, SECRET_KEY)
   if (known === undefined || known.length >= LONG_ENOUGH) return known
   throw new ConfigError(
-    `${join(dataDir, SECRET_KEY)} has ${known.length} characters and is cut off: restore it from a copy, or move ${dataDir} away to start afresh.`,
+    `${secretKeyFile(dataDir)} has ${known.length} characters and is cut off: restore it from a copy, or move ${dataDir} away to start afresh.`,
   )
+}
+
+/** Where it is. */
+export function secretKeyFile(dataDir: string): string {
+  return join(dataDir, SECRET_KEY)
+}
+
+/** What is to be done where that is gone, or another: who never set SECRET_KEY knows nothing of a list. */
+export function remedyOfSecretKey({ DATA_DIR, DATABASE_URL }: Config): string {
+  return DATABASE_URL === undefined
+    ? `restore it, or move DATA_DIR (${DATA_DIR}) away to begin anew`
+    : 'restore it, put the key into SECRET_KEY, or begin anew on another database with DATABASE_URL'
+}
+
+/** The sentence that what is stored was made with another one; undefined where SECRET_KEY was set. */
+export function misfitOfSecretKey(config: Config): ((what: string) => string) | undefined {
+  const { secretKeyFile: file } = config
+  if (file === undefined) return undefined
+  return (what) => `${file} is not the one that ${what} was made with: ${remedyOfSecretKey(config)}.`
 }
 
 /** The same, made where there is none. */

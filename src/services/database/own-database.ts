@@ -8,8 +8,9 @@ import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
 import { migrate, missingMigrations } from '../../store/migrate.ts'
 import { keepsPrepared } from '../../store/prepared.ts'
+import { statements as uses } from '../../store/secret-key-uses.ts'
 import type { Place } from '../../store/connections.ts'
-import { developmentSecretKey } from './data-dir.ts'
+import { developmentSecretKey, readSecretKey, remedyOfSecretKey, secretKeyFile } from './data-dir.ts'
 import type { EmbeddedPostgres } from './embedded-postgres.ts'
 import { startOwnPostgres } from './own-postgres.ts'
 
@@ -32,12 +33,13 @@ export interface OwnDatabaseOptions {
 }
 
 /** Opens it. Throws what keeps it from serving. */
-export async function openOwnDatabase(given: Config, options: OwnDatabaseOptions = {}): Promise<OwnDatabase> {
+export async function openOwnDatabase(
+  config: Config,
+  options: OwnDatabaseOptions = {},
+): Promise<OwnDatabase> {
   const { postgres, pool, migrate: migrates = true } = options
-  const config =
-    given.SECRET_KEY === undefined
-      ? { ...given, SECRET_KEY: [await developmentSecretKey(given.DATA_DIR)] }
-      : given
+  // One that is cut off is refused before anything is done.
+  if (config.SECRET_KEY === undefined) await readSecretKey(config.DATA_DIR)
   const embedded =
     pool === undefined && config.DATABASE_URL === undefined
       ? await (postgres ?? startOwnPostgres(config.DATA_DIR))
@@ -56,7 +58,10 @@ export async function openOwnDatabase(given: Config, options: OwnDatabaseOptions
       prepare,
     })
     return {
-      config,
+      config: await withSecretKey(config, database).catch(async (error: unknown) => {
+        await database.close()
+        throw error
+      }),
       database,
       async close() {
         await database.close()
@@ -67,6 +72,23 @@ export async function openOwnDatabase(given: Config, options: OwnDatabaseOptions
     await embedded?.stop()
     throw error
   }
+}
+
+/** With the key of DATA_DIR where SECRET_KEY is not set: it is made for a database in which nothing needs a former one. */
+async function withSecretKey(config: Config, database: Database): Promise<Config> {
+  if (config.SECRET_KEY !== undefined) return config
+  const file = secretKeyFile(config.DATA_DIR)
+  const isNeeded = async (): Promise<boolean> => (await database.query(uses.all)).length > 0
+  // Read again after that: who starts beside us makes the key before its first use.
+  if (
+    (await readSecretKey(config.DATA_DIR)) === undefined &&
+    (await isNeeded()) &&
+    (await readSecretKey(config.DATA_DIR)) === undefined
+  )
+    throw new ConfigError(
+      `${file} is missing, and what is stored was made with the key in it: ${remedyOfSecretKey(config)}.`,
+    )
+  return { ...config, SECRET_KEY: [await developmentSecretKey(config.DATA_DIR)], secretKeyFile: file }
 }
 
 /** Whose tables are there already cannot be told; that they are in the way can. */

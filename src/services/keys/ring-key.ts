@@ -70,9 +70,6 @@ function open({ kid, privateJwk }: SigningKeyRow, box: SecretBox): JsonWebKeyInp
   try {
     return JSON.parse(box.open(privateJwk, kid)) as JsonWebKeyInput['key']
   } catch (cause) {
-    throw new ConfigError(
-      `SECRET_KEY: the signing key ${kid} cannot be decrypted with it; put the key it was made with into the list.`,
-      { cause },
-    )
+    throw new ConfigError(box.misfit(`the signing key ${kid}`), { cause })
   }
 }

@@ -32,6 +32,8 @@ export interface SecretBox {
   isTag(tag: Uint8Array, bytes: Uint8Array): boolean
   /** Whether a sealed value or a hash was made with the first key. */
   isCurrent(made: string): boolean
+  /** The sentence for the operator that no key fits `what`. */
+  misfit(what: string): string
 }
 
 interface Derived {
@@ -47,8 +49,12 @@ export const TAG_BYTES = 12
 const IV_BYTES = 12
 const AUTH_TAG_BYTES = 16
 
-/** `secretKeys` is the SECRET_KEY list, the first used for new values. */
-export function createSecretBox(secretKeys: readonly string[]): SecretBox {
+/** `secretKeys` is the SECRET_KEY list, the first used for new values; `misfit` the sentence where it was not set as one. */
+export function createSecretBox(
+  secretKeys: readonly string[],
+  misfit = (what: string) =>
+    `SECRET_KEY: ${what} cannot be decrypted with it; put the key it was made with into the list.`,
+): SecretBox {
   const keys = secretKeys.map(derive)
   const first = keys[0]
   if (first === undefined) throw new Error('a secret box needs a key')
@@ -97,6 +103,7 @@ export function createSecretBox(secretKeys: readonly string[]): SecretBox {
     isTag: (tag, bytes) =>
       tag.length === TAG_BYTES && keys.some((key) => timingSafeEqual(tagUnder(key, bytes), tag)),
     isCurrent: (made) => split(made)[0] === first.id,
+    misfit,
   }
 }
 

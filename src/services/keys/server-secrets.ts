@@ -45,10 +45,7 @@ export function createServerSecrets(database: Database, box: SecretBox): FindSer
     try {
       return box.open(sealed, name)
     } catch (cause) {
-      throw new ConfigError(
-        `SECRET_KEY: the secret ${name} cannot be decrypted with it; put the key it was made with into the list.`,
-        { cause },
-      )
+      throw new ConfigError(box.misfit(`the secret ${name}`), { cause })
     }
   }
 
