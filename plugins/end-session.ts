@@ -11,9 +11,10 @@ import { assertLengths } from '../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../src/protocol/wire.ts'
 import type { IdTokenClaims } from '../src/services/tokens/own-jwt-verifier.ts'
 import { refuseOtherMethods, withSlash } from './endpoint.ts'
+import { logFailure } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import { clientView } from './interaction/client-view.ts'
-import { sendErrorPage } from './pages/error-page.ts'
+import { sendErrorPage, showError } from './pages/error-page.ts'
 
 interface EndSessionRequest {
   client: Client | null
@@ -21,6 +22,13 @@ interface EndSessionRequest {
   /** Registered; null for our own page. */
   redirectUri: string | null
   state: string | undefined
+}
+
+/** Of another server, or of a key that is gone: the person may want to leave all the same. */
+class UnknownHint extends OAuthError {
+  constructor() {
+    super('invalid_request', 'id_token_hint is not an ID token of this server')
+  }
 }
 
 /** What the page that asks sends back; the hint itself need not travel again. */
@@ -39,8 +47,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
       text('post_logout_redirect_uri'),
     ]
     const hint = jwt === undefined ? null : await oauth.ownJwts.verifyIdToken(jwt, { ignoreExpiry: true })
-    if (jwt !== undefined && hint === null)
-      throw new OAuthError('invalid_request', 'id_token_hint is not an ID token of this server')
+    if (jwt !== undefined && hint === null) throw new UnknownHint()
     const audience = hint === null ? undefined : [hint.aud].flat()
     if (clientId !== undefined && audience?.includes(clientId) === false)
       throw new OAuthError('invalid_request', 'id_token_hint was not issued to this client_id')
@@ -85,9 +92,26 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     })
   }
 
+  /** Nothing is done for such a request; what people see lets them do it themselves. */
+  async function refuse(error: UnknownHint, call: BrowserCall): Promise<FastifyReply> {
+    const session = await browser.session(call.request)
+    if (session === null) throw error
+    logFailure(error, call.request)
+    const csrfToken = browser.csrfToken(call, signOutPurpose(session))
+    return showError(error, call.reply, { signOut: { action, csrfToken } })
+  }
+
   async function handle(wire: Wire, call: BrowserCall): Promise<FastifyReply> {
     assertLengths(wire)
-    const asked = await parse(wire)
+    try {
+      return await leave(await parse(wire), wire, call)
+    } catch (error) {
+      if (error instanceof UnknownHint) return refuse(error, call)
+      throw error
+    }
+  }
+
+  async function leave(asked: EndSessionRequest, wire: Wire, call: BrowserCall): Promise<FastifyReply> {
     if (asked.client === null && wire['post_logout_redirect_uri'] !== undefined)
       call.request.log.info(
         'sign-out does not lead back: without id_token_hint or client_id, nobody has registered its post_logout_redirect_uri',

@@ -15,13 +15,14 @@ export function sendErrorPage(error: unknown, request: FastifyRequest, reply: Fa
 export function showError(
   error: OAuthError,
   reply: FastifyReply,
-  more: Partial<Pick<ErrorPage, 'detail' | 'backUri' | 'backTo' | 'words'>> = {},
+  more: Partial<Pick<ErrorPage, 'detail' | 'backUri' | 'backTo' | 'words' | 'signOut'>> = {},
 ): FastifyReply {
   const { id } = reply.request
   const { code, status, message: description, headers } = error
   reply.headers({ 'x-request-id': id, ...headers })
   const told = { status, code, description, requestId: id, time: new Date(), detail: [] }
-  return reply.page('error', { ...told, backUri: null, backTo: null, words: null, ...more }, { status })
+  const none = { backUri: null, backTo: null, words: null, signOut: null }
+  return reply.page('error', { ...told, ...none, ...more }, { status })
 }
 
 /** Whether a browser asks for something to show, and not a program for something to read. */

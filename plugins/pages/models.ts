@@ -93,6 +93,8 @@ export interface ErrorPage {
   backTo: string | null
   /** What people are told, where nothing went wrong; null for what the status says. */
   words: { title: string; text: string } | null
+  /** Lets who is signed in leave, where an app could not ask for it; null elsewhere. */
+  signOut: FormTarget | null
 }
 
 export interface SignOutPage extends FormTarget {

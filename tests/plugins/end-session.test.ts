@@ -67,6 +67,27 @@ test('with a hint of an app that is gone, too', async () => {
   await expectAskedAndDone(agent, await agent.get(endSession({ id_token_hint, post_logout_redirect_uri: OUT })))
 }) // prettier-ignore
 
+test('a hint that cannot be verified is an error, which offers who is signed in to sign out', async () => {
+  const of = async (agent: UserAgent) => (await getTokens(server, {}, agent)).id_token
+  for (const spoil of [() => 'x', (jwt: string) => `${jwt.slice(0, jwt.lastIndexOf('.'))}.AAAA`]) {
+    const agent = await signedIn()
+    const id_token_hint = spoil(await of(agent))
+    const page = await agent.get(
+      endSession({ id_token_hint, post_logout_redirect_uri: OUT, state: 'a state' }),
+    )
+    expect(await shownError(page)).toEqual([400, 'invalid_request'])
+    expect(page.body).toMatch(/<button[^>]* id="sign-out-here"/)
+    const forged = await agent.submit(page, 'sign-out-form', { csrf_token: 'forged' })
+    expect([forged.status, await isSignedIn(agent)]).toEqual([403, true])
+    const done = await agent.submit(page, 'sign-out-form')
+    expect([done.status, done.body]).toEqual([200, expect.stringContaining('id="signed-out"')])
+    expect(await isSignedIn(agent)).toBe(false)
+  }
+  const nobody = await createUserAgent(server.url).get(endSession({ id_token_hint: 'x' }))
+  expect(await shownError(nobody)).toEqual([400, 'invalid_request'])
+  expect(nobody.body).not.toContain('sign-out-here')
+})
+
 test('a client that is named has registered the address, or the request is refused: the error is about that client', async () => {
   const agent = await signedIn()
   const { id_token: id_token_hint } = await getTokens(server, {}, agent)

@@ -66,6 +66,7 @@ const failure = {
   backUri: null,
   backTo: null,
   words: null,
+  signOut: null,
 }
 const setup = {
   ...form,
@@ -129,6 +130,7 @@ export const samples: readonly Sample[] = [
     redirectHost: `${long}.example`,
   }),
   sample('error', 'request', failure),
+  sample('error', 'sign-out', { ...failure, detail: [], signOut: form }),
   sample('error', 'over', {
     ...failure,
     detail: [],
