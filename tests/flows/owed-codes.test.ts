@@ -60,6 +60,26 @@ test('who proves less than all that the code is bound to gets nothing, and ends 
   expect((await exchangeAs(one, client, code)).status).toBe(200)
 })
 
+test('what fails while it is handed out leaves it owed, whatever the failure is', async () => {
+  const client = toClient(WEB)
+  const code = await getCode()
+  proxy.cutAt('authorization-code-exchange', 'after')
+  expect(await exchangeAs(one, client, code)).toMatchObject({ status: 503 })
+  // Of no class that says the database is away.
+  await database.query(`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'refused' using errcode = '22000'; end $$`)
+  await database.query('create trigger refuse before update on refresh_tokens execute function refuse()')
+  try {
+    expect(await exchangeAs(one, client, code)).toMatchObject({ status: 500 })
+  } finally {
+    await database.query('drop trigger refuse on refresh_tokens')
+  }
+  const { status, tokens } = await exchangeAs(one, client, code)
+  expect(status).toBe(200)
+  expect(await lifeOf(two, client, tokens)).toEqual(ALIVE)
+  expect((await exchangeAs(one, client, code)).error).toBe('invalid_grant')
+})
+
 test('another process knows nothing of it: the code is refused, and what nobody has ends', async () => {
   const client = toClient(WEB)
   const code = await getCode()

@@ -149,7 +149,7 @@ export function createIssuanceStore(
         if ((await refreshes.find(successor))?.use === 'current') return { successor }
       return 'replayed'
     } catch (error) {
-      if (code !== undefined && isUnavailable(error)) owed.owe(code, tokens)
+      if (code !== undefined) owed.owe(code, tokens)
       throw error
     }
   }
@@ -161,14 +161,17 @@ export function createIssuanceStore(
     if (typeof use !== 'object') throw alreadySpent()
     const { successor } = use
     const confirm: Write = async (query) => {
-      if (!(await refreshes.confirm(query, successor))) throw alreadySpent()
+      if (!(await refreshes.confirm(query, successor))) throw new Overtaken()
     }
     const spends = issuance.spends.filter(({ kind }) => kind !== AUTHORIZATION_CODE)
     const continues = { authorization: issuance.authorization, refreshToken: successor }
     try {
       await commit([confirm, ...writesOf({ ...issuance, spends, continues, refreshToken: undefined })])
     } catch (error) {
-      if (isUnavailable(error)) noteUnanswered({ ...issuance, refreshToken: successor })
+      if (error instanceof Overtaken) throw alreadySpent()
+      // What was taken for a code is owed still, whatever kept it from being handed out.
+      if (issuance.continues === undefined || isUnavailable(error))
+        noteUnanswered({ ...issuance, refreshToken: successor })
       throw error
     }
     return successor
