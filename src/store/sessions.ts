@@ -66,6 +66,12 @@ export const statements = {
     return `select true as "open" from ${session.name} where ${session.column('sid')} = $1
       and ${isAhead(session.column('expiresAt'))} and ${isAhead(session.column('endsAt'))}`
   }),
+  /** Whether the user $1 has the one whose `sid` is $2, which may be any text. */
+  isOfUser: statement<{ found: true }>('session-is-of-user', (table) => {
+    const session = table(Session)
+    return `select true as "found" from ${session.name}
+      where ${session.column('user')} = $1 and ${session.column('sid')}::text = $2`
+  }),
   /** Of the user $1, the last used first. */
   listByUser: statement<ListedSessionRow>('sessions-of-user', (table) => {
     const session = table(Session)

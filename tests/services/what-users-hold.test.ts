@@ -66,6 +66,20 @@ test('one session ends with its tokens, and only for whom it belongs to', async 
   expect(await eventsOf('session.ended')).toMatchObject({ user: userId, details: { sid: first.sid } })
 }) // prettier-ignore
 
+test('where there is no such session to end, no browser is forgotten', async () => {
+  const [mine, { id: bob }] = [await signIn(), (await oauth.users.find('bob'))!]
+  const marksOf = (username: string): string => oauth.knownBrowsers.remember(undefined, { username })
+  const [alices, bobs] = [marksOf('alice'), marksOf('bob')]
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  for (const [user, sid] of [[bob, mine.sid], [userId, randomUUID()], [userId, 'no sid']] as const)
+    expect(await oauth.sessions.endOne(user, sid)).toBe(false)
+  expect(await oauth.knownBrowsers.find(alices, 'alice')).not.toBeNull()
+  expect(await oauth.knownBrowsers.find(bobs, 'bob')).not.toBeNull()
+  expect(await oauth.sessions.endOne(userId, mine.sid)).toBe(true)
+  expect(await oauth.knownBrowsers.find(alices, 'alice')).toBeNull()
+  expect(await oauth.knownBrowsers.find(bobs, 'bob')).not.toBeNull()
+}) // prettier-ignore
+
 test('all sessions end but one, then that one too; what has offline_access goes on', async () => {
   const [kept, other] = [await signIn(), await signIn()]
   const offline = await getTokens(server, { scope: 'openid offline_access', prompt: 'consent' })

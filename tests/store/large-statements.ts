@@ -127,6 +127,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'session-start': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60, UUID, now], 2],
   'session-find': [['hash'], 2],
   'session-is-open': [[idOf('sid-100')], 1],
+  'session-is-of-user': [[SOMEBODY, UUID], FEW],
   'sessions-of-user': [[HOLDER], 500],
   'session-touch': [['hash', 60], 1],
   // All keys that live: a few.

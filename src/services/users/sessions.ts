@@ -118,7 +118,7 @@ export function createSessions(
     async endOne(userId, sid) {
       if (!isUuid(userId)) return false
       return audit.transaction(async (query, note) => {
-        await forgetBrowsers(query, userId)
+        if ((await query(statements.isOfUser, [userId, sid])).length > 0) await forgetBrowsers(query, userId)
         const ended = await endSession(query, userId, 'session ended', sid)
         if (ended) note({ type: 'session.ended', user: userId, details: { sid } })
         return ended
