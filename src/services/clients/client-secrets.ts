@@ -53,24 +53,24 @@ export function createClientSecrets(box: SecretBox, queue: HashingQueue): Client
    * is of both the secret and the stored hash, so that what was right stays right, and ends with the stored hash.
    */
   const remembered = createBoundedCache<true>(10_000, { ttl: REMEMBERED_FOR })
-  /** Slow verifications that run or wait, by the same digest: as many as the queue takes. */
+  /** Slow verifications that run or wait, by the same digest and whose network asks: as many as the queue takes. */
   const underway = new Map<string, Promise<boolean>>()
 
   const digest = (presented: string, stored: string): string =>
     hash('sha256', `${salt}${stored}\0${presented}`, 'base64url')
 
   /**
-   * Whoever asks `what` is being found out gets the same answer. Where the line refused it, since those whose network began it
-   * had too much in it, the others try once more in their own name.
+   * Whoever asks from one network whether `what` is right gets the same answer, also that the line is full: it refuses by
+   * network, so that those of another wait in their own name. What one of them proves meanwhile the others need not.
    */
-  async function verifyOnce(what: string, presented: string, stored: string, again = true): Promise<boolean> {
-    const begun = underway.get(what)
-    if (begun !== undefined)
-      return again ? begun.catch(async () => verifyOnce(what, presented, stored, false)) : begun
+  async function verifyOnce(what: string, presented: string, stored: string): Promise<boolean> {
+    const asked = `${what}\0${queue.network()}`
+    const begun = underway.get(asked)
+    if (begun !== undefined) return begun
     const verification = queue
-      .run(async () => argon2id.verify(stored, presented))
-      .finally(() => underway.delete(what))
-    underway.set(what, verification)
+      .run(async () => remembered.has(what) || argon2id.verify(stored, presented))
+      .finally(() => underway.delete(asked))
+    underway.set(asked, verification)
     return verification
   }
 

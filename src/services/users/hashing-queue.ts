@@ -17,6 +17,8 @@ export interface HashingQueue {
   run<T>(work: () => Promise<T>): Promise<T>
   /** Another line to the same places. Lines take turns: a rush in one costs the others a single turn. */
   beside(): HashingQueue
+  /** Whose network asks now, as the line tells them apart: one is refused with its own alone. */
+  network(): string
   /** How many hash, and how many wait, in all lines. */
   load(): { readonly running: number; readonly waiting: number }
 }
@@ -86,7 +88,12 @@ export function createHashingQueue(
   function openLine(): HashingQueue {
     const line = createFairLine<Waiting>()
     lines.push(line)
-    return { run: async (work) => run(line, work), beside: openLine, load }
+    return {
+      run: async (work) => run(line, work),
+      beside: openLine,
+      network: () => placeOf().at(-1) ?? '',
+      load,
+    }
   }
   return openLine()
 }

@@ -1,6 +1,7 @@
 /** What a chosen secret costs: how often argon2id runs, and for whom. Verifications are counted, never timed. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClientSecrets, type StoredSecret } from '../../../src/services/clients/client-secrets.ts'
 import { createSecretBox } from '../../../src/services/keys/secret-box.ts'
 import { argon2id } from '../../../src/services/users/argon2id.ts'
@@ -118,23 +119,51 @@ test('where the line is full all who wait for one verification are sent away, an
   expect(await secrets.verify('chosen', [one], 0, 'client')).toBe(one)
 })
 
-test('who waited for a verification that the line refused, for its own network, tries once by themselves', async () => {
-  const queue = createHashingQueue(1)
-  let refusals = 1
-  const refusing: HashingQueue = {
-    ...queue,
-    run: async (work) => {
-      if (refusals-- > 0) throw new Error('its network has the most in the line')
-      return queue.run(work)
-    },
-  }
-  const secrets = make(refusing)
-  const one = await stored('chosen')
-  const found = await Promise.allSettled(
-    Array.from({ length: 20 }, async () => secrets.verify('chosen', [one], 0, 'client')),
-  )
-  expect(found.filter(({ status }) => status === 'rejected').length).toBe(1)
-  expect(verifications).toHaveBeenCalledTimes(1)
+describe('of several networks', () => {
+  const networks = new AsyncLocalStorage<string>()
+  const createQueue = (most: number) => createHashingQueue(1, most, () => [networks.getStore() ?? 'server'])
+
+  test('who is alone in theirs is not refused with those whose network floods the line', async () => {
+    const queue = createQueue(3)
+    const secrets = make(queue)
+    const one = await stored('chosen')
+    let leave = (): void => {}
+    const busy = queue.run(() => new Promise<void>((resolve) => (leave = resolve)))
+    const runIn = async (network: string) => networks.run(network, async () => queue.run(async () => 'ran'))
+    const verifyIn = async (network: string) =>
+      networks.run(network, async () => secrets.verify('chosen', [one], 0, 'client'))
+    const flood = Promise.allSettled([runIn('A'), runIn('A')])
+    const asked = Promise.allSettled([verifyIn('A'), verifyIn('A'), verifyIn('B')])
+    const other = runIn('C')
+    // Until who was refused has tried again, if it does.
+    await delay(5)
+    leave()
+    await busy
+    expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+    expect((await asked)[2]).toMatchObject({ value: one })
+    expect([await other, (await flood)[0]?.status]).toEqual(['ran', 'fulfilled'])
+    expect(verifications).toHaveBeenCalledTimes(1)
+  })
+
+  test('a right secret is verified once in each at most, and no more when it is proven', async () => {
+    const secrets = make(createQueue(500))
+    const one = await stored('chosen')
+    const asking = Array.from({ length: 200 }, async (_, index) =>
+      networks.run(`network ${index % 50}`, async () => secrets.verify('chosen', [one], 0, 'client')),
+    )
+    expect(new Set(await Promise.all(asking))).toEqual(new Set([one]))
+    expect(verifications.mock.calls.length).toBeLessThanOrEqual(2)
+  })
+
+  test('a wrong one costs a verification in each', async () => {
+    const secrets = make(createQueue(500))
+    const one = await stored('chosen')
+    const asking = Array.from({ length: 12 }, async (_, index) =>
+      networks.run(`network ${index % 3}`, async () => secrets.verify('wrong', [one], 0, 'client')),
+    )
+    expect(new Set(await Promise.all(asking))).toEqual(new Set([undefined]))
+    expect(verifications).toHaveBeenCalledTimes(3)
+  })
 })
 
 test('the same secret at two clients is verified for each', async () => {
