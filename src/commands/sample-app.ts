@@ -24,7 +24,7 @@ const PATIENCE = 10_000
 
 /** On the port after the server's, or the next free one. */
 export async function startSampleApp(
-  { oauth, log }: FastifyInstance,
+  { oauth, log, drain }: FastifyInstance,
   serverPort: number,
 ): Promise<SampleApp | undefined> {
   const credentials = await readDataFile(oauth.config.DATA_DIR, SAMPLE_CREDENTIALS_FILE)
@@ -36,7 +36,10 @@ export async function startSampleApp(
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   let stopping = false
-  child.once('exit', (status) => stopping || log.warn({ status }, 'the sample web app has ended'))
+  child.once('exit', (status) => {
+    // Ctrl-C reaches both of us, and it may be done first.
+    if (!stopping && !drain.begun) log.warn({ status }, 'the sample web app has ended')
+  })
 
   return {
     origin: announced(child)

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { noBrowser } from '../support/browser.ts'
+import { childrenOf } from '../support/children.ts'
 import { newPerson, signIn } from '../support/people.ts'
 import { spawnServer, type SpawnedServer, type SpawnOptions } from '../support/process.ts'
 import { freePort, type Settings } from '../support/settings.ts'
@@ -114,3 +115,16 @@ test('several workers have one sample, which ends with them', async () => {
   expect(await server.stop()).toBe(0)
   expect(await isServed(sample)).toBe(false)
 }, 180_000)
+
+test('Ctrl-C, which reaches the sample web app too, is no reason for a warning', async () => {
+  const { server, sample } = await startDemo({ SHUTDOWN_DELAY: 1 })
+  const children = await childrenOf(server.pid)
+  expect(children).toHaveLength(1)
+  const status = server.stop('SIGINT')
+  await until(() => expect(server.output()).toContain('stopping'))
+  for (const child of children) process.kill(child, 'SIGINT')
+  // It has ended before the server has.
+  await until(async () => expect(await isServed(sample)).toBe(false))
+  expect(await status).toBe(0)
+  expect(server.output()).not.toContain('the sample web app has ended')
+})
