@@ -20,8 +20,10 @@ export async function run(argv: readonly string[]): Promise<void> {
       'OAuth 2.0 authorization server and OpenID Connect provider; settings come from the environment',
     )
     .showHelpAfterError()
+  // A word that is no command is that, and not one too many for `serve`.
+  const isDefault = argv[2]?.startsWith('-') ?? true
   program
-    .command('serve', { isDefault: true })
+    .command('serve', { isDefault })
     .description('start the server')
     .action(async () => (await import('./serve.ts')).serve(process.env))
   program
@@ -57,14 +59,32 @@ export async function run(argv: readonly string[]): Promise<void> {
   }
 }
 
+/** Of a connection, or of a name that was looked up for one. */
+interface NetworkError extends NodeJS.ErrnoException {
+  address?: string
+  port?: number
+  hostname?: string
+  /** Where a name has several addresses: what became of each. */
+  errors?: NetworkError[]
+}
+
 /** One sentence for what the operator can mend; the whole error for what only we can. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'ConfigError') return error.message
   if (error.name === 'OAuthError') return `${error.message}.`
-  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+  const { code, address, port } = error as NetworkError
   if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
+  if (isOfDatabase(error))
+    return `This cannot start: the database that DATABASE_URL names is out of reach: ${error.message || code}.`
   if (code !== undefined && /^(?:E[A-Z]+|[0-9A-Z]{5})$/.test(code))
     return `This cannot start: ${error.message || code}.`
   return error.stack ?? error.message
+}
+
+/** Nothing else is connected to before a start is done; HOST is looked up too. */
+function isOfDatabase({ syscall, hostname, errors = [] }: NetworkError): boolean {
+  if (!process.env['DATABASE_URL']) return false
+  if (syscall === 'getaddrinfo') return hostname !== process.env['HOST']
+  return syscall === 'connect' || errors.some(isOfDatabase)
 }

@@ -58,6 +58,14 @@ describe('one sentence', () => {
 
   test.for<[object, RegExp]>([
     [{ DATABASE_URL: 'postgresql://postgres:hidden@127.0.0.1:1/none' }, /^This cannot .* 127\.0\.0\.1:1\.$/],
+    [
+      { DATABASE_URL: 'postgresql://postgres:hidden@127.0.0.1:1/none' },
+      /: the database that DATABASE_URL names is out of reach: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
+    ],
+    [
+      { DATABASE_URL: 'postgresql://postgres:hidden@localhost:1/none' },
+      /: the database that DATABASE_URL names is out of reach: .*ECONNREFUSED/,
+    ],
     [{ DATABASE_URL: 'postgresql://postgres:hidden@[/none' }, /^DATABASE_URL must be .*\.$/],
     [{ DATABASE_URL: 'mysql://postgres:hidden@localhost/none' }, /^DATABASE_URL must be .*\.$/],
     [{ SECRET_KEY: 'hidden' }, /^SECRET_KEY must be .*\.$/],
@@ -75,7 +83,9 @@ describe('usage', () => {
     [['client', 'frobnicate'], /unknown command 'frobnicate'/],
     [['client', 'show'], /missing required argument 'client_id'/],
     [['client', 'list', '--made-up'], /unknown option '--made-up'/],
-    [['frobnicate'], /frobnicate/],
+    [['frobnicate'], /^error: unknown command 'frobnicate'$/m],
+    [['clinet', 'list'], /^error: unknown command 'clinet'\n\(Did you mean client\?\)$/m],
+    [['serve', 'stray'], /too many arguments for 'serve'/],
     [['user', 'create'], /missing required argument 'username'/],
     [['user', 'create', 'a', '--made-up', 'x'], /unknown option '--made-up'/],
     [['user'], /Usage: latchkey user/],
