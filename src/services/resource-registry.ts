@@ -1,7 +1,6 @@
 /** The one way in which resources and scopes come to be, change and end: SEED_FILE, code, the command line, the pages. */
 import { LockMode } from '@mikro-orm/core'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { Client } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
 import { changesBetween, type Changes } from '../protocol/changes.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
@@ -16,6 +15,7 @@ import { persistChange } from '../store/changes.ts'
 import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
+import { claimClientId, NameTaken } from '../store/name-claims.ts'
 import type { AuditTrail, Note } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { TOKEN_INTROSPECTION } from './directory.ts'
@@ -115,10 +115,7 @@ export function createResourceRegistry(
         change('scope', name, async (em, note) => {
           const known = await em.findOne(Scope, { name })
           assertAsWanted('name', known, isNew)
-          if (known === null && name === TOKEN_INTROSPECTION)
-            throw metadataError('name', 'is the name of a right: choose another')
-          if (known === null && (await em.count(Client, { clientId: name })) > 0)
-            throw metadataError('name', 'is the client_id of a client: choose another')
+          if (known === null) await claimName(em, name)
           const before = known === null ? {} : scopeMembers(known)
           const entity = known ?? em.create(Scope, { name }, { persist: true })
           if (description !== undefined) entity.description = description
@@ -177,6 +174,16 @@ async function refusingTwice<T>(
 ): Promise<T> {
   return work().catch((error: unknown) => {
     throw isNew && isDuplicate(error) ? taken(member) : error
+  })
+}
+
+/** For a scope that is about to be registered. */
+async function claimName(em: EntityManager, name: string): Promise<void> {
+  if (name === TOKEN_INTROSPECTION) throw metadataError('name', 'is the name of a right: choose another')
+  await claimClientId(em, name).catch((error: unknown) => {
+    if (error instanceof NameTaken)
+      throw metadataError('name', 'is the client_id of a client: choose another')
+    throw error
   })
 }
 

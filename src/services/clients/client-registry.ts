@@ -9,7 +9,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
 import { Client, ClientSecret } from '../../entities/client.ts'
-import { Scope } from '../../entities/resource.ts'
 import {
   applyMetadata,
   metadataError,
@@ -25,6 +24,7 @@ import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import { persistChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
+import { claimScopeName, NameTaken } from '../../store/name-claims.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { TOKEN_INTROSPECTION } from '../directory.ts'
@@ -141,7 +141,7 @@ export function createClientRegistry({
     policies.assertInsecureAllowed(insecure)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
     assertNoRight(members.client_id)
-    if (OPENID_SCOPES.has(members.client_id ?? '')) throw namesScope()
+    assertNoOpenidScope(members.client_id)
     const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
     applyMetadata(client, members)
     return policies.inspect(client, members.client_secret !== undefined)
@@ -169,10 +169,11 @@ export function createClientRegistry({
         )
         applyMetadata(client, members)
         assertNoRight(members.client_id)
-        if (members.client_id !== undefined) await assertNoScope(em, clientId)
+        assertNoOpenidScope(clientId)
         policies.check(client, hash !== undefined, isServed)
         if (hash !== undefined) addSecret(em, client, hash)
         await em.flush()
+        if (members.client_id !== undefined) await claimScopeName(em, clientId)
         const registered = toMetadata(client, hash !== undefined)
         const changes = changesBetween({}, registered)
         note({ type: 'client.registered', client: clientId, details: { changes } })
@@ -184,6 +185,7 @@ export function createClientRegistry({
       tellOfScopes()
       return created
     } catch (error) {
+      if (error instanceof NameTaken) throw namesScope()
       if (isDuplicate(error)) throw metadataError('client_id', 'is already registered')
       throw error
     }
@@ -275,8 +277,8 @@ export function createClientRegistry({
 }
 
 /** In a client's list, its name is the right to introspect the client's tokens: the scope could never be granted again. */
-async function assertNoScope(em: EntityManager, clientId: string): Promise<void> {
-  if (OPENID_SCOPES.has(clientId) || (await em.count(Scope, { name: clientId })) > 0) throw namesScope()
+function assertNoOpenidScope(clientId = ''): void {
+  if (OPENID_SCOPES.has(clientId)) throw namesScope()
 }
 
 function assertNoRight(clientId: string | undefined): void {

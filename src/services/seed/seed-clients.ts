@@ -13,6 +13,7 @@ import {
 } from '../../protocol/client-metadata.ts'
 import { statements, type ClientSetRow } from '../../store/client-sets.ts'
 import type { Database, Query } from '../../store/database.ts'
+import { claimAmongScopes } from '../../store/name-claims.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Note } from '../audit/audit.ts'
 import type { ClientPolicies } from '../clients/client-policies.ts'
@@ -124,12 +125,14 @@ async function store(
   const rows = (isNew: boolean) => made.filter((one) => one.isNew === isNew).map(({ client }) => client)
   for (const [clients, statement] of [[rows(true), statements.insert], [rows(false), statements.update]] as const)
     if (clients.length > 0) await query(statement, [JSON.stringify(clients)])
+  const ids = rows(true).map(({ clientId }) => clientId)
+  if (ids.length > 0) await claimAmongScopes(query, ids)
   const secrets = made.flatMap(({ client, hash }) =>
     hash === undefined ? [] : { id: randomUUID(), client: client.clientId, hash },
   )
   if (secrets.length > 0) {
-    const ids = secrets.map(({ client }) => client)
-    await (overlap > 0 ? query(statements.outlastSecrets, [ids, overlap]) : query(statements.removeSecrets, [ids]))
+    const changed = secrets.map(({ client }) => client)
+    await (overlap > 0 ? query(statements.outlastSecrets, [changed, overlap]) : query(statements.removeSecrets, [changed]))
     await query(statements.insertSecrets, [JSON.stringify(secrets)])
   }
   for (const one of made) for (const event of eventsOf(one, overlap)) note(event)

@@ -10,6 +10,7 @@ import {
   type ScopeInformation,
 } from '../../protocol/resource-information.ts'
 import type { Database } from '../../store/database.ts'
+import { claimAmongClients } from '../../store/name-claims.ts'
 import { statements, type ResourceSetRow, type ScopeSetRow } from '../../store/record-sets.ts'
 import { resourceMembers } from '../resource-registry.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
@@ -120,6 +121,8 @@ export function seededScopes(database: Database): SeededKind<ScopeSetRow, Made<S
       })
     },
     async store(query, note, made) {
+      const names = made.flatMap(({ isNew, row }) => (isNew ? row.name : []))
+      if (names.length > 0) await claimAmongClients(query, names)
       await eachKind(made, async (isNew, rows) =>
         query(isNew ? statements.insertScopes : statements.updateScopes, [JSON.stringify(rows)]),
       )

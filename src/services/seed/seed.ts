@@ -3,6 +3,7 @@
  * there, or has changed there; what is changed or deleted here stays so until then (docs/adr/0031).
  */
 import type { FastifyBaseLogger } from 'fastify'
+import { NameTaken } from '../../store/name-claims.ts'
 import { runAs } from '../audit/origin.ts'
 import { createFindUnregistered } from '../clients/scope-names.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
@@ -35,6 +36,8 @@ export interface SeederOptions
   limit: number
 }
 
+const TRIES = 8
+
 export function createSeeder(options: SeederOptions): Seeder {
   const { database, secret, log, limit } = options
 
@@ -54,10 +57,12 @@ export function createSeeder(options: SeederOptions): Seeder {
       clients: wantedClients(clients, options),
       users: wantedUsers(users, log),
     }
-    const possible = await withoutClashes(wanted.scopes, wanted.clients, options)
     await section(seededResources(database), wanted.resources)
-    await section(seededScopes(database), possible.scopes)
-    await section(seededClients({ ...options, overlap }), possible.clients)
+    await judgedAgain(async () => {
+      const possible = await withoutClashes(wanted.scopes, wanted.clients, options)
+      await section(seededScopes(database), possible.scopes)
+      await section(seededClients({ ...options, overlap }), possible.clients)
+    })
     await section(seededUsers(options), wanted.users)
     progress.end()
     await warnOfScopes(wanted.clients)
@@ -78,6 +83,17 @@ export function createSeeder(options: SeederOptions): Seeder {
     apply: async (content, overlap) => asSeed(async () => apply(sectionsOf(content, 'The demo', log), overlap)),
   }
 } // prettier-ignore
+
+/** Once more where a name was taken meanwhile: what is applied stays, and who has the name is seen then. */
+async function judgedAgain(work: () => Promise<void>): Promise<void> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof NameTaken) || tried >= TRIES) throw error
+    }
+  }
+}
 
 /** A thing that is named twice is one: the later members lie over the earlier. */
 function merged(wanted: readonly Wanted[]): Wanted[] {
