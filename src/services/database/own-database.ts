@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { ConfigError, type Config } from '../../config.ts'
 import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
-import { migrate, missingMigrations } from '../../store/migrate.ts'
+import { findTooNew, migrate, missingMigrations } from '../../store/migrate.ts'
 import { keepsPrepared } from '../../store/prepared.ts'
 import { statements as uses } from '../../store/secret-key-uses.ts'
 import type { Place } from '../../store/connections.ts'
@@ -47,6 +47,7 @@ export async function openOwnDatabase(
   const url = pool === undefined ? (embedded?.url ?? config.DATABASE_URL) : undefined
   const place = { url, pool, schema: config.DATABASE_SCHEMA }
   try {
+    await assertNotNewer(place)
     await (migrates ? migrateAt(place) : assertMigrated(place))
     if (embedded === undefined && pool === undefined) await assertPrepares(place, config)
     const { DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARE: prepare } = config
@@ -107,6 +108,15 @@ async function assertPrepares(place: Place, { DATABASE_PREPARE: prepare }: Confi
   if (prepare && !(await keepsPrepared(place)))
     throw new ConfigError(
       'DATABASE_URL leads to a pooler that loses prepared statements: set DATABASE_PREPARE=false, or let it keep them (max_prepared_statements of PgBouncer 1.21).',
+    )
+}
+
+/** One that is one version back may run beside it, and no other. */
+async function assertNotNewer(place: Place): Promise<void> {
+  const newest = await findTooNew(place)
+  if (newest !== null)
+    throw new ConfigError(
+      `The schema of the database is that of a later version (${newest}), beside which this one cannot run: start that version, or the one right before it.`,
     )
 }
 
