@@ -26,6 +26,8 @@ import {
 const DEFAULT_PORT = 3000
 /** Milliseconds in which a kept connection may still ask, where SHUTDOWN_DELAY says nothing else. */
 const GRACE = 500
+/** The same where requests still come, each on a connection that ends with it: a crowded machine is late with them. */
+const LONGEST_GRACE = 2000
 
 export async function serve(settings: SettingValues): Promise<void> {
   const config = parseConfig(settings)
@@ -162,7 +164,7 @@ function stopInOrder(
       server.drain.endConnections()
       release()
       // Whoever keeps a connection ends it: if we did, a request that is on its way there would be lost.
-      await Promise.race([once(server.server, 'close'), sleep(delay > 0 ? delay * 1000 : GRACE)])
+      await Promise.race([once(server.server, 'close'), delay > 0 ? sleep(delay * 1000) : quiet(server)])
       await setImmediate()
       server.drain.closeIdle()
       await Promise.all([server.close(), stopBeside()])
@@ -171,4 +173,16 @@ function stopInOrder(
     () => process.exit(1),
   )
   return () => stopping
+}
+
+/** Ends when nobody has asked for a grace. */
+async function quiet({ server }: FastifyInstance): Promise<void> {
+  const begun = performance.now()
+  let asked = begun
+  server.on('request', () => (asked = performance.now()))
+  for (;;) {
+    const left = Math.min(asked + GRACE, begun + LONGEST_GRACE) - performance.now()
+    if (left <= 0) return
+    await sleep(left)
+  }
 }

@@ -106,3 +106,18 @@ test('a worker whose supervisor stands still answers, and ends', async () => {
   }
   expect(await server.stop()).toBe(0)
 }, 60_000)
+
+// Again where the clients themselves were too late.
+test('kept connections may still ask while others do', { retry: 2, timeout: 60_000 }, async () => {
+  const server = await spawnServer({})
+  const agents = Array.from({ length: 6 }, () => agentOf(true))
+  for (const agent of agents) expect(await ask(server, agent)).toEqual({ what: 200, closes: false })
+  const end = server.stop()
+  const outcomes: Outcome[] = []
+  for (const agent of agents) {
+    await sleep(200)
+    outcomes.push(await ask(server, agent))
+  }
+  expect(outcomes).toEqual(agents.map(() => ({ what: 200, closes: true })))
+  expect(await end).toBe(0)
+})
