@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { servePublicDocument } from './public-document.ts'
+import { servePublicDocument } from '../src/http/public-document.ts'
 
 async function discovery(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify

@@ -1,7 +1,7 @@
 /** For whoever runs the server: is the process up, and can it serve (database, keys; not while it stops). */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { passive } from './before-routes.ts'
+import { passive } from '../src/http/before-routes.ts'
 
 /** Whoever asks would else take a busy process for a dead one. */
 const OPTIONS = { config: { [passive]: true } }

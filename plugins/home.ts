@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { ADMIN } from '../src/services/users/first-administrator.ts'
-import { refuseOtherMethods } from './endpoint.ts'
+import { refuseOtherMethods } from '../src/http/endpoint.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 
 async function home(fastify: FastifyInstance): Promise<void> {

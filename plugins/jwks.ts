@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { JWKS_LIFETIME } from '../src/services/keys/key-ring.ts'
-import { withSlash } from './endpoint.ts'
-import { servePublicDocument } from './public-document.ts'
+import { withSlash } from '../src/http/endpoint.ts'
+import { servePublicDocument } from '../src/http/public-document.ts'
 
 async function jwks(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify

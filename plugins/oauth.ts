@@ -40,8 +40,8 @@ import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { Vitals } from '../src/services/vitals.ts'
 import type { Database } from '../src/store/database.ts'
-import { beforeRoutes } from './before-routes.ts'
-import { createEndpoints } from './endpoint.ts'
+import { beforeRoutes } from '../src/http/before-routes.ts'
+import { createEndpoints } from '../src/http/endpoint.ts'
 
 /** The doors, and what they open on. Names follow `src/doors.ts`. */
 export interface OAuth {

@@ -8,7 +8,7 @@ import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle.ts'
 import type { User } from '../src/services/users/user.ts'
-import { waitFor } from './wait.ts'
+import { waitFor } from '../src/http/wait.ts'
 
 /** RFC 8176 §2. */
 export const PASSWORD_AMR = ['pwd'] as const

@@ -10,11 +10,11 @@ import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
-import { refuseOtherMethods, withSlash } from './endpoint.ts'
-import { acceptForms, formText, queryText } from './forms.ts'
+import { refuseOtherMethods, withSlash } from '../src/http/endpoint.ts'
+import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
-import { waitFor } from './wait.ts'
+import { waitFor } from '../src/http/wait.ts'
 
 const Fields = Type.Partial(
   Type.Object({

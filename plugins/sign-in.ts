@@ -8,7 +8,7 @@ import type { Session } from '../src/doors.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
-import { queryText } from './forms.ts'
+import { queryText } from '../src/http/forms.ts'
 import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'
 import type { PageCall } from './pages/index.ts'
 

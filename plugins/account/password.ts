@@ -7,7 +7,7 @@ import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'
 import { sentence } from '../pages/words.ts'
 import { createPasswordCheck, PASSWORD_ACR, PASSWORD_AMR } from '../password-sign-in.ts'
-import { waitFor, type Wait } from '../wait.ts'
+import { waitFor, type Wait } from '../../src/http/wait.ts'
 import type { Desk } from './desk.ts'
 
 const PATH = '/password'

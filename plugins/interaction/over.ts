@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BrowserCall } from '../../src/interaction-doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { logFailure } from '../errors.ts'
+import { logFailure } from '../../src/http/errors.ts'
 import { showError } from '../pages/error-page.ts'
 import type { Asked } from './asked.ts'
 import { clientView } from './client-view.ts'

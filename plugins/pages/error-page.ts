@@ -1,7 +1,7 @@
-/** Errors for people: the same answers and log lines as `plugins/errors.ts`, as a page. */
+/** Errors for people: the same answers and log lines as `src/http/errors.ts`, as a page. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OAuthError } from '../../src/protocol/errors.ts'
-import { logFailure, toOAuthError } from '../errors.ts'
+import { logFailure, toOAuthError } from '../../src/http/errors.ts'
 import type { ErrorPage } from './models.ts'
 
 /** An error handler for scopes that serve pages. */

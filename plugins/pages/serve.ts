@@ -7,8 +7,8 @@ import type { Static, TObject } from 'typebox'
 import type { BrowserCall } from '../../src/interaction-doors.ts'
 import { assertLengths, compileParameters, lengthsOf } from '../../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../../src/protocol/wire.ts'
-import { refuseOtherMethods, withSlash } from '../endpoint.ts'
-import { acceptForms, formText, queryText } from '../forms.ts'
+import { refuseOtherMethods, withSlash } from '../../src/http/endpoint.ts'
+import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
 import { sendErrorPage } from './error-page.ts'
 
 /** A page that is opened by GET. `Q` are the parameters of its query. */

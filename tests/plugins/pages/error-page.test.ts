@@ -2,7 +2,7 @@
 import { fastify as bareServer, type FastifyInstance } from 'fastify'
 import { expect, test } from 'vitest'
 import { sendErrorPage, showError } from '../../../plugins/pages/error-page.ts'
-import { sendError } from '../../../plugins/errors.ts'
+import { sendError } from '../../../src/http/errors.ts'
 import notFound from '../../../plugins/not-found.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { startPages } from './server.ts'

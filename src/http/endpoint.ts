@@ -4,16 +4,16 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { TObject } from 'typebox'
-import { ConfigError } from '../src/config.ts'
-import type { Bag, Client, Endpoint } from '../src/doors.ts'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
-import { parseForm, withoutCredentials, type Wire } from '../src/protocol/wire.ts'
+import { ConfigError } from '../config.ts'
+import type { Bag, Client, Endpoint } from '../doors.ts'
+import { OAuthError } from '../protocol/errors.ts'
+import { assertLengths, compileParameters } from '../protocol/parameters.ts'
+import { parseForm, withoutCredentials, type Wire } from '../protocol/wire.ts'
 import { allowBrowsers } from './cors.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
 import { keepHouseRules, scopeOptions } from './house-rules.ts'
-import { sending, sendText } from './text.ts'
+import { sending, sendText } from './ready-text.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
 export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>

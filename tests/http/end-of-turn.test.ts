@@ -3,8 +3,8 @@ import { fastify, type FastifyReply } from 'fastify'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { sending, sendText } from '../../plugins/text.ts'
-import { sendAtEndOfTurn } from '../../plugins/turn.ts'
+import { sending, sendText } from '../../src/http/ready-text.ts'
+import { sendAtEndOfTurn } from '../../src/http/end-of-turn.ts'
 
 /** What `count` answers and the turn itself end in: the order in which it came. */
 async function leave(count: number): Promise<string[]> {

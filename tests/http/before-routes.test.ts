@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
-import { beforeRoutes, passive } from '../../plugins/before-routes.ts'
+import { beforeRoutes, passive } from '../../src/http/before-routes.ts'
 
 test('a hook comes before what routes have of their own, and not at all where nothing is done', async () => {
   const app = fastify({ exposeHeadRoutes: true })

@@ -3,10 +3,10 @@
  * `invalid_request`, an absent database as 503, and everything else as `server_error` with an id to ask for.
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { lineOf } from '../src/services/shedding.ts'
-import { isUnavailable } from '../src/store/failures.ts'
-import { BearerError, VerificationUnavailable } from './require-scope/bearer-error.ts'
+import { OAuthError } from '../protocol/errors.ts'
+import { lineOf } from '../services/shedding.ts'
+import { isUnavailable } from '../store/failures.ts'
+import { BearerError, VerificationUnavailable } from '../../plugins/require-scope/bearer-error.ts'
 
 /** An error handler for scopes that answer in JSON (RFC 6749 §5.2). */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {

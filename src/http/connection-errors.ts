@@ -4,7 +4,7 @@
  */
 import type { ConnectionError } from 'fastify'
 import type { Socket } from 'node:net'
-import { OAuthError } from '../src/protocol/errors.ts'
+import { OAuthError } from '../protocol/errors.ts'
 
 const REFUSALS: Readonly<Record<string, OAuthError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: new OAuthError('invalid_request', 'the request took too long', { status: 408 }),

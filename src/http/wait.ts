@@ -3,9 +3,9 @@
  * again, with what they typed but for passwords, and says how long; the answer has the status and the headers that it has
  * everywhere.
  */
-import type { BrowserCall } from '../src/interaction-doors.ts'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { lineOf } from '../src/services/shedding.ts'
+import type { BrowserCall } from '../interaction-doors.ts'
+import { OAuthError } from '../protocol/errors.ts'
+import { lineOf } from '../services/shedding.ts'
 import { logFailure } from './errors.ts'
 
 export interface Wait {

@@ -5,8 +5,8 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { isRepeated } from '../src/protocol/headers.ts'
+import { OAuthError } from '../protocol/errors.ts'
+import { isRepeated } from '../protocol/headers.ts'
 
 const BODY_LIMIT = 65_536
 

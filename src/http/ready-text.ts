@@ -1,6 +1,6 @@
 /** Answers that are texts already, and leave as they are. */
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { sendAtEndOfTurn } from './turn.ts'
+import { sendAtEndOfTurn } from './end-of-turn.ts'
 
 /**
  * Sends `text` under exactly these headers, at the end of the turn. With a serializer of its own, Fastify adds no charset to

@@ -8,7 +8,7 @@ import { passive } from './before-routes.ts'
 import { allowBrowsers } from './cors.ts'
 import { refuseOtherMethods } from './endpoint.ts'
 import { sendError } from './errors.ts'
-import { sendText } from './text.ts'
+import { sendText } from './ready-text.ts'
 
 export interface PublicDocument {
   readonly urls: Iterable<string>

@@ -4,9 +4,9 @@
  */
 import type { FastifyInstance, FastifyRegisterOptions } from 'fastify'
 import fp from 'fastify-plugin'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { isRepeated } from '../src/protocol/headers.ts'
-import { serializers } from '../src/services/log.ts'
+import { OAuthError } from '../protocol/errors.ts'
+import { isRepeated } from '../protocol/headers.ts'
+import { serializers } from '../services/log.ts'
 
 const NAME = 'latchkey-house-rules'
 const MAX_HEADERS = 100
