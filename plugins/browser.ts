@@ -8,7 +8,7 @@ import { fastify as createApp, type FastifyInstance, type FastifyRequest } from 
 import fp from 'fastify-plugin'
 import { randomBytes } from 'node:crypto'
 import type { Session } from '../src/doors.ts'
-import type { BrowserCall } from '../src/interaction-doors.ts'
+import type { BrowserCall } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { KNOWN_FOR } from '../src/services/users/known-browsers.ts'

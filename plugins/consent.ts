@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ApprovalRequest, Client } from '../src/doors.ts'
-import type { Interaction, StepPage } from '../src/interaction-doors.ts'
+import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'

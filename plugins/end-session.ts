@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Client, Session } from '../src/doors.ts'
-import type { BrowserCall } from '../src/interaction-doors.ts'
+import type { BrowserCall } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths } from '../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../src/protocol/wire.ts'

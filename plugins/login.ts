@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ApprovalRequest, Session } from '../src/doors.ts'
-import type { Interaction, StepPage } from '../src/interaction-doors.ts'
+import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'

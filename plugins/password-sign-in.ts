@@ -1,7 +1,7 @@
 /** User name and password, throttled, and signing a browser in by them: the same for every page that asks for them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Session } from '../src/doors.ts'
-import type { BrowserCall } from '../src/interaction-doors.ts'
+import type { BrowserCall } from '../src/doors/interaction.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { usernameKey } from '../src/protocol/username.ts'

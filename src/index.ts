@@ -11,7 +11,7 @@ import type { BuildOptions } from './server.ts'
 
 export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
-export type { Additive, Dispatched, Ordered } from './door-kinds.ts'
+export type { Additive, Dispatched, Ordered } from './doors/kinds.ts'
 export type {
   ApprovalRequest,
   Artifacts,
@@ -38,7 +38,7 @@ export type {
   Outcome,
   StepFacts,
   StepPage,
-} from './interaction-doors.ts'
+} from './doors/interaction.ts'
 export type * from './events.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
 export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'

@@ -7,7 +7,7 @@ import type {
   InteractionStep,
   StepFacts,
   StepPage,
-} from '../../src/interaction-doors.ts'
+} from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Pages } from '../pages/models.ts'

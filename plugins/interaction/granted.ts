@@ -1,6 +1,6 @@
 /** What a finished interaction has established. */
 import type { Granted, Parameter } from '../../src/doors.ts'
-import type { Interaction } from '../../src/interaction-doors.ts'
+import type { Interaction } from '../../src/doors/interaction.ts'
 
 export function grantedBy({ request, session }: Interaction, parameters: readonly Parameter[]): Granted {
   if (session === null) throw new Error('an interaction ended without anybody signed in')

@@ -1,6 +1,6 @@
 /** What people find at a page that they have been through, or that is too old: that it is so, and the way on to the app. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { BrowserCall } from '../../src/interaction-doors.ts'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { logFailure } from '../../src/http/errors.ts'
 import { showError } from '../pages/error-page.ts'

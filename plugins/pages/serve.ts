@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import type { BrowserCall } from '../../src/interaction-doors.ts'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { assertLengths, compileParameters, lengthsOf } from '../../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/endpoint.ts'

@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import type { Client } from '../../src/doors.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import type { RegisteredGrant } from '../../src/services/door-registry.ts'
+import type { RegisteredGrant } from '../../src/doors/registry.ts'
 
 async function token({ oauth }: FastifyInstance): Promise<void> {
   oauth.registerEndpoint({

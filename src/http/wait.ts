@@ -3,7 +3,7 @@
  * again, with what they typed but for passwords, and says how long; the answer has the status and the headers that it has
  * everywhere.
  */
-import type { BrowserCall } from '../interaction-doors.ts'
+import type { BrowserCall } from '../doors/interaction.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { lineOf } from '../services/shedding.ts'
 import { logFailure } from './errors.ts'

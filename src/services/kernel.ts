@@ -18,7 +18,7 @@ import { createClientRegistry, type ClientRegistry } from './clients/client-regi
 import { createClientSecrets } from './clients/client-secrets.ts'
 import { createConsents, type Consents } from './users/consents.ts'
 import { createDirectory, type Directory } from './directory.ts'
-import { createDoorRegistry, type DoorRegistry } from './door-registry.ts'
+import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
 import {
   createFirstAdministrator,
   INVITATION_LIFETIME,

@@ -11,7 +11,7 @@ import { OAuthError } from '../../protocol/errors.ts'
 import type { Wire } from '../../protocol/wire.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { secretsOf, type Directory } from '../directory.ts'
-import type { DoorRegistry } from '../door-registry.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { Attempt, Throttle } from '../throttle/throttle.ts'
 

@@ -16,7 +16,7 @@ import {
   type ParsedMetadata,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
-import type { DoorRegistry } from '../door-registry.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
 
 /** The standards' names: RFC 6749, 7523, 8628, 8693, OpenID Connect Core and CIBA; RFC 8705 for the methods. */
 const RESPONSE_TYPES = new Set(['code', 'token', 'id_token', 'none'])

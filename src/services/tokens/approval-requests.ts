@@ -10,7 +10,7 @@ import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
 import { withoutCredentials, type Wire } from '../../protocol/wire.ts'
 import type { Targets } from './audience.ts'
 import type { Directory } from '../directory.ts'
-import type { DoorRegistry } from '../door-registry.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
 
 export interface Approvals {
   /** Throws `OAuthError` for what the client may not ask. */

@@ -1,7 +1,7 @@
 /** Under which `sub` a client knows a user: the owner of the client's `subject_type` says it. */
 import type { Client } from '../../doors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import type { DoorRegistry } from '../door-registry.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
 
 /** Stable for ever. Throws when nothing serves the client's `subject_type`: no client falls back to another. */
 export type SubjectOf = (userId: string, client: Client) => string

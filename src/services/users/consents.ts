@@ -8,7 +8,7 @@ import { statements, withdraw, type ConnectedRow } from '../../store/consents.ts
 import type { Database } from '../../store/database.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import type { DoorRegistry } from '../door-registry.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Targets } from '../tokens/audience.ts'
 import { linesOf } from './consent-lines.ts'
 

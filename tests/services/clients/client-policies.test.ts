@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { createClientPolicies } from '../../../src/services/clients/client-policies.ts'
-import { createDoorRegistry } from '../../../src/services/door-registry.ts'
+import { createDoorRegistry } from '../../../src/doors/registry.ts'
 import { recordingLog } from '../../support/log.ts'
 
 const client = (members: object = {}) => ({

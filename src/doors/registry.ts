@@ -1,6 +1,6 @@
 /** Keeps what plugins registered at the doors, each kind its way, and refuses at boot what cannot be meant. */
 import type { TObject } from 'typebox'
-import type { Additive, Dispatched, Ordered } from '../door-kinds.ts'
+import type { Additive, Dispatched, Ordered } from './kinds.ts'
 import type { Bag, Call, Grant, Granted } from '../doors.ts'
 import { ConfigError } from '../config.ts'
 import { compileParameters } from '../protocol/parameters.ts'

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import type { Authorization, ClientAuthentication, Grant } from '../../src/doors.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
-import { createDoorRegistry } from '../../src/services/door-registry.ts'
+import { createDoorRegistry } from '../../src/doors/registry.ts'
 
 const SUBJECT = { clientId: 'c' } as Authorization
 const grant = (type: string): Grant => ({

@@ -3,7 +3,7 @@
  * that nothing of ours is replaced, and no plugin waits for what another one gets.
  */
 import { ConfigError } from '../config.ts'
-import type { Additive } from '../door-kinds.ts'
+import type { Additive } from './kinds.ts'
 import { StandardClaims } from '../protocol/claims.ts'
 
 /** A document that is merged while requests are served. `metadata` is merged once, at the start, and judged then. */

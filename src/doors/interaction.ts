@@ -3,9 +3,9 @@
  * answer. The requests themselves, and the session of who is signed in, are in `doors.ts`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ApprovalRequest, Bag, Granted, Session } from './doors.ts'
-import type { OAuthError } from './protocol/errors.ts'
-import type { Wire } from './protocol/wire.ts'
+import type { ApprovalRequest, Bag, Granted, Session } from '../doors.ts'
+import type { OAuthError } from '../protocol/errors.ts'
+import type { Wire } from '../protocol/wire.ts'
 
 /** One request for approval on its way through the steps. */
 export interface Interaction {

@@ -12,8 +12,8 @@ import type {
   ResponseType,
   SubjectType,
   Verified,
-} from './doors.ts'
-import type { InteractionStep, Outcome } from './interaction-doors.ts'
+} from '../doors.ts'
+import type { InteractionStep, Outcome } from './interaction.ts'
 
 export interface Dispatched {
   clientAuthentication: ClientAuthentication
