@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { ApprovalRequest, Client } from '../src/doors.ts'
+import type { ApprovalRequest } from '../src/doors/approval.ts'
+import type { Client } from '../src/doors/client.ts'
 import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'

@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Client, Session } from '../src/doors.ts'
+import type { Client } from '../src/doors/client.ts'
+import type { Session } from '../src/doors/interaction.ts'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths } from '../src/protocol/parameters.ts'

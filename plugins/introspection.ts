@@ -1,7 +1,9 @@
 /** Token introspection (RFC 7662): whether a token is good, for those who may know. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Bag, Client, Verified } from '../src/doors.ts'
+import type { Client } from '../src/doors/client.ts'
+import type { Verified } from '../src/doors/facts.ts'
+import type { Bag } from '../src/protocol/bag.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { TOKEN_INTROSPECTION } from '../src/services/directory.ts'
 

@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { ApprovalRequest, Session } from '../src/doors.ts'
+import type { ApprovalRequest } from '../src/doors/approval.ts'
+import type { Session } from '../src/doors/interaction.ts'
 import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'

@@ -1,5 +1,5 @@
 /**
- * Decorates the server with `fastify.oauth`: the doors of `src/doors.ts` and the services behind them. Every
+ * Decorates the server with `fastify.oauth`: the doors of `src/doors/` and the services behind them. Every
  * endpoint and grant, ours or a stranger's, is registered through it; it opens what it needs and closes it again.
  */
 import type { FastifyInstance } from 'fastify'
@@ -7,7 +7,11 @@ import fp from 'fastify-plugin'
 import type { TObject } from 'typebox'
 import type { Config } from '../src/config.ts'
 import type { Additive, Dispatched, Ordered } from '../src/doors/kinds.ts'
-import type { Artifacts, Bag, Call, Client, Endpoint, Grant, Granted, Verified } from '../src/doors.ts'
+import type { Artifacts } from '../src/doors/artifacts.ts'
+import type { Call, Endpoint, Grant } from '../src/doors/back-channel.ts'
+import type { Client } from '../src/doors/client.ts'
+import type { Granted, Verified } from '../src/doors/facts.ts'
+import type { Bag } from '../src/protocol/bag.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
 import type { AuthorizationCodes } from '../src/services/tokens/authorization-codes.ts'
@@ -43,7 +47,7 @@ import type { Database } from '../src/store/database.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints } from '../src/http/endpoint.ts'
 
-/** The doors, and what they open on. Names follow `src/doors.ts`. */
+/** The doors, and what they open on. Names follow `src/doors/`. */
 export interface OAuth {
   readonly config: Config
   readonly issuer: string

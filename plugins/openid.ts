@@ -4,7 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Authorization, Bag, Client, ConsentLine } from '../src/doors.ts'
+import type { ConsentLine } from '../src/doors/approval.ts'
+import type { Client } from '../src/doors/client.ts'
+import type { Authorization } from '../src/doors/facts.ts'
+import type { Bag } from '../src/protocol/bag.ts'
 import { claimsForScopes, isUserClaim, scopeOfClaim, type Claims } from '../src/protocol/claims.ts'
 import {
   APPROVED_CLAIMS,

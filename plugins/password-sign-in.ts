@@ -1,6 +1,6 @@
 /** User name and password, throttled, and signing a browser in by them: the same for every page that asks for them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Session } from '../src/doors.ts'
+import type { Session } from '../src/doors/interaction.ts'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'

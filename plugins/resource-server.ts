@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Verified } from '../src/doors.ts'
+import type { Verified } from '../src/doors/facts.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isUnavailable } from '../src/store/failures.ts'
 import { instantsOf } from './require-scope/expiry.ts'

@@ -2,7 +2,7 @@
  * What happens here that matters to people who ask later: the types of events and what each tells. Plugins listen by
  * `oauth.audit.on`, and add types of their own by merging into `EventDetails`. Nothing in an event is a secret.
  */
-import type { Bag } from './doors.ts'
+import type { Bag } from './protocol/bag.ts'
 import type { Changes } from './protocol/changes.ts'
 
 /** By the type of the event. Whom it is about stands in the event itself. */

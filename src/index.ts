@@ -12,34 +12,23 @@ import type { BuildOptions } from './server.ts'
 export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
 export type { Additive, Dispatched, Ordered } from './doors/kinds.ts'
-export type {
-  ApprovalRequest,
-  Artifacts,
-  Authorization,
-  Bag,
-  Binding,
-  Call,
-  Client,
-  ClientAuthentication,
-  ConsentLine,
-  Endpoint,
-  Grant,
-  Granted,
-  Parameter,
-  Policy,
-  Session,
-  Verified,
-} from './doors.ts'
+export type { ApprovalRequest, ConsentLine, Parameter } from './doors/approval.ts'
+export type { Artifacts } from './doors/artifacts.ts'
+export type { Call, Endpoint, Grant, Policy } from './doors/back-channel.ts'
+export type { Client, ClientAuthentication } from './doors/client.ts'
+export type { Authorization, Binding, Granted, Verified } from './doors/facts.ts'
 export type {
   BrowserCall,
   EndedInteraction,
   Interaction,
   InteractionStep,
   Outcome,
+  Session,
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'
 export type * from './events.ts'
+export type { Bag } from './protocol/bag.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
 export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'
 export { Repeatable } from './protocol/parameters.ts'

@@ -1,5 +1,5 @@
 /** `/account/apps`: which apps have access to an account, to what, and taking it back. */
-import type { Client } from '../../src/doors.ts'
+import type { Client } from '../../src/doors/client.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ConnectedClient } from '../../src/services/users/consents.ts'
 import { clientView } from '../interaction/client-view.ts'

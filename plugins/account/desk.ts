@@ -1,6 +1,6 @@
 /** What the pages of a user's own account share: their guarded addresses, and forms that their user alone can send. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Session } from '../../src/doors.ts'
+import type { Session } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { User } from '../../src/services/users/user.ts'
 import type { Browser } from '../browser.ts'

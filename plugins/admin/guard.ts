@@ -1,6 +1,6 @@
 /** Who may be on these pages: a hook that stands before every route of their scope, whatever the route is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Session } from '../../src/doors.ts'
+import type { Session } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { ADMIN } from '../../src/services/users/first-administrator.ts'
 import type { User } from '../../src/services/users/user.ts'

@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { AuthorizationRequest } from '../../src/doors.ts'
+import type { AuthorizationRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'

@@ -3,7 +3,7 @@
  * goes through. Every error goes to the client.
  */
 import type { FastifyInstance } from 'fastify'
-import type { AuthorizationRequest } from '../../src/doors.ts'
+import type { AuthorizationRequest } from '../../src/doors/approval.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { assertLengths } from '../../src/protocol/parameters.ts'
 import type { Wire } from '../../src/protocol/wire.ts'

@@ -1,6 +1,6 @@
 /** Whom an authorization request is from, and where its answer may go. Who is wrong here sees a page. */
 import type { FastifyInstance } from 'fastify'
-import type { Client } from '../../src/doors.ts'
+import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isRegisteredRedirectUri } from '../../src/protocol/redirect-uri.ts'
 import type { Wire } from '../../src/protocol/wire.ts'

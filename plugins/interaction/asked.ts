@@ -3,7 +3,7 @@
  * alone. So nobody has to be believed, and nothing has to be stored, before somebody is signed in.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { Bag } from '../../src/doors.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { SecretBox } from '../../src/services/keys/secret-box.ts'
 

@@ -1,5 +1,5 @@
 /** A client as people see it on our pages. */
-import type { ApprovalRequest } from '../../src/doors.ts'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { ClientView } from '../pages/models.ts'
 
 export function clientView({ client, redirectUri }: ApprovalRequest): ClientView {

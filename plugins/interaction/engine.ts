@@ -1,6 +1,7 @@
 /** Takes interactions through the registered steps, in the order of their registration, to one end each. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ApprovalRequest, Bag } from '../../src/doors.ts'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
 import type {
   BrowserCall,
   Interaction,

@@ -1,5 +1,6 @@
 /** What a finished interaction has established. */
-import type { Granted, Parameter } from '../../src/doors.ts'
+import type { Parameter } from '../../src/doors/approval.ts'
+import type { Granted } from '../../src/doors/facts.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 
 export function grantedBy({ request, session }: Interaction, parameters: readonly Parameter[]): Granted {

@@ -4,7 +4,9 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
-import type { ApprovalRequest, Bag, Session } from '../../src/doors.ts'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
+import type { Session } from '../../src/doors/interaction.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { HandleTaken } from '../../src/services/artifact-store.ts'
 import { type Asked, open, REQUEST, seal } from './asked.ts'

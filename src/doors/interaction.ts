@@ -1,11 +1,23 @@
 /**
  * The doors that people come to: what stands, page by page in their browser, between a request for approval and its
- * answer. The requests themselves, and the session of who is signed in, are in `doors.ts`.
+ * answer. The requests themselves are in `approval.ts`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ApprovalRequest, Bag, Granted, Session } from '../doors.ts'
+import type { ApprovalRequest } from './approval.ts'
+import type { Granted } from './facts.ts'
+import type { Bag } from '../protocol/bag.ts'
 import type { OAuthError } from '../protocol/errors.ts'
 import type { Wire } from '../protocol/wire.ts'
+
+/** The browser session of a signed-in user. */
+export interface Session {
+  readonly sid: string
+  readonly userId: string
+  /** Milliseconds since the epoch. */
+  readonly authenticatedAt: number
+  readonly amr: readonly string[]
+  readonly acr: string | null
+}
 
 /** One request for approval on its way through the steps. */
 export interface Interaction {

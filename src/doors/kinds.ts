@@ -1,18 +1,12 @@
 /**
  * Three kinds of door: *dispatched* (one owner per key), *ordered* (all run, each may refuse), *additive* (all are
- * merged, none overrides what the server owns). `services/door-registry.ts` keeps what is registered.
+ * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
  */
-import type {
-  Authorization,
-  Bag,
-  ClientAuthentication,
-  Parameter,
-  Policy,
-  ResponseMode,
-  ResponseType,
-  SubjectType,
-  Verified,
-} from '../doors.ts'
+import type { Parameter, ResponseMode, ResponseType } from './approval.ts'
+import type { Policy } from './back-channel.ts'
+import type { ClientAuthentication, SubjectType } from './client.ts'
+import type { Authorization, Verified } from './facts.ts'
+import type { Bag } from '../protocol/bag.ts'
 import type { InteractionStep, Outcome } from './interaction.ts'
 
 export interface Dispatched {

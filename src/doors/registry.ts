@@ -1,7 +1,9 @@
 /** Keeps what plugins registered at the doors, each kind its way, and refuses at boot what cannot be meant. */
 import type { TObject } from 'typebox'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
-import type { Bag, Call, Grant, Granted } from '../doors.ts'
+import type { Call, Grant } from './back-channel.ts'
+import type { Granted } from './facts.ts'
+import type { Bag } from '../protocol/bag.ts'
 import { ConfigError } from '../config.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import type { Wire } from '../protocol/wire.ts'

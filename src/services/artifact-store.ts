@@ -1,6 +1,7 @@
 /** The artifacts door: what a plugin stores by a handle, without the handle itself ever being stored. */
 import { randomBytes } from 'node:crypto'
-import type { Artifacts, Bag } from '../doors.ts'
+import type { Artifacts } from '../doors/artifacts.ts'
+import type { Bag } from '../protocol/bag.ts'
 import { statements } from '../store/artifacts.ts'
 import type { Database } from '../store/database.ts'
 import type { SecretBox } from './keys/secret-box.ts'

@@ -2,7 +2,7 @@
  * Clients, users, scopes and resources in memory: bounded, loaded once however many requests wait, read again when the
  * change feed says so. What the token endpoint needs of them costs no statement.
  */
-import type { Client } from '../doors.ts'
+import type { Client } from '../doors/client.ts'
 import { effectiveGrantTypes, toMetadata } from '../protocol/client-metadata.ts'
 import { findClientRow, statements, type ClientRow } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'

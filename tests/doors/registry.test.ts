@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
-import type { Authorization, ClientAuthentication, Grant } from '../../src/doors.ts'
+import type { Grant } from '../../src/doors/back-channel.ts'
+import type { ClientAuthentication } from '../../src/doors/client.ts'
+import type { Authorization } from '../../src/doors/facts.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
 import { createDoorRegistry } from '../../src/doors/registry.ts'
 

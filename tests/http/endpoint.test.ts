@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { ClientAuthentication } from '../../src/doors.ts'
+import type { ClientAuthentication } from '../../src/doors/client.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { createClient } from '../support/clients.ts'
 import { startServer } from '../support/server.ts'

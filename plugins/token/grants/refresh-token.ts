@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Authorization, Client } from '../../../src/doors.ts'
+import type { Client } from '../../../src/doors/client.ts'
+import type { Authorization } from '../../../src/doors/facts.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'

@@ -6,7 +6,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Client, ClientAuthentication } from '../../doors.ts'
+import type { Client, ClientAuthentication } from '../../doors/client.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { Wire } from '../../protocol/wire.ts'
 import type { AuditTrail } from '../audit/audit.ts'

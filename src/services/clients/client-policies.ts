@@ -5,7 +5,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../../config.ts'
-import type { Bag } from '../../doors.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import {
   ClientMetadata,
   addressCautions,

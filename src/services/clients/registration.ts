@@ -1,5 +1,5 @@
 /** A client_id that was deleted and registered again is another client: what the former one was given is not its. */
-import type { Client } from '../../doors.ts'
+import type { Client } from '../../doors/client.ts'
 
 /** Milliseconds by which the clocks of our processes and the database's may differ. */
 const CLOCK_SKEW = 2000

@@ -1,6 +1,6 @@
 /** Checks a presented client secret, and brings its hash to the first SECRET_KEY on the way. */
 import type { FastifyBaseLogger } from 'fastify'
-import type { Client } from '../../doors.ts'
+import type { Client } from '../../doors/client.ts'
 import { statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import type { ChangeFeed } from '../change-feed.ts'

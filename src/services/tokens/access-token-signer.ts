@@ -1,5 +1,5 @@
 /** How access tokens are signed: ES256 under the type of RFC 9068 §2.1. The signature itself is `jwt-signer.ts`'s. */
-import type { Bag } from '../../doors.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import type { SignJwt } from './jwt-signer.ts'
 
 /** Returns the compact JWT of RFC 9068 over `claims`, as they are. */

@@ -2,7 +2,8 @@
  * What a client may ask an end-user to approve, wherever it asks: the registered parameters, the scopes that it may
  * have, the resources they belong to. Which endpoint asks, and for what response, is for its plugin.
  */
-import type { ApprovalRequest, Client, Parameter } from '../../doors.ts'
+import type { ApprovalRequest, Parameter } from '../../doors/approval.ts'
+import type { Client } from '../../doors/client.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { compileParameters } from '../../protocol/parameters.ts'
 import { Type } from '../../protocol/schema.ts'

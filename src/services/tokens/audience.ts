@@ -1,5 +1,5 @@
 /** Which resources a token is for, and what they ask of it (RFC 8707, RFC 9068 §3). */
-import type { Client } from '../../doors.ts'
+import type { Client } from '../../doors/client.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { Directory } from '../directory.ts'
 

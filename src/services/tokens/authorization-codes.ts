@@ -3,7 +3,8 @@
  * is gone, and known again by its proof.
  */
 import { hash } from 'node:crypto'
-import type { AuthorizationRequest, Granted } from '../../doors.ts'
+import type { AuthorizationRequest } from '../../doors/approval.ts'
+import type { Granted } from '../../doors/facts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { createHandle, parseHandle } from '../../protocol/handle.ts'
 import { createUuid } from '../../protocol/uuid.ts'

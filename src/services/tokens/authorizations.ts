@@ -1,5 +1,5 @@
 /** Authorizations as the server uses them, read from what the store holds, and as people look at them and end them. */
-import type { Authorization } from '../../doors.ts'
+import type { Authorization } from '../../doors/facts.ts'
 import { statements, type AuthorizationRow, type ListedAuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import type { Statement } from '../../store/statement.ts'

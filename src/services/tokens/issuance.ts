@@ -2,7 +2,8 @@
  * What is stored when tokens are issued: what was presented is spent and what it gives is kept, in one transaction,
  * and in one statement where that serves. A crash leaves either everything as it was, or everything done.
  */
-import type { Authorization, Bag, Continuation } from '../../doors.ts'
+import type { Authorization, Continuation } from '../../doors/facts.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { hashOf } from '../../protocol/handle.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'

@@ -5,7 +5,7 @@
  */
 import { SignJWT, type JWTHeaderParameters } from 'jose'
 import { sign } from 'node:crypto'
-import type { Bag } from '../../doors.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { RingKey } from '../keys/ring-key.ts'
 

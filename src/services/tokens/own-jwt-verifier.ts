@@ -4,7 +4,7 @@
  */
 import { compactVerify, errors } from 'jose'
 import { issueInstant } from '../../../plugins/require-scope/expiry.ts'
-import type { Bag } from '../../doors.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 
 export interface OwnJwtVerifier {

@@ -3,7 +3,7 @@
  * gets the same successor (docs/adr/0032); any other use of a consumed one is a replay (RFC 9700 §4.14.2).
  */
 import { hash } from 'node:crypto'
-import type { Authorization } from '../../doors.ts'
+import type { Authorization } from '../../doors/facts.ts'
 import { hashOf, isSameHash } from '../../protocol/handle.ts'
 import type { Database, Query } from '../../store/database.ts'
 import { isUnavailable } from '../../store/failures.ts'

@@ -2,7 +2,7 @@
  * A code or refresh token that is used again: what the first use gave ends, since nobody can tell which of the two was
  * the thief (RFC 9700 §2.1.1, §4.14.2).
  */
-import type { Authorization } from '../../doors.ts'
+import type { Authorization } from '../../doors/facts.ts'
 import { statements } from '../../store/authorizations.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 

@@ -1,5 +1,5 @@
 /** Under which `sub` a client knows a user: the owner of the client's `subject_type` says it. */
-import type { Client } from '../../doors.ts'
+import type { Client } from '../../doors/client.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 

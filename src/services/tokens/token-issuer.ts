@@ -3,7 +3,10 @@
  * prepares everything that can fail, and then spends and stores in one transaction. A crash leaves either
  * everything as it was, or everything done.
  */
-import type { Authorization, Bag, Call, Client, Granted } from '../../doors.ts'
+import type { Call } from '../../doors/back-channel.ts'
+import type { Client } from '../../doors/client.ts'
+import type { Authorization, Granted } from '../../doors/facts.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { authorizationIdOf } from '../../protocol/handle.ts'

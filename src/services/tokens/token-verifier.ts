@@ -4,7 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import { instantsOf } from '../../../plugins/require-scope/expiry.ts'
-import type { Authorization, Bag, Verified } from '../../doors.ts'
+import type { Authorization, Verified } from '../../doors/facts.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import { statements as authorizations, type AuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/tokens.ts'

@@ -1,5 +1,5 @@
 /** What the parameters of a request ask people for, beside scopes and resources: line by line, each known by its key. */
-import type { ApprovalRequest, ConsentLine, Parameter } from '../../doors.ts'
+import type { ApprovalRequest, ConsentLine, Parameter } from '../../doors/approval.ts'
 
 /** `key` tells it from those of all parameters. */
 export type AskedLine = Required<ConsentLine>

@@ -1,5 +1,5 @@
 /** What users have allowed clients: remembered per user and client, by scopes, resources and the lines of parameters. */
-import type { ApprovalRequest } from '../../doors.ts'
+import type { ApprovalRequest } from '../../doors/approval.ts'
 import {
   statements as authorizationStatements,
   type ListedAuthorizationRow,

@@ -2,7 +2,7 @@
  * The one-time link by which the first administrator is made: 256 random bits, stored hashed, good for half an hour,
  * and for nothing once there is an administrator. Who may see it is decided by where it is printed.
  */
-import type { Artifacts } from '../../doors.ts'
+import type { Artifacts } from '../../doors/artifacts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { UserRegistry } from './user-registry.ts'
 import type { User } from './user.ts'

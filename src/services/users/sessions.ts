@@ -1,6 +1,6 @@
 /** Browser sessions: a row each, opened by 256 random bits that only the cookie holds. */
 import { hash, randomBytes, randomUUID } from 'node:crypto'
-import type { Session } from '../../doors.ts'
+import type { Session } from '../../doors/interaction.ts'
 import type { Database } from '../../store/database.ts'
 import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'

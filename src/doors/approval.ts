@@ -1,0 +1,65 @@
+/** What clients ask people to approve: the request, its parameters, and the way its answer goes back. */
+import type { FastifyReply } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { Bag } from '../protocol/bag.ts'
+import type { Wire } from '../protocol/wire.ts'
+import type { Client } from './client.ts'
+import type { Granted } from './facts.ts'
+
+/** What a client asks an end-user's approval for: an authorization request, or another protocol's own. */
+export interface ApprovalRequest {
+  readonly client: Client
+  readonly scopes: ReadonlySet<string>
+  /** Identifiers of the resources that were asked for (RFC 8707). */
+  readonly resources: readonly string[]
+  /** What the registered parameters made of the wire, by their names. */
+  readonly parameters: Bag
+  /** Where the answer will take the browser; absent where it takes it nowhere. */
+  readonly redirectUri?: string
+  /** What people must know before they decide, such as how the request came to them; for the consent page. */
+  readonly notices?: readonly string[]
+}
+
+/** A request at the authorization endpoint (RFC 6749 §4.1.1) that passed every check. */
+export interface AuthorizationRequest extends ApprovalRequest {
+  readonly redirectUri: string
+  readonly responseType: string
+  readonly responseMode: string
+  readonly state?: string
+}
+
+/** A parameter of the authorization request. */
+export interface Parameter {
+  readonly name: string
+  /** Of the raw value: a string, or `Repeatable()`. */
+  readonly schema: TSchema
+  /**
+   * What `parameters` holds under its name, for every request: `raw` is undefined where it was not sent. By default
+   * the raw value. Throws `OAuthError`, which the client gets by redirect.
+   */
+  parse?(raw: Wire[string] | undefined, client: Client, wire: Wire): unknown
+  /** Whether the value lives on with the Authorization, and the name if that is another; default false. */
+  readonly kept?: boolean | string
+  /** What it says on the consent page: asked for while it is new, and remembered by its key. */
+  consent?(value: unknown): readonly ConsentLine[]
+}
+
+/** One thing that people allow beside scopes and resources. */
+export interface ConsentLine {
+  /** What is allowed with it, among the lines of its parameter: another key is asked for again. */
+  readonly key: string
+  /** For people, as it is shown and remembered. */
+  readonly text: string
+  /** Scopes that give the same: with one of them, allowed or asked for, there is nothing more to ask. */
+  readonly scopes?: readonly string[]
+}
+
+/** Makes the answer to an approved request; its key is the `response_type`, words in alphabetical order. */
+export interface ResponseType {
+  respond(granted: Granted, request: AuthorizationRequest): Promise<Wire>
+}
+
+/** Takes the answer back to the client; its key is the `response_mode`. */
+export interface ResponseMode {
+  send(reply: FastifyReply, redirectUri: string, answer: Wire): FastifyReply
+}

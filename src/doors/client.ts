@@ -1,0 +1,35 @@
+/** Who calls: a registered client, how it proves who it is, and what it knows people by. */
+import type { FastifyRequest } from 'fastify'
+import type { Bag } from '../protocol/bag.ts'
+import type { Wire } from '../protocol/wire.ts'
+
+/** A registered client as the server uses it: cached, immutable, and without its secrets. */
+export interface Client {
+  readonly clientId: string
+  /** Milliseconds since the epoch. */
+  readonly registeredAt: number
+  /** What client_credentials may grant, in its order: the registered `scope` less the rights to introspect. */
+  readonly grantableScopes: ReadonlySet<string>
+  /** The registered `scope` list as it is. */
+  readonly scope: readonly string[]
+  readonly grantTypes: ReadonlySet<string>
+  /** `token_endpoint_auth_method`; undefined while unset: then Basic and post both work. */
+  readonly authenticationMethod: string | undefined
+  /** Every registered member by its RFC 7591 name, plugins' own members included. */
+  readonly metadata: Bag
+  /** RFC 6749 §2.1: a client without credentials. */
+  isPublic(): boolean
+}
+
+/** A way for clients to prove who they are; its key is the `token_endpoint_auth_method`. */
+export interface ClientAuthentication {
+  /** The client_ids that the request claims by this method, most likely reading first; null when it is not used. */
+  recognizes(request: FastifyRequest, wire: Wire): readonly string[] | null
+  /** Whether the request proves that it is `client`; called also with null, to take the same time. */
+  authenticate(request: FastifyRequest, wire: Wire, client: Client | null, claimed: string): Promise<boolean>
+}
+
+/** What clients know users by (OpenID Connect Core §8); its key is the `subject_type`. */
+export interface SubjectType {
+  subject(userId: string, client: Client): string
+}
