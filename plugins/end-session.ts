@@ -14,7 +14,7 @@ import type { IdTokenClaims } from '../src/services/tokens/own-jwt-verifier.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/endpoint.ts'
 import { logFailure } from '../src/http/errors.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
-import { clientView } from './interaction/client-view.ts'
+import { clientView } from './pages/client-view.ts'
 import { sendErrorPage, showError } from './pages/error-page.ts'
 
 interface EndSessionRequest {

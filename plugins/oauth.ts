@@ -42,7 +42,7 @@ import type { SecretBox } from '../src/services/keys/secret-box.ts'
 import type { FindServerSecret } from '../src/services/keys/server-secrets.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
-import type { Vitals } from '../src/services/vitals.ts'
+import type { Load } from '../src/services/load.ts'
 import type { Database } from '../src/store/database.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints } from '../src/http/endpoint.ts'
@@ -54,7 +54,7 @@ export interface OAuth {
   /** Where the database is, in words for people, and whether it answers: else `ping` throws. */
   readonly database: { readonly where: string; ping(): Promise<void> }
   /** How busy this process is now. */
-  vitals(): Vitals
+  load(): Load
   /** What was refused because there was too much to do. */
   readonly shedding: Shedding
   /** What the log says of requests that are throttled. */
@@ -183,7 +183,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     config,
     issuer: config.issuer,
     database,
-    vitals: kernel.vitals,
+    load: kernel.load,
     shedding: createShedding(discreet(fastify.log)),
     throttledLines,
     figures: kernel.figures,

@@ -2,7 +2,7 @@
 import type { Client } from '../../src/doors/client.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ConnectedClient } from '../../src/services/users/consents.ts'
-import { clientView } from '../interaction/client-view.ts'
+import { clientView } from '../pages/client-view.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { ClientView } from '../pages/models.ts'
 import { describeScopes } from '../pages/scope-words.ts'

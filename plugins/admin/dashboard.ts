@@ -61,8 +61,8 @@ function stepsFor({ uri }: Desk, had: { users: number; clients: number; issued: 
   return steps.slice(0, 2).every(({ done }) => done) ? [] : steps
 } // prettier-ignore
 
-function healthOf({ keys, vitals, database }: OAuth, schema: string, milliseconds: number): HealthView[] {
-  const { connections, hashing, changesAge } = vitals()
+function healthOf({ keys, load, database }: OAuth, schema: string, milliseconds: number): HealthView[] {
+  const { connections, hashing, changesAge } = load()
   const current = keys.keys().filter((key) => keys.stateOf(key) === 'current')
   const ages = current.map(({ algorithm, signsFrom }) => `${algorithm} ${daysSince(signsFrom)}`)
   return [

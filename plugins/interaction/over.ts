@@ -5,7 +5,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { logFailure } from '../../src/http/errors.ts'
 import { showError } from '../pages/error-page.ts'
 import type { Asked } from './asked.ts'
-import { clientView } from './client-view.ts'
+import { clientView } from '../pages/client-view.ts'
 import type { InteractionStore } from './store.ts'
 
 export type End = 'done' | 'too old' | 'unknown'

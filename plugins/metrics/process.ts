@@ -8,7 +8,7 @@ type Define = <Label extends string>(configuration: GaugeConfiguration<Label>) =
 
 export function measureProcess(fastify: FastifyInstance, registry: Registry): void {
   const define: Define = (configuration) => new Gauge({ ...configuration, registers: [registry] })
-  measureVitals(fastify, define)
+  measureLoad(fastify, define)
   measureKeys(fastify, define)
   countShed(fastify, registry)
   const processes = define({
@@ -19,13 +19,13 @@ export function measureProcess(fastify: FastifyInstance, registry: Registry): vo
   processes.set({ version: packageJson.version }, 1)
 }
 
-function measureVitals(fastify: FastifyInstance, define: Define): void {
+function measureLoad(fastify: FastifyInstance, define: Define): void {
   define({
     name: 'latchkey_database_connections',
     help: 'Connections to the database, used or idle',
     labelNames: ['state'],
     collect() {
-      const { total, idle } = fastify.oauth.vitals().connections
+      const { total, idle } = fastify.oauth.load().connections
       this.set({ state: 'idle' }, idle)
       this.set({ state: 'used' }, total - idle)
     },
@@ -34,7 +34,7 @@ function measureVitals(fastify: FastifyInstance, define: Define): void {
     name: 'latchkey_database_waiting',
     help: 'Statements that wait for a connection to the database',
     collect() {
-      this.set(fastify.oauth.vitals().connections.waiting)
+      this.set(fastify.oauth.load().connections.waiting)
     },
   })
   define({
@@ -42,7 +42,7 @@ function measureVitals(fastify: FastifyInstance, define: Define): void {
     help: 'Passwords and chosen secrets that are hashed by argon2id now, running or waiting for their turn',
     labelNames: ['state'],
     collect() {
-      const { running, waiting } = fastify.oauth.vitals().hashing
+      const { running, waiting } = fastify.oauth.load().hashing
       this.set({ state: 'running' }, running)
       this.set({ state: 'waiting' }, waiting)
     },
@@ -52,7 +52,7 @@ function measureVitals(fastify: FastifyInstance, define: Define): void {
     help: 'Time since changes of other processes were last read; at 60 nothing is decided from memory any more',
     aggregator: 'max',
     collect() {
-      const { changesAge } = fastify.oauth.vitals()
+      const { changesAge } = fastify.oauth.load()
       if (changesAge !== undefined) this.set(changesAge)
     },
   })

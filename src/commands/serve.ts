@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type Config, type SettingValues } from '../config.ts'
-import { cautionsOf } from '../services/cautions.ts'
+import { risksOf } from '../words/risks.ts'
 import { lossesAtStart } from '../services/durability.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
@@ -89,7 +89,7 @@ async function isPrepared(
 }
 
 async function sayCautions(config: Config, log: FastifyBaseLogger): Promise<void> {
-  for (const caution of await cautionsOf(config)) log.warn(caution)
+  for (const risk of await risksOf(config)) log.warn(risk)
   for (const loss of await lossesAtStart(config))
     log.warn(`THE DATABASE MAY LOSE WHAT WE ACKNOWLEDGE. ${loss}`)
 }

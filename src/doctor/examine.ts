@@ -3,7 +3,7 @@
  * migration runs, no key or file is made.
  */
 import { ConfigError, parseConfig, type Config, type SettingValues } from '../config.ts'
-import { cautionsOf } from '../services/cautions.ts'
+import { risksOf } from '../words/risks.ts'
 import { readSecretKey } from '../services/database/data-dir.ts'
 import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
@@ -18,7 +18,7 @@ export async function examine(settings: SettingValues): Promise<Finding[]> {
   const config = parse(settings)
   if (config instanceof ConfigError) return [...findings, fail('settings', config.message)]
   findings.push(ok('settings', describe(config)))
-  for (const caution of await cautionsOf(config)) findings.push(warn('choices', caution))
+  for (const risk of await risksOf(config)) findings.push(warn('choices', risk))
   findings.push(...(await examineSeedFile(config.SEED_FILE)))
   findings.push(...(await examineStored(config)))
   findings.push(await examineIssuer(config.issuer))

@@ -28,9 +28,9 @@ import {
 import { djangoPasswords } from './users/django-passwords.ts'
 import { createFigures, type Figures } from './figures.ts'
 import { createHashChosen } from './users/chosen-passwords.ts'
-import { createHashingQueue, THREADS } from './users/hashing-queue.ts'
+import { createHashingQueue, THREADS } from './hashing/hashing-queue.ts'
 import { createKnownBrowsers, type KnownBrowsers } from './users/known-browsers.ts'
-import { createIssuanceStore } from './tokens/issuance.ts'
+import { createIssueTransaction } from './tokens/issue-transaction.ts'
 import { createJanitor } from './janitor.ts'
 import { createJwtSigner, type SignJwt } from './tokens/jwt-signer.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
@@ -55,7 +55,7 @@ import { createTokenIssuer, type TokenIssuer } from './tokens/token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './tokens/token-revoker.ts'
 import { createTokenVerifier, type TokenVerifier } from './tokens/token-verifier.ts'
 import { createUserRegistry, type UserRegistry } from './users/user-registry.ts'
-import { createVitals, type Vitals } from './vitals.ts'
+import { createLoad, type Load } from './load.ts'
 
 export interface Kernel {
   readonly doors: DoorRegistry
@@ -88,7 +88,7 @@ export interface Kernel {
   readonly firstAdministrator: FirstAdministrator
   readonly passwordLinks: PasswordLinks
   readonly box: SecretBox
-  readonly vitals: () => Vitals
+  readonly load: () => Load
   readonly figures: () => Promise<Figures>
   readonly seeder: Seeder
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
@@ -168,7 +168,7 @@ export function createKernel(
   const subjectOf = createSubjects(doors)
   const sessions = createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE)
   const consents = createConsents(database, audit, doors, targets)
-  const store = createIssuanceStore(database, endReplayed, box, refreshTokens, owed)
+  const store = createIssueTransaction(database, endReplayed, box, refreshTokens, owed)
   const issuer = createTokenIssuer({
     issuer: iss, doors, targets, subjectOf, sign, refreshTokens, store, audit,
   }) // prettier-ignore
@@ -198,7 +198,7 @@ export function createKernel(
     authorizationCodes, refreshTokens, sessions, consents, authorizations, issuer, verifier, revoker, box,
     throttles, subjectOf, targets,
     knownBrowsers: createKnownBrowsers(database, box),
-    vitals: createVitals(database, hashing, feed),
+    load: createLoad(database, hashing, feed),
     figures: createFigures(database),
     approvals: createApprovals(doors, directory, targets),
     secret,

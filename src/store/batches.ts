@@ -9,7 +9,7 @@ import { borrow } from './connections.ts'
 import type { Query } from './database.ts'
 import { isLost, isRetryable, isUnavailable } from './failures.ts'
 import type { Statement } from './statement.ts'
-import { createTrip, type Asked, type Named } from './trip.ts'
+import { createRoundTrip, type Asked, type Named } from './round-trip.ts'
 
 /** Batches of one kind that may be under way: with more, each is smaller. */
 const LANES = 2
@@ -96,7 +96,7 @@ export function createBatches({ pool, nameOf, alone, limit }: BatchesOptions): B
 
   async function travel(batch: readonly Asked[]): Promise<unknown[][]> {
     const client = await borrow(pool)
-    const trip = createTrip(batch)
+    const trip = createRoundTrip(batch)
     try {
       const rows = await trip.on(client, limit)
       client.release()

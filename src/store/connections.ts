@@ -101,7 +101,7 @@ function handOn(client: pg.PoolClient | undefined, retirement: Retirement | unde
 
 function handOver(client: pg.PoolClient, retirement: Retirement | undefined): pg.PoolClient {
   const { release } = client
-  // Not assigned as it is written: see trip.ts.
+  // Not assigned as it is written: see round-trip.ts.
   const handBack: typeof release = (broken) => {
     const free = (): void => {
       client.off('error', ignore)

@@ -10,7 +10,7 @@ import { borrow, createPool, endPool, onBorrowed, waitingFor, type Place } from 
 import { retried } from './retries.ts'
 import { STATEMENT_LIMIT } from './session-limits.ts'
 import { tableOf, type Statement } from './statement.ts'
-import type { Named } from './trip.ts'
+import type { Named } from './round-trip.ts'
 
 /** Runs one statement and returns its rows. */
 export type Query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => Promise<Row[]>

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { limitSession, sessionOf } from './session-limits.ts'
-import { backendOf, cancel, drop, hangUp } from './wire.ts'
+import { backendOf, cancel, drop, hangUp } from './backend.ts'
 
 /** Milliseconds between two requests to cancel, and for each to be heard. */
 const CANCEL_EVERY = 1000

@@ -3,7 +3,7 @@
  * for any more, also when we are not there to say so. Behind a pooler nothing is set, since that would be others' too.
  */
 import type pg from 'pg'
-import { backendOf } from './wire.ts'
+import { backendOf } from './backend.ts'
 
 /** Milliseconds that we wait for a statement's answer. */
 export const STATEMENT_LIMIT = 5000

@@ -1,6 +1,6 @@
 /** A rush of requests with a chosen secret that is not proven, or not any more: counted verifications, never times. */
 import { beforeEach, expect, test, vi } from 'vitest'
-import { argon2id } from '../../src/services/users/argon2id.ts'
+import { argon2id } from '../../src/services/hashing/argon2id.ts'
 import { createClient, requestToken } from '../support/clients.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'

@@ -31,7 +31,7 @@ const statusesOf = (statuses: readonly number[]): number[] => [...new Set(status
 
 /** Whoever comes now comes behind so many. */
 async function untilWaiting(count: number): Promise<void> {
-  const waiting = (): number => server.server.oauth.vitals().hashing.waiting
+  const waiting = (): number => server.server.oauth.load().hashing.waiting
   await expect.poll(waiting, { interval: 5 }).toBeGreaterThanOrEqual(count)
 }
 

@@ -3,7 +3,7 @@
  * the same work. How long it takes is measured by `bench/sign-in-timing.ts`.
  */
 import { beforeAll, expect, test } from 'vitest'
-import { argon2id } from '../../src/services/users/argon2id.ts'
+import { argon2id } from '../../src/services/hashing/argon2id.ts'
 import { startServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
 import { openUsers } from '../support/users.ts'

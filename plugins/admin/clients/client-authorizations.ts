@@ -1,6 +1,6 @@
 /** `/admin/client/authorizations`: who approved a client, a page at a time, and the end of what it has of them. */
 import { Type } from '../../../src/protocol/schema.ts'
-import { isOfClient } from '../../../src/services/clients/registration.ts'
+import { isOfClient } from '../../../src/services/clients/same-client.ts'
 import { getClient } from './client-page.ts'
 import type { Desk } from '../desk.ts'
 

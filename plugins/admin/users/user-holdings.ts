@@ -1,5 +1,5 @@
 /** What a user holds, as an administrator sees it: the browsers they are signed in with, and what apps have of them. */
-import { isOfClient } from '../../../src/services/clients/registration.ts'
+import { isOfClient } from '../../../src/services/clients/same-client.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { describeUserAgent } from '../../pages/user-agent.ts'
 import type { Desk } from '../desk.ts'

@@ -9,7 +9,7 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { AUTHORIZATION_CODE, type FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
-import { isOfClient } from '../../../src/services/clients/registration.ts'
+import { isOfClient } from '../../../src/services/clients/same-client.ts'
 
 const Parameters = Type.Object({
   code: Type.String(),

@@ -10,7 +10,7 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../../src/protocol/scope.ts'
-import { isOfClient } from '../../../src/services/clients/registration.ts'
+import { isOfClient } from '../../../src/services/clients/same-client.ts'
 
 const Parameters = Type.Object({
   refresh_token: Type.String(),

@@ -5,8 +5,8 @@
  * what is stored.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto'
-import { argon2id } from '../users/argon2id.ts'
-import type { HashingQueue } from '../users/hashing-queue.ts'
+import { argon2id } from '../hashing/argon2id.ts'
+import type { HashingQueue } from '../hashing/hashing-queue.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 

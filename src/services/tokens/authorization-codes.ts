@@ -1,5 +1,5 @@
 /**
- * Authorization codes: made when a request is approved, read when one is presented; `issuance.ts` spends them. A spent one
+ * Authorization codes: made when a request is approved, read when one is presented; `issue-transaction.ts` spends them. A spent one
  * is gone, and known again by its proof.
  */
 import { hash } from 'node:crypto'

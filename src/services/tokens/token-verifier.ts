@@ -16,7 +16,7 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import type { OwnJwt, OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { parseOpaqueToken, type OpaqueHandle } from './opaque-tokens.ts'
 import type { Revocations } from './revocations.ts'
-import { isOfClient } from '../clients/registration.ts'
+import { isOfClient } from '../clients/same-client.ts'
 import { AUTHORIZATION_ID } from './token-issuer.ts'
 
 export interface TokenVerifier {

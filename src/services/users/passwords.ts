@@ -3,9 +3,9 @@
  * Whose they are is for the user registry; how many may be hashed at once, for the queue.
  */
 import { randomBytes } from 'node:crypto'
-import { argon2id } from './argon2id.ts'
+import { argon2id } from '../hashing/argon2id.ts'
 import { isCommonPassword } from './common-passwords.ts'
-import type { HashingQueue } from './hashing-queue.ts'
+import type { HashingQueue } from '../hashing/hashing-queue.ts'
 
 export interface Passwords {
   /** Why this cannot be anybody's password, in words to follow "password"; undefined when it can. */

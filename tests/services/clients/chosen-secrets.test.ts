@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClientSecrets, type StoredSecret } from '../../../src/services/clients/client-secrets.ts'
 import { createSecretBox } from '../../../src/services/keys/secret-box.ts'
-import { argon2id } from '../../../src/services/users/argon2id.ts'
-import { createHashingQueue, type HashingQueue } from '../../../src/services/users/hashing-queue.ts'
+import { argon2id } from '../../../src/services/hashing/argon2id.ts'
+import { createHashingQueue, type HashingQueue } from '../../../src/services/hashing/hashing-queue.ts'
 
 const MINUTE = 60_000
 const verifications = vi.spyOn(argon2id, 'verify')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createClientSecrets, type StoredSecret } from '../../../src/services/clients/client-secrets.ts'
-import { createHashingQueue } from '../../../src/services/users/hashing-queue.ts'
+import { createHashingQueue } from '../../../src/services/hashing/hashing-queue.ts'
 import { createSecretBox } from '../../../src/services/keys/secret-box.ts'
 
 const OLD = 'o'.repeat(32)

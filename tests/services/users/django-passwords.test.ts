@@ -1,7 +1,7 @@
 /** Hashes that Django 5.2 wrote are the vectors: `make_password` with its defaults. */
 import { expect, test } from 'vitest'
 import { djangoPasswords } from '../../../src/services/users/django-passwords.ts'
-import { createHashingQueue } from '../../../src/services/users/hashing-queue.ts'
+import { createHashingQueue } from '../../../src/services/hashing/hashing-queue.ts'
 import { createPasswords } from '../../../src/services/users/passwords.ts'
 
 const passwords = createPasswords(createHashingQueue(1, 8), djangoPasswords)

@@ -1,6 +1,6 @@
 import argon2 from 'argon2'
 import { expect, test } from 'vitest'
-import { createHashingQueue, type HashingQueue } from '../../../src/services/users/hashing-queue.ts'
+import { createHashingQueue, type HashingQueue } from '../../../src/services/hashing/hashing-queue.ts'
 import { createPasswords, generatePassword } from '../../../src/services/users/passwords.ts'
 
 const queue = createHashingQueue(1, 8)

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 
 /** Sentences, each of which names what to change; none for a development start, which is not for others. */
-export async function cautionsOf(config: Config): Promise<string[]> {
+export async function risksOf(config: Config): Promise<string[]> {
   if (!config.production) return []
   return [
     ...ofLifetimes(config),

@@ -1,6 +1,6 @@
 /** What the revocation of a signing key ends, in words for people who are about to ask for it. */
-import { JWKS_LIFETIME, type KeyRing } from './key-ring.ts'
-import type { RingKey } from './ring-key.ts'
+import { JWKS_LIFETIME, type KeyRing } from '../services/keys/key-ring.ts'
+import type { RingKey } from '../services/keys/ring-key.ts'
 
 /** Sentences. `publishFor`: seconds that a new key is published before it signs. */
 export async function whatRevokingEnds(keys: KeyRing, key: RingKey, publishFor: number): Promise<string[]> {

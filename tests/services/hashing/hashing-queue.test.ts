@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHashingQueue } from '../../../src/services/users/hashing-queue.ts'
+import { createHashingQueue } from '../../../src/services/hashing/hashing-queue.ts'
 
 /** Works that end when they are told to. */
 function gatedWorks() {

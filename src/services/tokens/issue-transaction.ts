@@ -51,7 +51,7 @@ type Write = (query: Query) => Promise<void>
 /** The code or the refresh token is not as good as it was when it was looked at, or was not good then either. */
 class Overtaken extends Error {}
 
-export function createIssuanceStore(
+export function createIssueTransaction(
   database: Database,
   endReplayed: EndReplayed,
   box: SecretBox,

@@ -25,7 +25,7 @@ interface Column {
   readonly parse: (text: string) => unknown
 }
 
-export interface Trip {
+export interface RoundTrip {
   /**
    * Resolves to the rows of each statement, once all are committed. After `limit` milliseconds without them it throws, and
    * the connection is good for nothing more.
@@ -47,7 +47,7 @@ interface Connection {
   sync(): void
 }
 
-export function createTrip(asked: readonly Asked[]): Trip {
+export function createRoundTrip(asked: readonly Asked[]): RoundTrip {
   const results: unknown[][] = asked.map(() => [])
   let at = 0
   let prepared: Record<string, string> = {}

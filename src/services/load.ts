@@ -1,9 +1,9 @@
 /** How busy this process is at the moment, and how current its memory: for the metrics, and for pages about health. */
 import type { Database } from '../store/database.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import type { HashingQueue } from './users/hashing-queue.ts'
+import type { HashingQueue } from './hashing/hashing-queue.ts'
 
-export interface Vitals {
+export interface Load {
   /** Database connections, and requests that wait for one. */
   readonly connections: { readonly total: number; readonly idle: number; readonly waiting: number }
   /** Passwords and secrets that are being hashed, and that wait for their turn. */
@@ -13,6 +13,6 @@ export interface Vitals {
 }
 
 /** @internal */
-export function createVitals(database: Database, hashing: HashingQueue, feed: ChangeFeed): () => Vitals {
+export function createLoad(database: Database, hashing: HashingQueue, feed: ChangeFeed): () => Load {
   return () => ({ connections: database.connections(), hashing: hashing.load(), changesAge: feed.age() })
 }

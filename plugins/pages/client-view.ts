@@ -1,6 +1,6 @@
 /** A client as people see it on our pages. */
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
-import type { ClientView } from '../pages/models.ts'
+import type { ClientView } from './models.ts'
 
 export function clientView({ client, redirectUri }: ApprovalRequest): ClientView {
   const member = (name: string): string | null => (client.metadata[name] as string | undefined) ?? null

@@ -3,7 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parseConfig, type SettingValues } from '../../src/config.ts'
-import { cautionsOf } from '../../src/services/cautions.ts'
+import { risksOf } from '../../src/words/risks.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 
 const PRUDENT = {
@@ -15,11 +15,11 @@ const PRUDENT = {
 }
 /** The user of the tests is what it is. */
 const others = async (settings: SettingValues) =>
-  (await cautionsOf(parseConfig(settings))).filter((one) => !one.startsWith('The server runs as root'))
+  (await risksOf(parseConfig(settings))).filter((one) => !one.startsWith('The server runs as root'))
 
 test('a prudent production start is told nothing, and a development start neither', async () => {
   expect(await others(PRUDENT)).toEqual([])
-  expect(await cautionsOf(parseConfig({ OIDC_KEY_ROTATE: 0, LOG_LEVEL: 'silent' }))).toEqual([])
+  expect(await risksOf(parseConfig({ OIDC_KEY_ROTATE: 0, LOG_LEVEL: 'silent' }))).toEqual([])
 })
 
 test.each<[string, SettingValues]>([
