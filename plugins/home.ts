@@ -1,7 +1,7 @@
 /** The home page: never a bare 404 at the issuer's own address. What is there depends on who is signed in. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { ADMIN } from '../src/services/users/first-administrator.ts'
+import { ADMIN } from '../src/services/users/user.ts'
 import { refuseOtherMethods } from '../src/http/endpoint.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 
@@ -42,6 +42,6 @@ async function home(fastify: FastifyInstance): Promise<void> {
 
 export default fp(home, {
   name: 'latchkey-home',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-end-session'],
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
   encapsulate: true,
 })

@@ -6,7 +6,7 @@ import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
-import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle.ts'
+import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
 import type { User } from '../src/services/users/user.ts'
 import { waitFor } from '../src/http/wait.ts'
 

@@ -6,8 +6,8 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Verified } from '../src/doors/facts.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { instantsOf } from '../src/protocol/token-instants.ts'
 import { isUnavailable } from '../src/store/failures.ts'
-import { instantsOf } from './require-scope/expiry.ts'
 import requireScope, {
   BearerError,
   VerificationUnavailable,

@@ -2,8 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { ADMIN } from '../../src/services/users/first-administrator.ts'
-import type { User } from '../../src/services/users/user.ts'
+import { ADMIN, type User } from '../../src/services/users/user.ts'
 import { signInAddress } from '../sign-in.ts'
 
 export interface Administrator {

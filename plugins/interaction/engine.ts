@@ -12,10 +12,10 @@ import type {
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Pages } from '../pages/models.ts'
-import type { Asked } from './asked.ts'
 import { clientView } from '../pages/client-view.ts'
+import type { Asked } from './asked.ts'
 import { grantedBy } from './granted.ts'
-import { createOverPage, type ShowOver } from './over.ts'
+import { createOverPage, type ShowOver } from './over-page.ts'
 import { createInteractionStore, type Stored } from './store.ts'
 
 export interface Engine {
@@ -39,22 +39,24 @@ interface Pending {
   page: StepPage
 }
 
-interface Progress {
+/** How far an interaction has come. */
+interface Position {
   /** The first step that is not done; undefined when all are. */
   pending?: Pending
   /** What those that are done add to what will be granted. */
   facts: StepFacts['granted']
 }
 
-type End = Pick<Asked, 'outcome' | 'state'>
+/** What an interaction leads to. */
+type Destination = Pick<Asked, 'outcome' | 'state'>
 
 export function createEngine(fastify: FastifyInstance): Engine {
   const { oauth, browser } = fastify
   const store = createInteractionStore(oauth)
 
   /** Throws what a step ends the interaction with. */
-  async function findProgress(interaction: Interaction): Promise<Progress> {
-    let facts: Progress['facts'] = {}
+  async function findPosition(interaction: Interaction): Promise<Position> {
+    let facts: Position['facts'] = {}
     for (const step of oauth.all('interactionStep')) {
       const found = await step.run(interaction)
       if (found === 'done') continue
@@ -64,7 +66,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
     return { facts }
   }
 
-  function outcomeOf({ outcome: name }: End) {
+  function outcomeOf({ outcome: name }: Destination) {
     const outcome = oauth.owners('outcome').get(name)
     if (outcome === undefined) throw new Error(`there is no outcome ${name}`)
     return outcome
@@ -72,33 +74,33 @@ export function createEngine(fastify: FastifyInstance): Engine {
 
   /** What is registered may have changed since the request came: it is answered by what is so now. */
   async function approve(
-    end: End,
+    destination: Destination,
     interaction: Interaction,
-    { facts }: Progress,
+    { facts }: Position,
     call: BrowserCall,
   ): Promise<FastifyReply> {
-    const outcome = outcomeOf(end)
+    const outcome = outcomeOf(destination)
     let request: ApprovalRequest
     try {
       request = await oauth.reviewApproval(interaction.request)
     } catch (error) {
-      return deny(end, interaction.request, error, call)
+      return deny(destination, interaction.request, error, call)
     }
     await outcome.check?.(request)
     const granted = { ...grantedBy({ ...interaction, request }, oauth.all('parameter')), ...facts }
-    return outcome.approved({ request, state: end.state }, granted, call)
+    return outcome.approved({ request, state: destination.state }, granted, call)
   }
 
   async function deny(
-    end: End,
+    destination: Destination,
     request: ApprovalRequest,
     error: unknown,
     call: BrowserCall,
   ): Promise<FastifyReply> {
     if (!isEnd(error)) throw error
-    const outcome = outcomeOf(end)
+    const outcome = outcomeOf(destination)
     await outcome.check?.(request)
-    return outcome.denied({ request, state: end.state }, error, call)
+    return outcome.denied({ request, state: destination.state }, error, call)
   }
 
   /** Ends an interaction, once; it stays open when its answer fails, and can be tried again. */
@@ -134,16 +136,16 @@ export function createEngine(fastify: FastifyInstance): Engine {
 
   async function proceed(stored: Stored, interaction: Interaction, call: BrowserCall): Promise<FastifyReply> {
     const { asked } = stored
-    let progress: Progress
+    let position: Position
     try {
-      progress = await findProgress(interaction)
+      position = await findPosition(interaction)
     } catch (error) {
       if (!isEnd(error)) throw error
       return end(stored, interaction, () => deny(asked, interaction.request, error, call))
     }
-    const { pending } = progress
+    const { pending } = position
     if (pending === undefined)
-      return end(stored, interaction, () => approve(asked, interaction, progress, call))
+      return end(stored, interaction, () => approve(asked, interaction, position, call))
     if (call.request.method === 'POST') return call.reply.redirect(store.addressOf(stored), 303)
     return show(stored, interaction, pending, call)
   }
@@ -179,10 +181,10 @@ export function createEngine(fastify: FastifyInstance): Engine {
 
     async start(request, outcome, state, call) {
       const interaction = { request, session: await browser.session(call.request), notes: {} }
-      let progress: Progress
+      let position: Position
       try {
-        progress = await findProgress(interaction)
-        const { pending } = progress
+        position = await findPosition(interaction)
+        const { pending } = position
         if (pending !== undefined && isSilent(request))
           throw new OAuthError(
             pending.step.required,
@@ -191,7 +193,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
       } catch (error) {
         return deny({ outcome, state }, request, error, call)
       }
-      if (progress.pending === undefined) return approve({ outcome, state }, interaction, progress, call)
+      if (position.pending === undefined) return approve({ outcome, state }, interaction, position, call)
       return begin(request, outcome, state, call)
     },
 
@@ -203,8 +205,8 @@ export function createEngine(fastify: FastifyInstance): Engine {
     async submit(address, name, wire, call) {
       const { stored, interaction } = await load(address, call)
       browser.assertGenuine(call, wire, purposeOf(stored.id, interaction.session))
-      const pending = await findProgress(interaction).then(
-        (progress) => progress.pending,
+      const pending = await findPosition(interaction).then(
+        (position) => position.pending,
         () => undefined,
       )
       // A form from before: what is asked now is on the page as it stands.

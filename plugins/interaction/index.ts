@@ -11,8 +11,7 @@ import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { MAX_SEALED, REQUEST } from './asked.ts'
 import { type Address, createEngine, type Engine } from './engine.ts'
-import { InteractionOver } from './over.ts'
-import { Overtaken } from './store.ts'
+import { InteractionOver, WentOn } from './over.ts'
 
 export interface Interactions {
   /**
@@ -42,7 +41,7 @@ async function interaction(fastify: FastifyInstance): Promise<void> {
     async (scope) => {
       await acceptForms(scope)
       scope.setErrorHandler((error, request, reply) => {
-        if (error instanceof Overtaken) return reply.redirect(error.address, 303)
+        if (error instanceof WentOn) return reply.redirect(error.address, 303)
         return error instanceof InteractionOver
           ? engine.showOver(error, { request, reply })
           : sendErrorPage(error, request, reply)

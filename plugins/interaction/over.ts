@@ -1,81 +1,33 @@
-/** What people find at a page that they have been through, or that is too old: that it is so, and the way on to the app. */
-import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { BrowserCall } from '../../src/doors/interaction.ts'
+/** What a page of an interaction comes to that cannot be gone on with: it is over, or went on without it. */
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { logFailure } from '../../src/http/errors.ts'
-import { showError } from '../pages/error-page.ts'
 import type { Asked } from './asked.ts'
-import { clientView } from '../pages/client-view.ts'
-import type { InteractionStore } from './store.ts'
 
-export type End = 'done' | 'too old' | 'unknown'
+export type WhyOver = 'done' | 'too old' | 'unknown'
 
 /** For developers. */
-const DESCRIPTIONS: Readonly<Record<End, string>> = {
+const DESCRIPTIONS: Readonly<Record<WhyOver, string>> = {
   done: 'this interaction has been answered already',
   'too old': 'this page is too old; begin again at the app',
   unknown: 'this page has been used or is too old; begin again at the app',
 }
 
 export class InteractionOver extends OAuthError {
-  readonly end: End
+  readonly why: WhyOver
   readonly asked: Asked | undefined
 
-  constructor(end: End, asked?: Asked) {
-    super('invalid_request', DESCRIPTIONS[end])
-    this.end = end
+  constructor(why: WhyOver, asked?: Asked) {
+    super('invalid_request', DESCRIPTIONS[why])
+    this.why = why
     this.asked = asked
   }
 }
 
-const WORDS: Readonly<Record<End, { title: string; text: string }>> = {
-  done: {
-    title: 'This step is done',
-    text: 'You have been through it already, here or in another tab. Nothing is left to do on this page.',
-  },
-  'too old': {
-    title: 'This page is too old',
-    text: 'It has been open for more than an hour. Nothing is lost: start again from the app.',
-  },
-  unknown: {
-    title: 'This page has ended',
-    text: 'It has been used, or has been open for too long. Go back to the app that you want to use, and start again there.',
-  },
-}
+/** Another request wrote first, as of a form that was sent twice: what is next is at the address, as it stands by now. */
+export class WentOn extends Error {
+  readonly address: string
 
-export type ShowOver = (over: InteractionOver, call: BrowserCall) => Promise<FastifyReply>
-
-export function createOverPage({ oauth, browser }: FastifyInstance, store: InteractionStore): ShowOver {
-  /**
-   * A new start: where the app begins one by itself (OpenID Connect Core §4), its home page, or else the same request
-   * once more, checked as any that comes; the app knows it by its `state`.
-   */
-  async function wayOn(asked: Asked, call: BrowserCall): Promise<{ name: string; uri: string } | null> {
-    const request = await store.revive(asked)
-    const { name, homeUri } = clientView(request)
-    const initiate = request.client.metadata['initiate_login_uri'] as string | undefined
-    if (initiate !== undefined) {
-      const uri = new URL(initiate)
-      uri.searchParams.set('iss', oauth.issuer)
-      return { name, uri: uri.href }
-    }
-    if (homeUri !== null) return { name, uri: homeUri }
-    // Without one there is nothing to begin again: what asked is elsewhere, as a device is.
-    if (request.redirectUri === undefined) return null
-    await oauth.owners('outcome').get(asked.outcome)?.check?.(request)
-    const again = store.begin(request, asked.outcome, asked.state, browser.id(call))
-    return { name, uri: store.addressOf(again) }
-  }
-
-  return async (over, call) => {
-    const { end, asked } = over
-    // An app that is gone, or may be answered no more, is not gone back to.
-    const way = asked === undefined ? null : await wayOn(asked, call).catch(() => null)
-    logFailure(over, call.request)
-    return showError(over, call.reply, {
-      words: WORDS[end],
-      backUri: way?.uri ?? null,
-      backTo: way?.name ?? null,
-    })
+  constructor(address: string) {
+    super('another request of this interaction came first')
+    this.address = address
   }
 }

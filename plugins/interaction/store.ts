@@ -10,17 +10,7 @@ import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { HandleTaken } from '../../src/services/artifact-store.ts'
 import { type Asked, open, REQUEST, seal } from './asked.ts'
-import { InteractionOver } from './over.ts'
-
-/** Another request wrote first, as of a form that was sent twice: what is next is at the address, as it stands by now. */
-export class Overtaken extends Error {
-  readonly address: string
-
-  constructor(address: string) {
-    super('another request of this interaction came first')
-    this.address = address
-  }
-}
+import { InteractionOver, WentOn } from './over.ts'
 
 export interface Stored {
   readonly id: string
@@ -47,9 +37,9 @@ export interface InteractionStore {
   addressOf(stored: Stored, step?: string): string
   /** The request again; throws when its client is gone. */
   revive(asked: Asked): Promise<ApprovalRequest>
-  /** Throws `Overtaken` when it went on meanwhile. */
+  /** Throws `WentOn` when it went on meanwhile. */
   note(stored: Stored, step: string, note: unknown, session: Session | null): Promise<Stored>
-  /** Ends it; throws `Overtaken` when it went on, or ended, meanwhile. With nobody signed in it can be gone through again, as its request can. */
+  /** Ends it; throws `WentOn` when it went on, or ended, meanwhile. With nobody signed in it can be gone through again, as its request can. */
   complete(stored: Stored, session: Session | null): Promise<Stored>
   /** Takes that back. */
   reopen(stored: Stored): Promise<void>
@@ -78,9 +68,9 @@ export function createInteractionStore({
     const { id, progress } = stored
     try {
       if (progress === null) await rows.put(next, id, { owner: session.sid, most: MOST })
-      else if (!(await rows.replace(id, progress, next))) throw new Overtaken(addressOf(stored))
+      else if (!(await rows.replace(id, progress, next))) throw new WentOn(addressOf(stored))
     } catch (error) {
-      throw error instanceof HandleTaken ? new Overtaken(addressOf(stored)) : error
+      throw error instanceof HandleTaken ? new WentOn(addressOf(stored)) : error
     }
     return { ...stored, notes: next.notes, progress: next }
   }

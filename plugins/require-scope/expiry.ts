@@ -1,4 +1,4 @@
-// The instants of a token, to the millisecond where its `jti` tells them. The authorization server imports this too.
+// The instants of a token, to the millisecond where its `jti` tells them: the rule of the authorization server itself.
 
 const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 

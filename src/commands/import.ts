@@ -1,7 +1,8 @@
 /** `import FILE`: clients and users from the JSON that Django's `dumpdata` writes, or with --dry-run what they would be. */
 import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
-import { applyDump, type Applied, type Imported, type Outcome } from '../import/apply.ts'
+import { applyDump, type Imported, type Outcome } from '../import/apply.ts'
+import type { Applied } from '../import/context.ts'
 import { readDump } from '../import/dump.ts'
 import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'

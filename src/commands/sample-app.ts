@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { registerSample, SAMPLE_CREDENTIALS_FILE } from '../../plugins/demo.ts'
+import { registerSample, SAMPLE_CREDENTIALS_FILE } from '../services/demo-content.ts'
 import { readDataFile } from '../services/database/data-dir.ts'
 
 export interface SampleApp {
@@ -44,7 +44,7 @@ export async function startSampleApp(
   return {
     origin: announced(child)
       .then(async (origin) => {
-        await registerSample(oauth, origin)
+        await registerSample(oauth.clients, origin)
         return origin
       })
       .catch(() => undefined),

@@ -1,7 +1,7 @@
 /** What a development start prints: where everything is, who may sign in, and commands that show it working. */
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
-import { CREDENTIALS_FILE, PASSWORD_FILE, SERVICE, USERNAME } from '../../plugins/demo.ts'
+import { CREDENTIALS_FILE, PASSWORD_FILE, SERVICE, USERNAME } from '../services/demo-content.ts'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { setupAddress } from '../services/users/first-administrator.ts'
 import { readDataFile } from '../services/database/data-dir.ts'

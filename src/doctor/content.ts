@@ -1,6 +1,6 @@
 /** What is stored: signing keys, what still depends on a former SECRET_KEY, and whether anybody may administer. */
 import type { Config } from '../config.ts'
-import { ADMIN } from '../services/users/first-administrator.ts'
+import { ADMIN } from '../services/users/user.ts'
 import { createSecretBox, type SecretBox } from '../services/keys/secret-box.ts'
 import type { Place } from '../store/connections.ts'
 import { openDatabase, type Database } from '../store/database.ts'

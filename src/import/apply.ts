@@ -4,28 +4,12 @@
  */
 import { OAuthError } from '../protocol/errors.ts'
 import { usernameKey } from '../protocol/username.ts'
-import type { ClientRegistry } from '../services/clients/client-registry.ts'
-import type { UserRegistry } from '../services/users/user-registry.ts'
 import { applyClient } from './clients.ts'
+import type { Applied, ImportContext, ImportOptions } from './context.ts'
 import { readResponseType } from './django-client.ts'
 import type { DumpRecord } from './dump.ts'
 import { fieldError } from './fields.ts'
 import { applyUser } from './users.ts'
-
-export interface ImportOptions {
-  dryRun: boolean
-  /** Those who are here already get what the file says. */
-  update: boolean
-  /** Superusers there are administrators here. */
-  admins: boolean
-}
-
-export interface Applied {
-  /** What is done; in a dry run, what would be. */
-  action: 'create' | 'update' | 'keep' | 'refuse'
-  /** What the operator is to know; for a refused record, the field and the reason. */
-  notes: string[]
-}
 
 export interface Outcome extends Applied {
   /** The record's place in the file, from 1. */
@@ -39,13 +23,6 @@ export interface Imported {
   outcomes: Outcome[]
   /** How many records there are of each model that nothing is made of. */
   ignored: Record<string, number>
-}
-
-export interface ImportContext {
-  clients: ClientRegistry
-  users: UserRegistry
-  options: ImportOptions
-  responseTypes: Map<string, string>
 }
 
 interface Model {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { OAuthError } from '../protocol/errors.ts'
 import type { ClientRegistry } from '../services/clients/client-registry.ts'
-import type { Applied, ImportContext } from './apply.ts'
+import type { Applied, ImportContext } from './context.ts'
 import { translateClient, type TranslatedClient } from './django-client.ts'
 import type { DumpRecord } from './dump.ts'
 

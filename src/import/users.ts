@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { parseUserMembers } from '../protocol/user-members.ts'
 import type { User } from '../services/users/user.ts'
 import type { ImportedUser, UserRegistry } from '../services/users/user-registry.ts'
-import type { Applied, ImportContext } from './apply.ts'
+import type { Applied, ImportContext } from './context.ts'
 import { translateUser } from './django-user.ts'
 import type { DumpRecord } from './dump.ts'
 

@@ -6,9 +6,8 @@
 import pg from 'pg'
 import { prepareValue } from 'pg/lib/utils.js'
 import { borrow } from './connections.ts'
-import type { Query } from './database.ts'
+import type { Query, Statement } from './statement.ts'
 import { isLost, isRetryable, isUnavailable } from './failures.ts'
-import type { Statement } from './statement.ts'
 import { createRoundTrip, type Asked, type Named } from './round-trip.ts'
 
 /** Batches of one kind that may be under way: with more, each is smaller. */

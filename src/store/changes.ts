@@ -2,8 +2,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { Change, type ChangeKind } from '../entities/change.ts'
-import type { Database, Query } from './database.ts'
-import { statement } from './statement.ts'
+import type { Database } from './database.ts'
+import { type Query, statement } from './statement.ts'
 
 export type { ChangeKind }
 

@@ -2,8 +2,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Consent } from '../entities/consent.ts'
-import type { Query } from './database.ts'
-import { statement, type TableOf } from './statement.ts'
+import { type Query, statement, type TableOf } from './statement.ts'
 
 /** A client that a user allows something, or has an Authorization for. */
 export type ConnectedRow = { clientId: string } & {

@@ -9,11 +9,8 @@ import { isLost, isRetryable } from './failures.ts'
 import { borrow, createPool, endPool, onBorrowed, waitingFor, type Place } from './connections.ts'
 import { retried } from './retries.ts'
 import { STATEMENT_LIMIT } from './session-limits.ts'
-import { tableOf, type Statement } from './statement.ts'
+import { tableOf, type Query, type Statement } from './statement.ts'
 import type { Named } from './round-trip.ts'
-
-/** Runs one statement and returns its rows. */
-export type Query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => Promise<Row[]>
 
 export interface Database {
   /** Where it is, for people: no credentials. */

@@ -5,8 +5,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Session } from '../entities/session.ts'
-import type { Query } from './database.ts'
-import { statement, type Statement } from './statement.ts'
+import { type Query, statement, type Statement } from './statement.ts'
 import { statements as users } from './users.ts'
 
 /** In each, $1 is the user's id. */

@@ -7,9 +7,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Client } from '../entities/client.ts'
 import { Scope } from '../entities/resource.ts'
-import type { Query } from './database.ts'
+import { type Query, statement } from './statement.ts'
 import { isDuplicate } from './failures.ts'
-import { statement } from './statement.ts'
 
 /** What is claimed is there already: the transaction can do nothing more. */
 export class NameTaken extends Error {

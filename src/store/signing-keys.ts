@@ -1,7 +1,6 @@
 /** Signing keys at rest. That a key has one successor is the database's unique constraint, not our care. */
 import { SigningKey } from '../entities/signing-key.ts'
-import type { Query } from './database.ts'
-import { statement } from './statement.ts'
+import { type Query, statement } from './statement.ts'
 
 const COLUMNS = [
   'kid', 'algorithm', 'predecessor', 'publicJwk', 'privateJwk', 'createdAt', 'signsFrom', 'retiresAt', 'revokedAt',

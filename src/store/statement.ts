@@ -18,6 +18,9 @@ export interface Statement<Row> {
   readonly row?: Row
 }
 
+/** Runs one statement and returns its rows. */
+export type Query = <Row>(statement: Statement<Row>, values?: readonly unknown[]) => Promise<Row[]>
+
 /** Alone, unless this is said. */
 export type Travels = 'with readers' | 'with writers'
 

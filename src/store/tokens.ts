@@ -3,8 +3,7 @@ import { AccessToken, RevokedToken } from '../entities/access-token.ts'
 import { Authorization } from '../entities/authorization.ts'
 import { AUTHORIZATION, type AuthorizationRow } from './authorizations.ts'
 import { recordChange } from './changes.ts'
-import type { Query } from './database.ts'
-import { statement, type TableOf } from './statement.ts'
+import { type Query, statement, type TableOf } from './statement.ts'
 
 /** With its Authorization, if it has one and it was asked for. */
 export type AccessTokenRow = Pick<AccessToken, 'claims'> & { tokenRevokedAt: Date | null } & (

@@ -1,6 +1,6 @@
 /** The demo's sample web app, which has an address that the README names, and cannot always be there. */
 import { expect, test } from 'vitest'
-import { registerSample } from '../../plugins/demo.ts'
+import { registerSample } from '../../src/services/demo-content.ts'
 import { startServer } from '../support/server.ts'
 
 test('a sample that had to move is registered where it is; its own address stays, and comes first', async () => {
@@ -12,11 +12,11 @@ test('a sample that had to move is registered where it is; its own address stays
   }
   const home = 'http://localhost:3001'
   const own = [`${home}/`, [`${home}/callback`], [`${home}/`]]
-  await registerSample(server.oauth, home)
+  await registerSample(server.oauth.clients, home)
   expect(await sample()).toEqual(own)
-  for (let port = 3003; port < 3020; port += 2) await registerSample(server.oauth, `http://localhost:${port}`)
+  for (let port = 3003; port < 3020; port += 2) await registerSample(server.oauth.clients, `http://localhost:${port}`)
   const newest = [3019, 3017, 3015, 3013].map((port) => `http://localhost:${port}/`)
   expect(await sample()).toEqual([newest[0], own[1], [`${home}/`, ...newest]])
-  await registerSample(server.oauth, home)
+  await registerSample(server.oauth.clients, home)
   expect(await sample()).toEqual([`${home}/`, own[1], [`${home}/`, ...newest]])
 })

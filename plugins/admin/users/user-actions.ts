@@ -1,7 +1,6 @@
 /** What an administrator does to a user by one button each: disable, enable, end sessions, revoke. */
 import { Type } from '../../../src/protocol/schema.ts'
-import { ADMIN } from '../../../src/services/users/first-administrator.ts'
-import type { User } from '../../../src/services/users/user.ts'
+import { ADMIN, type User } from '../../../src/services/users/user.ts'
 import type { Desk } from '../desk.ts'
 import { attempt } from './user-form.ts'
 import { subjectOf } from './user-holdings.ts'

@@ -8,7 +8,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'
-import { AUTHORIZATION_CODE, type FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
+import type { FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
+import { AUTHORIZATION_CODE } from '../../../src/services/tokens/names.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 
 const Parameters = Type.Object({

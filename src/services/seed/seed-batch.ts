@@ -4,7 +4,8 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { recordChanges } from '../../store/changes.ts'
-import type { Database, Query } from '../../store/database.ts'
+import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'

@@ -12,7 +12,8 @@ import {
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
 import { statements, type ClientSetRow } from '../../store/client-sets.ts'
-import type { Database, Query } from '../../store/database.ts'
+import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { claimAmongScopes } from '../../store/name-claims.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Note } from '../audit/audit.ts'

@@ -6,7 +6,8 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import { isObject } from '../../protocol/json.ts'
 import type { SeedKind } from '../../entities/seed-entry.ts'
-import type { Database, Query } from '../../store/database.ts'
+import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { statements } from '../../store/seed-entries.ts'
 
 /** Hashes by member. */

@@ -1,6 +1,6 @@
 /** What SEED_FILE says of things, and what a kind of thing has to know to be applied by `seed-section.ts`. */
 import type { SeedKind } from '../../entities/seed-entry.ts'
-import type { Query } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import type { Note } from '../audit/audit.ts'
 
 /** What the file says of one thing: members, null for one to be without. */

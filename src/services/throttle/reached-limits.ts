@@ -6,7 +6,6 @@ import type { NewEvent } from '../../events.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import type { UserFinder } from '../users/user-finder.ts'
 
 export interface ReachedLimit {
   /** Of attempt, such as `user`. */
@@ -23,7 +22,7 @@ type Owner = Pick<NewEvent, 'user' | 'client'>
 export interface TellReachedOptions {
   audit: Pick<Audit, 'observe'>
   box: SecretBox
-  users: Pick<UserFinder, 'find'>
+  users: { find(username: string): Promise<{ readonly id: string } | null> }
   directory: Pick<Directory, 'findClient'>
 }
 

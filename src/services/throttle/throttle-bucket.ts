@@ -1,10 +1,5 @@
 /** What one process knows of one limit: how many failures it has left, and when there is one again. Knows no clock. */
-
-/** How many failures are allowed at once, and the seconds after which one more is. */
-export interface Limit {
-  readonly failures: number
-  readonly recovery: number
-}
+import type { Limit } from './throttle-limits.ts'
 
 export interface Bucket {
   /** Milliseconds after which a failure is forgotten. */

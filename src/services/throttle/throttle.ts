@@ -10,7 +10,8 @@ import type { Database } from '../../store/database.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { shed } from '../shedding.ts'
 import type { TellReached } from './reached-limits.ts'
-import { isFull, isNews, isUntouched, type Bucket, type Limit } from './throttle-bucket.ts'
+import { isFull, isNews, isUntouched, type Bucket } from './throttle-bucket.ts'
+import { LIMITS, type ThrottleLimits } from './throttle-limits.ts'
 import { createTryBook, type Try } from './try-book.ts'
 import { createThrottledEverywhere, type ThrottledEverywhere } from './throttled-everywhere.ts'
 
@@ -34,29 +35,11 @@ export interface Attempt {
   abandoned(): void
 }
 
-export interface ThrottleLimits {
-  /** For one account from one network: an IPv4 address, an IPv6 /64. */
-  readonly account: Limit
-  /** For one network, whatever the account. */
-  readonly network: Limit
-  /** For one account, from all networks together: who comes from a new one can be locked out by others. */
-  readonly everywhere?: Limit
-  /** For one mark, from all networks together, in the place of all others; where it is used up, the others hold. */
-  readonly marked?: Limit
-  /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
-  readonly waiting?: number
-}
-
 export interface Throttles {
   /** The throttle of this kind of attempt, such as `user`; a kind has one, and its limits are those of the first call. */
   throttle(kind: string, limits?: ThrottleLimits): Throttle
   start(): Promise<void>
   stop(): Promise<void>
-}
-
-export const LIMITS: ThrottleLimits = {
-  account: { failures: 20, recovery: 10 },
-  network: { failures: 40, recovery: 5 },
 }
 
 /** Which limits an attempt is under. */

@@ -4,8 +4,8 @@ import { networkOf } from '../../protocol/network.ts'
 import { EVERY_ACCOUNT } from '../../store/throttles.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import { createBucket, type Bucket, type Limit } from './throttle-bucket.ts'
-import type { ThrottleLimits } from './throttle.ts'
+import { createBucket, type Bucket } from './throttle-bucket.ts'
+import type { Limit, ThrottleLimits } from './throttle-limits.ts'
 
 interface Source {
   readonly key: () => string

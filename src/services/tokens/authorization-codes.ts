@@ -16,9 +16,6 @@ import type { OwedCodes } from './owed-codes.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 
-/** What spends an authorization code, as `Granted.spends` names it. */
-export const AUTHORIZATION_CODE = 'authorization_code'
-
 /** What a code is bound to. */
 export interface CodeBinding {
   readonly clientId: string

@@ -1,6 +1,5 @@
-/** Authorizations as the server uses them, read from what the store holds, and as people look at them and end them. */
-import type { Authorization } from '../../doors/facts.ts'
-import { statements, type AuthorizationRow, type ListedAuthorizationRow } from '../../store/authorizations.ts'
+/** Authorizations as people look at them and end them. */
+import { statements, type ListedAuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import type { Statement } from '../../store/statement.ts'
 import { isUuid, NIL } from '../../protocol/uuid.ts'
@@ -71,15 +70,4 @@ function toInformation({
 }: ListedAuthorizationRow): AuthorizationInformation {
   const refreshedAt = usedAt?.getTime() ?? null
   return { ...row, userId: subject, createdAt: createdAt.getTime(), refreshedAt }
-}
-
-/** @internal */
-export function toAuthorization(row: AuthorizationRow): Authorization {
-  const { id, clientId, subject, scopes, resources, parameters, authentication, createdAt } = row
-  return {
-    id, clientId, subject, resources, parameters,
-    scopes: new Set(scopes),
-    createdAt: createdAt.getTime(),
-    ...(authentication ? { authentication: authentication as unknown as NonNullable<Authorization['authentication']> } : {}),
-  } // prettier-ignore
 }

@@ -9,11 +9,12 @@ import { hashOf } from '../../protocol/handle.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as codes } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
-import type { Database, Query } from '../../store/database.ts'
+import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { isUnavailable } from '../../store/failures.ts'
 import { statements as refreshTokens } from '../../store/refresh-tokens.ts'
 import { statements as tokens } from '../../store/tokens.ts'
-import { AUTHORIZATION_CODE } from './authorization-codes.ts'
+import { AUTHORIZATION_CODE } from './names.ts'
 import { parseOpaqueToken } from './opaque-tokens.ts'
 import type { OwedCodes } from './owed-codes.ts'
 import type { RefreshTokens, Use } from './refresh-tokens.ts'
@@ -49,7 +50,7 @@ export type StoreIssuance = (issuance: Issuance) => Promise<string | undefined>
 type Write = (query: Query) => Promise<void>
 
 /** The code or the refresh token is not as good as it was when it was looked at, or was not good then either. */
-class Overtaken extends Error {}
+class NoLongerGood extends Error {}
 
 export function createIssueTransaction(
   database: Database,
@@ -74,7 +75,7 @@ export function createIssueTransaction(
         opaque === undefined
           ? await query(codes.exchange, values)
           : await query(codes.exchangeForOpaque, [...values, ...valuesOfOpaque(opaque)])
-      if (rows.length === 0) throw new Overtaken()
+      if (rows.length === 0) throw new NoLongerGood()
     }
 
   const storeAuthorization =
@@ -97,7 +98,7 @@ export function createIssueTransaction(
     async (query) => {
       const lifetime = refreshes.lifetime(authorization.createdAt)
       const rotation = { token, successor, lifetime, opaque: opaque && valuesOfOpaque(opaque) }
-      if (!(await refreshes.rotate(query, rotation))) throw new Overtaken()
+      if (!(await refreshes.rotate(query, rotation))) throw new NoLongerGood()
     }
 
   const storeOpaque =
@@ -162,14 +163,14 @@ export function createIssueTransaction(
     if (typeof use !== 'object') throw alreadySpent()
     const { successor } = use
     const confirm: Write = async (query) => {
-      if (!(await refreshes.confirm(query, successor))) throw new Overtaken()
+      if (!(await refreshes.confirm(query, successor))) throw new NoLongerGood()
     }
     const spends = issuance.spends.filter(({ kind }) => kind !== AUTHORIZATION_CODE)
     const continues = { authorization: issuance.authorization, refreshToken: successor }
     try {
       await commit([confirm, ...writesOf({ ...issuance, spends, continues, refreshToken: undefined })])
     } catch (error) {
-      if (error instanceof Overtaken) throw alreadySpent()
+      if (error instanceof NoLongerGood) throw alreadySpent()
       // What was taken for a code is owed still, whatever kept it from being handed out.
       if (issuance.continues === undefined || isUnavailable(error))
         noteUnanswered({ ...issuance, refreshToken: successor })
@@ -184,7 +185,7 @@ export function createIssueTransaction(
       return issuance.refreshToken
     } catch (error) {
       if (isUnavailable(error)) noteUnanswered(issuance)
-      if (error instanceof Overtaken) return handOutAgain(issuance)
+      if (error instanceof NoLongerGood) return handOutAgain(issuance)
       throw error
     }
   }

@@ -5,12 +5,13 @@
 import { hash } from 'node:crypto'
 import type { Authorization } from '../../doors/facts.ts'
 import { hashOf, isSameHash } from '../../protocol/handle.ts'
-import type { Database, Query } from '../../store/database.ts'
+import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { isUnavailable } from '../../store/failures.ts'
 import { statements, type RefreshTokenRow } from '../../store/refresh-tokens.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import { toAuthorization } from './authorizations.ts'
+import { toAuthorization } from './stored-authorization.ts'
 import {
   createRefreshToken,
   followedBy,

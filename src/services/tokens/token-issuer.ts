@@ -15,7 +15,7 @@ import { formatScope, OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
 import type { Targets } from './audience.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import { AUTHORIZATION_CODE } from './authorization-codes.ts'
+import { AUTHORIZATION_CODE, AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { StoreIssuance } from './issue-transaction.ts'
 import { createOpaqueToken } from './opaque-tokens.ts'
@@ -37,9 +37,6 @@ export interface TokenIssuerOptions {
   store: StoreIssuance
   audit: AuditTrail
 }
-
-/** The claim by which a token names its Authorization. */
-export const AUTHORIZATION_ID = 'authorization_id'
 
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const { issuer, doors, targets, subjectOf, sign, refreshTokens, store, audit } = options

@@ -3,13 +3,13 @@
  * its client and its Authorization. What it is good for (audience, scopes, the caller) is for who asks.
  */
 import { hash } from 'node:crypto'
-import { instantsOf } from '../../../plugins/require-scope/expiry.ts'
+import { instantsOf } from '../../protocol/token-instants.ts'
 import type { Authorization, Verified } from '../../doors/facts.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { statements as authorizations, type AuthorizationRow } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/tokens.ts'
-import { toAuthorization } from './authorizations.ts'
+import { toAuthorization } from './stored-authorization.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { Directory } from '../directory.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
@@ -17,7 +17,7 @@ import type { OwnJwt, OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { parseOpaqueToken, type OpaqueHandle } from './opaque-tokens.ts'
 import type { Revocations } from './revocations.ts'
 import { isOfClient } from '../clients/same-client.ts'
-import { AUTHORIZATION_ID } from './token-issuer.ts'
+import { AUTHORIZATION_ID } from './names.ts'
 
 export interface TokenVerifier {
   /** Null for a token that is not ours, malformed, expired or revoked. Throws 503 when it cannot be decided. */

@@ -1,7 +1,7 @@
 /** What is judged of a password that somebody gives a user, whoever gives it, before it is hashed. */
 import type { FastifyBaseLogger } from 'fastify'
 import { userError } from '../../protocol/user-members.ts'
-import { ADMIN } from './first-administrator.ts'
+import { ADMIN } from './user.ts'
 import { COMMON, MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
 
 export interface ChosenPasswordsOptions {

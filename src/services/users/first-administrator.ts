@@ -5,7 +5,7 @@
 import type { Artifacts } from '../../doors/artifacts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { UserRegistry } from './user-registry.ts'
-import type { User } from './user.ts'
+import { ADMIN, type User } from './user.ts'
 
 export interface FirstAdministrator {
   /** A new code for the link; null when there is an administrator already. */
@@ -24,7 +24,6 @@ export function setupAddress(issuer: string, code: string): string {
   return `${issuer}/setup?token=${code}`
 }
 
-export const ADMIN = 'admin'
 /** Seconds. */
 export const INVITATION_LIFETIME = 1800
 

@@ -1,6 +1,6 @@
 /** Keeps a change of users from leaving nobody with a role: who locks the holders first decides, and the next one sees it. */
 import { userError } from '../../protocol/user-members.ts'
-import type { Query } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { statements } from '../../store/users.ts'
 
 /** What a change must not take away. */

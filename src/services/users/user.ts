@@ -2,6 +2,9 @@
 import type { Claims } from '../../protocol/claims.ts'
 import type { UserRow } from '../../store/users.ts'
 
+/** The role of administrators. */
+export const ADMIN = 'admin'
+
 export interface User {
   /** The subject: what tokens name as `sub`. */
   readonly id: string

@@ -1,11 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createSecretBox } from '../../../src/services/keys/secret-box.ts'
 import type { ReachedLimit } from '../../../src/services/throttle/reached-limits.ts'
-import {
-  createThrottles,
-  type Throttle,
-  type ThrottleLimits,
-} from '../../../src/services/throttle/throttle.ts'
+import { createThrottles, type Throttle } from '../../../src/services/throttle/throttle.ts'
+import type { ThrottleLimits } from '../../../src/services/throttle/throttle-limits.ts'
 import { openDatabase, type Database } from '../../../src/store/database.ts'
 import { atEndOfFile } from '../../support/cleanup.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'

@@ -1,0 +1,25 @@
+/** How often a kind of attempt may fail before it is refused. */
+
+/** How many failures are allowed at once, and the seconds after which one more is. */
+export interface Limit {
+  readonly failures: number
+  readonly recovery: number
+}
+
+export interface ThrottleLimits {
+  /** For one account from one network: an IPv4 address, an IPv6 /64. */
+  readonly account: Limit
+  /** For one network, whatever the account. */
+  readonly network: Limit
+  /** For one account, from all networks together: who comes from a new one can be locked out by others. */
+  readonly everywhere?: Limit
+  /** For one mark, from all networks together, in the place of all others; where it is used up, the others hold. */
+  readonly marked?: Limit
+  /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
+  readonly waiting?: number
+}
+
+export const LIMITS: ThrottleLimits = {
+  account: { failures: 20, recovery: 10 },
+  network: { failures: 40, recovery: 5 },
+}
