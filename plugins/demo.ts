@@ -23,7 +23,9 @@ async function demo(fastify: FastifyInstance): Promise<void> {
   }
   fastify.get('/books', { onRequest }, async () => ({ books: BOOKS }))
 
-  fastify.addHook('onReady', async () => oauth.seeder.apply(await demoContent(oauth.config.DATA_DIR), OVERLAP))
+  fastify.addHook('onReady', async () =>
+    oauth.seeder.apply(await demoContent(oauth.config.DATA_DIR), OVERLAP),
+  )
 }
 
 /**

@@ -34,7 +34,9 @@ async function readHouse(): Promise<House> {
     ['src', 'plugins'].map(async (folder) => readdir(join(ROOT, folder), { recursive: true })),
   )
   const files = ['src', 'plugins'].flatMap((folder, at) => found[at]!.map((file) => join(folder, file)))
-  const modules = files.filter((file) => file.endsWith('.ts') && !/(?:^|\/)(?:dist|node_modules)\//.test(file))
+  const modules = files.filter(
+    (file) => file.endsWith('.ts') && !/(?:^|\/)(?:dist|node_modules)\//.test(file),
+  )
   const known = new Set(modules)
   return new Map(
     await Promise.all(
@@ -104,7 +106,9 @@ test('no files import each other in a circle', () => {
 test('the package that others run imports nothing of the server', () => {
   const own = [...house].filter(([file]) => file.startsWith('plugins/require-scope/'))
   expect(own.length).toBeGreaterThan(10)
-  expect(own.flatMap(([, imported]) => imported).filter((one) => !one.startsWith('plugins/require-scope/'))).toEqual([])
+  expect(
+    own.flatMap(([, imported]) => imported).filter((one) => !one.startsWith('plugins/require-scope/')),
+  ).toEqual([])
 })
 
 test('a circle and a way up are seen', () => {

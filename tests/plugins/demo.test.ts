@@ -14,7 +14,8 @@ test('a sample that had to move is registered where it is; its own address stays
   const own = [`${home}/`, [`${home}/callback`], [`${home}/`]]
   await registerSample(server.oauth.clients, home)
   expect(await sample()).toEqual(own)
-  for (let port = 3003; port < 3020; port += 2) await registerSample(server.oauth.clients, `http://localhost:${port}`)
+  for (let port = 3003; port < 3020; port += 2)
+    await registerSample(server.oauth.clients, `http://localhost:${port}`)
   const newest = [3019, 3017, 3015, 3013].map((port) => `http://localhost:${port}/`)
   expect(await sample()).toEqual([newest[0], own[1], [`${home}/`, ...newest]])
   await registerSample(server.oauth.clients, home)

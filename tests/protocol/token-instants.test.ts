@@ -1,7 +1,10 @@
 /** When a token was issued, and when it ends: the same here and in `@latchkey/require-scope`, which stands by itself. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { instantsOf as elsewhere, issueInstant as issueInstantElsewhere } from '../../plugins/require-scope/expiry.ts'
+import {
+  instantsOf as elsewhere,
+  issueInstant as issueInstantElsewhere,
+} from '../../plugins/require-scope/expiry.ts'
 import { instantsOf, issueInstant } from '../../src/protocol/token-instants.ts'
 import { createUuid } from '../../src/protocol/uuid.ts'
 
