@@ -14,6 +14,7 @@ import type { Wire } from '../src/protocol/wire.ts'
 import { KNOWN_FOR } from '../src/services/users/known-browsers.ts'
 import type { SignIn } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 
 export interface Browser {
   /** Null when nobody is signed in. */
@@ -58,8 +59,7 @@ const QUERY = /^[\x21\x24-\x7e]*$/
 const VALUE = /^[A-Za-z0-9_-]{43}$/
 
 async function browser(fastify: FastifyInstance): Promise<void> {
-  const { oauth } = fastify
-  const { issuer, box, config } = oauth
+  const { issuer, config, box, sessions: stored, knownBrowsers } = kernelOf(fastify)
   const { origin: issuerOrigin, protocol } = new URL(issuer)
   const secure = protocol === 'https:'
   // The prefix makes browsers refuse one that another host of the domain planted (RFC 6265bis §4.1.3.2).
@@ -94,7 +94,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   }
 
   function remember({ request, reply }: BrowserCall, user: Pick<User, 'username'>): void {
-    const marks = oauth.knownBrowsers.remember(cookieOf(request, KNOWN), user)
+    const marks = knownBrowsers.remember(cookieOf(request, KNOWN), user)
     void reply.header('set-cookie', jar.serialize(KNOWN, marks, { ...attributes, maxAge: KNOWN_FOR }))
   }
 
@@ -112,7 +112,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     async session(request) {
       const token = read(request, SESSION)
       if (token === undefined && !sessions.has(request)) return null
-      if (!sessions.has(request)) sessions.set(request, oauth.sessions.find(token!))
+      if (!sessions.has(request)) sessions.set(request, stored.find(token!))
       const session = await sessions.get(request)!
       if (session !== null) request.actor = { kind: 'user', id: session.userId }
       return session
@@ -127,7 +127,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       const { ip, headers } = request
       request.actor = { kind: 'user', id: signIn.user.id }
       const from = { ...signIn, userAgent: headers['user-agent'], address: ip }
-      const started = await oauth.sessions.start(from, read(request, SESSION))
+      const started = await stored.start(from, read(request, SESSION))
       if (started === null) return null
       void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
       remember(call, signIn.user)
@@ -135,7 +135,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       return started.session
     },
     remember,
-    markOf: async (request, username) => oauth.knownBrowsers.find(cookieOf(request, KNOWN), username),
+    markOf: async (request, username) => knownBrowsers.find(cookieOf(request, KNOWN), username),
     forget({ request, reply }) {
       sessions.set(request, Promise.resolve(null))
       if (cookieOf(request, SESSION) === undefined) return

@@ -11,6 +11,7 @@ import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
 /** What was allowed on the page, and in which session. */
@@ -19,7 +20,9 @@ interface Note {
   readonly consent: string
 }
 
-async function consent({ oauth }: FastifyInstance): Promise<void> {
+async function consent(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { consents } = kernelOf(fastify)
   oauth.extendClientMetadata(Type.Partial(Type.Object({ require_consent: Type.Boolean() })), (metadata) => {
     const redirectUris = (metadata['redirect_uris'] ?? []) as readonly string[]
     if (metadata['require_consent'] === false && redirectUris.some(isOnThisDevice))
@@ -37,14 +40,14 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
     const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
     if (prompt.includes('consent') || isImpersonable(request)) return undefined
     if (client.metadata['require_consent'] === false) return null
-    const { id, isNew } = await oauth.consents.compare(session!.userId, request)
+    const { id, isNew } = await consents.compare(session!.userId, request)
     return isNew ? undefined : id
   }
 
   async function page({ request, session }: Interaction): Promise<StepPage> {
     const { client, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)
-    const { newScopes, lines } = await oauth.consents.compare(user.id, request)
+    const { newScopes, lines } = await consents.compare(user.id, request)
     const scopes = await describeScopes(oauth, request.scopes)
     const model = {
       user: { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
@@ -74,7 +77,7 @@ async function consent({ oauth }: FastifyInstance): Promise<void> {
         throw new OAuthError('access_denied', 'the user denied the request')
       }
       if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
-      const given = await oauth.consents.remember(session!.userId, request)
+      const given = await consents.remember(session!.userId, request)
       const note: Note = { sid: session!.sid, consent: given }
       return { note }
     },

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { demoContent, OVERLAP, SCOPE } from '../src/services/demo-content.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import requireScope, { type RequireScopeHook, type Verifier } from './require-scope/index.ts'
 import { createOwnVerifier } from './resource-server.ts'
 
@@ -23,9 +24,8 @@ async function demo(fastify: FastifyInstance): Promise<void> {
   }
   fastify.get('/books', { onRequest }, async () => ({ books: BOOKS }))
 
-  fastify.addHook('onReady', async () =>
-    oauth.seeder.apply(await demoContent(oauth.config.DATA_DIR), OVERLAP),
-  )
+  const { seeder, config } = kernelOf(fastify)
+  fastify.addHook('onReady', async () => seeder.apply(await demoContent(config.DATA_DIR), OVERLAP))
 }
 
 /**

@@ -4,16 +4,18 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { servePublicDocument } from '../src/http/public-document.ts'
 
 async function discovery(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
+  const { doors } = kernelOf(fastify)
   let document: Buffer | undefined
 
   fastify.addHook('onReady', async () => {
     const endpoints = oauth.endpoints().map(({ metadata, path }) => [metadata, oauth.issuer + path])
     const own = { issuer: oauth.issuer, ...(Object.fromEntries(endpoints) as Record<string, string>) }
-    const metadata = await oauth.extended('metadata', own, own)
+    const metadata = await doors.withContributions('metadata', own, own)
     // Required by RFC 8414 §2, also of a server without an authorization endpoint.
     const { response_types_supported = [] } = metadata
     document = Buffer.from(JSON.stringify({ ...metadata, response_types_supported }))

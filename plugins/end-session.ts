@@ -14,6 +14,7 @@ import type { IdTokenClaims } from '../src/services/tokens/own-jwt-verifier.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/endpoint.ts'
 import { logFailure } from '../src/http/errors.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { clientView } from './pages/client-view.ts'
 import { sendErrorPage, showError } from './pages/error-page.ts'
 
@@ -37,6 +38,7 @@ const CARRIED = ['client_id', 'post_logout_redirect_uri', 'state'] as const
 
 async function endSession(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
+  const { ownJwts, sessions } = kernelOf(fastify)
   const { basePath } = oauth.config
   const action = `${basePath}/end-session`
 
@@ -47,7 +49,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
       text('client_id'),
       text('post_logout_redirect_uri'),
     ]
-    const hint = jwt === undefined ? null : await oauth.ownJwts.verifyIdToken(jwt, { ignoreExpiry: true })
+    const hint = jwt === undefined ? null : await ownJwts.verifyIdToken(jwt, { ignoreExpiry: true })
     if (jwt !== undefined && hint === null) throw new UnknownHint()
     const audience = hint === null ? undefined : [hint.aud].flat()
     if (clientId !== undefined && audience?.includes(clientId) === false)
@@ -67,7 +69,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     hint !== null && client !== null && hint.sub === oauth.subjectOf(session.userId, client)
 
   async function signOut(asked: EndSessionRequest, session: Session | null, call: BrowserCall) {
-    if (session !== null) await oauth.sessions.end(session)
+    if (session !== null) await sessions.end(session)
     browser.forget(call)
     if (asked.redirectUri === null) return call.reply.page('signed-out', { homeUri: homeOf(asked.client) })
     return call.reply.redirect(withState(asked.redirectUri, asked.state), 303)

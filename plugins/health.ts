@@ -2,23 +2,24 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { passive } from '../src/http/before-routes.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 
 /** Whoever asks would else take a busy process for a dead one. */
 const OPTIONS = { config: { [passive]: true } }
 
 async function health(fastify: FastifyInstance, { standalone }: { standalone: boolean }): Promise<void> {
-  const { oauth } = fastify
+  const { database, keys, config } = kernelOf(fastify)
 
   async function problems(): Promise<string[]> {
     if (fastify.drain.begun) return ['stopping']
     const found: string[] = []
-    await oauth.database.ping().catch(() => found.push('database'))
-    if (oauth.keys.keys().length === 0) found.push('keys')
+    await database.ping().catch(() => found.push('database'))
+    if (keys.keys().length === 0) found.push('keys')
     return found
   }
 
   // Whoever probes a server of ours need not know the issuer's path; the root of another app is not ours.
-  const { basePath } = oauth.config
+  const { basePath } = config
   for (const prefix of new Set(standalone ? ['', basePath] : [basePath])) {
     fastify.get(`${prefix}/healthz`, OPTIONS, async (_request, reply) =>
       reply.header('cache-control', 'no-store').send({ status: 'ok' }),

@@ -5,12 +5,15 @@ import type { Client } from '../src/doors/client.ts'
 import type { Verified } from '../src/doors/facts.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { TOKEN_INTROSPECTION } from '../src/services/directory.ts'
 
 const INACTIVE = Object.freeze({ active: false })
 
-async function introspection({ oauth }: FastifyInstance): Promise<void> {
-  const validateAudienceScope = oauth.config.OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE
+async function introspection(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { config, doors } = kernelOf(fastify)
+  const validateAudienceScope = config.OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE
 
   /**
    * Of the person whom the token stands for, from memory mostly. A client that knows people by a pseudonym is told the name
@@ -30,7 +33,11 @@ async function introspection({ oauth }: FastifyInstance): Promise<void> {
     async handle({ token }, { client: caller }) {
       const verified = token === undefined ? null : await oauth.verify(token)
       if (verified === null || !mayKnow(caller, verified, validateAudienceScope)) return INACTIVE
-      return oauth.extended('introspection', verified, response(verified, await usernameOf(verified)))
+      return doors.withContributions(
+        'introspection',
+        verified,
+        response(verified, await usernameOf(verified)),
+      )
     },
   })
   oauth.extend('metadata', async () => ({

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { JWKS_LIFETIME } from '../src/services/keys/key-ring.ts'
 import { withSlash } from '../src/http/endpoint.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { servePublicDocument } from '../src/http/public-document.ts'
 
 async function jwks(fastify: FastifyInstance): Promise<void> {
@@ -11,7 +12,7 @@ async function jwks(fastify: FastifyInstance): Promise<void> {
     urls: withSlash(fastify, '/jwks'),
     type: 'application/jwk-set+json',
     maxAge: JWKS_LIFETIME,
-    read: oauth.keys.jwks,
+    read: kernelOf(fastify).keys.jwks,
   })
   oauth.extend('metadata', async () => ({ jwks_uri: `${oauth.issuer}/jwks` }))
 }

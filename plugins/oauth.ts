@@ -1,72 +1,56 @@
 /**
- * Decorates the server with `fastify.oauth`: the doors of `src/doors/` and the services behind them. Every
+ * Decorates the server with `fastify.oauth`: the doors of `src/doors/`, and what of the services is for everybody. Every
  * endpoint and grant, ours or a stranger's, is registered through it; it opens what it needs and closes it again.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { TObject } from 'typebox'
 import type { Config } from '../src/config.ts'
-import type { Additive, Dispatched, Ordered } from '../src/doors/kinds.ts'
 import type { Artifacts } from '../src/doors/artifacts.ts'
 import type { Call, Endpoint, Grant } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Granted, Verified } from '../src/doors/facts.ts'
+import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
+import type { Extend } from '../src/doors/registry.ts'
+import { beforeRoutes } from '../src/http/before-routes.ts'
+import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
+import { decorateKernel } from '../src/http/kernel-of.ts'
 import type { Bag } from '../src/protocol/bag.ts'
-import type { Approvals } from '../src/services/tokens/approval-requests.ts'
-import type { Authorizations } from '../src/services/tokens/authorizations.ts'
-import type { AuthorizationCodes } from '../src/services/tokens/authorization-codes.ts'
+import type { Audit } from '../src/services/audit/audit.ts'
+import { runAs } from '../src/services/audit/origin.ts'
 import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
-import type { Audit } from '../src/services/audit/audit.ts'
-import type { Consents } from '../src/services/users/consents.ts'
-import type { Extend, RegisteredGrant } from '../src/doors/registry.ts'
-import type { Figures } from '../src/services/figures.ts'
-import type { FirstAdministrator } from '../src/services/users/first-administrator.ts'
-import type { KnownBrowsers } from '../src/services/users/known-browsers.ts'
-import type { SignJwt } from '../src/services/tokens/jwt-signer.ts'
-import type { Throttles } from '../src/services/throttle/throttle.ts'
-import { runAs } from '../src/services/audit/origin.ts'
-import type { PasswordLinks } from '../src/services/users/password-links.ts'
-import type { KeyRing } from '../src/services/keys/key-ring.ts'
-import { createKernel } from '../src/services/kernel.ts'
-import { discreet } from '../src/services/log.ts'
-import { createShedding, type Shedding } from '../src/services/shedding.ts'
-import { createThrottledLines, type ThrottledLines } from '../src/services/throttled-lines.ts'
-import type { OwnJwtVerifier } from '../src/services/tokens/own-jwt-verifier.ts'
-import type { RefreshTokens } from '../src/services/tokens/refresh-tokens.ts'
-import type { ResourceRegistry } from '../src/services/resource-registry.ts'
-import type { Seeder } from '../src/services/seed/seed.ts'
-import type { User } from '../src/services/users/user.ts'
-import type { UserRegistry } from '../src/services/users/user-registry.ts'
-import type { SecretBox } from '../src/services/keys/secret-box.ts'
+import { createKernel, type Kernel } from '../src/services/kernel.ts'
+import { publishedKeysOf, type PublishedKeys } from '../src/services/keys/published-keys.ts'
 import type { FindServerSecret } from '../src/services/keys/server-secrets.ts'
+import { discreet } from '../src/services/log.ts'
+import type { ResourceRegistry } from '../src/services/resource-registry.ts'
+import type { Throttles } from '../src/services/throttle/throttle.ts'
+import type { Approvals } from '../src/services/tokens/approval-requests.ts'
+import type { Authorizations } from '../src/services/tokens/authorizations.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
-import type { Load } from '../src/services/load.ts'
+import type { User } from '../src/services/users/user.ts'
+import type { UserRegistry } from '../src/services/users/user-registry.ts'
 import type { Database } from '../src/store/database.ts'
-import { beforeRoutes } from '../src/http/before-routes.ts'
-import { createEndpoints } from '../src/http/endpoint.ts'
 
-/** The doors, and what they open on. Names follow `src/doors/`. */
+/**
+ * What plugins and embedders get: the doors, and the services that are for everybody. What ours use beside it, such as what
+ * seals and signs, is behind `src/http/kernel-of.ts`.
+ */
 export interface OAuth {
-  readonly config: Config
   readonly issuer: string
-  /** Where the database is, in words for people, and whether it answers: else `ping` throws. */
-  readonly database: { readonly where: string; ping(): Promise<void> }
-  /** How busy this process is now. */
-  load(): Load
-  /** What was refused because there was too much to do. */
-  readonly shedding: Shedding
-  /** What the log says of requests that are throttled. */
-  readonly throttledLines: ThrottledLines
-  /** How much the server holds. */
-  figures(): Promise<Figures>
+  readonly config: Pick<Config, 'basePath' | 'production'>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
   readonly users: UserRegistry
-  readonly keys: KeyRing
-  /** @internal */
-  readonly seeder: Seeder
+  readonly keys: PublishedKeys
+  /** Where users are signed in. */
+  readonly sessions: Pick<Sessions, 'isOpen' | 'list' | 'endOne' | 'endAll'>
+  /** What clients hold of users. */
+  readonly authorizations: Authorizations
+  /** What has happened: to be noted, listened to and asked for. */
+  readonly audit: Audit
 
   registerGrant<P extends TObject>(grant: Grant<P>): void
   registerEndpoint<P extends TObject>(endpoint: Endpoint<P>): void
@@ -82,61 +66,32 @@ export interface OAuth {
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
   readonly secret: FindServerSecret
+  /** Refuses who has failed too often at this kind of attempt; ours are `client` and `user`. */
+  readonly throttle: Throttles['throttle']
 
-  /** The registered grants by their `grant_type`. */
-  readonly grants: ReadonlyMap<string, RegisteredGrant>
   /** The registered endpoints: the metadata member and the path of each. */
-  endpoints(): readonly Pick<Endpoint, 'metadata' | 'path'>[]
+  readonly endpoints: Endpoints['all']
   /** Owners of a dispatched kind, by key. */
   owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
-  /** `owned` with every contribution at this place. */
-  extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
-
-  readonly authorizationCodes: AuthorizationCodes
-  readonly refreshTokens: RefreshTokens
-  readonly sessions: Sessions
-  /** Marks of the browsers that accounts have signed in from. */
-  readonly knownBrowsers: KnownBrowsers
-  readonly consents: Consents
-  /** What clients hold of users. */
-  readonly authorizations: Authorizations
-  /** What has happened: to be noted, listened to and asked for. */
-  readonly audit: Audit
-  /** The one-time link of the first administrator. */
-  readonly firstAdministrator: FirstAdministrator
-  /** One-time links by which users set their passwords. */
-  readonly passwordLinks: PasswordLinks
-  /** Keyed hashes and sealed values under SECRET_KEY. */
-  readonly box: SecretBox
-  /** A JWT of ours over `claims`. */
-  readonly signJwt: SignJwt
-  /** Reads JWTs that we signed. */
-  readonly ownJwts: OwnJwtVerifier
-  /** The items of an ordered kind, in the order of registration. */
-  all<K extends keyof Ordered>(kind: K): readonly Ordered[K][]
-
   findClient(clientId: string): Promise<Client | null>
   /** What is registered of a scope, and of a resource. */
   findScope(name: string): Promise<ScopeEntry>
   findResource(identifier: string): Promise<ResourceEntry | null>
+  /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
+  findUser(id: string): Promise<User | null>
+  /** The `sub` by which a client knows a user (OpenID Connect Core §8). */
+  readonly subjectOf: SubjectOf
+
   /**
    * What `client` asks an end-user to approve by the parameters of `wire`: the rules of the authorization endpoint for
    * scopes, resources and registered parameters, for other endpoints too. Throws `OAuthError`.
    */
   readonly parseApproval: Approvals['parse']
-  /** The same of a request that has waited for people. Throws `OAuthError`. */
-  readonly reviewApproval: Approvals['review']
-  /** The `sub` by which a client knows a user (OpenID Connect Core §8). */
-  readonly subjectOf: SubjectOf
-  /** By the id, which tokens name as `sub`; also a disabled one. From memory, two seconds old at most. */
-  findUser(id: string): Promise<User | null>
   /**
    * Whether `secret` is the client's now; takes the same time when there is no client. Give the client_id of the request
    * as `claimed`: many who ask the same of one client at once share one slow hash, whether that client exists or not.
    */
   checkSecret(client: Client | null, secret: string, claimed?: string): Promise<boolean>
-  /** Refuses who has failed too often at this kind of attempt; ours are `client` and `user`. */
-  readonly throttle: Throttles['throttle']
   /** The only mint. */
   issue(granted: Granted, call: Call): Promise<Bag>
   /** Null for a token that is not good now. Throws 503 when it cannot be decided. */
@@ -147,8 +102,6 @@ export interface OAuth {
   revokeToken(token: string): Promise<void>
   /** Ends every token of an Authorization; false where it had been revoked, or there is none. */
   revoke(authorizationId: string, cause: string): Promise<boolean>
-  /** Throws 503 while nothing may be decided from what is in memory. */
-  assertFresh(): void
 }
 
 declare module 'fastify' {
@@ -171,27 +124,38 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   const { config, database, janitor = true, seeds = true } = options
   const { pluginTimeout: startLimit = 0 } = fastify.initialConfig
   const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
-  const { doors, feed, verifier } = kernel
+  decorateKernel(fastify, kernel)
   fastify.decorateRequest('actor', null)
   beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
   const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)
+  fastify.decorate('oauth', openTo(kernel, endpoints))
 
-  const throttledLines = createThrottledLines(discreet(fastify.log))
-  fastify.addHook('onClose', async () => throttledLines.end())
+  fastify.addHook('onReady', async () => {
+    kernel.doors.close()
+    await kernel.start()
+    if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
+  })
+  fastify.addHook('onClose', async () => kernel.stop())
+}
 
-  fastify.decorate('oauth', {
-    config,
+/** What of the kernel everybody gets, member by member: nothing is handed out for being there. */
+function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
+  const { config, doors, sessions, audit, directory, verifier, revoker } = kernel
+  return {
     issuer: config.issuer,
-    database,
-    load: kernel.load,
-    shedding: createShedding(discreet(fastify.log)),
-    throttledLines,
-    figures: kernel.figures,
-    clients: kernel.registry,
+    config: { basePath: config.basePath, production: config.production },
+    clients: kernel.clients,
     resources: kernel.resources,
     users: kernel.users,
-    keys: kernel.keyRing,
-    seeder: kernel.seeder,
+    keys: publishedKeysOf(kernel.keys),
+    sessions: {
+      isOpen: sessions.isOpen,
+      list: sessions.list,
+      endOne: sessions.endOne,
+      endAll: sessions.endAll,
+    },
+    authorizations: kernel.authorizations,
+    audit: { list: audit.list, activity: audit.activity, observe: audit.observe, on: audit.on },
     registerGrant: doors.registerGrant,
     registerEndpoint: endpoints.register,
     register: doors.register,
@@ -200,45 +164,22 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     extendClientMetadata: kernel.policies.extend,
     artifacts: kernel.artifacts,
     secret: kernel.secret,
-    grants: doors.grants,
+    throttle: kernel.throttles.throttle,
     endpoints: endpoints.all,
     owners: doors.owners,
-    extended: doors.extended,
-    authorizationCodes: kernel.authorizationCodes,
-    refreshTokens: kernel.refreshTokens,
-    sessions: kernel.sessions,
-    knownBrowsers: kernel.knownBrowsers,
-    consents: kernel.consents,
-    authorizations: kernel.authorizations,
-    audit: kernel.audit,
-    firstAdministrator: kernel.firstAdministrator,
-    passwordLinks: kernel.passwordLinks,
-    box: kernel.box,
-    signJwt: kernel.signJwt,
-    ownJwts: kernel.ownJwts,
-    all: doors.all,
-    findClient: kernel.directory.findClient,
-    findScope: kernel.directory.findScope,
-    findResource: kernel.directory.findResource,
-    parseApproval: kernel.approvals.parse,
-    reviewApproval: kernel.approvals.review,
+    findClient: directory.findClient,
+    findScope: directory.findScope,
+    findResource: directory.findResource,
+    findUser: directory.findUser,
     subjectOf: kernel.subjectOf,
-    findUser: kernel.directory.findUser,
+    parseApproval: kernel.approvals.parse,
     checkSecret: kernel.checkSecret,
-    throttle: kernel.throttles.throttle,
-    issue: kernel.issuer.issue,
+    issue: kernel.tokenIssuer.issue,
     verify: verifier.verify,
     readToken: verifier.read,
-    revokeToken: kernel.revoker.revokeToken,
-    revoke: kernel.revoker.revokeAuthorization,
-    assertFresh: feed.assertFresh,
-  })
-  fastify.addHook('onReady', async () => {
-    doors.close()
-    await kernel.start()
-    if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
-  })
-  fastify.addHook('onClose', async () => kernel.stop())
+    revokeToken: revoker.revokeToken,
+    revoke: revoker.revokeAuthorization,
+  }
 }
 
 export default fp(oauth, { name: 'latchkey-oauth', fastify: '5.x' })

@@ -19,6 +19,7 @@ import {
 } from '../src/protocol/claims-request.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { tokenHash } from '../src/protocol/token-hash.ts'
 import { userClaims } from '../src/services/users/user.ts'
 import { wordsOfClaim } from './pages/words.ts'
@@ -26,12 +27,14 @@ import { wordsOfClaim } from './pages/words.ts'
 /** Registration §2: what many clients accept alone. */
 const DEFAULT_ALGORITHM = 'RS256'
 
-async function openid({ oauth }: FastifyInstance): Promise<void> {
-  addParameters(oauth)
+async function openid(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { config, doors, signJwt } = kernelOf(fastify)
+  addParameters(fastify)
   oauth.extendClientMetadata(Type.Partial(Type.Object({ id_token_include_claims: Type.Boolean() })))
 
   const includesClaims = ({ metadata }: Client): boolean =>
-    (metadata['id_token_include_claims'] as boolean | undefined) ?? oauth.config.OIDC_IDTOKEN_INCLUDE_CLAIMS
+    (metadata['id_token_include_claims'] as boolean | undefined) ?? config.OIDC_IDTOKEN_INCLUDE_CLAIMS
 
   /** Those of the user that the ID token has: of the scopes, and asked for one by one. */
   async function claimsOfUser(
@@ -48,6 +51,24 @@ async function openid({ oauth }: FastifyInstance): Promise<void> {
     }
   }
 
+  /** What the server itself says (§2). A refreshed ID token has no nonce (§12.2). */
+  function idTokenClaims(authorization: Authorization, client: Client): Bag {
+    const { subject, authentication, parameters, continues } = authorization
+    const iat = Math.floor(Date.now() / 1000)
+    return {
+      iss: oauth.issuer,
+      sub: oauth.subjectOf(subject!, client),
+      aud: client.clientId,
+      iat,
+      exp: iat + config.OIDC_IDTOKEN_EXPIRE,
+      auth_time: authentication && Math.floor(authentication.time / 1000),
+      nonce: continues === undefined ? parameters?.['nonce'] : undefined,
+      acr: authentication?.acr,
+      amr: authentication?.amr,
+      sid: authentication?.sid,
+    }
+  }
+
   oauth.extend('tokenResponse', ['id_token'], async (authorization, { access_token: accessToken }) => {
     if (authorization.subject === undefined || !authorization.scopes.has('openid')) return {}
     const client = await oauth.findClient(authorization.clientId)
@@ -56,11 +77,11 @@ async function openid({ oauth }: FastifyInstance): Promise<void> {
       (client.metadata['id_token_signed_response_alg'] as string | undefined) ?? DEFAULT_ALGORITHM
     const owned = {
       ...(await claimsOfUser(authorization, client)),
-      ...idTokenClaims(oauth, authorization, client),
+      ...idTokenClaims(authorization, client),
       at_hash: tokenHash(accessToken as string, algorithm),
     }
     return {
-      id_token: await oauth.signJwt(await oauth.extended('id_token', authorization, owned), { algorithm }),
+      id_token: await signJwt(await doors.withContributions('id_token', authorization, owned), { algorithm }),
     }
   })
 
@@ -74,24 +95,6 @@ async function openid({ oauth }: FastifyInstance): Promise<void> {
   }))
 }
 
-/** What the server itself says (§2). A refreshed ID token has no nonce (§12.2). */
-function idTokenClaims(oauth: FastifyInstance['oauth'], authorization: Authorization, client: Client): Bag {
-  const { subject, authentication, parameters, continues } = authorization
-  const iat = Math.floor(Date.now() / 1000)
-  return {
-    iss: oauth.issuer,
-    sub: oauth.subjectOf(subject!, client),
-    aud: client.clientId,
-    iat,
-    exp: iat + oauth.config.OIDC_IDTOKEN_EXPIRE,
-    auth_time: authentication && Math.floor(authentication.time / 1000),
-    nonce: continues === undefined ? parameters?.['nonce'] : undefined,
-    acr: authentication?.acr,
-    amr: authentication?.amr,
-    sid: authentication?.sid,
-  }
-}
-
 const PROMPTS = ['none', 'login', 'consent', 'select_account'] as const
 const CLAIMS_SUPPORTED = [
   'sub', 'iss', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash',
@@ -100,7 +103,9 @@ const CLAIMS_SUPPORTED = [
   'phone_number', 'phone_number_verified',
 ] // prettier-ignore
 
-function addParameters(oauth: FastifyInstance['oauth']): void {
+function addParameters(fastify: FastifyInstance): void {
+  const { oauth } = fastify
+  const { ownJwts } = kernelOf(fastify)
   const text = (maxLength: number) => Type.String({ maxLength })
   oauth.add('parameter', { name: 'nonce', schema: text(1024), kept: true })
   oauth.add('parameter', { name: 'prompt', schema: text(200), parse: parsePrompt })
@@ -111,7 +116,7 @@ function addParameters(oauth: FastifyInstance['oauth']): void {
     schema: text(16_384),
     async parse(raw, client) {
       if (raw === undefined) return undefined
-      const hint = await oauth.ownJwts.verifyIdToken(raw as string, { ignoreExpiry: true })
+      const hint = await ownJwts.verifyIdToken(raw as string, { ignoreExpiry: true })
       if (hint === null || ![hint.aud].flat().includes(client.clientId))
         throw new OAuthError('invalid_request', 'id_token_hint is not an ID token that this client got here')
       return hint.sub

@@ -9,6 +9,7 @@ import { Type } from '../src/protocol/schema.ts'
 import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
 import type { User } from '../src/services/users/user.ts'
 import type { PageCall } from './pages/index.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { sentence } from './pages/words.ts'
 
 const PATH = '/set-password'
@@ -16,7 +17,7 @@ const Text = Type.Optional(Type.String())
 
 async function passwordLink(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, pages } = fastify
-  const { passwordLinks } = oauth
+  const { passwordLinks } = kernelOf(fastify)
   const { basePath } = oauth.config
   const purposeOf = (token: string): string => `set-password ${token}`
 

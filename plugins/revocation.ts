@@ -7,8 +7,11 @@ import fp from 'fastify-plugin'
 import type { Client } from '../src/doors/client.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 
-async function revocation({ oauth }: FastifyInstance): Promise<void> {
+async function revocation(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { refreshTokens } = kernelOf(fastify)
   oauth.registerEndpoint({
     path: '/revoke',
     metadata: 'revocation_endpoint',
@@ -16,7 +19,7 @@ async function revocation({ oauth }: FastifyInstance): Promise<void> {
     cors: true,
     parameters: Type.Object({ token: Type.String() }),
     async handle({ token }, { client }) {
-      const refreshed = await oauth.refreshTokens.find(token)
+      const refreshed = await refreshTokens.find(token)
       if (refreshed !== null) {
         assertOwn(refreshed.authorization.clientId, client)
         await oauth.revoke(refreshed.authorization.id!, 'its refresh token was revoked')

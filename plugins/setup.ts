@@ -14,6 +14,7 @@ import { refuseOtherMethods, withSlash } from '../src/http/endpoint.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { waitFor } from '../src/http/wait.ts'
 
 const Fields = Type.Partial(
@@ -29,7 +30,7 @@ const PURPOSE = 'setup'
 
 async function setup(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
-  const { firstAdministrator } = oauth
+  const { firstAdministrator } = kernelOf(fastify)
   const { basePath } = oauth.config
   const parse = compileParameters(Fields)
 

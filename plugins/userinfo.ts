@@ -15,6 +15,7 @@ import { refuseOtherMethods, sendJson, withSlash } from '../src/http/endpoint.ts
 import { sending, sendText } from '../src/http/ready-text.ts'
 import { sendError } from '../src/http/errors.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import type { AccessToken } from './require-scope/access-token.ts'
 import { BearerError } from './require-scope/bearer-error.ts'
 import { createGuard, verifiedToken } from './require-scope/guard.ts'
@@ -32,6 +33,7 @@ const SCOPE = 'openid'
 async function userinfo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const { issuer } = oauth
+  const { doors, signJwt } = kernelOf(fastify)
   const verifier = createOwnVerifier(oauth, async ({ authorization }, { scopes }) => {
     // The guard refuses it for its scope (RFC 6750 §3.1), whomever it stands for: a token that a client got for itself, say.
     if (!scopes.has(SCOPE)) return {}
@@ -54,7 +56,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     const { authorization, user } = token
     const claims = userClaims(user)
     const requested = approvedClaims(authorization.parameters)
-    const body = await oauth.extended('userinfo', authorization, {
+    const body = await doors.withContributions('userinfo', authorization, {
       sub: token.subject,
       ...claimsForScopes(claims, token.scopes),
       ...(requested === undefined ? {} : requestedClaims(requested, 'userinfo', claims)),
@@ -67,7 +69,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
 
   /** §5.3.2: a signed response says who made it, and for whom. */
   async function sendSigned(reply: FastifyReply, body: Bag, algorithm: string): Promise<void> {
-    const jwt = await oauth.signJwt({ ...body, iss: issuer }, { algorithm, typ: 'JWT' })
+    const jwt = await signJwt({ ...body, iss: issuer }, { algorithm, typ: 'JWT' })
     sendText(reply, { 'content-type': 'application/jwt', 'cache-control': 'no-store' }, jwt)
   }
 

@@ -2,7 +2,7 @@
  * Requests of devices, from the code to the decision. Each lies under a hash of its device_code, so that the user_code
  * can lead to it without knowing the other. Codes themselves are stored nowhere.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ApprovalRequest, Bag, Granted, OAuth } from 'latchkey'
 import { createUserCode } from './user-code.ts'
 
@@ -16,7 +16,7 @@ export interface DeviceRequest {
   /** Milliseconds since the epoch. */
   readonly askedAt: number
   readonly expiresAt: number
-  /** Keyed hash of the id of the browser in which the code was entered: no other may go on. */
+  /** Hash of the id, 256 random bits, of the browser in which the code was entered: no other may go on. */
   readonly browser?: string
   readonly decision?: Decision
 }
@@ -59,7 +59,7 @@ interface Polls {
   readonly lastAt: number
 }
 
-export function createDeviceRequests({ artifacts, box }: OAuth): DeviceRequests {
+export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
   const requests = artifacts<DeviceRequest>(DEVICE, LIFETIME + GRACE)
   const userCodes = artifacts<{ id: string }>('device-user-code', LIFETIME)
   const polls = artifacts<Polls>('device-polls', LIFETIME + GRACE)
@@ -92,8 +92,8 @@ export function createDeviceRequests({ artifacts, box }: OAuth): DeviceRequests 
       const request = id === undefined ? null : await requests.get(id)
       if (id === undefined || request === null || !isOpen(request)) return null
       if (request.browser !== undefined)
-        return box.matches(browserId, request.browser) ? { id, request } : null
-      const claimed = { ...request, browser: box.hash(browserId) }
+        return isSame(digestOf(browserId), request.browser) ? { id, request } : null
+      const claimed = { ...request, browser: digestOf(browserId) }
       return (await requests.replace(id, request, claimed)) ? { id, request: claimed } : null
     },
 
@@ -117,7 +117,15 @@ export function createDeviceRequests({ artifacts, box }: OAuth): DeviceRequests 
 }
 
 function idOf(deviceCode: string): string {
-  return hash('sha256', deviceCode, 'base64url')
+  return digestOf(deviceCode)
+}
+
+function digestOf(text: string): string {
+  return hash('sha256', text, 'base64url')
+}
+
+function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
 
 function isOpen({ decision, expiresAt }: DeviceRequest): boolean {

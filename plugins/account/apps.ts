@@ -20,6 +20,7 @@ const DONE: Readonly<Record<string, string>> = {
 
 export function addApps(desk: Desk): void {
   const { oauth, serve, uri, sessionOf } = desk
+  const { config, consents } = desk.kernel
 
   async function toView(call: PageCall, { clientId, scopes, lines, since, usedAt }: ConnectedClient) {
     const client = await oauth.findClient(clientId)
@@ -37,7 +38,7 @@ export function addApps(desk: Desk): void {
 
   /** The longest that one of these resources takes a token of ours without asking us. */
   async function lifetimeOf(apps: readonly ConnectedClient[]): Promise<string> {
-    const lifetimes = [oauth.config.OIDC_TOKEN_EXPIRE]
+    const lifetimes = [config.OIDC_TOKEN_EXPIRE]
     for (const resource of new Set(apps.flatMap(({ resources }) => resources)))
       lifetimes.push((await oauth.findResource(resource))?.accessTokenLifetime ?? 0)
     return inWords(Math.max(...lifetimes))
@@ -48,7 +49,7 @@ export function addApps(desk: Desk): void {
     query: Type.Object({ after: Type.Optional(Type.String()), done: Type.Optional(Type.String()) }),
     async show({ after = '', done = '' }, call) {
       const { userId } = sessionOf(call.request)
-      const found = await oauth.consents.list(userId, { after, limit: PAGE + 1 })
+      const found = await consents.list(userId, { after, limit: PAGE + 1 })
       const shown = found.slice(0, PAGE)
       const apps = []
       for (const one of shown) apps.push(await toView(call, one))
@@ -69,7 +70,7 @@ export function addApps(desk: Desk): void {
     show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
     async submit({ client_id: clientId = '' }, call) {
       const { userId } = desk.assertGenuine(call, REVOKE, clientId)
-      await oauth.consents.withdraw(userId, clientId)
+      await consents.withdraw(userId, clientId)
       return call.reply.redirect(uri(PATH, { done: 'one' }), 303)
     },
   })
@@ -81,8 +82,8 @@ export function addApps(desk: Desk): void {
     async submit(_form, call) {
       const { userId } = desk.assertGenuine(call, REVOKE_ALL)
       for (let after = '', more = true; more;) {
-        const apps = await oauth.consents.list(userId, { after, limit: PAGE })
-        for (const { clientId } of apps) await oauth.consents.withdraw(userId, clientId)
+        const apps = await consents.list(userId, { after, limit: PAGE })
+        for (const { clientId } of apps) await consents.withdraw(userId, clientId)
         more = apps.length === PAGE
         after = apps.at(-1)?.clientId ?? ''
       }

@@ -8,6 +8,8 @@ import type { OAuth } from '../oauth.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { signInAddress } from '../sign-in.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Kernel } from '../../src/services/kernel.ts'
 
 export interface Guard {
   /** For `onRequest`. Sends strangers to sign in; a form of theirs is refused. */
@@ -18,6 +20,7 @@ export interface Guard {
 
 export interface Desk {
   readonly oauth: OAuth
+  readonly kernel: Kernel
   readonly browser: Browser
   readonly serve: ServePage
   readonly sessionOf: Guard['sessionOf']
@@ -62,6 +65,7 @@ export function createDesk(fastify: FastifyInstance, { sessionOf }: Guard, serve
 
   return {
     oauth,
+    kernel: kernelOf(fastify),
     browser,
     serve,
     sessionOf,

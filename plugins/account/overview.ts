@@ -5,14 +5,14 @@ import type { Desk } from './desk.ts'
 /** Apps and browsers are counted up to here. */
 const MANY = 100
 
-export function addOverview({ oauth, serve, uri, userOf }: Desk): void {
+export function addOverview({ oauth, kernel, serve, uri, userOf }: Desk): void {
   serve({
     path: '/account',
     query: Type.Object({}),
     async show(_query, call) {
       const { id, username, claims } = await userOf(call)
       const sessions = await oauth.sessions.list(id)
-      const apps = await oauth.consents.list(id, { limit: MANY + 1 })
+      const apps = await kernel.consents.list(id, { limit: MANY + 1 })
       const email = claims['email'] as string | undefined
       const confirmed = claims['email_verified'] === true ? '' : ' (not confirmed)'
       return call.reply.page('account', {

@@ -1,6 +1,6 @@
 /** `/admin`: how much there is, how the last day went, whether all is well, and what to do first. */
 import { Type } from '../../src/protocol/schema.ts'
-import type { OAuth } from '../oauth.ts'
+import type { Kernel } from '../../src/services/kernel.ts'
 import { firstHour, grouped, plotOf } from './activity-plot.ts'
 import { auditRows } from './audit/audit-rows.ts'
 import type { Desk } from './desk.ts'
@@ -11,7 +11,7 @@ const LATEST = 8
 const DAY = 86_400_000
 
 export function addDashboard(desk: Desk): void {
-  const { oauth, serve, uri } = desk
+  const { oauth, kernel, serve, uri } = desk
 
   serve({
     path: '/admin',
@@ -19,10 +19,10 @@ export function addDashboard(desk: Desk): void {
     async show(_query, { reply }) {
       const now = Date.now()
       const [figures, activity, { events }, milliseconds] = await Promise.all([
-        oauth.figures(),
+        kernel.figures(),
         oauth.audit.activity(firstHour(now)),
         oauth.audit.list({}, { limit: LATEST }),
-        timed(async () => oauth.database.ping()),
+        timed(async () => kernel.database.ping()),
       ])
       const { users, clients, sessions, most } = figures
       const capped = (count: number): string => (count > most ? `${grouped(most)}+` : grouped(count))
@@ -36,7 +36,7 @@ export function addDashboard(desk: Desk): void {
       return reply.page('admin-dashboard', {
         numbers,
         plot,
-        health: healthOf(oauth, figures.schema, milliseconds),
+        health: healthOf(kernel, figures.schema, milliseconds),
         rows: await auditRows(desk, events),
         auditUri: uri('/audit'),
         steps: stepsFor(desk, { users, clients, issued: plot.bands.at(-1)!.total }),
@@ -61,7 +61,7 @@ function stepsFor({ uri }: Desk, had: { users: number; clients: number; issued: 
   return steps.slice(0, 2).every(({ done }) => done) ? [] : steps
 } // prettier-ignore
 
-function healthOf({ keys, load, database }: OAuth, schema: string, milliseconds: number): HealthView[] {
+function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds: number): HealthView[] {
   const { connections, hashing, changesAge } = load()
   const current = keys.keys().filter((key) => keys.stateOf(key) === 'current')
   const ages = current.map(({ algorithm, signsFrom }) => `${algorithm} ${daysSince(signsFrom)}`)

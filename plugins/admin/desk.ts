@@ -5,9 +5,12 @@ import type { FormTarget } from '../pages/models.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Administrator, Guard } from './guard.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Kernel } from '../../src/services/kernel.ts'
 
 export interface Desk {
   readonly oauth: OAuth
+  readonly kernel: Kernel
   readonly serve: ServePage
   readonly administratorOf: Guard['administratorOf']
   /** The address of a page, `path` being below `/admin`. */
@@ -34,6 +37,7 @@ export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServeP
 
   return {
     oauth,
+    kernel: kernelOf(fastify),
     serve,
     administratorOf: guard.administratorOf,
     uri,

@@ -60,7 +60,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
     const desk = createDesk(scope, guard, await createServePage(scope))
-    const shownOnce = createShownOnce(scope.oauth, 'admin-shown-once')
+    const shownOnce = createShownOnce(desk.kernel, 'admin-shown-once')
     addDashboard(desk)
     addClientList(desk)
     addNewClient(desk, shownOnce)

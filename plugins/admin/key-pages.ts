@@ -14,8 +14,8 @@ const DAY = 86_400
 const Text = Type.Optional(Type.String())
 
 export function addKeyPages(desk: Desk): void {
-  const { oauth, serve, uri } = desk
-  const { keys, config } = oauth
+  const { serve, uri } = desk
+  const { keys, config, issuer } = desk.kernel
 
   const viewOf = (key: KeyRecord): KeyView => ({
     kid: key.kid,
@@ -48,7 +48,7 @@ export function addKeyPages(desk: Desk): void {
       algorithms,
       publishFor,
       rotateDays: rotateAfter === 0 ? null : Math.floor(rotateAfter / DAY),
-      jwksUri: `${oauth.issuer}/jwks`,
+      jwksUri: `${issuer}/jwks`,
       notice: noticeOf(told),
     })
   }

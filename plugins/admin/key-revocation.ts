@@ -8,8 +8,8 @@ export const REVOKE = '/keys/revoke'
 const Text = Type.Optional(Type.String())
 
 export function addKeyRevocation(desk: Desk): void {
-  const { oauth, serve, uri } = desk
-  const { keys, config } = oauth
+  const { serve, uri } = desk
+  const { keys, config } = desk.kernel
 
   serve({
     path: `/admin${REVOKE}`,

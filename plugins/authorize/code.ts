@@ -3,10 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 
-async function code({ oauth }: FastifyInstance): Promise<void> {
+async function code(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { authorizationCodes } = kernelOf(fastify)
   oauth.register('responseType', 'code', {
-    respond: async (granted, request) => ({ code: await oauth.authorizationCodes.create(granted, request) }),
+    respond: async (granted, request) => ({ code: await authorizationCodes.create(granted, request) }),
   })
   oauth.add('parameter', {
     name: 'code_challenge',

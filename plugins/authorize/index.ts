@@ -13,6 +13,7 @@ import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
 import { parseFormLeniently, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/endpoint.ts'
 import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { createAnswers } from './answer.ts'
 import { assertServed, createRequestParser } from './request.ts'
@@ -20,6 +21,7 @@ import { findTarget } from './target.ts'
 
 async function authorize(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions } = fastify
+  const { doors } = kernelOf(fastify)
   const { basePath } = oauth.config
   const answers = createAnswers(oauth)
   const parseRequest = createRequestParser(oauth)
@@ -94,7 +96,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     authorization_response_iss_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
-    claims_parameter_supported: oauth.all('parameter').some(({ name }) => name === 'claims'),
+    claims_parameter_supported: doors.all('parameter').some(({ name }) => name === 'claims'),
   }))
 }
 

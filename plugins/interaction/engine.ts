@@ -12,6 +12,7 @@ import type {
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Pages } from '../pages/models.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { clientView } from '../pages/client-view.ts'
 import type { Asked } from './asked.ts'
 import { grantedBy } from './granted.ts'
@@ -52,12 +53,13 @@ type Destination = Pick<Asked, 'outcome' | 'state'>
 
 export function createEngine(fastify: FastifyInstance): Engine {
   const { oauth, browser } = fastify
-  const store = createInteractionStore(oauth)
+  const { doors, approvals } = kernelOf(fastify)
+  const store = createInteractionStore(kernelOf(fastify))
 
   /** Throws what a step ends the interaction with. */
   async function findPosition(interaction: Interaction): Promise<Position> {
     let facts: Position['facts'] = {}
-    for (const step of oauth.all('interactionStep')) {
+    for (const step of doors.all('interactionStep')) {
       const found = await step.run(interaction)
       if (found === 'done') continue
       if ('page' in found) return { pending: { step, page: found }, facts }
@@ -82,12 +84,12 @@ export function createEngine(fastify: FastifyInstance): Engine {
     const outcome = outcomeOf(destination)
     let request: ApprovalRequest
     try {
-      request = await oauth.reviewApproval(interaction.request)
+      request = await approvals.review(interaction.request)
     } catch (error) {
       return deny(destination, interaction.request, error, call)
     }
     await outcome.check?.(request)
-    const granted = { ...grantedBy({ ...interaction, request }, oauth.all('parameter')), ...facts }
+    const granted = { ...grantedBy({ ...interaction, request }, doors.all('parameter')), ...facts }
     return outcome.approved({ request, state: destination.state }, granted, call)
   }
 

@@ -2,13 +2,13 @@
  * Interactions under way, each for one browser and ended once. What one is about travels with the browser; what came of
  * it so far is a row from the moment somebody is signed in, and of those each session has only so many.
  */
-import type { FastifyInstance } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Session } from '../../src/doors/interaction.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { HandleTaken } from '../../src/services/artifact-store.ts'
+import type { Kernel } from '../../src/services/kernel.ts'
 import { type Asked, open, REQUEST, seal } from './asked.ts'
 import { InteractionOver, WentOn } from './over.ts'
 
@@ -51,12 +51,7 @@ const ID = /^[A-Za-z0-9_-]{43}$/
 /** Rows of one session. Whose row gave way is asked again, or may end twice: each is as if the app had asked again. */
 const MOST = 32
 
-export function createInteractionStore({
-  artifacts,
-  box,
-  config,
-  findClient,
-}: FastifyInstance['oauth']): InteractionStore {
+export function createInteractionStore({ artifacts, box, config, directory }: Kernel): InteractionStore {
   const rows = artifacts<Progress>('interaction-progress', LIFETIME)
 
   function addressOf({ id, sealed }: Stored, step?: string): string {
@@ -97,7 +92,7 @@ export function createInteractionStore({
     addressOf,
     async revive({ request }) {
       const { client: clientId, scopes, ...more } = request as Bag & { client: string; scopes: string[] }
-      const client = await findClient(clientId)
+      const client = await directory.findClient(clientId)
       if (client === null)
         throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
       return { ...more, client, scopes: new Set(scopes) } as unknown as ApprovalRequest

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { KeyRing } from '../../src/services/keys/key-ring.ts'
 
 type Define = <Label extends string>(configuration: GaugeConfiguration<Label>) => Gauge<Label>
@@ -25,7 +26,7 @@ function measureLoad(fastify: FastifyInstance, define: Define): void {
     help: 'Connections to the database, used or idle',
     labelNames: ['state'],
     collect() {
-      const { total, idle } = fastify.oauth.load().connections
+      const { total, idle } = kernelOf(fastify).load().connections
       this.set({ state: 'idle' }, idle)
       this.set({ state: 'used' }, total - idle)
     },
@@ -34,7 +35,7 @@ function measureLoad(fastify: FastifyInstance, define: Define): void {
     name: 'latchkey_database_waiting',
     help: 'Statements that wait for a connection to the database',
     collect() {
-      this.set(fastify.oauth.load().connections.waiting)
+      this.set(kernelOf(fastify).load().connections.waiting)
     },
   })
   define({
@@ -42,7 +43,7 @@ function measureLoad(fastify: FastifyInstance, define: Define): void {
     help: 'Passwords and chosen secrets that are hashed by argon2id now, running or waiting for their turn',
     labelNames: ['state'],
     collect() {
-      const { running, waiting } = fastify.oauth.load().hashing
+      const { running, waiting } = kernelOf(fastify).load().hashing
       this.set({ state: 'running' }, running)
       this.set({ state: 'waiting' }, waiting)
     },
@@ -52,7 +53,7 @@ function measureLoad(fastify: FastifyInstance, define: Define): void {
     help: 'Time since changes of other processes were last read; at 60 nothing is decided from memory any more',
     aggregator: 'max',
     collect() {
-      const { changesAge } = fastify.oauth.load()
+      const { changesAge } = kernelOf(fastify).load()
       if (changesAge !== undefined) this.set(changesAge)
     },
   })
@@ -66,7 +67,7 @@ function countShed(fastify: FastifyInstance, registry: Registry): void {
     registers: [registry],
     collect() {
       counter.reset()
-      for (const [line, count] of fastify.oauth.shedding.counts) counter.inc({ line }, count)
+      for (const [line, count] of kernelOf(fastify).shedding.counts) counter.inc({ line }, count)
     },
   })
 }
@@ -78,7 +79,7 @@ function measureKeys(fastify: FastifyInstance, define: Define): void {
     labelNames: ['alg'],
     aggregator: 'max',
     collect() {
-      const { keys } = fastify.oauth
+      const { keys } = kernelOf(fastify)
       for (const alg of algorithms(keys)) this.set({ alg }, (Date.now() - keys.signer(alg).signsFrom) / 1000)
     },
   })
@@ -88,7 +89,7 @@ function measureKeys(fastify: FastifyInstance, define: Define): void {
     labelNames: ['alg'],
     aggregator: 'min',
     collect() {
-      const { keys, config } = fastify.oauth
+      const { keys, config } = kernelOf(fastify)
       if (config.OIDC_KEY_ROTATE === 0) return
       for (const alg of algorithms(keys)) {
         const newest = keys.keys().findLast(({ algorithm }) => algorithm === alg)!

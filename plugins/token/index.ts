@@ -7,9 +7,12 @@ import fp from 'fastify-plugin'
 import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { RegisteredGrant } from '../../src/doors/registry.ts'
 
-async function token({ oauth }: FastifyInstance): Promise<void> {
+async function token(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { grants } = kernelOf(fastify).doors
   oauth.registerEndpoint({
     path: '/token',
     metadata: 'token_endpoint',
@@ -17,14 +20,14 @@ async function token({ oauth }: FastifyInstance): Promise<void> {
     cors: true,
     parameters: Type.Object({ grant_type: Type.String() }),
     async handle({ grant_type }, call) {
-      const grant = findGrant(oauth.grants, grant_type)
+      const grant = findGrant(grants, grant_type)
       assertMayUse(call.client, grant)
       const granted = await grant.authorize(call.wire, call)
       return oauth.issue(granted, call)
     },
   })
   oauth.extend('metadata', async () => ({
-    grant_types_supported: [...oauth.grants.keys()],
+    grant_types_supported: [...grants.keys()],
     token_endpoint_auth_methods_supported: [...oauth.owners('clientAuthentication').keys()],
   }))
 }

@@ -1,6 +1,6 @@
 /** `client create|list|show|update|rotate-secret|delete`, by the names of RFC 7591. */
 import { Command } from 'commander'
-import type { OAuth } from '../../plugins/oauth.ts'
+import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata, metadataError, type ClientInformation } from '../protocol/client-metadata.ts'
 import { membersFrom } from './client-members.ts'
@@ -100,14 +100,14 @@ function tellOwnTokens({ grant_types: grants = [], scope = [] }: ClientInformati
   )
 }
 
-async function change({ json }: Options, work: (oauth: OAuth) => Promise<ClientInformation>): Promise<void> {
+async function change({ json }: Options, work: (oauth: Kernel) => Promise<ClientInformation>): Promise<void> {
   await withServer(async (oauth) => {
     const client = toWire(await work(oauth))
     print(client, toLines(client), json)
   })
 }
 
-async function get(clients: OAuth['clients'], id: string): Promise<ClientInformation> {
+async function get(clients: Kernel['clients'], id: string): Promise<ClientInformation> {
   const client = await clients.find(id)
   if (client === null) throw metadataError('client_id', 'is not registered')
   return client

@@ -1,6 +1,6 @@
 /** `key list`, `key rotate` and `key revoke`. */
 import { Command } from 'commander'
-import type { OAuth } from '../../plugins/oauth.ts'
+import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
 import { whatRevokingEnds } from '../words/key-revocation.ts'
@@ -52,7 +52,7 @@ export function keyCommand(): Command {
   return command
 }
 
-async function explain(keys: OAuth['keys'], kid: string, publishFor: number): Promise<string> {
+async function explain(keys: Kernel['keys'], kid: string, publishFor: number): Promise<string> {
   const key = keys.find(kid)
   if (key === undefined) throw metadataError('kid', 'is not that of a published key')
   const ends = await whatRevokingEnds(keys, key, publishFor)
@@ -60,7 +60,7 @@ async function explain(keys: OAuth['keys'], kid: string, publishFor: number): Pr
 }
 
 /** The algorithm that was named, or all that have a key. */
-function chosen(keys: OAuth['keys'], algorithm: string | undefined): Iterable<string> {
+function chosen(keys: Kernel['keys'], algorithm: string | undefined): Iterable<string> {
   if (algorithm === undefined) return new Set(keys.keys().map((key) => key.algorithm))
   if (keys.algorithms.includes(algorithm)) return [algorithm]
   throw new ConfigError(`--algorithm must be one of ${keys.algorithms.join(', ')}.`)
@@ -68,7 +68,7 @@ function chosen(keys: OAuth['keys'], algorithm: string | undefined): Iterable<st
 
 type Described = ReturnType<typeof describe>
 
-function describe(keys: OAuth['keys'], key: KeyRecord) {
+function describe(keys: Kernel['keys'], key: KeyRecord) {
   const instant = (time: number | null): string | null =>
     time === null ? null : new Date(time).toISOString()
   return {

@@ -1,6 +1,6 @@
 /** Commands for things of a few members that have a name of their own: `create|list|show|update|delete`, by their wire names. */
 import { Command } from 'commander'
-import type { OAuth } from '../../plugins/oauth.ts'
+import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
 import type { Laid } from '../protocol/resource-information.ts'
@@ -94,7 +94,7 @@ async function show<Information extends object>(
   kind: RecordKind<Information>,
   id: string,
   options: Options,
-  work?: (oauth: OAuth) => Promise<void>,
+  work?: (oauth: Kernel) => Promise<void>,
 ): Promise<void> {
   await withServer(async (oauth) => {
     await work?.(oauth)

@@ -3,18 +3,19 @@
  * and every log line on stderr, so that stdout holds the answer alone.
  */
 import { userInfo } from 'node:os'
-import type { OAuth } from '../../plugins/oauth.ts'
+import type { Kernel } from '../services/kernel.ts'
 import { parseConfig } from '../config.ts'
 import { buildServer } from '../server.ts'
 import { runAs } from '../services/audit/origin.ts'
 import { assertTables } from './tables.ts'
+import { kernelOf } from '../http/kernel-of.ts'
 
 /**
  * `work` gets the doors and services; what it throws ends the command with status 1. Where tables are missing, it refuses,
  * unless it `migrates`.
  */
 export async function withServer(
-  work: (oauth: OAuth) => Promise<void>,
+  work: (oauth: Kernel) => Promise<void>,
   { migrates = false } = {},
 ): Promise<void> {
   const settings = { LOG_LEVEL: 'warn', ...process.env }
@@ -22,7 +23,7 @@ export async function withServer(
   const server = await buildServer(settings, { start: false, logStream: process.stderr })
   try {
     await server.ready()
-    await runAs({ kind: 'command', id: userInfo().username }, async () => work(server.oauth))
+    await runAs({ kind: 'command', id: userInfo().username }, async () => work(kernelOf(server)))
   } finally {
     await server.close()
   }

@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { registerSample, SAMPLE_CREDENTIALS_FILE } from '../services/demo-content.ts'
+import { kernelOf } from '../http/kernel-of.ts'
 import { readDataFile } from '../services/database/data-dir.ts'
 
 export interface SampleApp {
@@ -24,15 +25,17 @@ const PATIENCE = 10_000
 
 /** On the port after the server's, or the next free one. */
 export async function startSampleApp(
-  { oauth, log, drain }: FastifyInstance,
+  server: FastifyInstance,
   serverPort: number,
 ): Promise<SampleApp | undefined> {
-  const credentials = await readDataFile(oauth.config.DATA_DIR, SAMPLE_CREDENTIALS_FILE)
+  const { log, drain } = server
+  const { config, issuer, clients } = kernelOf(server)
+  const credentials = await readDataFile(config.DATA_DIR, SAMPLE_CREDENTIALS_FILE)
   if (credentials === undefined || !existsSync(PROGRAM)) return undefined
   const [CLIENT_ID, CLIENT_SECRET] = credentials.split(':')
   const child = spawn(process.execPath, [PROGRAM], {
     // Nothing of our environment: it holds secrets that are not the app's.
-    env: { ISSUER: oauth.issuer, CLIENT_ID, CLIENT_SECRET, PORT: String((serverPort % 65_535) + 1) },
+    env: { ISSUER: issuer, CLIENT_ID, CLIENT_SECRET, PORT: String((serverPort % 65_535) + 1) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   let stopping = false
@@ -44,7 +47,7 @@ export async function startSampleApp(
   return {
     origin: announced(child)
       .then(async (origin) => {
-        await registerSample(oauth.clients, origin)
+        await registerSample(clients, origin)
         return origin
       })
       .catch(() => undefined),

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { parseConfig, type Config, type SettingValues } from '../config.ts'
+import { kernelOf } from '../http/kernel-of.ts'
 import { risksOf } from '../words/risks.ts'
 import { lossesAtStart } from '../services/durability.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
@@ -108,9 +109,10 @@ function tellFate(postgres: EmbeddedPostgres | undefined, log: FastifyBaseLogger
 }
 
 /** On a listener of this process; or, for a worker, through its supervisor's. */
-async function offerMetrics({ metrics, oauth }: FastifyInstance): Promise<MetricsListener | undefined> {
+async function offerMetrics(server: FastifyInstance): Promise<MetricsListener | undefined> {
+  const { metrics } = server
   if (metrics === null) return undefined
-  if (!cluster.isWorker) return listenForMetrics(oauth.config, metrics.text)
+  if (!cluster.isWorker) return listenForMetrics(kernelOf(server).config, metrics.text)
   const { reportMetrics } = await import('./worker-metrics.ts')
   reportMetrics(metrics)
   return undefined

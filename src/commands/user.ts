@@ -1,6 +1,6 @@
 /** `user create|list|show|update|disable|enable|set-password`, with the standard claims by their names. */
 import { Command } from 'commander'
-import type { OAuth } from '../../plugins/oauth.ts'
+import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { userError } from '../protocol/user-members.ts'
 import type { User } from '../services/users/user.ts'
@@ -70,7 +70,7 @@ export function userCommand(): Command {
     ),
   ).action(async (username: string, options: Options) => {
     const { password, generated } = await readPassword(options)
-    const change = async ({ users }: OAuth) => users.setPassword(username, password)
+    const change = async ({ users }: Kernel) => users.setPassword(username, password)
     await show(options, change, generated ? password : undefined)
   })
   return command
@@ -79,7 +79,7 @@ export function userCommand(): Command {
 /** Prints the user, and the password where it was generated. */
 async function show(
   { json }: Options,
-  work: (oauth: OAuth) => Promise<User>,
+  work: (oauth: Kernel) => Promise<User>,
   password?: string,
 ): Promise<void> {
   await withServer(async (oauth) => {

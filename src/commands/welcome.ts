@@ -2,10 +2,11 @@
 import type { FastifyInstance } from 'fastify'
 import { join, resolve } from 'node:path'
 import { CREDENTIALS_FILE, PASSWORD_FILE, SERVICE, USERNAME } from '../services/demo-content.ts'
-import type { OAuth } from '../../plugins/oauth.ts'
+import type { Kernel } from '../services/kernel.ts'
 import { setupAddress } from '../services/users/first-administrator.ts'
 import { readDataFile } from '../services/database/data-dir.ts'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
+import { kernelOf } from '../http/kernel-of.ts'
 
 /** Of this start, beside what the server knows. */
 interface Welcome {
@@ -22,11 +23,11 @@ const OTHERWISE = 'Write it in the commands of the README, which would else reac
  * demo user's password is printed, since somebody has to type it.
  */
 export async function welcome(server: FastifyInstance, { sample, taken }: Welcome): Promise<string> {
-  const { issuer, config, database, keys, firstAdministrator } = server.oauth
+  const { issuer, config, database, keys, firstAdministrator } = kernelOf(server)
   const published = keys.keys()
   const demo = config.SEED_FILE === undefined
   const invitation = await firstAdministrator.invite()
-  const user = demo ? await demoUser(server.oauth) : undefined
+  const user = demo ? await demoUser(kernelOf(server)) : undefined
   const lines = [
     `latchkey ${packageJson.version}  development mode (this machine only)`,
     ...(taken === undefined ? [] : [`  Port         ${taken} is in use: ${config.PORT}. ${OTHERWISE}`]),
@@ -50,20 +51,20 @@ export async function welcome(server: FastifyInstance, { sample, taken }: Welcom
     )
   }
   if (demo) {
-    const works = await hasKeptSecret(server.oauth)
+    const works = await hasKeptSecret(kernelOf(server))
     lines.push('', ...tour(issuer, resolve(config.DATA_DIR), sample, works))
   }
   return lines.join('\n')
 }
 
 /** What was changed here is not brought back, and so not what the files in DATA_DIR say. */
-async function demoUser({ users, config }: OAuth): Promise<string | undefined> {
+async function demoUser({ users, config }: Kernel): Promise<string | undefined> {
   if ((await users.find(USERNAME)) === null) return undefined
   const password = (await readDataFile(config.DATA_DIR, PASSWORD_FILE)) ?? ''
   return `${USERNAME} / ${(await users.hasPassword(USERNAME, password)) ? password : '(the password you gave)'}`
 }
 
-async function hasKeptSecret({ clients, config }: OAuth): Promise<boolean> {
+async function hasKeptSecret({ clients, config }: Kernel): Promise<boolean> {
   const { client_id: id } = SERVICE
   const kept = (await readDataFile(config.DATA_DIR, CREDENTIALS_FILE)) ?? ''
   return clients.hasSecret(id, kept.slice(id.length + 1))

@@ -27,7 +27,7 @@ export interface DoorRegistry {
   all<K extends keyof Ordered>(kind: K): readonly Ordered[K][]
   readonly extend: Extend
   /** `owned` with every contribution. Throws `ConfigError` for a member of the metadata that is taken. */
-  extended<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
+  withContributions<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
   /** From here on every registration throws: the server has started. */
   close(): void
 }
@@ -106,7 +106,7 @@ export function createDoorRegistry(): DoorRegistry {
     },
     all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []) as unknown as readonly Ordered[K][],
     extend,
-    async extended(at, subject, owned) {
+    async withContributions(at, subject, owned) {
       const contributions = additive.get(at)
       if (contributions === undefined) return owned
       const merged: Record<string, unknown> = { ...owned }

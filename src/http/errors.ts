@@ -6,6 +6,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../protocol/errors.ts'
 import { lineOf } from '../services/shedding.ts'
 import { isUnavailable } from '../store/failures.ts'
+import { kernelOf } from './kernel-of.ts'
 import { BearerError, VerificationUnavailable } from '../../plugins/require-scope/bearer-error.ts'
 
 /** An error handler for scopes that answer in JSON (RFC 6749 §5.2). */
@@ -59,10 +60,10 @@ const REFUSED: Readonly<Record<number, string>> = {
 /** The one line that a failure leaves in the log; what is refused in a crowd leaves one together. */
 export function logFailure(error: OAuthError, request: FastifyRequest): void {
   const full = lineOf(error)
-  if (full !== undefined) return request.server.oauth.shedding.note(full)
+  if (full !== undefined) return kernelOf(request.server).shedding.note(full)
   const line = { error: error.code, description: error.message, status: error.status }
   const refused = (): void => request.log.info(line, 'request refused')
   if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
-  else if (error.status === 429) request.server.oauth.throttledLines.note(refused)
+  else if (error.status === 429) kernelOf(request.server).throttledLines.note(refused)
   else refused()
 }

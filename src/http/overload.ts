@@ -12,6 +12,7 @@ import type { Config } from '../config.ts'
 import { shed } from '../services/shedding.ts'
 import { beforeRoutes } from './before-routes.ts'
 import { formText } from './forms.ts'
+import { kernelOf } from './kernel-of.ts'
 
 /** Milliseconds that a line may take. */
 const PATIENCE = 1000
@@ -75,7 +76,7 @@ async function overload(fastify: FastifyInstance, { config }: { config: Config }
   }
 
   const process = measured(async () => fill(byte))
-  const database = measured(async () => fastify.oauth.database.ping())
+  const database = measured(async () => kernelOf(fastify).database.ping())
 
   function look(request: FastifyRequest): Error | undefined {
     const now = performance.now()

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { startServer } from '../support/server.ts'
@@ -42,7 +43,9 @@ test('the pieces make a plugin: a parameter, a page, an outcome, events', async 
   await writeFile(join(directory, 'counter.eta'), template)
   const server = await startServer({ PLUGINS })
 
-  const { consent } = server.server.oauth.all('parameter').find(({ name }) => name === 'customer')!
+  const { consent } = kernelOf(server.server)
+    .doors.all('parameter')
+    .find(({ name }) => name === 'customer')!
   expect(consent!('Ann')).toEqual([{ key: 'Ann', text: 'Vouchers of the customer Ann' }])
   const shown = await (await server.get('/counter?customer=Ann')).text()
   expect(shown).toContain('<h1>Good morning, <bdi>Ann</bdi></h1>')

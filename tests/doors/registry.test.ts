@@ -60,16 +60,20 @@ test('a contribution never replaces what the server owns, nor what an earlier on
     ['__proto__']: { polluted: 1 },
   }))
   const owned = { iss: 'us', sub: 'me', scope: '' }
-  expect(await doors.extended('access_token', SUBJECT, owned)).toEqual({ ...owned, first: 1, second: null })
+  expect(await doors.withContributions('access_token', SUBJECT, owned)).toEqual({
+    ...owned,
+    first: 1,
+    second: null,
+  })
   expect(owned).toEqual({ iss: 'us', sub: 'me', scope: '' })
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
-  expect(await doors.extended('tokenResponse', SUBJECT, owned)).toEqual(owned)
+  expect(await doors.withContributions('tokenResponse', SUBJECT, owned)).toEqual(owned)
 })
 
 test('a contribution that fails fails the whole', async () => {
   const doors = createDoorRegistry()
   doors.extend('introspection', ['any'], () => Promise.reject(new Error('no')))
-  await expect(doors.extended('introspection', { kind: 'x', claims: {} }, {})).rejects.toThrow('no')
+  await expect(doors.withContributions('introspection', { kind: 'x', claims: {} }, {})).rejects.toThrow('no')
 })
 
 test('once the server has started nothing can be registered any more', () => {

@@ -2,6 +2,7 @@
 import * as openidClient from 'openid-client'
 import { expect, test } from 'vitest'
 import { openClient, register, textOf } from '../plugins/admin/administrator.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, goThrough } from '../support/sign-in.ts'
@@ -34,7 +35,7 @@ async function serviceToken(clientId: string, secret: string) {
 }
 
 test('from the first link to the deletion of what was registered', async () => {
-  const link = `${server.url}/setup?token=${await server.server.oauth.firstAdministrator.invite()}`
+  const link = `${server.url}/setup?token=${await kernelOf(server.server).firstAdministrator.invite()}`
   const account = { username: 'root', password: 'a password of an administrator' }
   const done = await administrator.submit(await administrator.get(link), 'setup', account)
   const start = new URL(/class="button primary" href="([^"]*)"/.exec(done.body)![1]!, done.url).href

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { open, seal } from '../../plugins/interaction/asked.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { newBrowserContext, noBrowser } from '../support/browser.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { shownError } from '../support/error-page.ts'
@@ -95,7 +96,7 @@ test('a page that was open for too long says so, and leads to a new start', asyn
   const agent = createUserAgent(server.url)
   const login = await agent.get(authorizationUrl(server, { client_id: 'plain' }))
   const address = new URL(login.url)
-  const [id, { box }] = [address.pathname.split('/').at(-1)!, server.server.oauth]
+  const [id, { box }] = [address.pathname.split('/').at(-1)!, kernelOf(server.server)]
   const asked = open(box, id, address.searchParams.get('request')!)!
   expect(asked.until - Date.now()).toBeGreaterThan(3_590_000)
   address.searchParams.set('request', seal(box, id, { ...asked, until: Date.now() - 1 }))

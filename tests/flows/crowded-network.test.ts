@@ -1,5 +1,6 @@
 /** One network that tries many passwords at once takes its own places where they are hashed, and nobody else's. */
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
@@ -31,7 +32,7 @@ const statusesOf = (statuses: readonly number[]): number[] => [...new Set(status
 
 /** Whoever comes now comes behind so many. */
 async function untilWaiting(count: number): Promise<void> {
-  const waiting = (): number => server.server.oauth.load().hashing.waiting
+  const waiting = (): number => kernelOf(server.server).load().hashing.waiting
   await expect.poll(waiting, { interval: 5 }).toBeGreaterThanOrEqual(count)
 }
 

@@ -1,5 +1,6 @@
 import { SignJWT } from 'jose'
 import { beforeAll, expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { type TestClient, createClient, getToken, introspect, statusWith } from '../support/clients.ts'
 import { decode, encode, forgeriesOf } from '../support/forged-jwts.ts'
 import { refusal } from '../support/refusals.ts'
@@ -27,7 +28,7 @@ const parts = (token: string): [string, string, string] => token.split('.') as [
 
 /** What the server's own key would sign, with other members: the strongest forger there is. */
 function signed(header: Record<string, unknown>, claims: Record<string, unknown> = {}): Promise<string> {
-  const key = server.server.oauth.keys.signer('ES256')
+  const key = kernelOf(server.server).keys.signer('ES256')
   const [head, body] = parts(good)
   return new SignJWT({ ...decode(body), jti: crypto.randomUUID(), ...claims })
     .setProtectedHeader({ ...decode(head), ...header } as { alg: string })
@@ -38,7 +39,7 @@ async function forgeries(): Promise<Record<string, string>> {
   const [head, body, signature] = parts(good)
   const withHeader = (members: object): string =>
     [encode({ ...decode(head), ...members }), body, signature].join('.')
-  const key = server.server.oauth.keys.signer('ES256')
+  const key = kernelOf(server.server).keys.signer('ES256')
   return {
     ...(await forgeriesOf(good, key, ['client_id', 'jti', 'exp', 'iat', 'sub', 'iss'])),
     'no alg': withHeader({ alg: undefined }),

@@ -3,6 +3,7 @@ import { fastify } from 'fastify'
 import { decodeProtectedHeader } from 'jose'
 import { expect, test } from 'vitest'
 import requireScope from '../../plugins/require-scope/index.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { createClient } from '../support/clients.ts'
@@ -90,19 +91,19 @@ test('a key of age is replaced once, however many processes look after it', asyn
   )
   await expect.poll(async () => (await publishedKids(one)).length).toBe(2)
   // Each process looks once a second, and has looked again when the new key signs.
-  const { keys } = one.server.oauth
+  const { keys } = kernelOf(one.server)
   const [, successor] = keys.keys().filter(({ algorithm }) => algorithm === 'ES256')
   await expect.poll(() => keys.stateOf(successor!)).toBe('current')
   const kids = async (algorithm: string) =>
     database.query('select kid from signing_keys where algorithm = $1', [algorithm])
   expect(await kids('ES256')).toHaveLength(2)
-  for (const { server } of others) expect(server.oauth.keys.signer('ES256').kid).toBe(successor!.kid)
+  for (const { server } of others) expect(kernelOf(server).keys.signer('ES256').kid).toBe(successor!.kid)
   expect((await kids('RS256')).length).toBeGreaterThan(1)
 })
 
 test('a key leaves when its last token is dead, and signs nothing meanwhile', async () => {
   const server = await startServer({ ...settings, OIDC_TOKEN_EXPIRE: 1, OIDC_IDTOKEN_EXPIRE: 2 })
-  const { keys } = server.server.oauth
+  const { keys } = kernelOf(server.server)
   const client = await createClient(server, { scope: GUARDED_SCOPE })
   const old = keys.signer('ES256').kid
   const next = await keys.rotate('ES256')

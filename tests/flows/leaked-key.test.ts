@@ -4,6 +4,7 @@ import { decodeProtectedHeader } from 'jose'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import requireScope from '../../plugins/require-scope/index.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
 import { underLoad } from '../support/load.ts'
@@ -65,7 +66,7 @@ const EVERYWHERE = ['userinfo', 'introspection', 'a guarded route', 'id_token_hi
 
 test('what a replaced key signs after its successor began counts nowhere, what it signed before counts on', async () => {
   const [one, two] = await startTwo()
-  const { keys } = one.server.oauth
+  const { keys } = kernelOf(one.server)
   const tokens = await getTokens(one, { scope: `openid ${GUARDED_SCOPE}` })
   const [access, id] = [keys.signer('ES256'), keys.signer('RS256')]
   const before = Date.now()
@@ -110,7 +111,7 @@ test('no honest token is refused while a process has not heard of the new key ye
 
 test('a revoked key is refused at once with all that it signed, in every process; another signs', async () => {
   const [one, two] = await startTwo()
-  const { keys, audit } = one.server.oauth
+  const { keys, audit } = kernelOf(one.server)
   const tokens = await getTokens(one, { scope: `openid ${GUARDED_SCOPE}` })
   const opaque = await getAccessToken(one, toClient(OPAQUE))
   const [access, id] = [keys.signer('ES256'), keys.signer('RS256')]
@@ -120,7 +121,7 @@ test('a revoked key is refused at once with all that it signed, in every process
   for (const { kid } of [access, id])
     expect(await keys.revoke(kid)).toMatchObject({ kid, revokedAt: expect.any(Number) as number })
   const revokedAt = Date.now()
-  await expect.poll(() => two.server.oauth.keys.find(id.kid), { timeout: 2_000 }).toBeUndefined()
+  await expect.poll(() => kernelOf(two.server).keys.find(id.kid), { timeout: 2_000 }).toBeUndefined()
   expect(Date.now() - revokedAt).toBeLessThan(2_000)
   for (const server of [one, two]) {
     expect(await takenAt(server, tokens.access_token, tokens.id_token)).toEqual([])
@@ -150,7 +151,7 @@ test('a foreign API refuses it once its copy of the JWKS ends', async () => {
   const foreign = requestsTo(await api.listen({ host: '127.0.0.1', port: 0 }))
   const token = await getAccessToken(one, web)
   expect(await statusOf(foreign.get('/shelf', bearer(token)))).toBe(200)
-  const { keys } = one.server.oauth
+  const { keys } = kernelOf(one.server)
   await keys.revoke(keys.signer('ES256').kid)
   expect(await statusOf(foreign.get('/shelf', bearer(token)))).toBe(200)
   expect(/max-age=(\d+)/.exec((await one.get('/jwks')).headers.get('cache-control') ?? '')?.[1]).toBe('30')

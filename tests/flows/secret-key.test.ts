@@ -1,6 +1,7 @@
 /** SECRET_KEY: what it protects, how it is replaced, and what happens with a wrong one. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createClient, requestToken } from '../support/clients.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand } from '../support/process.ts'
@@ -42,7 +43,7 @@ test('a SECRET_KEY is replaced in two starts: keys are sealed anew, hashes when 
 test('signing keys are stored encrypted', async () => {
   const { server, database } = await startServer()
   const [all] = await database.query('select json_agg(k)::text as rows from signing_keys k')
-  for (const { privateKey } of server.oauth.keys.keys()) {
+  for (const { privateKey } of kernelOf(server).keys.keys()) {
     const { d } = privateKey.export({ format: 'jwk' })
     expect(all!['rows']).not.toContain(d)
     expect(all!['rows']).not.toContain(Buffer.from(d!, 'base64url').toString('hex'))

@@ -4,6 +4,7 @@ import { beforeEach, expect, test } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { NIL } from '../../src/protocol/uuid.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
 import {
   ALICE, answerOf, authorize, authorizationUrl, BOB, exchange, goThrough, refresh, SEED, WEB, type Tokens,
@@ -26,7 +27,7 @@ const resources = [{ resource: API, name: 'The API' }]
 const web = { ...WEB, scope: ['read_books', 'api:read'] }
 const seed = { ...SEED, clients: [web, TRUSTED], scopes, resources }
 const server = await startServer({}, { seed, extend: addTransfer })
-const { consents, users } = server.server.oauth
+const { consents, users } = kernelOf(server.server)
 const { id } = (await users.find('alice'))!
 const everything = { email: null, address: null, phone_number: null }
 let agent: UserAgent

@@ -1,10 +1,11 @@
 /** The page of a one-time link for a password. The links themselves are tested with their service. */
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
 import { createUserAgent, findForm, type Page } from '../support/user-agent.ts'
 
 const server = await startServer({}, { seed: {} })
-const { users, passwordLinks } = server.server.oauth
+const { users, passwordLinks } = kernelOf(server.server)
 const PASSWORD = 'a password of some length'
 let count = 0
 

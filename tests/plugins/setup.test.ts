@@ -1,6 +1,7 @@
 /** The first administrator, by the one-time link; and the home page, where they arrive. */
 import { beforeEach, expect, test } from 'vitest'
 import { setupAddress } from '../../src/services/users/first-administrator.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { createUserAgent, findForm, type UserAgent } from '../support/user-agent.ts'
 
@@ -12,7 +13,7 @@ let link: string
 beforeEach(async () => {
   server = await startServer()
   agent = createUserAgent(server.url)
-  link = setupAddress(server.url, (await server.server.oauth.firstAdministrator.invite())!)
+  link = setupAddress(server.url, (await kernelOf(server.server).firstAdministrator.invite())!)
 })
 
 test('the link makes an administrator, who is then signed in and sees it on the home page', async () => {
@@ -34,12 +35,12 @@ test('the home page signs out', async () => {
 })
 
 test('opening the page spends nothing; making the account does, and voids every other link', async () => {
-  const other = setupAddress(server.url, (await server.server.oauth.firstAdministrator.invite())!)
+  const other = setupAddress(server.url, (await kernelOf(server.server).firstAdministrator.invite())!)
   const [page, again] = [await agent.get(link), await createUserAgent(server.url).get(link)]
   expect([page.status, again.status]).toEqual([200, 200])
   await agent.submit(page, 'setup', fields)
   for (const used of [link, other]) expect((await createUserAgent(server.url).get(used)).status).toBe(404)
-  expect(await server.server.oauth.firstAdministrator.invite()).toBeNull()
+  expect(await kernelOf(server.server).firstAdministrator.invite()).toBeNull()
 })
 
 test('a form that was open meanwhile makes nobody', async () => {
@@ -52,7 +53,7 @@ test('a form that was open meanwhile makes nobody', async () => {
 })
 
 test('of many at once, by two links, one is made', async () => {
-  const other = setupAddress(server.url, (await server.server.oauth.firstAdministrator.invite())!)
+  const other = setupAddress(server.url, (await kernelOf(server.server).firstAdministrator.invite())!)
   const agents = Array.from({ length: 8 }, () => createUserAgent(server.url))
   const pages = await Promise.all(agents.map(async (one, at) => one.get(at % 2 === 0 ? link : other)))
   const answers = await Promise.all(

@@ -4,6 +4,7 @@
  */
 import { beforeAll, expect, test } from 'vitest'
 import { signedIn } from '../plugins/admin/administrator.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { basic } from '../support/requests.ts'
 import { type Route, routesOf } from '../support/routes.ts'
 import { startServer } from '../support/server.ts'
@@ -138,7 +139,7 @@ async function plant(): Promise<Map<string, string>> {
   const code = await codesOf(server)()
   expect((await exchange(server, code)).status).toBe(200)
   const unspent = await codesOf(server)()
-  const { address } = await oauth.passwordLinks.make((await oauth.users.find(BOB.username))!.id)
+  const { address } = await kernelOf(server.server).passwordLinks.make((await oauth.users.find(BOB.username))!.id)
   const { client_secret: generated } = await oauth.clients.create({ client_name: 'Planted', scope: ['a'] })
   const chosen = 'a secret that somebody chose'
   await oauth.clients.create({ client_id: 'chosen', client_secret: chosen, scope: ['a'] })

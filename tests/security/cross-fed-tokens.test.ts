@@ -3,6 +3,7 @@
  * belongs and nowhere else, and no forgery of it counts anywhere.
  */
 import { beforeAll, describe, expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createClient, introspect, statusWith, type TestClient } from '../support/clients.ts'
 import { forgeriesOf } from '../support/forged-jwts.ts'
 import { basic, bearer } from '../support/requests.ts'
@@ -165,7 +166,7 @@ test('revocation takes none of it for another, and harms nothing that it does no
 })
 
 describe('forgeries', () => {
-  const keyOf = (algorithm: string) => server.server.oauth.keys.signer(algorithm)
+  const keyOf = (algorithm: string) => kernelOf(server.server).keys.signer(algorithm)
 
   test('of an access token open neither userinfo nor a route, and are inactive', async () => {
     const claims = ['iss', 'sub', 'client_id', 'jti', 'iat', 'exp', 'aud']

@@ -1,4 +1,5 @@
 /** Forms of the server's pages, opened as a user's browser would, and what changes when one of them gets through. */
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
@@ -61,7 +62,7 @@ export const SETUP: FormKind = {
   route: '/setup',
   opened: 200,
   async open(server, agent = createUserAgent(server.url)) {
-    const token = await server.server.oauth.firstAdministrator.invite()
+    const token = await kernelOf(server.server).firstAdministrator.invite()
     const page = await agent.get(`${server.url}/setup?token=${token}`)
     const filled = { token: token!, username: 'administrator', password: 'a password of an administrator' }
     return formOn(page, agent, filled)
@@ -143,7 +144,7 @@ export const SET_PASSWORD: FormKind = {
   route: '/set-password',
   opened: 200,
   async open(server, agent = createUserAgent(server.url)) {
-    const { users, passwordLinks } = server.server.oauth
+    const { users, passwordLinks } = kernelOf(server.server)
     const { address } = await passwordLinks.make((await users.create({ username: `person-${++persons}` })).id)
     const token = new URL(address).searchParams.get('token')!
     return formOn(await agent.get(address), agent, { token, password: 'a password of their own' })
@@ -165,9 +166,10 @@ export const ADMINISTRATION = {
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),
   'end of what a client holds': administered('revoke-0', '/admin/client/revoke', ofAuthorization),
   'new key': administered('rotate-EdDSA', '/admin/keys/rotate', async () => ({ path: '/keys' })),
-  'revocation of a key': administered('revoke-key', '/admin/keys/revoke', async ({ server: { oauth } }) => {
-    await oauth.keys.provide('PS256')
-    return { path: `/keys/revoke?kid=${oauth.keys.signer('PS256').kid}` }
+  'revocation of a key': administered('revoke-key', '/admin/keys/revoke', async ({ server }) => {
+    const { keys } = kernelOf(server)
+    await keys.provide('PS256')
+    return { path: `/keys/revoke?kid=${keys.signer('PS256').kid}` }
   }),
   'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
   scope: ofRecord('scope', 'record'),
@@ -185,11 +187,11 @@ function ofAccount(path: string, id: string, fill: Record<string, string> = {}):
     route: `/account${ROUTES[id] ?? path}`,
     opened: 303,
     async open(server, agent = createUserAgent(server.url)) {
-      const { users, consents, findClient, clients } = server.server.oauth
+      const { users, consents, directory, clients } = kernelOf(server.server)
       const owner = await users.create({ username: `owner-${++owners}`, password: OWNERS_PASSWORD })
       const { client_id: other = '' } = await clients.create({ client_name: 'Another app', scope: ['a'] })
       for (const clientId of ['web', other]) {
-        const client = (await findClient(clientId))!
+        const client = (await directory.findClient(clientId))!
         await consents.remember(owner.id, { client, scopes: new Set(['a']), resources: [], parameters: {} })
       }
       for (const browser of [createUserAgent(server.url), agent]) {

@@ -2,6 +2,7 @@
 import { deflateRawSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
 import { open, seal } from '../../plugins/interaction/asked.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { shownError } from '../support/error-page.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, authorize, exchange, SEED } from '../support/sign-in.ts'
@@ -199,13 +200,13 @@ test.each([
   const login = await LOGIN.open(server)
   const address = new URL(pageOf(login), server.url)
   const id = address.pathname.split('/').at(-1)!
-  address.searchParams.set('request', server.server.oauth.box.seal(bytes, `interaction ${id}`))
+  address.searchParams.set('request', kernelOf(server.server).box.seal(bytes, `interaction ${id}`))
   expect(await shownError(login.agent.get(address.href))).toEqual([400, 'invalid_request'])
-  expect(open(server.server.oauth.box, id, address.searchParams.get('request')!)).toBeNull()
+  expect(open(kernelOf(server.server).box, id, address.searchParams.get('request')!)).toBeNull()
 })
 
 test('a request that opens to more than that is not sealed', () => {
-  const { box } = server.server.oauth
+  const { box } = kernelOf(server.server)
   const asked = (state: string) => ({
     request: { state },
     outcome: '',

@@ -3,6 +3,7 @@
  * signed in with before does not meet. What such a browser shows is worth nothing for others, and ends.
  */
 import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, SEED } from '../support/sign-in.ts'
@@ -10,6 +11,7 @@ import { createUserAgent, type Page, type UserAgent } from '../support/user-agen
 
 const server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
 const { oauth } = server.server
+const { box, knownBrowsers, passwordLinks } = kernelOf(server.server)
 const KNOWN = 'latchkey-known'
 /** In an hour. */
 const MOST = 100
@@ -180,16 +182,14 @@ describe('a browser that the account has signed in with before', () => {
       for (const text of [username, id, Buffer.from(username).toString('base64url').slice(0, 10)])
         expect(marks).not.toContain(text)
     }
-    const known = await Promise.all(
-      owners.map(async ({ username }) => oauth.knownBrowsers.find(marks, username)),
-    )
+    const known = await Promise.all(owners.map(async ({ username }) => knownBrowsers.find(marks, username)))
     expect(known.map((mark) => mark !== null)).toEqual([false, false, true, true, true, true, true])
   })
 })
 
 describe('what a browser is known by ends', () => {
   const isKnown = async ({ username }: { username: string }, marks: string | undefined): Promise<boolean> =>
-    (await oauth.knownBrowsers.find(marks, username)) !== null
+    (await knownBrowsers.find(marks, username)) !== null
 
   test.each([
     ['a new password', async (name: string) => oauth.users.setPassword(name, 'a new password of theirs')],
@@ -200,8 +200,8 @@ describe('what a browser is known by ends', () => {
       await oauth.sessions.endOne(id, (await oauth.sessions.list(id))[0]!.sid)
     }],
     ['a link for a password', async (name: string) => {
-      const { address } = await oauth.passwordLinks.make((await oauth.users.find(name))!.id)
-      await oauth.passwordLinks.setPassword(new URL(address).searchParams.get('token')!, 'a new password of theirs')
+      const { address } = await passwordLinks.make((await oauth.users.find(name))!.id)
+      await passwordLinks.setPassword(new URL(address).searchParams.get('token')!, 'a new password of theirs')
     }],
   ])('with %s', async (_what, end) => {
     const owner = await createKnown()
@@ -232,7 +232,7 @@ describe('what a browser is known by ends', () => {
     expect([marks, await isKnown(owner, marks)]).toEqual([owner.marks, true])
     const [nonce = '', madeAt = ''] = owner.marks.split('.')
     const old = `${nonce}.${Number(madeAt) - 181 * 86_400_000}`
-    const signature = oauth.box.hash(`known browser\0${old}\0${owner.username}`)
+    const signature = box.hash(`known browser\0${old}\0${owner.username}`)
     expect(await isKnown(owner, `${old}.${signature}`)).toBe(false)
   })
 

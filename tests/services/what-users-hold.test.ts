@@ -1,6 +1,7 @@
 /** Sessions, Authorizations and connected clients of a user: what people see of them, and how they end them. */
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { DEAD, lifeOf } from '../support/code-flow.ts'
 import type { TestClient } from '../support/clients.ts'
 import { basic } from '../support/requests.ts'
@@ -11,6 +12,7 @@ import { createUserAgent } from '../support/user-agent.ts'
 const OTHER = { ...WEB, client_id: 'another' }
 const server = await startServer({}, { seed: { ...SEED, clients: [WEB, OTHER] } })
 const { oauth } = server.server
+const { knownBrowsers, consents } = kernelOf(server.server)
 const client: TestClient = { clientId: WEB.client_id, clientSecret: WEB.client_secret, basic: basic(WEB.client_id, WEB.client_secret) } // prettier-ignore
 const STRANGER = randomUUID()
 let userId: string
@@ -68,16 +70,16 @@ test('one session ends with its tokens, and only for whom it belongs to', async 
 
 test('where there is no such session to end, no browser is forgotten', async () => {
   const [mine, { id: bob }] = [await signIn(), (await oauth.users.find('bob'))!]
-  const marksOf = (username: string): string => oauth.knownBrowsers.remember(undefined, { username })
+  const marksOf = (username: string): string => knownBrowsers.remember(undefined, { username })
   const [alices, bobs] = [marksOf('alice'), marksOf('bob')]
   await new Promise((resolve) => setTimeout(resolve, 2))
   for (const [user, sid] of [[bob, mine.sid], [userId, randomUUID()], [userId, 'no sid']] as const)
     expect(await oauth.sessions.endOne(user, sid)).toBe(false)
-  expect(await oauth.knownBrowsers.find(alices, 'alice')).not.toBeNull()
-  expect(await oauth.knownBrowsers.find(bobs, 'bob')).not.toBeNull()
+  expect(await knownBrowsers.find(alices, 'alice')).not.toBeNull()
+  expect(await knownBrowsers.find(bobs, 'bob')).not.toBeNull()
   expect(await oauth.sessions.endOne(userId, mine.sid)).toBe(true)
-  expect(await oauth.knownBrowsers.find(alices, 'alice')).toBeNull()
-  expect(await oauth.knownBrowsers.find(bobs, 'bob')).not.toBeNull()
+  expect(await knownBrowsers.find(alices, 'alice')).toBeNull()
+  expect(await knownBrowsers.find(bobs, 'bob')).not.toBeNull()
 }) // prettier-ignore
 
 test('all sessions end but one, then that one too; what has offline_access goes on', async () => {
@@ -163,7 +165,7 @@ test('connected clients are those with a consent or an Authorization, each with 
      values ($1, 'a trusted one', $2, '{openid,profile}', '{https://api.example}', '{}')`,
     [randomUUID(), userId],
   )
-  const found = await oauth.consents.list(userId)
+  const found = await consents.list(userId)
   const instants = { since: expect.any(Number), usedAt: expect.any(Number) }
   expect(found).toEqual([
     { clientId: 'a trusted one', scopes: ['openid', 'profile'], resources: ['https://api.example'], lines: [], refreshable: false, ...instants },
@@ -171,24 +173,24 @@ test('connected clients are those with a consent or an Authorization, each with 
   ])
   expect(found[1]!.scopes.toSorted()).toEqual(['email', 'openid', 'read_books'])
   for (const { since, usedAt } of found) expect(since).toBeLessThanOrEqual(usedAt)
-  expect(await oauth.consents.list(userId, { limit: 1 })).toEqual(found.slice(0, 1))
-  expect(await oauth.consents.list(userId, { after: found[0]!.clientId })).toEqual(found.slice(1))
-  expect(await oauth.consents.list(STRANGER)).toEqual([])
-  expect(await oauth.consents.list('no id')).toEqual([])
+  expect(await consents.list(userId, { limit: 1 })).toEqual(found.slice(0, 1))
+  expect(await consents.list(userId, { after: found[0]!.clientId })).toEqual(found.slice(1))
+  expect(await consents.list(STRANGER)).toEqual([])
+  expect(await consents.list('no id')).toEqual([])
 }) // prettier-ignore
 
 test('a consent that is withdrawn takes tokens and codes with it, and is asked for again', async () => {
   const { tokens } = await signIn()
   const code = (await authorize(server)).get('code')!
   const { id: bob } = (await oauth.users.find('bob'))!
-  expect(await oauth.consents.withdraw(bob, WEB.client_id)).toBe(false)
-  expect(await oauth.consents.withdraw(userId, OTHER.client_id)).toBe(false)
-  expect(await oauth.consents.withdraw('no id', WEB.client_id)).toBe(false)
-  expect(await oauth.consents.withdraw(userId, WEB.client_id)).toBe(true)
-  expect(await oauth.consents.withdraw(userId, WEB.client_id)).toBe(false)
+  expect(await consents.withdraw(bob, WEB.client_id)).toBe(false)
+  expect(await consents.withdraw(userId, OTHER.client_id)).toBe(false)
+  expect(await consents.withdraw('no id', WEB.client_id)).toBe(false)
+  expect(await consents.withdraw(userId, WEB.client_id)).toBe(true)
+  expect(await consents.withdraw(userId, WEB.client_id)).toBe(false)
   expect(await lifeOf(server, client, tokens)).toEqual(DEAD)
   expect((await exchange(server, code)).status).toBe(400)
-  expect(await oauth.consents.list(userId)).toEqual([])
+  expect(await consents.list(userId)).toEqual([])
   const event = { user: userId, client: WEB.client_id, actor: { kind: 'server', id: null } }
   expect(await eventsOf('consent.withdrawn')).toMatchObject(event)
   const agent = createUserAgent(server.url)

@@ -11,7 +11,7 @@ const PATH = '/audit'
 
 export function addAuditList(desk: Desk): void {
   const { oauth, serve, uri } = desk
-  const expire = oauth.config.OIDC_AUDIT_EXPIRE
+  const expire = desk.kernel.config.OIDC_AUDIT_EXPIRE
 
   serve({
     path: `/admin${PATH}`,

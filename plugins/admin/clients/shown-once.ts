@@ -1,5 +1,5 @@
 /** Carries a new secret from the form that made it to the page that shows it, once: sealed, for one session, not for long. */
-import type { OAuth } from '../../oauth.ts'
+import type { Kernel } from '../../../src/services/kernel.ts'
 import type { Administrator } from '../guard.ts'
 
 export interface ShownOnce {
@@ -20,7 +20,7 @@ const LIFETIME = 300
 const HANDLE = /^[A-Za-z0-9_-]{43}$/
 
 /** A handle of one `kind` is none of another. */
-export function createShownOnce({ artifacts, box }: OAuth, kind: string): ShownOnce {
+export function createShownOnce({ artifacts, box }: Kernel, kind: string): ShownOnce {
   const kept = artifacts<Kept | { shown: true }>(kind, LIFETIME)
   const contextOf = ({ subject, sid }: Pick<Kept, 'subject' | 'sid'>): string =>
     `shown once\0${subject}\0${sid}`

@@ -12,7 +12,7 @@ const FORMATS = [
 ]
 
 export function addResourcePages(desk: Desk): void {
-  const { resources, issuer, config } = desk.oauth
+  const { resources, issuer, config } = desk.kernel
 
   addRecordPages<ResourceInformation>(desk, {
     path: '/resource',

@@ -19,10 +19,10 @@ const Id = Type.Object({ id: Type.Optional(Type.String()) })
 export type HandOver = (call: PageCall, user: User) => Promise<FastifyReply>
 
 export function addPasswordLinks(desk: Desk, shownOnce: ShownOnce): HandOver {
-  const { oauth, serve, uri, userUri } = desk
+  const { kernel, serve, uri, userUri } = desk
 
   const handOver: HandOver = async (call, user) => {
-    const link = await attempt(async () => oauth.passwordLinks.make(user.id))
+    const link = await attempt(async () => kernel.passwordLinks.make(user.id))
     if ('errors' in link) return showUser(desk, call, user, { refused: summaryOf(link.errors)! })
     const kept = JSON.stringify([link.address, link.expiresAt])
     const handle = await shownOnce.put(user.id, kept, desk.administratorOf(call.request))

@@ -12,7 +12,7 @@ export const USER_TEMPLATES = ['admin-users', 'admin-user', 'admin-user-new', 'a
 
 export function addUsers(desk: Desk): void {
   addUserList(desk)
-  addNewUser(desk, addPasswordLinks(desk, createShownOnce(desk.oauth, 'admin-password-link')))
+  addNewUser(desk, addPasswordLinks(desk, createShownOnce(desk.kernel, 'admin-password-link')))
   addUserPage(desk)
   addUserActions(desk)
 }

@@ -10,6 +10,7 @@ import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
 import { AUTHORIZATION_CODE } from '../../../src/services/tokens/names.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 
 const Parameters = Type.Object({
@@ -22,13 +23,14 @@ const Parameters = Type.Object({
 /** RFC 7636 §4.1, in characters; what is longer than 128 is refused as any parameter that is too long. */
 const SHORTEST_VERIFIER = 43
 
-async function authorizationCode({ oauth }: FastifyInstance): Promise<void> {
+async function authorizationCode(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { authorizationCodes: codes } = kernelOf(fastify)
   oauth.registerGrant({
     type: 'authorization_code',
     publicClients: true,
     parameters: Parameters,
     async authorize({ code, redirect_uri, code_verifier, resource }, { client }) {
-      const { authorizationCodes: codes } = oauth
       const owed = async (): Promise<FoundCode | null> =>
         codes.findOwedOrEnd(code, {
           clientId: client.clientId,

@@ -10,6 +10,7 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../../src/protocol/scope.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 
 const Parameters = Type.Object({
@@ -18,14 +19,16 @@ const Parameters = Type.Object({
   resource: Type.Optional(Repeatable()),
 })
 
-async function refreshToken({ oauth }: FastifyInstance): Promise<void> {
+async function refreshToken(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { refreshTokens } = kernelOf(fastify)
   oauth.registerGrant({
     type: 'refresh_token',
     publicClients: true,
     parameters: Parameters,
     async authorize({ refresh_token, scope, resource = [] }, { client, reply }) {
       const presentedAt = performance.now() - reply.elapsedTime
-      const found = await oauth.refreshTokens.find(refresh_token)
+      const found = await refreshTokens.find(refresh_token)
       if (found === null) throw invalidGrant('the refresh token is not known')
       const { authorization, use } = found
       if (!isOfClient(authorization.clientId, authorization.createdAt!, client))

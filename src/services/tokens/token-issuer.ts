@@ -64,7 +64,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const now = Date.now()
       const iat = Math.floor(now / 1000)
       const scope = formatScope(scopes)
-      const claims = await doors.extended('access_token', authorization, {
+      const claims = await doors.withContributions('access_token', authorization, {
         iss: issuer,
         sub: granted.subject === undefined ? client.clientId : subjectOf(granted.subject, client),
         aud: audience.length === 1 ? audience[0] : audience,
@@ -81,7 +81,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const refreshToken = mayRefresh(granted, client)
         ? refreshTokens.create(authorization.id!, continues?.refreshToken)
         : undefined
-      const response = await doors.extended('tokenResponse', authorization, {
+      const response = await doors.withContributions('tokenResponse', authorization, {
         // In the two spellings of the seed specification (§2); it is compared without case (RFC 6749 §5.1).
         token_type: granted.subject === undefined ? 'Bearer' : 'bearer',
         access_token: accessToken,

@@ -1,5 +1,6 @@
 /** Who gets to an account: its user alone, at any route that there is. */
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { routesOf } from '../../support/routes.ts'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
@@ -38,9 +39,9 @@ test("no page shows what is another user's", async () => {
 })
 
 test("another user's session and app are out of reach, whatever a form says", async () => {
-  const { sessions, consents, users, findClient } = server.server.oauth
+  const { sessions, consents, users, directory } = kernelOf(server.server)
   const [alice, bob] = [(await users.find('alice'))!, (await users.find('bob'))!]
-  const web = { client: (await findClient('web'))!, scopes: new Set(['read_books']), resources: [], parameters: {} } // prettier-ignore
+  const web = { client: (await directory.findClient('web'))!, scopes: new Set(['read_books']), resources: [], parameters: {} } // prettier-ignore
   for (const { id } of [alice, bob]) await consents.remember(id, web)
   const [agent] = [await signedIn(server), await signedIn(server)]
   await signedIn(server, BOB)

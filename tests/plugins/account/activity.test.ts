@@ -1,6 +1,7 @@
 /** What a user is told of their account: what happened to it, by whom, and nothing of others. */
 import { expect, test } from 'vitest'
 import { runAs } from '../../../src/services/audit/origin.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, getTokens, SEED } from '../../support/sign-in.ts'
 import type { Page } from '../../support/user-agent.ts'
@@ -8,7 +9,7 @@ import { open, signedIn } from './owner.ts'
 
 const ROOT = { username: 'root', password: 'a password of an administrator', roles: ['admin'] }
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
-const { users, sessions, consents } = server.server.oauth
+const { users, sessions, consents } = kernelOf(server.server)
 const { id } = (await users.find('alice'))!
 
 /** The lines of the table. */

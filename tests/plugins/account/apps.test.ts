@@ -1,5 +1,6 @@
 /** The apps of a user: what they have, and what is left of it when it is taken back. */
 import { beforeEach, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { getTokens, refresh, SEED, WEB } from '../../support/sign-in.ts'
@@ -21,7 +22,7 @@ const server = await startServer(
     },
   },
 )
-const { consents, users } = server.server.oauth
+const { consents, users } = kernelOf(server.server)
 const { id } = (await users.find('alice'))!
 let agent: UserAgent
 

@@ -1,5 +1,6 @@
 /** The account in a browser: WCAG as far as a program can tell, light and dark, wide and narrow, by keyboard, without scripts. */
 import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { assertAccessible } from '../../support/accessibility.ts'
 import { noBrowser } from '../../support/browser.ts'
 import { follow, pressEnter, type } from '../../support/keyboard.ts'
@@ -10,11 +11,11 @@ import { signedIn } from './owner.ts'
 
 const LONG = { ...WEB, client_id: 'w'.repeat(200), client_name: 'W'.repeat(120) }
 const server = await startServer({}, { seed: { ...SEED, clients: [WEB, LONG] } })
-const { users, consents, findClient } = server.server.oauth
+const { users, consents, directory } = kernelOf(server.server)
 const { id } = (await users.find('alice'))!
 await getTokens(server, { scope: 'openid profile email offline_access' }, await signedIn(server))
 for (const clientId of [LONG.client_id]) {
-  const client = (await findClient(clientId))!
+  const client = (await directory.findClient(clientId))!
   await consents.remember(id, { client, scopes: new Set(['read_books', 's'.repeat(120)]), resources: [], parameters: {} }) // prettier-ignore
 }
 

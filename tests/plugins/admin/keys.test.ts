@@ -1,11 +1,12 @@
 /** Signing keys on their page: what is published, replaced when asked, and never a private part. */
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { findForm, type Page } from '../../support/user-agent.ts'
 import { ROOT, signedIn } from './administrator.ts'
 
 const server = await startServer({}, { seed: { users: [ROOT] } })
-const { keys, audit, users } = server.server.oauth
+const { keys, audit, users } = kernelOf(server.server)
 const agent = await signedIn(server)
 const open = async (): Promise<Page> => agent.get(`${server.url}/admin/keys`)
 const kids = (algorithm: string): string[] =>

@@ -2,12 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { RingKey } from '../../../src/services/keys/ring-key.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createDatabase } from '../../support/database.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 
 const settings = { OIDC_KEY_PUBLISH: 3 }
 
-const keysOf = ({ server }: TestServer) => server.oauth.keys
+const keysOf = ({ server }: TestServer) => kernelOf(server).keys
 const states = (server: TestServer, algorithm: string): string[] =>
   keysOf(server).keys().filter((key) => key.algorithm === algorithm).map((key) => keysOf(server).stateOf(key)) // prettier-ignore
 

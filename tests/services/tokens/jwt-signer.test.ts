@@ -11,10 +11,11 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createJwtSigner, type SignJwt } from '../../../src/services/tokens/jwt-signer.ts'
 import { createOwnJwtVerifier } from '../../../src/services/tokens/own-jwt-verifier.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 
 const { server, url, database } = await startServer()
-const { keys } = server.oauth
+const { keys } = kernelOf(server)
 const sign = createJwtSigner(keys, true)
 const signSlowly = createJwtSigner(keys, false)
 const verifier = createOwnJwtVerifier(keys, url)
@@ -51,7 +52,7 @@ test('the type stands in the header where one is named', async () => {
 
 test('many that ask at once for the first key of an algorithm get one', async () => {
   const other = await startServer()
-  const { keys: fresh } = other.server.oauth
+  const { keys: fresh } = kernelOf(other.server)
   const signOther = createJwtSigner(fresh, true)
   const jwts = await Promise.all(
     Array.from({ length: 8 }, async () => signOther(idToken, { algorithm: 'PS256' })),

@@ -1,11 +1,12 @@
 /** One-time links by which users set their passwords. */
 import { beforeEach, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { dump } from '../../support/traces.ts'
 import { giveEverything, whatIsLeft } from '../../support/users.ts'
 
 const server = await startServer({}, { seed: {} })
-const { users, passwordLinks, audit } = server.server.oauth
+const { users, passwordLinks, audit } = kernelOf(server.server)
 const PASSWORD = 'a password of some length'
 const SPENT = { code: 'access_denied', message: expect.stringContaining('this link') as string }
 let count = 0

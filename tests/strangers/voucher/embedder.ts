@@ -11,8 +11,8 @@ export async function start(options: BuildOptions): Promise<ClientInformation> {
       { onRequest: server.requireScope('read_books') },
       async (request) => request.token.clientId,
     )
-    // @ts-expect-error The ORM is not for strangers.
-    void server.oauth.database.fork
+    // @ts-expect-error Neither the database nor its ORM is for strangers.
+    void server.oauth.database
     return await server.oauth.clients.save(client)
   } catch (error) {
     if (error instanceof ConfigError) console.error(error.message)

@@ -1,0 +1,102 @@
+/** Everything that makes tokens, reads them and ends them, put together in the order of their needs. */
+import type { Config } from '../../config.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
+import type { Database } from '../../store/database.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { Directory } from '../directory.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+import { createAccessTokenSigner } from './access-token-signer.ts'
+import { createApprovals, type Approvals } from './approval-requests.ts'
+import { createTargets, type Targets } from './audience.ts'
+import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
+import { createAuthorizations, type Authorizations } from './authorizations.ts'
+import { createIssueTransaction } from './issue-transaction.ts'
+import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
+import { createOwedCodes } from './owed-codes.ts'
+import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
+import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
+import { createReplayEnding } from './replays.ts'
+import { createRevocations, type Revocations } from './revocations.ts'
+import { createSubjects, type SubjectOf } from './subjects.ts'
+import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
+import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
+import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
+
+export interface TokenServices {
+  readonly targets: Targets
+  readonly approvals: Approvals
+  readonly subjectOf: SubjectOf
+  readonly signJwt: SignJwt
+  readonly ownJwts: OwnJwtVerifier
+  readonly authorizationCodes: AuthorizationCodes
+  readonly refreshTokens: RefreshTokens
+  readonly authorizations: Authorizations
+  readonly revocations: Revocations
+  readonly tokenIssuer: TokenIssuer
+  readonly verifier: TokenVerifier
+  readonly revoker: TokenRevoker
+}
+
+export interface TokenServicesOptions {
+  config: Config
+  database: Database
+  doors: DoorRegistry
+  audit: AuditTrail
+  feed: ChangeFeed
+  directory: Directory
+  keys: KeyRing
+  box: SecretBox
+}
+
+export function createTokenServices(options: TokenServicesOptions): TokenServices {
+  const { config, database, doors, audit, feed, directory, keys, box } = options
+  const { issuer } = config
+  const targets = createTargets(directory, issuer, config.OIDC_TOKEN_EXPIRE)
+  const subjectOf = createSubjects(doors)
+  const signJwt = createJwtSigner(keys, config.OIDC_SIGN_SYNCHRONOUSLY)
+  const ownJwts = createOwnJwtVerifier(keys, issuer)
+  const endReplayed = createReplayEnding(audit)
+  const refreshTokens = createRefreshTokens({
+    database,
+    box,
+    reuseInterval: config.OIDC_REFRESH_REUSE_INTERVAL,
+    idle: config.OIDC_REFRESH_TOKEN_IDLE,
+    expire: config.OIDC_REFRESH_TOKEN_EXPIRE,
+  })
+  const owed = createOwedCodes()
+  const revocations = createRevocations(database, feed)
+  const verifier = createTokenVerifier({ database, directory, keyRing: keys, ownJwts, revocations })
+  const revoker = createTokenRevoker(audit, verifier, revocations)
+
+  return {
+    targets,
+    approvals: createApprovals(doors, directory, targets),
+    subjectOf,
+    signJwt,
+    ownJwts,
+    authorizationCodes: createAuthorizationCodes(
+      database,
+      config.OIDC_CODE_EXPIRE,
+      endReplayed,
+      refreshTokens,
+      owed,
+    ),
+    refreshTokens,
+    authorizations: createAuthorizations(database, revoker),
+    revocations,
+    tokenIssuer: createTokenIssuer({
+      issuer,
+      doors,
+      targets,
+      subjectOf,
+      sign: createAccessTokenSigner(signJwt),
+      refreshTokens,
+      store: createIssueTransaction(database, endReplayed, box, refreshTokens, owed),
+      audit,
+    }),
+    verifier,
+    revoker,
+  }
+}

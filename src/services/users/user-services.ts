@@ -1,0 +1,60 @@
+/** Everything about people, put together in the order of their needs: who they are, where they are signed in, what they allowed. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../../config.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
+import type { Database } from '../../store/database.ts'
+import { createArtifacts } from '../artifact-store.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { HashingQueue } from '../hashing/hashing-queue.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+import type { Targets } from '../tokens/audience.ts'
+import { createConsents, type Consents } from './consents.ts'
+import { djangoPasswords } from './django-passwords.ts'
+import {
+  createFirstAdministrator,
+  INVITATION_LIFETIME,
+  type FirstAdministrator,
+} from './first-administrator.ts'
+import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
+import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
+import { createPasswords } from './passwords.ts'
+import { createSessions, type Sessions } from './sessions.ts'
+import { createUserRegistry, type UserRegistry } from './user-registry.ts'
+
+export interface UserServices {
+  readonly users: UserRegistry
+  readonly sessions: Sessions
+  readonly knownBrowsers: KnownBrowsers
+  readonly consents: Consents
+  readonly passwordLinks: PasswordLinks
+  readonly firstAdministrator: FirstAdministrator
+}
+
+export interface UserServicesOptions {
+  config: Config
+  database: Database
+  doors: DoorRegistry
+  audit: AuditTrail
+  feed: ChangeFeed
+  box: SecretBox
+  targets: Targets
+  hashing: HashingQueue
+  log: FastifyBaseLogger
+}
+
+export function createUserServices(options: UserServicesOptions): UserServices {
+  const { config, database, doors, audit, feed, box, targets, hashing, log } = options
+  const { issuer, production } = config
+  const passwords = createPasswords(hashing, djangoPasswords)
+  const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
+  const invitations = createArtifacts(database, box, 'setup', INVITATION_LIFETIME)
+  return {
+    users,
+    sessions: createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE),
+    knownBrowsers: createKnownBrowsers(database, box),
+    consents: createConsents(database, audit, doors, targets),
+    passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer }),
+    firstAdministrator: createFirstAdministrator(users, invitations),
+  }
+}
