@@ -78,7 +78,7 @@ function response({ claims }: Verified, username: string | undefined): Bag {
 }
 
 /** Public clients may not introspect: they could not be told from anybody else. */
-export function confidentialMethods(oauth: FastifyInstance['oauth']): string[] {
+function confidentialMethods(oauth: FastifyInstance['oauth']): string[] {
   return [...oauth.owners('clientAuthentication').keys()].filter((method) => method !== 'none')
 }
 

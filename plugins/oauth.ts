@@ -164,7 +164,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     extendClientMetadata: kernel.policies.extend,
     artifacts: kernel.artifacts,
     secret: kernel.secret,
-    throttle: kernel.throttles.throttle,
+    throttle: kernel.throttle,
     endpoints: endpoints.all,
     owners: doors.owners,
     findClient: directory.findClient,

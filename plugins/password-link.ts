@@ -85,7 +85,7 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
       return user === null || problem === null ? showSpent(call) : show(call, token, user, problem)
     },
   })
-} // prettier-ignore
+}
 
 export default fp(passwordLink, {
   name: 'latchkey-password-link',

@@ -99,7 +99,7 @@ function faceOf(client: Client): Pick<ClientView, 'name' | 'host'> {
   return clientView({
     client, scopes: new Set(), resources: [], parameters: {},
     ...(redirectUri === undefined ? {} : { redirectUri }),
-  }) // prettier-ignore
+  })
 }
 
 function inWords(seconds: number): string {

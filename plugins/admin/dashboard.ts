@@ -43,7 +43,7 @@ export function addDashboard(desk: Desk): void {
       })
     },
   })
-} // prettier-ignore
+}
 
 async function timed(work: () => Promise<void>): Promise<number> {
   const started = performance.now()
@@ -59,7 +59,7 @@ function stepsFor({ uri }: Desk, had: { users: number; clients: number; issued: 
     { text: 'Sign in to the app, and find it in the audit log', href: uri('/audit'), done: had.issued > 0 },
   ]
   return steps.slice(0, 2).every(({ done }) => done) ? [] : steps
-} // prettier-ignore
+}
 
 function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds: number): HealthView[] {
   const { connections, hashing, changesAge } = load()

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { answerAskedBy } from './request-object.ts'
-import type { Target } from './target.ts'
+import type { Recipient } from './recipient.ts'
 
 /** Where, how and with what `state` a client wants to be answered. */
 export interface AnswerAddress {
@@ -14,13 +14,13 @@ export interface AnswerAddress {
 
 export interface Answers {
   /** What of it can be used: a mode that is not served, or a bad `state`, is for the request parser to refuse. */
-  addressOf(target: Target, wire: Wire, repeated: ReadonlySet<string>): AnswerAddress
+  addressOf(recipient: Recipient, wire: Wire, repeated: ReadonlySet<string>): AnswerAddress
   send(reply: FastifyReply, address: AnswerAddress, answer: Wire): FastifyReply
   sendError(reply: FastifyReply, address: AnswerAddress, error: OAuthError): FastifyReply
 }
 
-export const DEFAULT_MODE = 'query'
-export const MAX_STATE = 4096
+const DEFAULT_MODE = 'query'
+const MAX_STATE = 4096
 
 export function createAnswers({ issuer, owners }: FastifyInstance['oauth']): Answers {
   function send(

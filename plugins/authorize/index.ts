@@ -17,7 +17,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { createAnswers } from './answer.ts'
 import { assertServed, createRequestParser } from './request.ts'
-import { findTarget } from './target.ts'
+import { findRecipient } from './recipient.ts'
 
 async function authorize(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions } = fastify
@@ -30,7 +30,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
   oauth.add('parameter', { name: 'scope', schema: Type.String(), kept: true })
   oauth.register('outcome', 'authorization_response', {
     async check({ client: { clientId }, redirectUri = '' }) {
-      await findTarget(oauth, { client_id: clientId, redirect_uri: redirectUri })
+      await findRecipient(oauth, { client_id: clientId, redirect_uri: redirectUri })
     },
     async approved({ request }, granted, { reply }) {
       const asked = request as AuthorizationRequest
@@ -57,11 +57,11 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
 
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {
     const { wire, repeated } = parseFormLeniently(text)
-    const target = await findTarget(oauth, wire, repeated)
-    const address = answers.addressOf(target, wire, repeated)
+    const recipient = await findRecipient(oauth, wire, repeated)
+    const address = answers.addressOf(recipient, wire, repeated)
     let request: AuthorizationRequest
     try {
-      request = await parseRequest(target, address, wire, repeated)
+      request = await parseRequest(recipient, address, wire, repeated)
     } catch (error) {
       // What failed here, and not at the client, is for the person in front of the browser to know.
       if (!(error instanceof OAuthError) || error.status >= 500) throw error

@@ -8,32 +8,32 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { assertLengths } from '../../src/protocol/parameters.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { AnswerAddress } from './answer.ts'
-import type { Target } from './target.ts'
+import type { Recipient } from './recipient.ts'
 
 export type ParseRequest = (
-  target: Target,
+  recipient: Recipient,
   address: AnswerAddress,
   wire: Wire,
   repeated: ReadonlySet<string>,
 ) => Promise<AuthorizationRequest>
 
-type Check = (wire: Wire, target: Target, oauth: FastifyInstance['oauth']) => void
+type Check = (wire: Wire, recipient: Recipient, oauth: FastifyInstance['oauth']) => void
 
 /** What can be told from the wire alone, in order. */
 const CHECKS: readonly Check[] = [refuseRequestObjects, checkResponseType, checkGrantType, checkResponseMode]
 
 /** Throws for a response that the client gets none of, as it is registered. */
-export function assertServed(wire: Wire, target: Target, oauth: FastifyInstance['oauth']): void {
-  for (const check of CHECKS) check(wire, target, oauth)
+export function assertServed(wire: Wire, recipient: Recipient, oauth: FastifyInstance['oauth']): void {
+  for (const check of CHECKS) check(wire, recipient, oauth)
 }
 
 export function createRequestParser(oauth: FastifyInstance['oauth']): ParseRequest {
-  return async (target, address, wire, repeated) => {
+  return async (recipient, address, wire, repeated) => {
     const [again] = repeated
     if (again !== undefined) throw new OAuthError('invalid_request', 'a parameter is repeated')
     assertLengths(wire)
-    assertServed(wire, target, oauth)
-    const approval = await oauth.parseApproval(target.client, wire)
+    assertServed(wire, recipient, oauth)
+    const approval = await oauth.parseApproval(recipient.client, wire)
     return { ...address, ...approval, responseType: wire['response_type'] as string }
   }
 }
@@ -48,7 +48,7 @@ function refuseRequestObjects(wire: Wire): void {
     throw new OAuthError('registration_not_supported', 'the registration parameter is not served here')
 }
 
-function checkResponseType(wire: Wire, { client }: Target, oauth: FastifyInstance['oauth']): void {
+function checkResponseType(wire: Wire, { client }: Recipient, oauth: FastifyInstance['oauth']): void {
   const asked = wire['response_type']
   if (typeof asked !== 'string')
     throw new OAuthError('invalid_request', 'the parameter response_type is missing')
@@ -59,7 +59,7 @@ function checkResponseType(wire: Wire, { client }: Target, oauth: FastifyInstanc
     throw new OAuthError('unauthorized_client', 'the client is not registered for this response_type')
 }
 
-function checkGrantType({ response_type: asked }: Wire, { client }: Target): void {
+function checkGrantType({ response_type: asked }: Wire, { client }: Recipient): void {
   if (asked === 'code' && !client.grantTypes.has('authorization_code'))
     throw new OAuthError(
       'unauthorized_client',
@@ -69,7 +69,7 @@ function checkGrantType({ response_type: asked }: Wire, { client }: Target): voi
 
 function checkResponseMode(
   { response_mode: mode }: Wire,
-  _target: Target,
+  _recipient: Recipient,
   oauth: FastifyInstance['oauth'],
 ): void {
   if (mode !== undefined && !oauth.owners('responseMode').has(mode as string))

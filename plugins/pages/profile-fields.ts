@@ -120,7 +120,7 @@ export function groupsOf(values: Values, errors: Errors) {
     name, label, hint, type, autocomplete,
     value: values[name] ?? '',
     error: errors[name] ?? null,
-  }) // prettier-ignore
+  })
   return GROUPS.map(({ title, fields }) => ({ title, fields: fields.map(view) }))
 }
 

@@ -49,7 +49,6 @@ export interface Authorization extends Granted {
 
 /** A token that was found good: signature or row, issuer, time, revocation, client and Authorization. */
 export interface Verified {
-  readonly kind: string
   readonly claims: Bag
   readonly authorization?: Authorization
 }

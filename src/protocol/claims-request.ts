@@ -124,11 +124,6 @@ export function requestedAcr(
   return { essential: acr?.essential === true, values: values.filter((one) => typeof one === 'string') }
 }
 
-/** Whether the ID token shall say when the user signed in (§2, `auth_time`). */
-export function requestsAuthTime(request: ClaimsRequest): boolean {
-  return Object.hasOwn(request.id_token, 'auth_time')
-}
-
 function accepts(request: ClaimRequest | null, value: unknown): boolean {
   const wanted = request === null ? undefined : demanded(request)
   return wanted === undefined || wanted.some((one) => isDeepStrictEqual(one, value))

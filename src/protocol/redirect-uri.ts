@@ -52,7 +52,7 @@ export function redirectUriCaution(uri: string): string | undefined {
   const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(uri) ?? []
   if (scheme.includes('.') || /^https?$/i.test(scheme) || redirectUriProblem(uri) !== undefined) return undefined
   return `has ${scheme.toLowerCase()}:, a scheme without a dot, which another app on the same device may take`
-} // prettier-ignore
+}
 
 const LOOPBACK = /^(http:\/\/(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost))(?::\d{1,5})?(\/.*)?$/
 

@@ -46,7 +46,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly resources: ResourceRegistry
   readonly feed: ChangeFeed
   readonly directory: Directory
-  readonly throttles: Throttles
+  readonly throttle: Throttles['throttle']
   readonly authenticator: ClientAuthenticator
   readonly checkSecret: CheckSecret
   readonly keys: KeyRing
@@ -101,6 +101,8 @@ export function createKernel(
     rotateAfter: config.OIDC_KEY_ROTATE,
     longestLifetime: Math.max(config.OIDC_TOKEN_EXPIRE, config.OIDC_IDTOKEN_EXPIRE),
   })
+  const artifacts = <Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value> =>
+    createArtifacts<Value>(database, box, kind, lifetime)
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
   const people = createUserServices({
     config,
@@ -109,13 +111,14 @@ export function createKernel(
     audit,
     feed,
     box,
-    targets: tokens.targets,
+    artifacts,
+    audiences: tokens.audiences,
     hashing: hashing.beside(),
     log,
   })
   const tell = createTellReached({ audit, box, users: people.users, directory })
   const throttles = createThrottles({ database, box, log, tell })
-  const throttle = throttles.throttle('client')
+  const { throttle } = throttles
   const throttledLines = createThrottledLines(log)
   const secret = createServerSecrets(database, box)
   const cleaner = createJanitor({
@@ -142,8 +145,16 @@ export function createKernel(
     resources: createResourceRegistry(database, audit, feed),
     feed,
     directory,
-    throttles,
-    authenticator: createClientAuthenticator({ doors, directory, throttle, audit, box, issuer, log }),
+    throttle,
+    authenticator: createClientAuthenticator({
+      doors,
+      directory,
+      throttle: throttle('client'),
+      audit,
+      box,
+      issuer,
+      log,
+    }),
     checkSecret: createSecretCheck({ database, feed, secrets, log }),
     keys,
     secret,
@@ -164,8 +175,7 @@ export function createKernel(
     figures: createFigures(database),
     shedding: createShedding(log),
     throttledLines,
-    artifacts: <Value extends object = Bag>(kind: string, lifetime: number) =>
-      createArtifacts<Value>(database, box, kind, lifetime),
+    artifacts,
     async start() {
       await feed.start()
       await keys.start()

@@ -38,7 +38,7 @@ export const statements = {
   exchange: exchange('authorization-code-exchange'),
   /** And stores an opaque access token ($11, its claims $12, its end $13). */
   exchangeForOpaque: exchange('authorization-code-exchange-opaque', (table) => insertAccessToken(table, 11)),
-} // prettier-ignore
+}
 
 /**
  * Spends the code ($8), which is then gone, and makes its Authorization, with a refresh token ($9) unless that is null. The

@@ -82,7 +82,7 @@ export const statements = {
       cross join lateral (select * from ${living(table)} and ${subject} = $1 and ${clientId} = wanted.client
         order by ${createdAt} desc limit ${WINDOW}) young`)
   }),
-} // prettier-ignore
+}
 
 function columnsOf(table: TableOf) {
   const { column } = table(Authorization)

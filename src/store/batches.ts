@@ -117,7 +117,7 @@ export function createBatches({ pool, nameOf, alone, limit }: BatchesOptions): B
     },
     waiting: () => waiting.length,
   }
-} // prettier-ignore
+}
 
 /** PostgreSQL refused a statement, and not the connection: then all of its transaction is undone. */
 function didNothing(error: unknown): boolean {

@@ -5,7 +5,7 @@ import type { Table } from './statement.ts'
 type Types<E> = Partial<Record<keyof E & string, string>>
 
 /** `given`, with a column for each property, for a `from`. */
-export function givenRows<E>(types: Types<E>): string {
+function givenRows<E>(types: Types<E>): string {
   const columns = Object.entries(types).map(([property, type]) => `"${property}" ${String(type)}`)
   return `jsonb_to_recordset($1::jsonb) as given (${columns.join(', ')})`
 }

@@ -87,7 +87,7 @@ export const statements = {
         ${session.column('expiresAt')} = least(now() + make_interval(secs => $2), ${session.column('endsAt')})
       where ${session.column('hash')} = $1`
   }),
-} // prettier-ignore
+}
 
 /** $9 and $10: seconds that it lasts unused, and at most. */
 function lasting(session: Table<Session>): string {

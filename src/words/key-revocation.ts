@@ -32,7 +32,7 @@ export async function whatRevokingEnds(keys: KeyRing, key: RingKey, publishFor: 
           : `The key ${next.kid} signs in its place.`,
       ]
   }
-} // prettier-ignore
+}
 
 const ELSEWHERE = [
   `Whoever verifies tokens by our JWKS takes them until their copy of it ends, which is ${JWKS_LIFETIME} seconds at most.`,

@@ -6,7 +6,6 @@ import {
   requestedClaims,
   requestedNames,
   requestedSubjects,
-  requestsAuthTime,
   type ClaimsRequest,
 } from '../../src/protocol/claims-request.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
@@ -47,7 +46,6 @@ test('the example of the specification is read as it is', () => {
     'http://example.info/claims/groups': ['x'],
   })
   expect(requestedClaims(request, 'id_token', user)).toEqual({})
-  expect(requestsAuthTime(request)).toBe(true)
   expect(requestedAcr(request)).toEqual({ essential: false, values: ['urn:mace:incommon:iap:silver'] })
   expect([...requestedNames(request)]).toEqual([
     ...Object.keys(example.userinfo),

@@ -12,7 +12,7 @@ const PAGE = 500
 const FORMATS = {
   csv: { type: 'text/csv; charset=utf-8; header=present', head: csvLine(csvHead()), line: (event: AuditEvent) => csvLine(csvCells(event)) },
   jsonl: { type: 'application/jsonl; charset=utf-8', head: '', line: (event: AuditEvent) => `${JSON.stringify(event)}\n` },
-} // prettier-ignore
+}
 
 export function addAuditExport({ oauth, serve }: Desk): void {
   serve({
@@ -35,7 +35,7 @@ export function addAuditExport({ oauth, serve }: Desk): void {
         .send(exported(oauth.audit, filter, first, format))
     },
   })
-} // prettier-ignore
+}
 
 /** One page is read ahead, and no more. */
 export function exported(
@@ -57,12 +57,12 @@ export function exported(
 
 function csvHead(): string[] {
   return ['time', 'type', 'count', 'actor_kind', 'actor_id', 'user_id', 'client_id', 'address', 'request_id', 'id', 'details']
-} // prettier-ignore
+}
 
 function csvCells({ at, type, count, actor, user, client, address, requestId, id, details }: AuditEvent): string[] {
   const about = [user ?? '', client ?? '', address ?? '', requestId ?? '']
   return [new Date(at).toISOString(), type, String(count), actor.kind, actor.id ?? '', ...about, id, JSON.stringify(details)]
-} // prettier-ignore
+}
 
 /** RFC 4180. A cell that a spreadsheet would take for a formula begins with an apostrophe, which makes it text. */
 function csvLine(cells: readonly string[]): string {

@@ -43,7 +43,7 @@ export function addAuditList(desk: Desk): void {
       return reply.page('admin-audit', model, { status: refused ? 400 : 200 })
     },
   })
-} // prettier-ignore
+}
 
 /** The instant that an event's id begins with, in milliseconds since the epoch. */
 function instantOf(id: string): number {

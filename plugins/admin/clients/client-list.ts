@@ -17,7 +17,7 @@ export function addClientList(desk: Desk): void {
     name: name ?? clientId,
     href: desk.uri('/client', { client_id: clientId }),
     grants: grants.join(' '),
-  }) // prettier-ignore
+  })
 
   desk.serve({
     path: '/admin/clients',

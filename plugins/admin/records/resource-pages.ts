@@ -55,7 +55,7 @@ export function addResourcePages(desk: Desk): void {
       return { title: 'Its scopes', none: 'No scope belongs to it yet.', links: links.toSorted((a, b) => a.text.localeCompare(b.text)) }
     },
   })
-} // prettier-ignore
+}
 
 /** NaN, which is refused, for anything but digits. */
 function numberIn(text: string): number {

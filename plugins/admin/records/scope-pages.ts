@@ -43,4 +43,4 @@ export function addScopePages(desk: Desk): void {
     delete: async (name) => resources.deleteScope(name),
     related: async () => null,
   })
-} // prettier-ignore
+}

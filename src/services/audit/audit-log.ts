@@ -56,7 +56,7 @@ export function createAuditLog(database: Database): AuditLog {
       return rows.map(({ hour, ...row }) => ({ ...row, hour: hour.getTime() }))
     },
   }
-} // prettier-ignore
+}
 
 function idAt(instant: number): string {
   return firstUuidAt(Math.min(Math.max(0, Math.floor(instant)), LAST_INSTANT))

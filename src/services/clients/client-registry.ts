@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
-import { Client, ClientSecret } from '../../entities/client.ts'
+import { Client } from '../../entities/client.ts'
 import {
   applyMetadata,
   metadataError,
@@ -20,26 +20,24 @@ import {
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
 import { changesBetween } from '../../protocol/changes.ts'
-import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import { persistChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import { claimScopeName, NameTaken } from '../../store/name-claims.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { TOKEN_INTROSPECTION } from '../directory.ts'
 import { createClientFinder, findWithSecrets, toInformation, type ClientFinder } from './client-finder.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
-import { createFindUnregistered, type FindUnregistered } from './scope-names.ts'
-
-/** Of what is legal and seldom meant. */
-export interface Strictness {
-  /** A name in `scope` that is registered nowhere is refused; else a warning tells of it. Default false. */
-  strict?: boolean
-  /** Of a member and a name in it that nothing serves here: whether the server does elsewhere. Default: no. */
-  isServed?: (member: string, name: string) => boolean
-}
+import { addSecret, replaceSecrets } from './secret-rows.ts'
+import {
+  assertNotTaken,
+  createFindUnregistered,
+  createScopeJudge,
+  namesScope,
+  type FindUnregistered,
+  type Strictness,
+} from './scope-names.ts'
 
 export interface ClientRegistry extends ClientFinder {
   /**
@@ -85,6 +83,7 @@ export function createClientRegistry({
 }: ClientRegistryOptions): ClientRegistry {
   const finder = createClientFinder(database, secrets)
   const unregisteredScopes = createFindUnregistered(database)
+  const judgeScopes = createScopeJudge(unregisteredScopes, log)
 
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
   async function change<T>(
@@ -117,31 +116,11 @@ export function createClientRegistry({
     return members
   }
 
-  /** What is to be said of its scopes once it is stored. */
-  async function judgeScopes(
-    client: string,
-    { scope = [] }: ClientInformation,
-    strict: boolean,
-  ): Promise<() => void> {
-    const scopes = (await unregisteredScopes(scope)).filter((name) => name !== client)
-    if (strict && scopes.length > 0)
-      throw metadataError('scope', `names what is registered nowhere: ${scopes.join(' ')}`)
-    return () => {
-      if (scopes.length > 0)
-        log.warn({ client, scopes }, 'no scope is registered under these names: they are granted as they are')
-    }
-  }
-
-  const addSecret = (em: EntityManager, client: Client, hash: string): void => {
-    em.create(ClientSecret, { id: randomUUID(), client, hash }, { persist: true })
-  }
-
   function check(input: unknown): Unserved[] {
     const { members, insecure } = parseMetadata(input, policies.schemas())
     policies.assertInsecureAllowed(insecure)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
-    assertNoRight(members.client_id)
-    assertNoOpenidScope(members.client_id)
+    assertNotTaken(members.client_id)
     const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
     applyMetadata(client, members)
     return policies.inspect(client, members.client_secret !== undefined)
@@ -153,7 +132,7 @@ export function createClientRegistry({
   ): Promise<ClientInformation> {
     const members = parse(input)
     const clientId = members.client_id ?? randomUUID()
-    const tellOfScopes = await judgeScopes(clientId, members, strict)
+    const tellOfScopes = await judgeScopes(clientId, members.scope, strict)
     const needed = policies.needsSecret(members.token_endpoint_auth_method)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
     const generated =
@@ -168,8 +147,7 @@ export function createClientRegistry({
           { persist: true },
         )
         applyMetadata(client, members)
-        assertNoRight(members.client_id)
-        assertNoOpenidScope(clientId)
+        assertNotTaken(clientId)
         policies.check(client, hash !== undefined, isServed)
         if (hash !== undefined) addSecret(em, client, hash)
         await em.flush()
@@ -199,7 +177,7 @@ export function createClientRegistry({
     const members = parse(input)
     if (members.client_id !== undefined && members.client_id !== clientId)
       throw metadataError('client_id', 'cannot be changed')
-    const tellOfScopes = await judgeScopes(clientId, members, strict)
+    const tellOfScopes = await judgeScopes(clientId, members.scope, strict)
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
     const updated = await change(clientId, async (em, note) => {
       const client = await get(em, clientId)
@@ -207,10 +185,7 @@ export function createClientRegistry({
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
       policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
-      if (hash !== undefined) {
-        client.secrets.removeAll()
-        addSecret(em, client, hash)
-      }
+      if (hash !== undefined) replaceSecrets(em, client, hash)
       const hasSecret = hash !== undefined || client.secrets.length > 0
       policies.check(client, hasSecret, isServed)
       const after = toMetadata(client, hasSecret)
@@ -244,13 +219,7 @@ export function createClientRegistry({
       if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
         throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
       }
-      const [newest, ...older] = client.secrets
-        .getItems()
-        .toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime())
-      for (const one of overlap > 0 || newest === undefined ? older : [newest, ...older])
-        client.secrets.remove(one)
-      if (overlap > 0 && newest !== undefined) newest.expiresAt = new Date(Date.now() + overlap * 1000)
-      addSecret(em, client, hash)
+      replaceSecrets(em, client, hash, overlap)
       note({ type: 'client.secret_rotated', client: clientId, details: { overlap } })
       return { ...toMetadata(client, true), client_secret: secret }
     })
@@ -274,20 +243,6 @@ export function createClientRegistry({
     },
     extensions: policies.schemas,
   }
-}
-
-/** In a client's list, its name is the right to introspect the client's tokens: the scope could never be granted again. */
-function assertNoOpenidScope(clientId = ''): void {
-  if (OPENID_SCOPES.has(clientId)) throw namesScope()
-}
-
-function assertNoRight(clientId: string | undefined): void {
-  if (clientId === TOKEN_INTROSPECTION)
-    throw metadataError('client_id', 'is the name of a right: choose another')
-}
-
-function namesScope(): Error {
-  return metadataError('client_id', 'is the name of a scope: choose another')
 }
 
 function unknownClient(): Error {

@@ -44,7 +44,7 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
   async function make(algorithm: string, predecessor: RingKey | undefined, from: number): Promise<NewSigningKey> {
     const signsFrom = new Date(Math.max(from, (predecessor?.signsFrom ?? 0) + 1))
     return { ...(await generateSigningKey(algorithm, box)), predecessor: predecessor?.kid ?? '', signsFrom }
-  } // prettier-ignore
+  }
 
   async function longestLifetime(): Promise<number> {
     const [row] = await database.query(clients.longestLifetime)
@@ -61,7 +61,7 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
     async add(algorithm, predecessor, publishFor) {
       const key = await make(algorithm, predecessor, Date.now() + publishFor * 1000)
       const retiresAt = predecessor && (await retirement(key.signsFrom))
-      return unlessOvertaken(
+      return unlessOutdated(
         audit.transaction(async (query, note) => {
           if (predecessor !== undefined) await query(statements.succeed, [predecessor.kid, retiresAt])
           await insertSigningKey(query, key)
@@ -78,7 +78,7 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
       const from = successor === 'at once' ? atOnce : now + options.publishFor * 1000
       const made = successor && (await make(key.algorithm, key, from))
       const longer = extend && (await retirement((extend.until ?? made!).signsFrom))
-      return unlessOvertaken(
+      return unlessOutdated(
         audit.transaction(async (query, note) => {
           if (extend !== undefined) await query(statements.succeed, [extend.key.kid, longer])
           await assertDone(query, statements.revoke, key.kid, new Date(now))
@@ -92,23 +92,23 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
         }),
       )
     },
-  } // prettier-ignore
+  }
 }
 
 /** A key that the change was planned for was revoked meanwhile. */
-class Overtaken extends Error {}
+class PlanOutdated extends Error {}
 
 async function assertDone(query: Query, change: typeof statements.revoke, kid: string, at: Date): Promise<void> {
-  if ((await query(change, [kid, at])).length === 0) throw new Overtaken()
-} // prettier-ignore
+  if ((await query(change, [kid, at])).length === 0) throw new PlanOutdated()
+}
 
 /** One key has one successor: a duplicate is one that another process made first. */
-async function unlessOvertaken(change: Promise<void>): Promise<boolean> {
+async function unlessOutdated(change: Promise<void>): Promise<boolean> {
   try {
     await change
     return true
   } catch (error) {
-    if (error instanceof Overtaken || isDuplicate(error)) return false
+    if (error instanceof PlanOutdated || isDuplicate(error)) return false
     throw error
   }
 }

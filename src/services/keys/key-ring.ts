@@ -118,7 +118,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     // Where another process was first, its key serves.
     await changes.add(algorithm, predecessor, publishFor)
     await load()
-  } // prettier-ignore
+  }
 
   async function provide(algorithm: string): Promise<void> {
     if (newest(algorithm) !== undefined) return

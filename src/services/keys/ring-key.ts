@@ -36,7 +36,7 @@ export function toRecord(row: SigningKeyRow): KeyRecord {
     signsFrom: row.signsFrom.getTime(),
     retiresAt: row.retiresAt?.getTime() ?? null,
     revokedAt: row.revokedAt?.getTime() ?? null,
-  } // prettier-ignore
+  }
 }
 
 /**

@@ -37,7 +37,7 @@ export function createBucket({ failures, recovery }: Limit, key: Bucket['key']):
 }
 
 /** How many attempts may fail before it is at its limit. */
-export function failuresLeft({ freeAt, step, tolerance }: Bucket, now: number): number {
+function failuresLeft({ freeAt, step, tolerance }: Bucket, now: number): number {
   return freeAt > now ? 0 : Math.floor(Math.min(now - freeAt, tolerance) / step) + 1
 }
 

@@ -18,9 +18,10 @@ import { createThrottledEverywhere, type ThrottledEverywhere } from './throttled
 export interface Throttle {
   /**
    * Before anything is checked. `account` is whose secret is tried, known to us or not, in one spelling; null where
-   * there is none, as when strangers register. `mark` is what only who succeeded at this account can show. Waits while those under way could use up what is left, and throws
-   * `temporarily_unavailable`: at a limit with 429 and `Retry-After`, and with 503 where too many of its network wait. The
-   * attempt must be settled.
+   * there is none, as when strangers register. `mark` is what only who succeeded at this account can show.
+   *
+   * Waits while those under way could use up what is left, and throws `temporarily_unavailable`: at a limit with 429 and
+   * `Retry-After`, and with 503 where too many of its network wait. The attempt must be settled.
    */
   attempt(account: string | null, address: string, mark?: string | null): Promise<Attempt>
 }

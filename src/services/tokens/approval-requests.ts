@@ -9,7 +9,7 @@ import { compileParameters } from '../../protocol/parameters.ts'
 import { Type } from '../../protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
 import { withoutCredentials, type Wire } from '../../protocol/wire.ts'
-import type { Targets } from './audience.ts'
+import type { Audiences } from './audiences.ts'
 import type { Directory } from '../directory.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 
@@ -26,7 +26,7 @@ export interface Approvals {
 type RawParameters = (wire: Wire) => Record<string, Wire[string]>
 
 /** @internal */
-export function createApprovals(doors: DoorRegistry, directory: Directory, targets: Targets): Approvals {
+export function createApprovals(doors: DoorRegistry, directory: Directory, audiences: Audiences): Approvals {
   let parsers: readonly (readonly [Parameter, RawParameters])[] | undefined
 
   async function parseParameters(wire: Wire, client: Client): Promise<Record<string, unknown>> {
@@ -65,7 +65,7 @@ export function createApprovals(doors: DoorRegistry, directory: Directory, targe
       const scopes = await grantableTo(client, asked)
       const resources = resource as readonly string[]
       // RFC 8707 §2: refused here, and not when the person has approved.
-      await targets.resolve(client, scopes, resources)
+      await audiences.resolve(client, scopes, resources)
       return { client, scopes, resources, parameters }
     },
     async review(request) {
@@ -73,7 +73,7 @@ export function createApprovals(doors: DoorRegistry, directory: Directory, targe
       if (client === null)
         throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
       const scopes = await grantableTo(client, request.scopes)
-      await targets.resolve(client, scopes, request.resources)
+      await audiences.resolve(client, scopes, request.resources)
       return { ...request, client, scopes }
     },
   }

@@ -109,7 +109,7 @@ export function createAuthorizationCodes(
       return null
     },
   }
-} // prettier-ignore
+}
 
 /** Only who holds the code, and knows all that it is bound to, can make it. */
 function proofOf(code: string, { clientId, redirectUri, codeChallenge }: CodeBinding): string {

@@ -13,7 +13,7 @@ import { authorizationIdOf } from '../../protocol/handle.ts'
 import { createUuid } from '../../protocol/uuid.ts'
 import { formatScope, OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
-import type { Targets } from './audience.ts'
+import type { Audiences } from './audiences.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_CODE, AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
@@ -30,7 +30,7 @@ export interface TokenIssuer {
 export interface TokenIssuerOptions {
   issuer: string
   doors: DoorRegistry
-  targets: Targets
+  audiences: Audiences
   subjectOf: SubjectOf
   sign: SignAccessToken
   refreshTokens: RefreshTokens
@@ -39,7 +39,7 @@ export interface TokenIssuerOptions {
 }
 
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const { issuer, doors, targets, subjectOf, sign, refreshTokens, store, audit } = options
+  const { issuer, doors, audiences, subjectOf, sign, refreshTokens, store, audit } = options
 
   const mayRefresh = ({ refreshable, subject }: Granted, client: Client): boolean =>
     refreshable === true &&
@@ -54,11 +54,11 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       assertScopes(granted, call)
       const { scopes, resources, approvedResources = resources, continues } = granted
       const within = continues?.authorization.resources
-      const approved = await targets.resolve(client, scopes, approvedResources, within)
+      const approved = await audiences.resolve(client, scopes, approvedResources, within)
       const { audience, lifetime, format } =
         resources === approvedResources
           ? approved
-          : await targets.resolve(client, scopes, resources, approved.audience)
+          : await audiences.resolve(client, scopes, resources, approved.audience)
       const authorization = authorizationOf(granted, client)
 
       const now = Date.now()

@@ -9,7 +9,7 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { createAccessTokenSigner } from './access-token-signer.ts'
 import { createApprovals, type Approvals } from './approval-requests.ts'
-import { createTargets, type Targets } from './audience.ts'
+import { createAudiences, type Audiences } from './audiences.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createAuthorizations, type Authorizations } from './authorizations.ts'
 import { createIssueTransaction } from './issue-transaction.ts'
@@ -25,7 +25,7 @@ import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
 import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
 
 export interface TokenServices {
-  readonly targets: Targets
+  readonly audiences: Audiences
   readonly approvals: Approvals
   readonly subjectOf: SubjectOf
   readonly signJwt: SignJwt
@@ -53,7 +53,7 @@ export interface TokenServicesOptions {
 export function createTokenServices(options: TokenServicesOptions): TokenServices {
   const { config, database, doors, audit, feed, directory, keys, box } = options
   const { issuer } = config
-  const targets = createTargets(directory, issuer, config.OIDC_TOKEN_EXPIRE)
+  const audiences = createAudiences(directory, issuer, config.OIDC_TOKEN_EXPIRE)
   const subjectOf = createSubjects(doors)
   const signJwt = createJwtSigner(keys, config.OIDC_SIGN_SYNCHRONOUSLY)
   const ownJwts = createOwnJwtVerifier(keys, issuer)
@@ -71,8 +71,8 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
   const revoker = createTokenRevoker(audit, verifier, revocations)
 
   return {
-    targets,
-    approvals: createApprovals(doors, directory, targets),
+    audiences,
+    approvals: createApprovals(doors, directory, audiences),
     subjectOf,
     signJwt,
     ownJwts,
@@ -89,7 +89,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
     tokenIssuer: createTokenIssuer({
       issuer,
       doors,
-      targets,
+      audiences,
       subjectOf,
       sign: createAccessTokenSigner(signJwt),
       refreshTokens,

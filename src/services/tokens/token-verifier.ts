@@ -102,7 +102,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (client === null || !isOfClient(claims.client_id, issuedAt, client)) return null
     const authorization = await findAuthorization(claims, read)
     if (authorization === null) return null
-    return { kind: 'access_token', claims, ...(authorization === undefined ? {} : { authorization }) }
+    return { claims, ...(authorization === undefined ? {} : { authorization }) }
   }
 
   return {

@@ -9,7 +9,7 @@ import type { Database } from '../../store/database.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
-import type { Targets } from '../tokens/audience.ts'
+import type { Audiences } from '../tokens/audiences.ts'
 import { linesOf } from './consent-lines.ts'
 
 export interface RememberedConsent {
@@ -76,7 +76,7 @@ export function createConsents(
   database: Database,
   audit: AuditTrail,
   doors: DoorRegistry,
-  targets: Targets,
+  audiences: Audiences,
 ): Consents {
   async function find(userId: string, clientId: string): Promise<RememberedConsent> {
     const [row] = await database.query(statements.find, [userId, clientId])
@@ -89,7 +89,7 @@ export function createConsents(
   }
 
   const audienceOf = async ({ client, scopes, resources }: ApprovalRequest): Promise<readonly string[]> =>
-    (await targets.resolve(client, scopes, resources)).audience
+    (await audiences.resolve(client, scopes, resources)).audience
 
   return {
     find,
@@ -99,7 +99,7 @@ export function createConsents(
       const isOld = (resource: string): boolean => had.resources.size === 0 || had.resources.has(resource)
       const newResources = new Set((await audienceOf(request)).filter((one) => !isOld(one)))
       const newScopes = new Set<string>()
-      for (const [name, resource] of await targets.resourcesOf(request.scopes))
+      for (const [name, resource] of await audiences.resourcesOf(request.scopes))
         if (!had.scopes.has(name) || newResources.has(resource)) newScopes.add(name)
       const lines = linesOf(doors.all('parameter'), request).map(({ key, text, scopes }) => {
         const isNew = !had.lines.has(key) && !scopes.some((scope) => had.scopes.has(scope))

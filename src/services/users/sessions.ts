@@ -142,7 +142,7 @@ function toInformation({ userAgent = null, address = null, ...row }: ListedSessi
     lastSeenAt: row.lastSeenAt.getTime(),
     authenticatedAt: row.authenticatedAt.getTime(),
     endsAt: row.endsAt.getTime(),
-  } // prettier-ignore
+  }
 }
 
 function hashSession(token: string): string {

@@ -1,14 +1,14 @@
 /** Everything about people, put together in the order of their needs: who they are, where they are signed in, what they allowed. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../../config.ts'
+import type { Artifacts } from '../../doors/artifacts.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Database } from '../../store/database.ts'
-import { createArtifacts } from '../artifact-store.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { HashingQueue } from '../hashing/hashing-queue.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import type { Targets } from '../tokens/audience.ts'
+import type { Audiences } from '../tokens/audiences.ts'
 import { createConsents, type Consents } from './consents.ts'
 import { djangoPasswords } from './django-passwords.ts'
 import {
@@ -38,22 +38,23 @@ export interface UserServicesOptions {
   audit: AuditTrail
   feed: ChangeFeed
   box: SecretBox
-  targets: Targets
+  artifacts(kind: string, lifetime: number): Artifacts
+  audiences: Audiences
   hashing: HashingQueue
   log: FastifyBaseLogger
 }
 
 export function createUserServices(options: UserServicesOptions): UserServices {
-  const { config, database, doors, audit, feed, box, targets, hashing, log } = options
+  const { config, database, doors, audit, feed, box, artifacts, audiences, hashing, log } = options
   const { issuer, production } = config
   const passwords = createPasswords(hashing, djangoPasswords)
   const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
-  const invitations = createArtifacts(database, box, 'setup', INVITATION_LIFETIME)
+  const invitations = artifacts('setup', INVITATION_LIFETIME)
   return {
     users,
     sessions: createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE),
     knownBrowsers: createKnownBrowsers(database, box),
-    consents: createConsents(database, audit, doors, targets),
+    consents: createConsents(database, audit, doors, audiences),
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer }),
     firstAdministrator: createFirstAdministrator(users, invitations),
   }

@@ -28,7 +28,7 @@ export function toUser({ id, username, roles, claims, disabledAt, updatedAt }: U
     id, username, roles, claims,
     disabled: disabledAt !== null && disabledAt !== undefined,
     updatedAt: updatedAt.getTime(),
-  }) // prettier-ignore
+  })
 }
 
 function frozen<T>(value: T): T {

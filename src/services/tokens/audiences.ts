@@ -3,7 +3,8 @@ import type { Client } from '../../doors/client.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { Directory } from '../directory.ts'
 
-export interface Target {
+/** What a token is like whose resources are these. */
+export interface TokenTerms {
   /** Identifiers of the resources, at least one: the `aud` claim. */
   audience: readonly string[]
   /** Seconds: the shortest of what the resources allow. */
@@ -11,7 +12,7 @@ export interface Target {
   format: 'jwt' | 'opaque'
 }
 
-export interface Targets {
+export interface Audiences {
   /** The resource of each scope, by its identifier. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string>>
   /**
@@ -23,15 +24,15 @@ export interface Targets {
     scopes: ReadonlySet<string>,
     requested: readonly string[],
     within?: readonly string[],
-  ): Promise<Target>
+  ): Promise<TokenTerms>
 }
 
 /** `defaultResource` is the issuer; `defaultLifetime` in seconds. */
-export function createTargets(
+export function createAudiences(
   directory: Directory,
   defaultResource: string,
   defaultLifetime: number,
-): Targets {
+): Audiences {
   async function resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string>> {
     const found = await directory.resourcesOf(scopes)
     return new Map([...found].map(([scope, resource]) => [scope, resource ?? defaultResource]))
@@ -49,7 +50,7 @@ export function createTargets(
       const audience = requested.length > 0 ? [...new Set(requested)] : [...ofScopes]
 
       let lifetime = Infinity
-      let format: Target['format'] = client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
+      let format: TokenTerms['format'] = client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
       for (const identifier of audience) {
         const resource = identifier === defaultResource ? null : await directory.findResource(identifier)
         lifetime = Math.min(lifetime, resource?.accessTokenLifetime ?? defaultLifetime)

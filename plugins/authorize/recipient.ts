@@ -5,7 +5,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { isRegisteredRedirectUri } from '../../src/protocol/redirect-uri.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 
-export interface Target {
+export interface Recipient {
   readonly client: Client
   readonly redirectUri: string
 }
@@ -14,11 +14,11 @@ const NONE: ReadonlySet<string> = new Set()
 const MAX_CLIENT_ID = 256
 const MAX_REDIRECT_URI = 2048
 
-export async function findTarget(
+export async function findRecipient(
   oauth: FastifyInstance['oauth'],
   wire: Wire,
   repeated: ReadonlySet<string> = NONE,
-): Promise<Target> {
+): Promise<Recipient> {
   const clientId = single('client_id', wire, repeated, MAX_CLIENT_ID)
   const client = await oauth.findClient(clientId)
   if (client === null)
