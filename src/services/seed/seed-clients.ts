@@ -53,7 +53,7 @@ export function wantedClients(
       return { key: key!, place, members: { ...said, ...Object.fromEntries(without) } }
     }),
   )
-} // prettier-ignore
+}
 
 export function seededClients(options: SeedClientsOptions): SeededKind<ClientSetRow, MadeClient> {
   const { database, policies, secrets, log } = options
@@ -124,26 +124,33 @@ async function store(
   overlap: number,
 ): Promise<readonly string[]> {
   const rows = (isNew: boolean) => made.filter((one) => one.isNew === isNew).map(({ client }) => client)
-  for (const [clients, statement] of [[rows(true), statements.insert], [rows(false), statements.update]] as const)
-    if (clients.length > 0) await query(statement, [JSON.stringify(clients)])
-  const ids = rows(true).map(({ clientId }) => clientId)
+  const [added, changed] = [rows(true), rows(false)]
+  if (added.length > 0) await query(statements.insert, [JSON.stringify(added)])
+  if (changed.length > 0) await query(statements.update, [JSON.stringify(changed)])
+  const ids = added.map(({ clientId }) => clientId)
   if (ids.length > 0) await claimAmongScopes(query, ids)
+  await storeSecrets(query, made, overlap)
+  for (const one of made) for (const event of eventsOf(one, overlap)) note(event)
+  return made.map(({ client }) => client.clientId)
+}
+
+async function storeSecrets(query: Query, made: readonly MadeClient[], overlap: number): Promise<void> {
   const secrets = made.flatMap(({ client, hash }) =>
     hash === undefined ? [] : { id: randomUUID(), client: client.clientId, hash },
   )
-  if (secrets.length > 0) {
-    const changed = secrets.map(({ client }) => client)
-    await (overlap > 0 ? query(statements.outlastSecrets, [changed, overlap]) : query(statements.removeSecrets, [changed]))
-    await query(statements.insertSecrets, [JSON.stringify(secrets)])
-  }
-  for (const one of made) for (const event of eventsOf(one, overlap)) note(event)
-  return made.map(({ client }) => client.clientId)
-} // prettier-ignore
+  if (secrets.length === 0) return
+  const changed = secrets.map(({ client }) => client)
+  if (overlap > 0) await query(statements.outlastSecrets, [changed, overlap])
+  else await query(statements.removeSecrets, [changed])
+  await query(statements.insertSecrets, [JSON.stringify(secrets)])
+}
 
-function eventsOf({ isNew, client: { clientId: client }, hash, changes }: MadeClient, overlap: number): NewEvent[] {
+function eventsOf(made: MadeClient, overlap: number): NewEvent[] {
+  const { isNew, hash, changes } = made
+  const client = made.client.clientId
   if (isNew) return [{ type: 'client.registered', client, details: { changes } }]
-  return [
-    ...(Object.keys(changes).length > 0 ? [{ type: 'client.changed', client, details: { changes } } as const] : []),
-    ...(hash === undefined ? [] : [{ type: 'client.secret_rotated', client, details: { overlap } } as const]),
-  ]
-} // prettier-ignore
+  const events: NewEvent[] = []
+  if (Object.keys(changes).length > 0) events.push({ type: 'client.changed', client, details: { changes } })
+  if (hash !== undefined) events.push({ type: 'client.secret_rotated', client, details: { overlap } })
+  return events
+}

@@ -64,7 +64,8 @@ function pick(
   log: FastifyBaseLogger,
 ): Record<string, unknown> {
   const isKnown = (member: string) => known.includes(member)
-  warnUnknown(Object.keys(entry).filter((member) => !isKnown(member)), section, log) // prettier-ignore
+  const unknown = Object.keys(entry).filter((member) => !isKnown(member))
+  warnUnknown(unknown, section, log)
   return Object.fromEntries(Object.entries(entry).filter(([member]) => isKnown(member)))
 }
 
@@ -91,12 +92,14 @@ export function seededResources(database: Database): SeededKind<ResourceSetRow, 
       await eachKind(made, async (isNew, rows) =>
         query(isNew ? statements.insertResources : statements.updateResources, [JSON.stringify(rows)]),
       )
-      for (const { isNew, row: { resource }, changes } of made)
-        note({ type: isNew ? 'resource.registered' : 'resource.changed', details: { resource, changes } })
+      for (const { isNew, row, changes } of made) {
+        const details = { resource: row.resource, changes }
+        note({ type: isNew ? 'resource.registered' : 'resource.changed', details })
+      }
       return made.map(({ row }) => row.resource)
     },
   }
-} // prettier-ignore
+}
 
 export function seededScopes(database: Database): SeededKind<ScopeSetRow, Made<ScopeSetRow>> {
   /** Of the batch: the resources that are there, and stay. */
@@ -113,7 +116,8 @@ export function seededScopes(database: Database): SeededKind<ScopeSetRow, Made<S
     },
     make({ wanted, row, members }) {
       const { description, resource } = members as Laid<ScopeInformation>
-      if (typeof resource === 'string' && !owners.has(resource)) throw metadataError('resource', 'is not registered')
+      if (typeof resource === 'string' && !owners.has(resource))
+        throw metadataError('resource', 'is not registered')
       return madeOf(row, membersOfScope, {
         name: wanted.key,
         description: description === undefined ? (row?.description ?? null) : description,
@@ -126,12 +130,14 @@ export function seededScopes(database: Database): SeededKind<ScopeSetRow, Made<S
       await eachKind(made, async (isNew, rows) =>
         query(isNew ? statements.insertScopes : statements.updateScopes, [JSON.stringify(rows)]),
       )
-      for (const { isNew, row: { name: scope }, changes } of made)
-        note({ type: isNew ? 'scope.registered' : 'scope.changed', details: { scope, changes } })
+      for (const { isNew, row, changes } of made) {
+        const details = { scope: row.name, changes }
+        note({ type: isNew ? 'scope.registered' : 'scope.changed', details })
+      }
       return made.map(({ row }) => row.name)
     },
   }
-} // prettier-ignore
+}
 
 const membersOfScope = ({ name, description, resource }: ScopeSetRow) => ({ name, description, resource })
 

@@ -34,7 +34,8 @@ export async function applySection<Row, Made>(
   }
 
   const isChanged = new Set(changed)
-  const gone = await missing(kind, wanted.filter((one) => !isChanged.has(one))) // prettier-ignore
+  const unchanged = wanted.filter((one) => !isChanged.has(one))
+  const gone = await missing(kind, unchanged)
   if (gone.length === 0) return
   const details = { section: kind.section, count: gone.length, first: gone.slice(0, 5) }
   log.warn(details, 'SEED_FILE: these were deleted here, and stay so until their entries change')
@@ -53,4 +54,4 @@ function inOneOrder<Row, Made>({ unordered = [] }: SeededKind<Row, Made>, member
     return Array.isArray(value) ? [[name, value.map(String).toSorted()] as const] : []
   })
   return { ...members, ...Object.fromEntries(sorted) }
-} // prettier-ignore
+}

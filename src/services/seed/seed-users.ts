@@ -66,7 +66,7 @@ export function seededUsers({ database, passwords, hashChosen }: SeedUsersOption
     make: (change) => (isAsItIs(change) ? undefined : change),
     store,
   }
-} // prettier-ignore
+}
 
 function isAsItIs({ row, members, hash }: Change<UserSetRow>): boolean {
   if (row === undefined || hash !== undefined) return false
@@ -82,7 +82,7 @@ async function store(query: Query, note: Note, made: readonly Change<UserSetRow>
   const ids = added.length === 0 ? [] : await insert(query, note, added)
   for (const change of made) if (change.row !== undefined) ids.push(await lay(query, note, change, change.row))
   return ids
-} // prettier-ignore
+}
 
 async function insert(query: Query, note: Note, added: readonly Change<UserSetRow>[]): Promise<string[]> {
   const users = added.map(({ wanted, members, hash }) => {
@@ -94,7 +94,7 @@ async function insert(query: Query, note: Note, added: readonly Change<UserSetRo
   for (const row of rows)
     note({ type: 'user.registered', user: row.id, details: { changes: changesBetween({}, membersOf(row)) } })
   return rows.map(({ id }) => id)
-} // prettier-ignore
+}
 
 /** Lays members over those of a user, whose row this transaction has locked. */
 async function lay(query: Query, note: Note, { wanted, members, hash }: Change<UserSetRow>, before: UserSetRow): Promise<string> {
@@ -104,4 +104,4 @@ async function lay(query: Query, note: Note, { wanted, members, hash }: Change<U
   if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: before.id, details: { changes } })
   if (hash !== undefined) await endWithPassword(query, note, before.id)
   return before.id
-} // prettier-ignore
+}
