@@ -23,7 +23,12 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
 
   await pages.add('password-link', new URL('../templates/password-link.eta', import.meta.url))
 
-  function show(call: PageCall, token: string, { username }: User, error: string | null = null): FastifyReply {
+  function show(
+    call: PageCall,
+    token: string,
+    { username }: User,
+    error: string | null = null,
+  ): FastifyReply {
     const model = {
       action: `${basePath}${PATH}`,
       csrfToken: browser.csrfToken(call, purposeOf(token)),
@@ -35,15 +40,25 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
     return call.reply.page('password-link', model, { status: error === null ? 200 : 400 })
   }
 
-  const observeRefusal = (): void => oauth.audit.observe({ type: 'user.link_refused', details: { link: 'password' } })
+  const observeRefusal = (): void =>
+    oauth.audit.observe({ type: 'user.link_refused', details: { link: 'password' } })
 
   function showSpent({ reply }: PageCall): FastifyReply {
-    const text = 'It was used, is more than a day old, or was replaced by another. Ask for a new one where you got it.'
-    return reply.page('page-message', { title: 'This link is no longer good', text, primary: null }, { status: 410 })
+    const text =
+      'It was used, is more than a day old, or was replaced by another. Ask for a new one where you got it.'
+    return reply.page(
+      'page-message',
+      { title: 'This link is no longer good', text, primary: null },
+      { status: 410 },
+    )
   }
 
   /** Undefined when it is set; else what is wrong with it, or null for a link that is no longer good. Throws 429. */
-  async function setPassword(token: string, password: string, address: string): Promise<string | null | undefined> {
+  async function setPassword(
+    token: string,
+    password: string,
+    address: string,
+  ): Promise<string | null | undefined> {
     const attempt = await oauth.throttle('password-link').attempt(null, address)
     try {
       await passwordLinks.setPassword(token, password)

@@ -97,7 +97,10 @@ function faceOf(client: Client): Pick<ClientView, 'name' | 'host'> {
   const [registered] = (client.metadata['redirect_uris'] ?? []) as readonly string[]
   const redirectUri = client.metadata['client_uri'] === undefined ? registered : undefined
   return clientView({
-    client, scopes: new Set(), resources: [], parameters: {},
+    client,
+    scopes: new Set(),
+    resources: [],
+    parameters: {},
     ...(redirectUri === undefined ? {} : { redirectUri }),
   })
 }

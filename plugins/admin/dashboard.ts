@@ -31,7 +31,9 @@ export function addDashboard(desk: Desk): void {
         { text: 'Users', value: capped(users), href: uri('/users') },
         { text: 'Clients', value: capped(clients), href: uri('/clients') },
         { text: 'Open sessions', value: capped(sessions), href: null },
-        ...plot.bands.slice(1).map(({ name, total }) => ({ text: `${name} in 24 h`, value: grouped(total), href: null })),
+        ...plot.bands
+          .slice(1)
+          .map(({ name, total }) => ({ text: `${name} in 24 h`, value: grouped(total), href: null })),
       ]
       return reply.page('admin-dashboard', {
         numbers,
@@ -54,7 +56,11 @@ async function timed(work: () => Promise<void>): Promise<number> {
 /** What somebody who has just begun does next; nothing once all of it is done. */
 function stepsFor({ uri }: Desk, had: { users: number; clients: number; issued: number }) {
   const steps = [
-    { text: 'Register the first app that people sign in to, or a service', href: uri('/clients/new'), done: had.clients > 0 },
+    {
+      text: 'Register the first app that people sign in to, or a service',
+      href: uri('/clients/new'),
+      done: had.clients > 0,
+    },
     { text: 'Register the people who may sign in', href: uri('/users/new'), done: had.users > 1 },
     { text: 'Sign in to the app, and find it in the audit log', href: uri('/audit'), done: had.issued > 0 },
   ]

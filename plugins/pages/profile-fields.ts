@@ -117,7 +117,11 @@ export function fieldOf(claim: string): string | undefined {
 /** The form as people see it. */
 export function groupsOf(values: Values, errors: Errors) {
   const view = ({ name, label, hint, type, autocomplete }: Field): ProfileField => ({
-    name, label, hint, type, autocomplete,
+    name,
+    label,
+    hint,
+    type,
+    autocomplete,
     value: values[name] ?? '',
     error: errors[name] ?? null,
   })

@@ -50,7 +50,8 @@ export function redirectUriProblem(uri: string): { reason: string; insecure?: tr
  */
 export function redirectUriCaution(uri: string): string | undefined {
   const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):/i.exec(uri) ?? []
-  if (scheme.includes('.') || /^https?$/i.test(scheme) || redirectUriProblem(uri) !== undefined) return undefined
+  if (scheme.includes('.') || /^https?$/i.test(scheme) || redirectUriProblem(uri) !== undefined)
+    return undefined
   return `has ${scheme.toLowerCase()}:, a scheme without a dot, which another app on the same device may take`
 }
 

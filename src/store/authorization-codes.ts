@@ -22,7 +22,17 @@ export const statements = {
     const code = table(AuthorizationCode)
     const session = table(Session)
     const columns = (
-      ['authorizationId', 'hash', 'clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'proof', 'expiresAt'] as const
+      [
+        'authorizationId',
+        'hash',
+        'clientId',
+        'subject',
+        'redirectUri',
+        'codeChallenge',
+        'granted',
+        'proof',
+        'expiresAt',
+      ] as const
     ).map((one) => code.column(one))
     return `insert into ${code.name} (${columns.join(', ')})
       select $1::uuid, $2, $3::text, $4::text, $5, $6, $7::jsonb, $8, now() + make_interval(secs => $9)
@@ -30,11 +40,15 @@ export const statements = {
         and ($11::uuid is null or ${isConsented(table, '$11::uuid', '$4::text::uuid', '$3::text')}) for share
       returning ${code.column('hash')} as "hash"`
   }),
-  find: statement<AuthorizationCodeRow>('authorization-code-find', (table) => {
-    const code = table(AuthorizationCode)
-    return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'createdAt')}
+  find: statement<AuthorizationCodeRow>(
+    'authorization-code-find',
+    (table) => {
+      const code = table(AuthorizationCode)
+      return `select ${code.columns('clientId', 'subject', 'redirectUri', 'codeChallenge', 'granted', 'createdAt')}
       from ${code.name} where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $2`
-  }, 'with readers'),
+    },
+    'with readers',
+  ),
   exchange: exchange('authorization-code-exchange'),
   /** And stores an opaque access token ($11, its claims $12, its end $13). */
   exchangeForOpaque: exchange('authorization-code-exchange-opaque', (table) => insertAccessToken(table, 11)),

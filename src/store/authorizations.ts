@@ -44,17 +44,24 @@ export const statements = {
       where ${isConsented(table, '$8::uuid', '$3::text::uuid', '$2::text')}
       returning ${authorization.columns('id')}`
   }),
-  find: statement<AuthorizationRow>('authorization-find', (table) => {
-    const authorization = table(Authorization)
-    return `select ${authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')}
+  find: statement<AuthorizationRow>(
+    'authorization-find',
+    (table) => {
+      const authorization = table(Authorization)
+      return `select ${authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')}
       from ${authorization.name} where ${authorization.column('id')} = $1`
-  }, 'with readers'),
+    },
+    'with readers',
+  ),
   /** The one ($1) that was made of the code with the proof $2. */
-  findByCode: statement<Pick<Authorization, 'id' | 'clientId' | 'subject'>>('authorization-find-by-code', (table) => {
-    const authorization = table(Authorization)
-    return `select ${authorization.columns('id', 'clientId', 'subject')} from ${authorization.name}
+  findByCode: statement<Pick<Authorization, 'id' | 'clientId' | 'subject'>>(
+    'authorization-find-by-code',
+    (table) => {
+      const authorization = table(Authorization)
+      return `select ${authorization.columns('id', 'clientId', 'subject')} from ${authorization.name}
       where ${authorization.column('id')} = $1 and ${authorization.column('codeProof')} = $2`
-  }),
+    },
+  ),
   revoke: statement<Pick<Authorization, 'clientId' | 'subject'>>('authorization-revoke', (table) => {
     const authorization = table(Authorization)
     return `update ${authorization.name}
@@ -65,22 +72,31 @@ export const statements = {
   /** Of the user $1, by client and age, at most $3 behind the one of the id $2; from the first where that is gone. */
   listByUser: statement<ListedAuthorizationRow>('authorizations-of-user', (table) => {
     const { subject, clientId, createdAt, id } = columnsOf(table)
-    return listed(table, `select * from ${living(table)} and ${subject} = $1
+    return listed(
+      table,
+      `select * from ${living(table)} and ${subject} = $1
       and (${clientId}, ${createdAt}, ${id}) > (${behind(table, `coalesce(p.${clientId}, ''), `)})
-      order by ${clientId}, ${createdAt}, ${id} limit $3`)
+      order by ${clientId}, ${createdAt}, ${id} limit $3`,
+    )
   }),
   /** Of the client $1, the same. */
   listByClient: statement<ListedAuthorizationRow>('authorizations-of-client', (table) => {
     const { clientId, createdAt, id } = columnsOf(table)
-    return listed(table, `select * from ${living(table)} and ${clientId} = $1
-      and (${createdAt}, ${id}) > (${behind(table)}) order by ${createdAt}, ${id} limit $3`)
+    return listed(
+      table,
+      `select * from ${living(table)} and ${clientId} = $1
+      and (${createdAt}, ${id}) > (${behind(table)}) order by ${createdAt}, ${id} limit $3`,
+    )
   }),
   /** Of the user $1 for the clients $2. */
   listByClients: statement<ListedAuthorizationRow>('authorizations-of-clients', (table) => {
     const { subject, clientId, createdAt } = columnsOf(table)
-    return listed(table, `select young.* from unnest($2::text[]) as wanted (client)
+    return listed(
+      table,
+      `select young.* from unnest($2::text[]) as wanted (client)
       cross join lateral (select * from ${living(table)} and ${subject} = $1 and ${clientId} = wanted.client
-        order by ${createdAt} desc limit ${WINDOW}) young`)
+        order by ${createdAt} desc limit ${WINDOW}) young`,
+    )
   }),
 }
 

@@ -85,7 +85,8 @@ export function createBatches({ pool, nameOf, alone, limit }: BatchesOptions): B
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]!)
     } catch (error) {
       if (didNothing(error) && (batch.length > 1 || isRetryable(error))) {
-        for (const { statement, values, resolve, reject } of batch) alone(statement, values).then(resolve, reject)
+        for (const { statement, values, resolve, reject } of batch)
+          alone(statement, values).then(resolve, reject)
       } else for (const { reject } of batch) reject(error)
     } finally {
       underWay.delete(lane)
@@ -111,7 +112,14 @@ export function createBatches({ pool, nameOf, alone, limit }: BatchesOptions): B
     async query<Row>(statement: Statement<Row>, values: readonly unknown[] = []): Promise<Row[]> {
       const parameters = values.map((value) => prepareValue(value))
       return new Promise<Row[]>((resolve, reject) => {
-        waiting.push({ ...nameOf(statement), statement, values, parameters, resolve: resolve as Waiting['resolve'], reject })
+        waiting.push({
+          ...nameOf(statement),
+          statement,
+          values,
+          parameters,
+          resolve: resolve as Waiting['resolve'],
+          reject,
+        })
         if (waiting.length === 1 && mayStart()) schedule()
       })
     },

@@ -42,7 +42,18 @@ export const statements = {
     const session = table(Session)
     const user = table(User)
     const columns = (
-      ['hash', 'user', 'authenticatedAt', 'amr', 'acr', 'userAgent', 'address', 'sid', 'expiresAt', 'endsAt'] as const
+      [
+        'hash',
+        'user',
+        'authenticatedAt',
+        'amr',
+        'acr',
+        'userAgent',
+        'address',
+        'sid',
+        'expiresAt',
+        'endsAt',
+      ] as const
     ).map((one) => session.column(one))
     return `with ended as (delete from ${session.name} where ${session.column('hash')} = $2)
       insert into ${session.name} (${columns.join(', ')})
@@ -55,7 +66,9 @@ export const statements = {
   find: statement<SessionRow>('session-find', (table) => {
     const session = table(Session)
     const user = table(User)
-    const columns = session.columns('sid', 'authenticatedAt', 'amr', 'acr', 'lastSeenAt').replaceAll(/(^|, )"/g, '$1s."')
+    const columns = session
+      .columns('sid', 'authenticatedAt', 'amr', 'acr', 'lastSeenAt')
+      .replaceAll(/(^|, )"/g, '$1s."')
     return `select ${columns}, s.${session.column('user')} as "userId"
       from ${session.name} s join ${user.name} u on u.${user.column('id')} = s.${session.column('user')}
       where s.${session.column('hash')} = $1 and ${isAhead(`s.${session.column('expiresAt')}`)}

@@ -6,7 +6,9 @@ import type { RingKey } from '../services/keys/ring-key.ts'
 export async function whatRevokingEnds(keys: KeyRing, key: RingKey, publishFor: number): Promise<string[]> {
   const now = Date.now()
   const longest = (await keys.longestLifetime()) * 1000
-  const next = keys.keys().find(({ algorithm, signsFrom }) => algorithm === key.algorithm && signsFrom > key.signsFrom)
+  const next = keys
+    .keys()
+    .find(({ algorithm, signsFrom }) => algorithm === key.algorithm && signsFrom > key.signsFrom)
   switch (keys.stateOf(key)) {
     case 'current':
       return [

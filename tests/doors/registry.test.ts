@@ -73,7 +73,7 @@ test('a contribution never replaces what the server owns, nor what an earlier on
 test('a contribution that fails fails the whole', async () => {
   const doors = createDoorRegistry()
   doors.extend('introspection', ['any'], () => Promise.reject(new Error('no')))
-  await expect(doors.withContributions('introspection', { kind: 'x', claims: {} }, {})).rejects.toThrow('no')
+  await expect(doors.withContributions('introspection', { claims: {} }, {})).rejects.toThrow('no')
 })
 
 test('once the server has started nothing can be registered any more', () => {

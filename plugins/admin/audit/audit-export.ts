@@ -10,8 +10,16 @@ import type { Desk } from '../desk.ts'
 const PAGE = 500
 
 const FORMATS = {
-  csv: { type: 'text/csv; charset=utf-8; header=present', head: csvLine(csvHead()), line: (event: AuditEvent) => csvLine(csvCells(event)) },
-  jsonl: { type: 'application/jsonl; charset=utf-8', head: '', line: (event: AuditEvent) => `${JSON.stringify(event)}\n` },
+  csv: {
+    type: 'text/csv; charset=utf-8; header=present',
+    head: csvLine(csvHead()),
+    line: (event: AuditEvent) => csvLine(csvCells(event)),
+  },
+  jsonl: {
+    type: 'application/jsonl; charset=utf-8',
+    head: '',
+    line: (event: AuditEvent) => `${JSON.stringify(event)}\n`,
+  },
 }
 
 export function addAuditExport({ oauth, serve }: Desk): void {
@@ -21,7 +29,8 @@ export function addAuditExport({ oauth, serve }: Desk): void {
     async show({ format, ...query }, { reply }) {
       const { filter, errors } = await parseFilter(oauth, query)
       const [wrong] = Object.keys(errors)
-      if (wrong !== undefined) throw new OAuthError('invalid_request', `the parameter ${wrong} names nothing here`)
+      if (wrong !== undefined)
+        throw new OAuthError('invalid_request', `the parameter ${wrong} names nothing here`)
       // The first page before the first byte: what fails here is still an answer of its own.
       const first = await oauth.audit.list(filter, { limit: PAGE })
       const day = new Date().toISOString().slice(0, 10)
@@ -56,12 +65,44 @@ export function exported(
 }
 
 function csvHead(): string[] {
-  return ['time', 'type', 'count', 'actor_kind', 'actor_id', 'user_id', 'client_id', 'address', 'request_id', 'id', 'details']
+  return [
+    'time',
+    'type',
+    'count',
+    'actor_kind',
+    'actor_id',
+    'user_id',
+    'client_id',
+    'address',
+    'request_id',
+    'id',
+    'details',
+  ]
 }
 
-function csvCells({ at, type, count, actor, user, client, address, requestId, id, details }: AuditEvent): string[] {
+function csvCells({
+  at,
+  type,
+  count,
+  actor,
+  user,
+  client,
+  address,
+  requestId,
+  id,
+  details,
+}: AuditEvent): string[] {
   const about = [user ?? '', client ?? '', address ?? '', requestId ?? '']
-  return [new Date(at).toISOString(), type, String(count), actor.kind, actor.id ?? '', ...about, id, JSON.stringify(details)]
+  return [
+    new Date(at).toISOString(),
+    type,
+    String(count),
+    actor.kind,
+    actor.id ?? '',
+    ...about,
+    id,
+    JSON.stringify(details),
+  ]
 }
 
 /** RFC 4180. A cell that a spreadsheet would take for a formula begins with an apostrophe, which makes it text. */

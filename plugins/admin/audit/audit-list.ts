@@ -27,7 +27,9 @@ export function addAuditList(desk: Desk): void {
       const model = {
         action: uri(PATH),
         filter: typed,
-        errors: Object.fromEntries(Object.keys(typed).map((name) => [name, errors[name as keyof typeof typed] ?? null])),
+        errors: Object.fromEntries(
+          Object.keys(typed).map((name) => [name, errors[name as keyof typeof typed] ?? null]),
+        ),
         types: typeOptions(typed.type),
         filtered: Object.keys(address).length > 0,
         rows: await auditRows(desk, events),

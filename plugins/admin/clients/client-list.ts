@@ -12,7 +12,11 @@ export function addClientList(desk: Desk): void {
     search: async (text, options) => clients.search(text, options),
     nameOf: ({ client_id: clientId }) => clientId!,
   }
-  const toRow = ({ client_id: clientId = '', client_name: name, grant_types: grants = [] }: ClientInformation) => ({
+  const toRow = ({
+    client_id: clientId = '',
+    client_name: name,
+    grant_types: grants = [],
+  }: ClientInformation) => ({
     clientId,
     name: name ?? clientId,
     href: desk.uri('/client', { client_id: clientId }),

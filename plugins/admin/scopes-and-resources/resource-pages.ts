@@ -29,30 +29,61 @@ export function addResourcePages(desk: Desk): void {
       ],
     },
     columns: ['Identifier', 'Name', 'Tokens'],
-    identifier: { name: 'resource', label: 'Identifier', kind: 'url', hint: 'An absolute URI, the aud of its tokens. It cannot be changed later.' },
+    identifier: {
+      name: 'resource',
+      label: 'Identifier',
+      kind: 'url',
+      hint: 'An absolute URI, the aud of its tokens. It cannot be changed later.',
+    },
     fields: async () => [
-      { name: 'name', label: 'Name', kind: 'prose', hint: 'People see it when they are asked to allow its scopes.' },
+      {
+        name: 'name',
+        label: 'Name',
+        kind: 'prose',
+        hint: 'People see it when they are asked to allow its scopes.',
+      },
       { name: 'access_token_format', label: 'Access tokens', kind: 'choice', options: FORMATS },
-      { name: 'access_token_lifetime', label: 'Lifetime of access tokens, in seconds', kind: 'number', hint: `Empty: ${config.OIDC_TOKEN_EXPIRE}, as OIDC_TOKEN_EXPIRE says.` },
+      {
+        name: 'access_token_lifetime',
+        label: 'Lifetime of access tokens, in seconds',
+        kind: 'number',
+        hint: `Empty: ${config.OIDC_TOKEN_EXPIRE}, as OIDC_TOKEN_EXPIRE says.`,
+      },
     ],
-    cellsOf: ({ name = '', access_token_format: format = 'as the client says', access_token_lifetime: seconds = config.OIDC_TOKEN_EXPIRE }) =>
-      [name, `${format}, ${seconds} s`],
-    valuesOf: ({ name = '', access_token_format: format = '', access_token_lifetime: seconds = '' }) =>
-      ({ name, access_token_format: format, access_token_lifetime: String(seconds) }),
+    cellsOf: ({
+      name = '',
+      access_token_format: format = 'as the client says',
+      access_token_lifetime: seconds = config.OIDC_TOKEN_EXPIRE,
+    }) => [name, `${format}, ${seconds} s`],
+    valuesOf: ({ name = '', access_token_format: format = '', access_token_lifetime: seconds = '' }) => ({
+      name,
+      access_token_format: format,
+      access_token_lifetime: String(seconds),
+    }),
     list: async (options) => resources.listResources(options),
     find: async (resource) => resources.findResource(resource),
-    save: async ({ resource = '', name, access_token_format: format, access_token_lifetime: seconds = '' }, options) =>
-      resources.saveResource({
-        resource,
-        name: name || null,
-        access_token_format: (format || null) as 'jwt' | 'opaque' | null,
-        access_token_lifetime: seconds === '' ? null : numberIn(seconds),
-      }, options),
+    save: async (
+      { resource = '', name, access_token_format: format, access_token_lifetime: seconds = '' },
+      options,
+    ) =>
+      resources.saveResource(
+        {
+          resource,
+          name: name || null,
+          access_token_format: (format || null) as 'jwt' | 'opaque' | null,
+          access_token_lifetime: seconds === '' ? null : numberIn(seconds),
+        },
+        options,
+      ),
     delete: async (resource) => resources.deleteResource(resource),
     async related({ resource }) {
       const scopes = await resources.scopesOf(resource, SHOWN)
       const links = scopes.map(({ name }) => ({ text: name, href: desk.uri('/scope', { id: name }) }))
-      return { title: 'Its scopes', none: 'No scope belongs to it yet.', links: links.toSorted((a, b) => a.text.localeCompare(b.text)) }
+      return {
+        title: 'Its scopes',
+        none: 'No scope belongs to it yet.',
+        links: links.toSorted((a, b) => a.text.localeCompare(b.text)),
+      }
     },
   })
 }

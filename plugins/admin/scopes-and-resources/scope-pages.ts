@@ -14,7 +14,8 @@ export function addScopePages(desk: Desk): void {
     path: '/scope',
     words: {
       list: 'Scopes',
-      listLead: 'What clients may ask for, beyond the scopes of OpenID Connect. A client also needs it in its own list.',
+      listLead:
+        'What clients may ask for, beyond the scopes of OpenID Connect. A client also needs it in its own list.',
       new: 'Register a scope',
       one: 'scope',
       lead: 'What clients may ask for, once it is in their list.',
@@ -25,13 +26,28 @@ export function addScopePages(desk: Desk): void {
       ],
     },
     columns: ['Name', 'What people read', 'Resource'],
-    identifier: { name: 'name', label: 'Name', hint: 'As it stands in requests and tokens, such as read:books. It cannot be changed later.' },
+    identifier: {
+      name: 'name',
+      label: 'Name',
+      hint: 'As it stands in requests and tokens, such as read:books. It cannot be changed later.',
+    },
     async fields() {
       const known = await resources.listResources({ limit: SUGGESTED })
       const options = known.map(({ resource, name = resource }) => ({ value: resource, text: name }))
       return [
-        { name: 'description', label: 'What people read', kind: 'prose', hint: 'They see it when they are asked to allow it, such as: Read your books.' },
-        { name: 'resource', label: 'Resource', kind: 'url', options, hint: `Which API it is for: the audience of its tokens. Empty: ${ofDefault}.` },
+        {
+          name: 'description',
+          label: 'What people read',
+          kind: 'prose',
+          hint: 'They see it when they are asked to allow it, such as: Read your books.',
+        },
+        {
+          name: 'resource',
+          label: 'Resource',
+          kind: 'url',
+          options,
+          hint: `Which API it is for: the audience of its tokens. Empty: ${ofDefault}.`,
+        },
       ]
     },
     cellsOf: ({ description = '', resource = ofDefault }) => [description, resource],

@@ -44,7 +44,16 @@ export function createAuditLog(database: Database): AuditLog {
       const { type = null, user = null, client = null, requestId = null, since, until } = filter
       const { statement, driver } = driverOf(filter)
       const bounds = [before, ...(until === undefined ? [] : [idAt(until)])].filter((id) => UUID.test(id))
-      const values = [driver, bounds.toSorted()[0] ?? END, idAt(since ?? 0), limit, type, user, client, requestId]
+      const values = [
+        driver,
+        bounds.toSorted()[0] ?? END,
+        idAt(since ?? 0),
+        limit,
+        type,
+        user,
+        client,
+        requestId,
+      ]
       const rows = await database.query(statement, values)
       const events = rows.flatMap((row) => (row.id === null ? [] : [fromRow(row)]))
       const [{ looked, reached }] = rows as [FoundRow]

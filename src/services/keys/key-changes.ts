@@ -41,7 +41,11 @@ const SLACK = 60
 export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
   const { database, audit, box } = options
 
-  async function make(algorithm: string, predecessor: RingKey | undefined, from: number): Promise<NewSigningKey> {
+  async function make(
+    algorithm: string,
+    predecessor: RingKey | undefined,
+    from: number,
+  ): Promise<NewSigningKey> {
     const signsFrom = new Date(Math.max(from, (predecessor?.signsFrom ?? 0) + 1))
     return { ...(await generateSigningKey(algorithm, box)), predecessor: predecessor?.kid ?? '', signsFrom }
   }
@@ -82,13 +86,17 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
         audit.transaction(async (query, note) => {
           if (extend !== undefined) await query(statements.succeed, [extend.key.kid, longer])
           await assertDone(query, statements.revoke, key.kid, new Date(now))
-          if (forward !== undefined) await assertDone(query, statements.forward, forward.kid, new Date(atOnce))
+          if (forward !== undefined)
+            await assertDone(query, statements.forward, forward.kid, new Date(atOnce))
           if (made !== undefined) {
             await insertSigningKey(query, made)
             note(created(made))
           }
           await recordChange(query, 'signing_key', key.kid)
-          note({ type: 'key.revoked', details: { kid: key.kid, algorithm: key.algorithm, successor: (made ?? forward)?.kid ?? null } })
+          note({
+            type: 'key.revoked',
+            details: { kid: key.kid, algorithm: key.algorithm, successor: (made ?? forward)?.kid ?? null },
+          })
         }),
       )
     },
@@ -98,7 +106,12 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
 /** A key that the change was planned for was revoked meanwhile. */
 class PlanOutdated extends Error {}
 
-async function assertDone(query: Query, change: typeof statements.revoke, kid: string, at: Date): Promise<void> {
+async function assertDone(
+  query: Query,
+  change: typeof statements.revoke,
+  kid: string,
+  at: Date,
+): Promise<void> {
   if ((await query(change, [kid, at])).length === 0) throw new PlanOutdated()
 }
 

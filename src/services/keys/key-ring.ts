@@ -114,7 +114,11 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return key
   }
 
-  async function create(algorithm: string, predecessor: RingKey | undefined, publishFor: number): Promise<void> {
+  async function create(
+    algorithm: string,
+    predecessor: RingKey | undefined,
+    publishFor: number,
+  ): Promise<void> {
     // Where another process was first, its key serves.
     await changes.add(algorithm, predecessor, publishFor)
     await load()

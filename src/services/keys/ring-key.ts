@@ -31,7 +31,9 @@ export interface RingKey extends KeyRecord {
 export function toRecord(row: SigningKeyRow): KeyRecord {
   const { kid, algorithm, predecessor } = row
   return {
-    kid, algorithm, predecessor,
+    kid,
+    algorithm,
+    predecessor,
     createdAt: row.createdAt.getTime(),
     signsFrom: row.signsFrom.getTime(),
     retiresAt: row.retiresAt?.getTime() ?? null,

@@ -79,13 +79,19 @@ export function seededResources(database: Database): SeededKind<ResourceSetRow, 
       return new Map(rows.map((row) => [row.resource, row]))
     },
     make({ wanted, row, members }) {
-      const had = row ?? { resource: wanted.key, name: null, accessTokenFormat: null, accessTokenLifetime: null }
+      const had = row ?? {
+        resource: wanted.key,
+        name: null,
+        accessTokenFormat: null,
+        accessTokenLifetime: null,
+      }
       const { name, access_token_format, access_token_lifetime } = members as Laid<ResourceInformation>
       return madeOf(row, resourceMembers, {
         resource: wanted.key,
         name: name === undefined ? had.name : name,
         accessTokenFormat: access_token_format === undefined ? had.accessTokenFormat : access_token_format,
-        accessTokenLifetime: access_token_lifetime === undefined ? had.accessTokenLifetime : access_token_lifetime,
+        accessTokenLifetime:
+          access_token_lifetime === undefined ? had.accessTokenLifetime : access_token_lifetime,
       })
     },
     async store(query, note, made) {
@@ -109,7 +115,9 @@ export function seededScopes(database: Database): SeededKind<ScopeSetRow, Made<S
     section: 'scopes',
     present: async (keys) => database.query(statements.presentScopes, [keys]),
     async lock(query, wanted) {
-      const named = wanted.flatMap(({ members: { resource } }) => (typeof resource === 'string' ? resource : []))
+      const named = wanted.flatMap(({ members: { resource } }) =>
+        typeof resource === 'string' ? resource : [],
+      )
       owners = new Set((await query(statements.keepResources, [[...new Set(named)]])).map(({ key }) => key))
       const rows = await query(statements.lockScopes, [wanted.map(({ key }) => key)])
       return new Map(rows.map((row) => [row.name, row]))

@@ -48,7 +48,10 @@ async function missing<Row, Made>(kind: SeededKind<Row, Made>, wanted: readonly 
   return wanted.map(({ key }) => key).filter((key) => !there.has(key))
 }
 
-function inOneOrder<Row, Made>({ unordered = [] }: SeededKind<Row, Made>, members: Wanted['members']): Wanted['members'] {
+function inOneOrder<Row, Made>(
+  { unordered = [] }: SeededKind<Row, Made>,
+  members: Wanted['members'],
+): Wanted['members'] {
   const sorted = unordered.flatMap((name) => {
     const value = members[name]
     return Array.isArray(value) ? [[name, value.map(String).toSorted()] as const] : []

@@ -40,7 +40,11 @@ export function wantedUsers(entries: readonly Placed[], log: FastifyBaseLogger):
   )
 }
 
-export function seededUsers({ database, passwords, hashChosen }: SeedUsersOptions): SeededKind<UserSetRow, Change<UserSetRow>> {
+export function seededUsers({
+  database,
+  passwords,
+  hashChosen,
+}: SeedUsersOptions): SeededKind<UserSetRow, Change<UserSetRow>> {
   return {
     kind: 'user',
     section: 'users',
@@ -77,10 +81,15 @@ function isAsItIs({ row, members, hash }: Change<UserSetRow>): boolean {
   )
 }
 
-async function store(query: Query, note: Note, made: readonly Change<UserSetRow>[]): Promise<readonly string[]> {
+async function store(
+  query: Query,
+  note: Note,
+  made: readonly Change<UserSetRow>[],
+): Promise<readonly string[]> {
   const added = made.filter(({ row }) => row === undefined)
   const ids = added.length === 0 ? [] : await insert(query, note, added)
-  for (const change of made) if (change.row !== undefined) ids.push(await lay(query, note, change, change.row))
+  for (const change of made)
+    if (change.row !== undefined) ids.push(await lay(query, note, change, change.row))
   return ids
 }
 
@@ -88,7 +97,14 @@ async function insert(query: Query, note: Note, added: readonly Change<UserSetRo
   const users = added.map(({ wanted, members, hash }) => {
     const { username, roles = [], claims } = parseUserMembers(members)
     const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
-    return { id: randomUUID(), username, usernameKey: wanted.key, passwordHash: hash ?? null, roles, claims: known }
+    return {
+      id: randomUUID(),
+      username,
+      usernameKey: wanted.key,
+      passwordHash: hash ?? null,
+      roles,
+      claims: known,
+    }
   })
   const rows = await query(sets.insert, [JSON.stringify(users)])
   for (const row of rows)
@@ -97,7 +113,12 @@ async function insert(query: Query, note: Note, added: readonly Change<UserSetRo
 }
 
 /** Lays members over those of a user, whose row this transaction has locked. */
-async function lay(query: Query, note: Note, { wanted, members, hash }: Change<UserSetRow>, before: UserSetRow): Promise<string> {
+async function lay(
+  query: Query,
+  note: Note,
+  { wanted, members, hash }: Change<UserSetRow>,
+  before: UserSetRow,
+): Promise<string> {
   const { roles, claims } = parseUserMembers(members)
   const [after] = await query(statements.update, [wanted.key, claims, roles ?? null, hash ?? null])
   const changes = changesBetween(membersOf(before), membersOf(after ?? before))

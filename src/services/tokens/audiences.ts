@@ -50,7 +50,8 @@ export function createAudiences(
       const audience = requested.length > 0 ? [...new Set(requested)] : [...ofScopes]
 
       let lifetime = Infinity
-      let format: TokenTerms['format'] = client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
+      let format: TokenTerms['format'] =
+        client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
       for (const identifier of audience) {
         const resource = identifier === defaultResource ? null : await directory.findResource(identifier)
         lifetime = Math.min(lifetime, resource?.accessTokenLifetime ?? defaultLifetime)

@@ -70,10 +70,23 @@ export function createAuthorizationCodes(
       const code = createHandle(createUuid())
       const handle = parseHandle(code)!
       const sid = granted.authentication?.sid
-      const binding = { clientId: client.clientId, redirectUri, codeChallenge: (parameters['code_challenge'] ?? null) as string | null }
+      const binding = {
+        clientId: client.clientId,
+        redirectUri,
+        codeChallenge: (parameters['code_challenge'] ?? null) as string | null,
+      }
       const rows = await database.query(statements.insert, [
-        handle.authorizationId, handle.hash, client.clientId, subject, redirectUri, binding.codeChallenge,
-        { ...granted, scopes: [...scopes] }, proofOf(code, binding), lifetime, sid, consent,
+        handle.authorizationId,
+        handle.hash,
+        client.clientId,
+        subject,
+        redirectUri,
+        binding.codeChallenge,
+        { ...granted, scopes: [...scopes] },
+        proofOf(code, binding),
+        lifetime,
+        sid,
+        consent,
       ])
       if (rows.length === 0) throw await endedMeanwhile(sid)
       return code

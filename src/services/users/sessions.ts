@@ -137,7 +137,10 @@ export function createSessions(
 
 function toInformation({ userAgent = null, address = null, ...row }: ListedSessionRow): SessionInformation {
   return {
-    sid: row.sid, userAgent, address, amr: row.amr,
+    sid: row.sid,
+    userAgent,
+    address,
+    amr: row.amr,
     createdAt: row.createdAt.getTime(),
     lastSeenAt: row.lastSeenAt.getTime(),
     authenticatedAt: row.authenticatedAt.getTime(),

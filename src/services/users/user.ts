@@ -25,7 +25,10 @@ export function userClaims({ username, claims, updatedAt }: User): Claims {
 /** @internal */
 export function toUser({ id, username, roles, claims, disabledAt, updatedAt }: UserRow): User {
   return frozen({
-    id, username, roles, claims,
+    id,
+    username,
+    roles,
+    claims,
     disabled: disabledAt !== null && disabledAt !== undefined,
     updatedAt: updatedAt.getTime(),
   })
