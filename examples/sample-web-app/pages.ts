@@ -9,11 +9,16 @@ export interface Book {
   author: string
 }
 
-const ACTIONS = html`<div class="actions">
-  <a class="button primary" href="/books">Show my books</a>
-  <form method="post" action="/refresh"><button id="refresh">Refresh tokens</button></form>
-  <form method="post" action="/logout"><button id="log-out">Sign out</button></form>
-</div>`
+const SHOW_BOOKS = html`<a class="button primary" href="/books">Show my books</a>`
+const SIGN_IN = html`<a class="button primary" id="log-in" href="/login">Sign in</a>`
+
+/** What who is signed in can do, the likeliest first. */
+const actions = (first: Html): Html =>
+  html`<div class="actions">
+    ${first}
+    <form method="post" action="/refresh"><button id="refresh">Refresh tokens</button></form>
+    <form method="post" action="/logout"><button id="log-out">Sign out</button></form>
+  </div>`
 
 export function welcome(issuer: string, notice: string | undefined): Html {
   return html`<h1>Sign in to see your books</h1>
@@ -22,13 +27,13 @@ export function welcome(issuer: string, notice: string | undefined): Html {
       This app keeps no passwords. It sends you to <code>${issuer}</code> to sign in; you come back with proof
       of who you are, and with a token that lets the app read your books.
     </p>
-    <div class="actions"><a class="button primary" id="log-in" href="/login">Sign in</a></div>`
+    <div class="actions">${SIGN_IN}</div>`
 }
 
 export function profile({ tokens, claims, userinfo }: SignedIn, notice: string | undefined): Html {
   const { name, preferred_username: username, sub } = userinfo
   return html`<h1>Signed in as ${name ?? username ?? sub}</h1>
-    ${noticeOf(notice)} ${ACTIONS}
+    ${noticeOf(notice)} ${actions(SHOW_BOOKS)}
     <section aria-labelledby="id-token">
       <h2 id="id-token">Claims of the ID token</h2>
       ${claimList(claims)}
@@ -63,11 +68,11 @@ export function books(address: URL, status: number, answer: { books: readonly Bo
     <p><a href="/">Back to your profile</a></p>`
 }
 
-export function problem({ title, text, code, details }: Problem, isSignedIn: boolean): Html {
+export function problem({ title, text, code, details, asksSignIn }: Problem, isSignedIn: boolean): Html {
   return html`<h1>${title}</h1>
     <p>${text}</p>
     ${code === undefined ? undefined : html`<p class="notice"><code>${code}</code>${details === undefined ? '' : `: ${details}`}</p>`}
-    ${isSignedIn ? ACTIONS : html`<div class="actions"><a class="button primary" href="/login">Sign in</a></div>`}
+    ${isSignedIn ? actions(asksSignIn ? SIGN_IN : SHOW_BOOKS) : html`<div class="actions">${SIGN_IN}</div>`}
     <p><a href="/">Back to the start</a></p>`
 }
 

@@ -16,6 +16,8 @@ export interface Problem {
   details?: string | undefined
   /** What the app holds of the user is good for nothing any more. */
   endsSignIn?: true
+  /** It may be: signing in once more helps in any case. */
+  asksSignIn?: true
 }
 
 const AWAY: Problem = {
@@ -108,6 +110,7 @@ function refusedByApi({ status, cause }: WWWAuthenticateChallengeError): Problem
       }
     : {
         status,
+        asksSignIn: true,
         title: 'The API does not take the token',
         text: 'It has expired or was taken back. Refresh the tokens, or sign in again.',
         code,

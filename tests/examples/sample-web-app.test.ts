@@ -102,6 +102,18 @@ test('who denies is told so, and may decide otherwise', async () => {
   expect((await signIn(denying)).body).toContain('Signed in as Alice Example')
 })
 
+test('who takes the access back finds a way to sign in there, and has the books again', async () => {
+  const { app, atServer, origin, server } = visit
+  await signIn(visit)
+  const apps = await atServer.get(`${server.url}/account/apps`)
+  expect((await atServer.submit(apps, 'revoke-0')).body).toContain('No app has access')
+  const refused = await app.get(`${origin}/books`)
+  expect(refused).toMatchObject({ status: 401 })
+  expect(refused.body).toContain('<a class="button primary" id="log-in" href="/login">Sign in</a>')
+  await signIn(visit)
+  expect(await app.get(`${origin}/books`)).toMatchObject({ status: 200 })
+})
+
 test('a token that is taken back: the API refuses it, refreshing fails, and a new sign-in helps', async () => {
   const { app, origin, server } = visit
   await signIn(visit)
