@@ -1,6 +1,6 @@
 /** What pages of several rooms are given, and those that stand in none: the dashboard and the keys. */
 import type { KeyState } from '../../src/services/keys/key-ring.ts'
-import type { FormTarget } from '../pages/models.ts'
+import type { FormTarget, Notice } from '../pages/models.ts'
 import type { AuditRow } from './audit/audit-models.ts'
 
 declare module '../pages/models.ts' {
@@ -75,7 +75,7 @@ export interface KeysPage {
   rotateDays: number | null
   jwksUri: string
   /** What was asked for and is not done; null for nothing. */
-  notice: string | null
+  notice: Notice | null
 }
 
 /** Asks once more. */
@@ -88,7 +88,7 @@ export interface KeyRevokePage {
   form: FormTarget
   cancelUri: string
   /** What was asked for and is not done; null for nothing. */
-  notice: string | null
+  notice: Notice | null
 }
 
 export interface PlotView {

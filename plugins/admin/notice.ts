@@ -1,7 +1,10 @@
 /** What a page says at its top of what was done, or was not done yet. */
+import type { Notice } from '../pages/models.ts'
 
-export const SIGNED_IN_AGAIN =
-  'Thank you for signing in again. What you asked for is not done yet: ask once more.'
+export const SIGNED_IN_AGAIN: Notice = {
+  kind: 'notice',
+  text: 'Thank you for signing in again. What you asked for is not done yet: ask once more.',
+}
 
 /** Members of an address, each there or not. */
 export interface Told {
@@ -10,7 +13,7 @@ export interface Told {
 }
 
 /** Null for nothing. */
-export function noticeOf({ saved, again }: Told): string | null {
+export function noticeOf({ saved, again }: Told): Notice | null {
   if (again !== undefined) return SIGNED_IN_AGAIN
-  return saved === undefined ? null : 'Saved. The next token has it.'
+  return saved === undefined ? null : { kind: 'success', text: 'Saved. The next token has it.' }
 }

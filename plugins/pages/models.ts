@@ -27,6 +27,12 @@ export interface Person {
   signOut: FormTarget
 }
 
+/** What was done, or is so: pages show each kind in colours of its own, and with a sign of its own. */
+export interface Notice {
+  kind: 'success' | 'notice'
+  text: string
+}
+
 /** A client as people see it. */
 export interface ClientView {
   name: string

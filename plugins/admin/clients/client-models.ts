@@ -1,5 +1,5 @@
 /** What each page of the administration of clients is given. */
-import type { FormTarget } from '../../pages/models.ts'
+import type { FormTarget, Notice } from '../../pages/models.ts'
 import type { FieldView, Paged, SearchedList } from '../models.ts'
 
 declare module '../../pages/models.ts' {
@@ -35,7 +35,7 @@ export interface ClientPage {
   clientId: string
   name: string
   /** What was done; null for nothing. */
-  notice: string | null
+  notice: Notice | null
   form: ClientForm
   /** What the form was filled in from. */
   version: string

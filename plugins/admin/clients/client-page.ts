@@ -6,6 +6,7 @@ import { addressCautions, type ClientInformation } from '../../../src/protocol/c
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
+import type { Notice } from '../../pages/models.ts'
 import { appSettings } from './app-settings.ts'
 import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
@@ -18,7 +19,7 @@ const CHANGED_MEANWHILE =
 
 /** What the page says besides what is registered. */
 export interface Shown {
-  notice?: string | null
+  notice?: Notice | null
   values?: Values
   errors?: Errors
   deletion?: { error: string; typed: string }

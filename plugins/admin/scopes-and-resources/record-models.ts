@@ -1,5 +1,5 @@
 /** What the pages of scopes and resources are given: one kind of page for both. */
-import type { FormTarget } from '../../pages/models.ts'
+import type { FormTarget, Notice } from '../../pages/models.ts'
 import type { FieldView, Paged } from '../models.ts'
 
 declare module '../../pages/models.ts' {
@@ -30,7 +30,7 @@ export interface RecordPage extends FormTarget {
   /** `''` for a new one. */
   id: string
   /** What was done; null for nothing. */
-  notice: string | null
+  notice: Notice | null
   /** What the form was filled in from. */
   version: string
   error: string | null

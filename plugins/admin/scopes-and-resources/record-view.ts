@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
+import type { Notice } from '../../pages/models.ts'
 import { sentence } from '../../pages/words.ts'
 import type { Desk } from '../desk.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
@@ -12,7 +13,7 @@ type Errors = Readonly<Record<string, string>>
 
 /** What the page says besides what is registered. */
 export interface Shown {
-  notice?: string | null
+  notice?: Notice | null
   values?: Values
   errors?: Errors
   deletion?: { error: string; typed: string }

@@ -1,5 +1,5 @@
 /** What each page of the administration of users is given. */
-import type { FormTarget } from '../../pages/models.ts'
+import type { FormTarget, Notice } from '../../pages/models.ts'
 import type { FieldView, SearchedList } from '../models.ts'
 
 declare module '../../pages/models.ts' {
@@ -44,7 +44,7 @@ export interface UserPage {
   /** The administrator who looks at it. */
   isSelf: boolean
   /** What was done, or was refused; null for nothing. */
-  done: string | null
+  done: Notice | null
   refused: string | null
   form: UserForm
   /** What the form was filled in from. */

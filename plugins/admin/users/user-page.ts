@@ -8,6 +8,7 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { ADMIN, type User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
+import type { Notice } from '../../pages/models.ts'
 import type { Desk } from '../desk.ts'
 import { SIGNED_IN_AGAIN } from '../notice.ts'
 import {
@@ -36,7 +37,6 @@ const DONE: Readonly<Record<string, string>> = {
   session: 'The session has ended.',
   sessions: 'All sessions have ended.',
   revoked: 'The authorization is revoked.',
-  again: SIGNED_IN_AGAIN,
 }
 
 /** What the page says besides what is known of the user. */
@@ -71,7 +71,7 @@ export async function showUser(
     id, username, disabled, confirm, sessions,
     title: (user.claims['name'] as string | undefined) ?? username,
     isSelf: desk.administratorOf(call.request).user.id === id,
-    done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
+    done: noticeOfDone(done),
     refused: refused ?? null,
     form: { ...target(PATH), groups: groupsOf(values, errors), error: summaryOf(errors) },
     version: versionOf(user),
@@ -133,6 +133,11 @@ export function addUserPage(desk: Desk): void {
     },
   })
 } // prettier-ignore
+
+function noticeOfDone(done: string): Notice | null {
+  if (done === 'again') return SIGNED_IN_AGAIN
+  return Object.hasOwn(DONE, done) ? { kind: 'success', text: DONE[done]! } : null
+}
 
 /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
 function versionOf(user: User): string {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
 import { noBrowser } from '../../support/browser.ts'
+import { contrast } from './contrast.ts'
 import { openStillPage } from './opened.ts'
 import { samples } from './samples.ts'
 import { startPages } from './server.ts'
@@ -13,20 +14,6 @@ const COLORS = `[...document.querySelectorAll('input:not([type=hidden])')].map((
   const { borderTopColor, backgroundColor } = getComputedStyle(input)
   return [borderTopColor, backgroundColor, getComputedStyle(document.querySelector('main')).backgroundColor]
 })`
-
-/** The contrast of two colours as `rgb(…)` (WCAG 2.2, 1.4.11). */
-function contrast(one: string, other: string): number {
-  const [light, dark] = [luminance(one), luminance(other)].toSorted((a, b) => b - a) as [number, number]
-  return (light + 0.05) / (dark + 0.05)
-}
-
-function luminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = color.match(/[\d.]+/g)!.map((part) => {
-    const value = Number(part) / 255
-    return value <= 0.040_45 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
-  })
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-}
 
 describe.skipIf(noBrowser)('accessible and within its policy:', () => {
   test.for(samples)('$name, $state', async (sample) => {
