@@ -100,8 +100,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     const session = await browser.session(call.request)
     if (session === null) throw error
     logFailure(error, call.request)
-    const csrfToken = browser.csrfToken(call, signOutPurpose(session))
-    return showError(error, call.reply, { signOut: { action, csrfToken } })
+    return showError(error, call.reply, { offersSignOut: true })
   }
 
   async function handle(wire: Wire, call: BrowserCall): Promise<FastifyReply> {

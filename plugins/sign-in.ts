@@ -12,10 +12,14 @@ import { queryText } from '../src/http/forms.ts'
 import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'
 import type { PageCall } from './pages/index.ts'
 
-/** `max_age` as in OpenID Connect Core §3.1.2.1: who signed in more seconds ago does it once more. */
+/**
+ * `max_age` as in OpenID Connect Core §3.1.2.1: who signed in more seconds ago does it once more. `account=other` is for
+ * who wants to be there as somebody else.
+ */
 const Query = Type.Object({
   return_to: Type.Optional(Type.String()),
   max_age: Type.Optional(Type.String()),
+  account: Type.Optional(Type.String()),
 })
 /** Seconds since the sign-in. */
 export const FRESH = 600
@@ -33,10 +37,18 @@ const OURSELVES = {
 
 /** The address that asks for sign-in, and for one not older than `maxAge` seconds, and then leads to `path`, a path of ours. */
 export function signInAddress(basePath: string, path: string, maxAge?: number): string {
+  return addressOf(basePath, path, maxAge === undefined ? {} : { max_age: String(maxAge) })
+}
+
+/** The same for who is signed in, and wants to be there as somebody else. */
+export function otherAccountAddress(basePath: string, path: string): string {
+  return addressOf(basePath, path, { account: 'other' })
+}
+
+function addressOf(basePath: string, path: string, asked: Readonly<Record<string, string>>): string {
   const fits = (one: string): boolean => encodeURIComponent(one).length <= LONGEST_PATH
   const to = [path, path.split('?', 1)[0]!].find(fits) ?? `${basePath}/`
-  const asked = { return_to: to, ...(maxAge === undefined ? {} : { max_age: String(maxAge) }) }
-  return `${basePath}/sign-in?${new URLSearchParams(asked).toString()}`
+  return `${basePath}/sign-in?${new URLSearchParams({ return_to: to, ...asked }).toString()}`
 }
 
 /** Whether the user has signed in within `FRESH` seconds: what a browser that was left open must not do asks for it. */
@@ -59,12 +71,16 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
     return ours && !pathname.startsWith('//') ? pathname + search : home
   }
 
+  const wantsOther = ({ request }: PageCall): boolean =>
+    parseQuery(parseForm(queryText(request))).account === 'other'
+
   function maxAgeOf({ request }: PageCall): number | undefined {
     const { max_age: seconds = '' } = parseQuery(parseForm(queryText(request)))
     return /^\d{1,9}$/.test(seconds) ? Number(seconds) : undefined
   }
 
   function isEnough(call: PageCall, session: Session | null): boolean {
+    if (wantsOther(call)) return false
     const maxAge = maxAgeOf(call)
     if (session === null || maxAge === undefined) return session !== null
     return Date.now() - session.authenticatedAt <= maxAge * 1000
@@ -76,14 +92,18 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
     refused?: RefusedSignIn,
   ): Promise<FastifyReply> {
     const user = session === null ? null : await oauth.users.get(session.userId)
+    const { basePath } = oauth.config
+    const other = wantsOther(call)
     const model = {
-      action: signInAddress(oauth.config.basePath, pathOf(call), maxAgeOf(call)),
+      action: other
+        ? otherAccountAddress(basePath, pathOf(call))
+        : signInAddress(basePath, pathOf(call), maxAgeOf(call)),
       csrfToken: browser.csrfToken(call, purposeOf(session)),
       client: OURSELVES,
-      username: refused?.username ?? user?.username ?? '',
+      username: refused?.username ?? (other ? undefined : user?.username) ?? '',
       error: refused?.text ?? null,
       wait: refused?.wait ?? null,
-      reauthenticate: user !== null,
+      reauthenticate: user !== null && !other,
       knownUser: user?.username ?? null,
     }
     return call.reply.page('login', model, { status: refused?.status ?? 200 })

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
-import { signInAddress } from '../sign-in.ts'
+import { ExplainedError } from '../pages/error-page.ts'
+import { otherAccountAddress, signInAddress } from '../sign-in.ts'
 
 export interface Administrator {
   readonly user: User
@@ -19,18 +20,31 @@ export interface Guard {
 
 export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   const admitted = new WeakMap<FastifyRequest, Administrator>()
+  const { basePath } = oauth.config
+
+  /** Says as whom they came, and where they can go on. */
+  function notForThem({ method, url }: FastifyRequest, user: User | null): ExplainedError {
+    const page = method === 'GET' || method === 'HEAD' ? url : `${basePath}/admin`
+    return new ExplainedError('access_denied', 'these pages are for administrators', {
+      words: { title: 'This page is for administrators', text: 'This account is not an administrator’s.' },
+      who: user?.username ?? null,
+      ways: [
+        { uri: otherAccountAddress(basePath, page), text: 'Sign in as somebody else', app: null },
+        { uri: `${basePath}/`, text: 'Go to the start page', app: null },
+      ],
+    })
+  }
 
   return {
     async admit(request, reply) {
       const session = await browser.session(request)
       if (session === null) {
         if (request.method === 'GET' || request.method === 'HEAD')
-          return reply.redirect(signInAddress(oauth.config.basePath, request.url), 303)
+          return reply.redirect(signInAddress(basePath, request.url), 303)
         throw new OAuthError('access_denied', 'nobody is signed in any more; sign in and try again')
       }
       const user = await oauth.findUser(session.userId)
-      if (user === null || user.disabled || !user.roles.includes(ADMIN))
-        throw new OAuthError('access_denied', 'these pages are for administrators')
+      if (user === null || user.disabled || !user.roles.includes(ADMIN)) throw notForThem(request, user)
       admitted.set(request, { user, session })
       return undefined
     },

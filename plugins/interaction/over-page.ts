@@ -1,12 +1,16 @@
 /** What people find at a page that they have been through, or that is too old: that it is so, and the way on to the app. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { logFailure } from '../../src/http/errors.ts'
-import { showError } from '../pages/error-page.ts'
+import { formText } from '../../src/http/forms.ts'
+import { parseForm } from '../../src/protocol/wire.ts'
+import { type Explanation, showError } from '../pages/error-page.ts'
+import { typedAgain } from '../pages/expired-form.ts'
 import type { Asked } from './asked.ts'
 import { clientView } from '../pages/client-view.ts'
 import type { InteractionOver, WhyOver } from './over.ts'
-import type { InteractionStore } from './store.ts'
+import type { InteractionStore, Stored } from './store.ts'
 
 const WORDS: Readonly<Record<WhyOver, { title: string; text: string }>> = {
   done: {
@@ -17,6 +21,10 @@ const WORDS: Readonly<Record<WhyOver, { title: string; text: string }>> = {
     title: 'This page is too old',
     text: 'It has been open for more than an hour. Nothing is lost: start again from the app.',
   },
+  elsewhere: {
+    title: 'This page has expired',
+    text: 'This browser does not know it any more, or it was opened in another one. Nothing of it is done.',
+  },
   unknown: {
     title: 'This page has ended',
     text: 'It has been used, or has been open for too long. Go back to the app that you want to use, and start again there.',
@@ -26,36 +34,50 @@ const WORDS: Readonly<Record<WhyOver, { title: string; text: string }>> = {
 export type ShowOver = (over: InteractionOver, call: BrowserCall) => Promise<FastifyReply>
 
 export function createOverPage({ oauth, browser }: FastifyInstance, store: InteractionStore): ShowOver {
+  const beginAgain = async (asked: Asked, request: ApprovalRequest, call: BrowserCall): Promise<Stored> => {
+    await oauth.owners('outcome').get(asked.outcome)?.check?.(request)
+    return store.begin(request, asked.outcome, asked.state, browser.id(call))
+  }
+
   /**
    * A new start: where the app begins one by itself (OpenID Connect Core §4), its home page, or else the same request
    * once more, checked as any that comes; the app knows it by its `state`.
    */
-  async function wayOn(asked: Asked, call: BrowserCall): Promise<{ name: string; uri: string } | null> {
+  async function wayToApp(asked: Asked, call: BrowserCall): Promise<Explanation> {
     const request = await store.revive(asked)
-    const { name, homeUri } = clientView(request)
+    const { name: app, homeUri } = clientView(request)
+    const to = (uri: string): Explanation => ({ ways: [{ uri, text: 'Continue to', app }] })
     const initiate = request.client.metadata['initiate_login_uri'] as string | undefined
     if (initiate !== undefined) {
       const uri = new URL(initiate)
       uri.searchParams.set('iss', oauth.issuer)
-      return { name, uri: uri.href }
+      return to(uri.href)
     }
-    if (homeUri !== null) return { name, uri: homeUri }
+    if (homeUri !== null) return to(homeUri)
     // Without one there is nothing to begin again: what asked is elsewhere, as a device is.
-    if (request.redirectUri === undefined) return null
-    await oauth.owners('outcome').get(asked.outcome)?.check?.(request)
-    const again = store.begin(request, asked.outcome, asked.state, browser.id(call))
-    return { name, uri: store.addressOf(again) }
+    if (request.redirectUri === undefined) return {}
+    return to(store.addressOf(await beginAgain(asked, request, call)))
+  }
+
+  /** The same request once more, in this browser, and with what was typed: whoever has lost their cookies goes on with it. */
+  async function wayHere(asked: Asked, call: BrowserCall): Promise<Explanation> {
+    const request = await store.revive(asked)
+    if (request.redirectUri === undefined || asked.until <= Date.now()) return {}
+    const { step } = call.request.params as { step?: string }
+    if (step !== undefined) browser.assertFromHere(call)
+    const begun = await beginAgain(asked, request, call)
+    if (step === undefined)
+      return { ways: [{ uri: store.addressOf(begun), text: 'Open the page again', app: null }] }
+    const fields = typedAgain(parseForm(formText(call.request)))
+    return { again: { action: store.addressOf(begun, step), fields } }
   }
 
   return async (over, call) => {
     const { why, asked } = over
+    const wayOn = why === 'elsewhere' ? wayHere : wayToApp
     // An app that is gone, or may be answered no more, is not gone back to.
-    const way = asked === undefined ? null : await wayOn(asked, call).catch(() => null)
+    const way = asked === undefined ? {} : await wayOn(asked, call).catch(() => ({}))
     logFailure(over, call.request)
-    return showError(over, call.reply, {
-      words: WORDS[why],
-      backUri: way?.uri ?? null,
-      backTo: way?.name ?? null,
-    })
+    return showError(over, call.reply, { words: WORDS[why], ...way })
   }
 }

@@ -2,12 +2,13 @@
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Asked } from './asked.ts'
 
-export type WhyOver = 'done' | 'too old' | 'unknown'
+export type WhyOver = 'done' | 'too old' | 'elsewhere' | 'unknown'
 
 /** For developers. */
 const DESCRIPTIONS: Readonly<Record<WhyOver, string>> = {
   done: 'this interaction has been answered already',
   'too old': 'this page is too old; begin again at the app',
+  elsewhere: 'this page belongs to another browser; begin again at the app',
   unknown: 'this page has been used or is too old; begin again at the app',
 }
 
@@ -16,7 +17,7 @@ export class InteractionOver extends OAuthError {
   readonly asked: Asked | undefined
 
   constructor(why: WhyOver, asked?: Asked) {
-    super('invalid_request', DESCRIPTIONS[why])
+    super(why === 'elsewhere' ? 'access_denied' : 'invalid_request', DESCRIPTIONS[why])
     this.why = why
     this.asked = asked
   }

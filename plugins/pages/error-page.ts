@@ -1,27 +1,38 @@
 /** Errors for people: the same answers and log lines as `src/http/errors.ts`, as a page. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OAuthError } from '../../src/protocol/errors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import { logFailure, toOAuthError } from '../../src/http/errors.ts'
 import type { ErrorPage } from './models.ts'
+
+/** What the page says beside the error: details for the developer of the client, other words for people, and ways on. */
+export type Explanation = Partial<
+  Pick<ErrorPage, 'detail' | 'ways' | 'words' | 'who' | 'again' | 'offersSignOut'>
+>
+
+/** A refusal that says to people in words of its own what is so, and where they can go on. */
+export class ExplainedError extends OAuthError {
+  readonly explanation: Explanation
+
+  constructor(code: string, description: string, explanation: Explanation) {
+    super(code, description)
+    this.explanation = explanation
+  }
+}
 
 /** An error handler for scopes that serve pages. */
 export function sendErrorPage(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = toOAuthError(error, request)
   logFailure(known, request)
-  return showError(known, reply)
+  return showError(known, reply, known instanceof ExplainedError ? known.explanation : {})
 }
 
-/** Answers with the error page; `more` is what the developer of the client should see, other words for people, and the way on. */
-export function showError(
-  error: OAuthError,
-  reply: FastifyReply,
-  more: Partial<Pick<ErrorPage, 'detail' | 'backUri' | 'backTo' | 'words' | 'signOut'>> = {},
-): FastifyReply {
+/** Answers with the error page. */
+export function showError(error: OAuthError, reply: FastifyReply, more: Explanation = {}): FastifyReply {
   const { id } = reply.request
   const { code, status, message: description, headers } = error
   reply.headers({ 'x-request-id': id, ...headers })
   const told = { status, code, description, requestId: id, time: new Date(), detail: [] }
-  const none = { backUri: null, backTo: null, words: null, signOut: null }
+  const none = { ways: [], words: null, who: null, again: null, offersSignOut: false }
   return reply.page('error', { ...told, ...none, ...more }, { status })
 }
 

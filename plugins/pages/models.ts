@@ -93,14 +93,24 @@ export interface ErrorPage {
   requestId: string
   time: Date
   detail: readonly { name: string; value: string }[]
-  /** Where the way on leads; null for the home page. */
-  backUri: string | null
-  /** The name of the app that it leads on to; null for a way back. */
-  backTo: string | null
-  /** What people are told, where nothing went wrong; null for what the status says. */
+  /** Where people can go on, the best first; without any it is the home page. */
+  ways: readonly Way[]
+  /** What people are told instead of what the status says; null for that. */
   words: { title: string; text: string } | null
-  /** Lets who is signed in leave, where an app could not ask for it; null elsewhere. */
-  signOut: FormTarget | null
+  /** Who is signed in, where that is the reason; null elsewhere. */
+  who: string | null
+  /** Shows the page again from which a form came, with what was typed; null where there is none. */
+  again: { action: string; fields: Readonly<Record<string, string>> } | null
+  /** Lets who is signed in leave, where an app could not ask for it. */
+  offersSignOut: boolean
+}
+
+/** A way on from an error. */
+export interface Way {
+  uri: string
+  text: string
+  /** Whatever its name is, it is shown behind the text; null for a page of ours. */
+  app: string | null
 }
 
 export interface SignOutPage extends FormTarget {

@@ -1,10 +1,11 @@
 /** Who gets to the administration: nobody but administrators, at any route that there is. */
 import { describe, expect, test } from 'vitest'
 import { routesOf } from '../../support/routes.ts'
+import { shownError } from '../../support/error-page.ts'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
 import { ALICE, SEED } from '../../support/sign-in.ts'
-import { createUserAgent } from '../../support/user-agent.ts'
+import { createUserAgent, findForm } from '../../support/user-agent.ts'
 import { ROOT, signedIn } from './administrator.ts'
 
 const CLIENT = { client_id: 'books', client_name: 'Book shelf', scope: ['read_books'] }
@@ -104,6 +105,37 @@ describe('at every route', () => {
     expect((await send(cookies, page)).status).toBe(303)
   })
 })
+
+describe('who is no administrator', () => {
+  const PATH = '/admin/client?client_id=books'
+
+  test('is told so, as whom they came, and where they can go on', async () => {
+    const page = await (await signedIn(server, ALICE)).get(server.url + PATH)
+    expect(await shownError(page)).toEqual([403, 'access_denied'])
+    const text = page.body.replaceAll(/<[^>]*>/g, '')
+    expect(text).toContain('This page is for administrators')
+    expect(text).toContain('You are signed in as alice. This account is not an administrator’s.')
+    const ways = [...page.body.matchAll(/<a class="button[^"]*" href="([^"]*)"><span>([^<]*)/g)]
+    expect(ways.map(([, href, words]) => [href!.replaceAll('&amp;', '&'), words])).toEqual([
+      [`/sign-in?${new URLSearchParams({ return_to: PATH, account: 'other' }).toString()}`, 'Sign in as somebody else'],
+      ['/', 'Go to the start page'],
+    ])
+  })
+
+  test('signs in as somebody else, and is there', async () => {
+    const agent = await signedIn(server, ALICE)
+    const { body } = await agent.get(server.url + PATH)
+    const [, way = ''] = /<a class="button primary" href="([^"]*)"/.exec(body) ?? []
+    const login = await agent.get(server.url + way.replaceAll('&amp;', '&'))
+    expect(login.body).toContain('You are signed in as <strong><bdi>alice</bdi></strong>. Sign in here as somebody else.')
+    expect(findForm(login, 'login')!.fields['username']).toBe('')
+    // A mistake leads to the same page, not to that of the one who is there.
+    const refused = await agent.submit(login, 'login', { username: ROOT.username, password: 'wrong' })
+    const page = await agent.submit(refused, 'login', { password: ROOT.password })
+    expect([page.url, page.status]).toEqual([server.url + PATH, 200])
+    expect(page.body).toContain('<bdi>Book shelf</bdi>')
+  })
+}) // prettier-ignore
 
 test('sign-in leads to the page that was asked for', async () => {
   const agent = createUserAgent(server.url)

@@ -7,6 +7,7 @@ import notFound from '../../../plugins/not-found.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { startPages } from './server.ts'
 
+const back = (uri: string) => ({ uri, text: 'Go back', app: null })
 const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 const server = await startPages({}, async (fastify) => {
   await fastify.register(async (scope: FastifyInstance) => {
@@ -21,13 +22,13 @@ const server = await startPages({}, async (fastify) => {
     scope.get('/told', async (_request, reply) => {
       const detail = [{ name: 'redirect_uri', value: 'https://prints.example/x' }]
       const error = new OAuthError('invalid_request', 'the redirect_uri is not registered')
-      return showError(error, reply, { detail, backUri: 'https://prints.example/' })
+      return showError(error, reply, { detail, ways: [back('https://prints.example/')] })
     })
     scope.get('/incomplete', async (_request, reply) => reply.page('signed-out', {} as never))
   })
   await fastify.register(async (scope: FastifyInstance) => {
     scope.setErrorHandler((error: OAuthError, _request, reply) =>
-      showError(error, reply, { backUri: 'javascript:alert(1)' }),
+      showError(error, reply, { ways: [back('javascript:alert(1)')] }),
     )
     scope.get('/unshowable', async () => {
       throw new OAuthError('invalid_request', 'no')

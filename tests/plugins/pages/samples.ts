@@ -63,10 +63,11 @@ const failure = {
   requestId: '0b8f3c8e-6a52-4d2c-9c51-6d6f0e2f9a11',
   time: new Date('2026-11-21T16:30:00Z'),
   detail: [{ name: 'redirect_uri', value: 'https://prints.example/signed-in/' }],
-  backUri: null,
-  backTo: null,
+  ways: [],
   words: null,
-  signOut: null,
+  who: null,
+  again: null,
+  offersSignOut: false,
 }
 const setup = {
   ...form,
@@ -130,12 +131,30 @@ export const samples: readonly Sample[] = [
     redirectHost: `${long}.example`,
   }),
   sample('error', 'request', failure),
-  sample('error', 'sign-out', { ...failure, detail: [], signOut: form }),
+  sample('error', 'expired', {
+    ...failure,
+    status: 403,
+    code: 'access_denied',
+    detail: [],
+    words: { title: 'This page has expired', text: 'Nothing of what you sent is done.' },
+    again: { action: '/answer', fields: { username: 'ada', expired_form: 'yes' } },
+  }),
+  sample('error', 'not-theirs', {
+    ...failure,
+    status: 403,
+    code: 'access_denied',
+    detail: [],
+    words: { title: 'This page is for administrators', text: 'This account is not an administrator’s.' },
+    who: 'ada',
+    ways: [
+      { uri: '/sign-in?account=other', text: 'Sign in as somebody else', app: null },
+      { uri: '/', text: 'Go to the start page', app: null },
+    ],
+  }),
   sample('error', 'over', {
     ...failure,
     detail: [],
-    backUri: 'https://prints.example/',
-    backTo: long,
+    ways: [{ uri: 'https://prints.example/', text: 'Continue to', app: long }],
     words: { title: 'This step is done', text: 'You have been through it already.' },
   }),
   sample('error', 'ours', {
@@ -143,7 +162,7 @@ export const samples: readonly Sample[] = [
     status: 500,
     code: 'server_error',
     detail: [],
-    backUri: 'https://prints.example/',
+    ways: [{ uri: 'https://prints.example/', text: 'Go back', app: null }],
   }),
   sample('error', 'nothing', { ...failure, status: 404, code: 'not_found', detail: [] }),
   sample('sign-out', 'client', {

@@ -1,8 +1,11 @@
 /** Who is signed in, at the top of their pages, and signing out there (design of the pages: `form#sign-out-form`). */
 import { describe, expect, test } from 'vitest'
+import { OAuthError } from '../../../src/protocol/errors.ts'
 import { newBrowserContext, noBrowser } from '../../support/browser.ts'
+import { createDatabase } from '../../support/database.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '../../support/database-proxy.ts'
 import { shownError } from '../../support/error-page.ts'
-import { startServer } from '../../support/server.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, goThrough, SEED, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
 
@@ -15,8 +18,8 @@ const ACCOUNT = ['', '/profile', '/email', '/password', '/sessions', '/apps', '/
 const ADMIN = ['', '/clients', '/clients/new', '/client?client_id=web', '/users', '/users/new', '/scopes', '/scopes/new', '/resources', '/keys', '/audit'] // prettier-ignore
 const PAGES = ['/', ...ACCOUNT.map((path) => `/account${path}`), ...ADMIN.map((path) => `/admin${path}`)]
 
-async function signedIn({ username, password }: typeof LONG, agent = createUserAgent(server.url)): Promise<UserAgent> {
-  const page = await agent.get(`${server.url}/sign-in?max_age=0`)
+async function signedIn({ username, password }: typeof LONG, agent = createUserAgent(server.url), at = server): Promise<UserAgent> {
+  const page = await agent.get(`${at.url}/sign-in?max_age=0`)
   await agent.submit(page, 'login', { username, password })
   return agent
 } // prettier-ignore
@@ -41,7 +44,7 @@ test('each page of a signed-in person says who they are, once, and signs them ou
   for (const one of [agent, held]) expect((await one.get(`${server.url}/account`)).body).toContain('id="login"')
 }) // prettier-ignore
 
-test('pages on the way to an app, those of errors and those of nobody do not', async () => {
+test('pages on the way to an app and those of nobody do not', async () => {
   const agent = await signedIn(ALICE)
   const consent = await agent.get(authorizationUrl(server, { prompt: 'consent' }))
   const pages = [
@@ -49,13 +52,98 @@ test('pages on the way to an app, those of errors and those of nobody do not', a
     await agent.get(authorizationUrl(server, { prompt: 'login' })),
     await agent.get(`${server.url}/sign-in?max_age=0`),
     await agent.get(`${server.url}/end-session`),
-    await agent.get(`${server.url}/admin`),
-    await agent.get(`${server.url}/authorize`),
     await createUserAgent(server.url).get(`${server.url}/`),
+    await createUserAgent(server.url).get(`${server.url}/nothing`),
+    await createUserAgent(server.url).get(`${server.url}/authorize`),
     await agent.submit(await agent.get(`${server.url}/account`), 'sign-out-form'),
   ]
   for (const page of pages) expect([page.url, count(page)]).toEqual([page.url, [0, 0, 0]])
-  expect(pages.map(({ status }) => status)).toEqual([200, 200, 200, 200, 403, 400, 200, 200])
+  expect(pages.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404, 400, 200])
+})
+
+describe('pages of errors say it too', () => {
+  const REFUSED: readonly (readonly [path: string, status: number, init?: RequestInit])[] = [
+    ['/nothing', 404],
+    ['/account', 405, { method: 'PUT' }],
+    ['/admin', 403],
+    ['/authorize', 400],
+    ['/end-session?id_token_hint=x', 400],
+    ['/interaction/x', 400],
+    ['/slow-down', 429],
+    ['/fault', 500],
+    ['/account/profile', 403, { method: 'POST', body: new URLSearchParams({ name: 'Mallory' }) }],
+  ]
+  const proxies: DatabaseProxy[] = []
+  const open = async (
+    { url }: TestServer,
+    agent: UserAgent,
+    [path, , init]: (typeof REFUSED)[number],
+  ): Promise<Page> => {
+    const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+    const headers = { accept: 'text/html', cookie, origin: url }
+    const response = await fetch(url + path, { ...init, headers, redirect: 'manual' })
+    return { url: path, status: response.status, headers: response.headers, body: await response.text() }
+  }
+
+  async function withFaults(): Promise<TestServer> {
+    const database = await createDatabase()
+    const proxy = await startDatabaseProxy(database.url)
+    proxies.push(proxy)
+    return startServer(
+      { DATABASE_URL: proxy.url },
+      {
+        database,
+        seed: SEED,
+        extend: (fastify) =>
+          fastify.register(async (scope) => {
+            scope.setErrorHandler((error, request, reply) => fastify.pages.sendError(error, request, reply))
+            scope.get('/slow-down', async () => {
+              throw new OAuthError('slow_down', 'too many', { status: 429 })
+            })
+            scope.get('/fault', async () => {
+              throw new Error('a fault')
+            })
+          }),
+      },
+    )
+  }
+
+  test('to who is signed in, whatever the error is; they sign out there', async () => {
+    const faulty = await withFaults()
+    const agent = await signedIn(ALICE, createUserAgent(faulty.url), faulty)
+    for (const refused of REFUSED) {
+      const page = await open(faulty, agent, refused)
+      const [path, status] = refused
+      expect([path, page.status, named(page), count(page)]).toEqual([path, status, 'alice', [1, 1, 1]])
+      expect((await shownError(page))[0]).toBe(status)
+    }
+    const page = await open(faulty, agent, REFUSED[0]!)
+    const done = await agent.submit({ ...page, url: `${faulty.url}/nothing` }, 'sign-out-form')
+    expect(done.body).toContain('id="signed-out"')
+    expect(count(await open(faulty, agent, REFUSED[0]!))).toEqual([0, 0, 0])
+  })
+
+  test.each([
+    ['is gone', async (proxy: DatabaseProxy) => proxy.cut()],
+    ['does not answer', async (proxy: DatabaseProxy) => proxy.stall()],
+  ])('where the database %s, without it: the error is shown all the same', async (_what, fail) => {
+    const faulty = await withFaults()
+    const proxy = proxies.at(-1)!
+    const agent = await signedIn(ALICE, createUserAgent(faulty.url), faulty)
+    await fail(proxy)
+    for (const [path, status] of [
+      ['/nothing', 404],
+      ['/fault', 500],
+      ['/slow-down', 429],
+    ] as const) {
+      const page = await open(faulty, agent, [path, status])
+      expect([path, await shownError(page), count(page)]).toEqual([path, [status, expect.any(String)], [0, 0, 0]])
+      // Of a stranger, nobody is asked.
+      expect((await open(faulty, createUserAgent(faulty.url), [path, status])).status).toBe(status)
+    }
+    await proxy.restore()
+    await expect.poll(async () => named(await open(faulty, agent, ['/nothing', 404])), { timeout: 30_000 }).toBe('alice')
+  }, 60_000) // prettier-ignore
 })
 
 test('its form is of one session and one browser', async () => {

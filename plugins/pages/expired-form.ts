@@ -1,0 +1,51 @@
+/**
+ * Forms of ours that are not genuine any more, as after a sign-in elsewhere: people are told so, and what they typed comes
+ * again where its page can show it, but for passwords.
+ */
+import type { Wire } from '../../src/protocol/wire.ts'
+import { ExplainedError } from './error-page.ts'
+import type { ErrorPage } from './models.ts'
+
+/** For pages that show what was typed, at the top of their form. */
+export const LOOK_AGAIN =
+  'This page had expired. Nothing is saved yet: look at it once more, and then save it.'
+/** What the form that shows a page again has beside what was typed. */
+const AGAIN = 'expired_form'
+const SECRETS = /^csrf_token$|password|secret/i
+const WORDS = {
+  title: 'This page has expired',
+  text: 'It was open for too long, or you have signed in or out meanwhile. Nothing of what you sent is done.',
+}
+
+/** Where the way on leads: to a page, by its path, or to the one that shows again what was typed. */
+export type WayOn = string | NonNullable<ErrorPage['again']> | null
+
+export class ExpiredForm extends ExplainedError {
+  constructor(way: WayOn) {
+    const description = 'the form did not come from a page of ours in this browser; go back and try again'
+    const ways = typeof way === 'string' ? [{ uri: way, text: 'Open the page again', app: null }] : []
+    super('access_denied', description, { words: WORDS, ways, again: typeof way === 'string' ? null : way })
+  }
+}
+
+/** What `work` gives; a form that has expired meanwhile leads to `action`, with what was typed. */
+export async function keepingTyped<T>(action: string, wire: Wire, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof ExpiredForm ? new ExpiredForm({ action, fields: typedAgain(wire) }) : error
+  }
+}
+
+/** The fields that show what was typed once more. */
+export function typedAgain(wire: Wire): Readonly<Record<string, string>> {
+  const typed = Object.entries(wire).filter(
+    (pair): pair is [string, string] => typeof pair[1] === 'string' && !SECRETS.test(pair[0]),
+  )
+  return { ...Object.fromEntries(typed), [AGAIN]: 'yes' }
+}
+
+/** Whether the form asks for its page alone, filled with what it brings: nothing may be done by it. */
+export function isTypedAgain(wire: Wire): boolean {
+  return wire[AGAIN] !== undefined
+}
