@@ -8,7 +8,7 @@ import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
 import type { User } from '../src/services/users/user.ts'
-import { waitFor } from '../src/http/wait.ts'
+import { type Waiting, waitFor } from '../src/http/wait.ts'
 
 /** RFC 8176 §2. */
 export const PASSWORD_AMR = ['pwd'] as const
@@ -34,8 +34,8 @@ export interface RefusedSignIn {
   readonly username: string
   readonly text: string
   readonly status: number
-  /** Seconds until another try is looked at; null for at once. */
-  readonly wait: number | null
+  /** Until another try is looked at; null for at once. */
+  readonly wait: Waiting | null
 }
 
 export type PasswordSignIn = (wire: Wire, call: BrowserCall) => Promise<Session | RefusedSignIn>
@@ -82,8 +82,8 @@ export function createPasswordSignIn(fastify: FastifyInstance): PasswordSignIn {
       const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
       if (session !== null) return session
     } catch (error) {
-      const { text, status, seconds } = waitFor(error, call)
-      return { username, text, status, wait: seconds }
+      const { text, status, seconds, until } = waitFor(error, call)
+      return { username, text, status, wait: { seconds, until } }
     }
     call.request.log.info('sign-in refused')
     return { username, text: REFUSED, status: 403, wait: null }

@@ -40,6 +40,11 @@ export function linkTo(uri: string): string {
 
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 
+/** The first full minute that is not before it: whoever comes then does not come too early. */
+export function formatTimeBy(time: Date): string {
+  return formatTime(new Date(Math.ceil(time.getTime() / 60_000) * 60_000))
+}
+
 /** Such as `21 November 2026 at 16:30 UTC`. */
 export function formatTime(time: Date): string {
   return `${DATE.format(time)} UTC`

@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../../src/config.ts'
 import type { Person } from './models.ts'
 import { apologyFor } from './words.ts'
-import { escapeHtml, formatTime, linkTo, strict } from './strict.ts'
+import { escapeHtml, formatTime, formatTimeBy, linkTo, strict } from './strict.ts'
 
 /** What the layout knows of the server. */
 export interface Site {
@@ -46,7 +46,7 @@ export const LAYOUT = 'layout'
  * which prints another template, of a part of pages, with a model of its own.
  */
 const HEADER = `
-const { model, site, link, time, apology } = it
+const { model, site, link, time, timeBy, apology } = it
 const title = (text, { wide = false, area = null, here = '' } = {}) =>
   layout('${LAYOUT}.eta', { title: text, wide, area: area === null ? null : it.areas[area], here })
 const part = (name, own) => output(include(\`\${name}.eta\`, { model: own }))`
@@ -62,7 +62,13 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
   })
   const render = await createView(fastify, eta)
   const areas: Record<string, Area> = {}
-  const shared = { site: strict(site, 'site'), link: linkTo, time: formatTime, apology: apologyFor }
+  const shared = {
+    site: strict(site, 'site'),
+    link: linkTo,
+    time: formatTime,
+    timeBy: formatTimeBy,
+    apology: apologyFor,
+  }
   return {
     add(name, source) {
       if (UNESCAPED.test(source)) throw new ConfigError(`The template ${name} prints without escaping.`)

@@ -8,10 +8,15 @@ import { OAuthError } from '../protocol/errors.ts'
 import { lineOf } from '../services/shedding.ts'
 import { logFailure } from './errors.ts'
 
-export interface Wait {
-  readonly status: number
+/** How long somebody has to wait. */
+export interface Waiting {
   /** As `Retry-After` says. */
   readonly seconds: number
+  readonly until: Date
+}
+
+export interface Wait extends Waiting {
+  readonly status: number
   /** Why. */
   readonly text: string
   /** Why, and what to do. */
@@ -30,5 +35,5 @@ export function waitFor(error: unknown, { request, reply }: BrowserCall): Wait {
   const seconds = Number(error.headers['retry-after'] ?? 1)
   const text = throttled ? TOO_OFTEN : CROWDED
   const advice = `${text} Please wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, and then try again.`
-  return { status: error.status, seconds, text, advice }
+  return { status: error.status, seconds, until: new Date(Date.now() + seconds * 1000), text, advice }
 }

@@ -1,6 +1,7 @@
 /** Who has failed too often finds the form again, with what they typed but for passwords, and is told when to come back. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ACCOUNT, type FormKind, LOGIN, type OpenForm, SETUP, SIGN_IN } from '../security/forms.ts'
+import { complaintsOf, newBrowserContext, noBrowser } from '../support/browser.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, BOB, SEED } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page } from '../support/user-agent.ts'
@@ -9,8 +10,9 @@ const server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED 
 const GUESS = 'a wrong guess'
 
 let addresses = 0
-const open = async (kind: FormKind): Promise<OpenForm> =>
-  kind.open(server, createUserAgent(server.url, { 'x-forwarded-for': `198.51.100.${++addresses}` }))
+const newAddress = () => ({ 'x-forwarded-for': `198.51.100.${++addresses}` })
+const open = async (kind: FormKind, from = newAddress()): Promise<OpenForm> =>
+  kind.open(server, createUserAgent(server.url, from))
 
 const send = async ({ agent, action, fields }: OpenForm, filled: Record<string, string>): Promise<Page> =>
   agent.post(action, { ...fields, ...filled })
@@ -54,12 +56,63 @@ test.each([
   },
 )
 
+describe.skipIf(noBrowser)('in a browser', () => {
+  /** The page of who has failed too often, at a clock that the test moves on. */
+  async function openThrottled(javaScriptEnabled: boolean) {
+    const forwarded = newAddress()
+    const context = await newBrowserContext({ javaScriptEnabled, extraHTTPHeaders: forwarded })
+    const page = await context.newPage()
+    if (javaScriptEnabled) await page.clock.install()
+    const said = complaintsOf(page)
+    await page.goto(`${server.url}/sign-in`)
+    const form = await open(SIGN_IN, forwarded)
+    await throttled(form, { username: ALICE.username, password: GUESS })
+    await page.fill('#username', ALICE.username)
+    await page.fill('#password', GUESS)
+    await page.click('#sign-in')
+    await page.locator('#login-wait').waitFor()
+    const text = async () => page.locator('#login-error').innerText()
+    const seconds = Number(await page.textContent('#login-wait'))
+    return { page, said, text, seconds, form }
+  }
+
+  test('the seconds run down, and at their end the same form is sent', { timeout: 60_000 }, async () => {
+    const { page, said, text, seconds, form } = await openThrottled(true)
+    expect(seconds).toBeGreaterThan(1)
+    expect(await text()).toMatch(/^There were too many tries\. Please wait \d+ seconds, and then try again\.$/)
+    expect(await page.isDisabled('#sign-in')).toBe(true)
+    await page.clock.runFor((seconds - 1) * 1000)
+    await expect.poll(text).toContain(' 1 second, and then try again.')
+    await page.clock.runFor(1500)
+    await expect.poll(text).toBe('You can try again now.')
+    expect(await page.isDisabled('#sign-in')).toBe(false)
+    expect(await page.inputValue('#username')).toBe(ALICE.username)
+    await passTime(seconds + 1)
+    const right = { username: ALICE.username, password: ALICE.password }
+    await expect.poll(async () => (await send(form, right)).status).toBeLessThan(400)
+    await page.fill('#password', ALICE.password)
+    await page.click('#sign-in')
+    await page.locator('#signed-in-as').waitFor()
+    // The answer to the form is a 429, which the console names; nothing is said of a policy.
+    expect(said.filter((line) => !line.includes('status of 429'))).toEqual([])
+  })
+
+  test('without JavaScript the time of day stands there', { timeout: 60_000 }, async () => {
+    const { page, text } = await openThrottled(false)
+    expect(await text()).toMatch(/Please wait \d+ seconds, until \d+ \w+ \d{4} at \d\d:\d\d UTC, and then try again\.$/)
+    const shown = await page.getAttribute('#login-error time', 'datetime')
+    expect(Date.parse(shown!)).toBeGreaterThan(Date.now() - 30_000)
+    expect(await page.isDisabled('#sign-in')).toBe(false)
+    expect(await page.inputValue('#username')).toBe(ALICE.username)
+  })
+}) // prettier-ignore
+
 test('it is the same page for a name that is nobody’s', async () => {
   const neutral = async (username: string): Promise<string> => {
     const { body } = await throttled(await open(SIGN_IN), { username, password: GUESS })
     return body
       .replaceAll(username, 'NAME')
-      .replaceAll(/name="csrf_token" value="[^"]*"|(?<=id="login-wait">)\d+/g, '')
+      .replaceAll(/name="csrf_token" value="[^"]*"|(?<=id="login-wait"[^>]*>)\d+|<time [^>]*>[^<]*/g, '')
   }
   expect(await neutral('bob')).toBe(await neutral('bib'))
 })

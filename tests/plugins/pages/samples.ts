@@ -102,7 +102,7 @@ export const samples: readonly Sample[] = [
     ...login,
     username: 'ada',
     error: 'There were too many tries.',
-    wait: 72,
+    wait: { seconds: 72, until: new Date('2026-11-21T16:30:12Z') },
   }),
   sample('login', 'again', { ...login, username: 'ada', reauthenticate: true, knownUser: 'ada' }),
   sample('login', 'long', { ...login, client: { ...plain, name: long, host: `${long}.example` } }),

@@ -1,0 +1,22 @@
+// Counts the seconds down until another try is looked at; without it, the page says the time of day.
+const counter = document.getElementById('login-wait')
+const box = document.getElementById('login-error')
+const button = document.getElementById('sign-in')
+const end = performance.now() + Number(counter.textContent) * 1000
+
+function count() {
+  const seconds = Math.ceil((end - performance.now()) / 1000)
+  if (seconds <= 0) {
+    clearInterval(counting)
+    button.disabled = false
+    box.className = 'notice'
+    box.textContent = 'You can try again now.'
+    return
+  }
+  counter.textContent = seconds
+  box.querySelector('.unit').textContent = seconds === 1 ? 'second' : 'seconds'
+}
+
+box.querySelector('.until').remove()
+button.disabled = true
+const counting = setInterval(count, 250)
