@@ -15,6 +15,7 @@ import { KNOWN_FOR } from '../src/services/users/known-browsers.ts'
 import type { SignIn } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
+import { ExpiredForm } from './pages/expired-form.ts'
 
 export interface Browser {
   /** Null when nobody is signed in. */
@@ -39,8 +40,13 @@ export interface Browser {
   id(call: BrowserCall): string
   /** For the field `csrf_token` of a form with this `purpose`. */
   csrfToken(call: BrowserCall, purpose: string): string
-  /** Throws `access_denied` (403) unless the form came from a page of ours, in this browser, for this purpose. */
-  assertGenuine(call: BrowserCall, wire: Wire, purpose: string): void
+  /** Throws `access_denied` (403) for a form from another site. Enough for one that does nothing but show a page. */
+  assertFromHere(call: BrowserCall): void
+  /**
+   * Throws `access_denied` (403) unless the form came from a page of ours, in this browser, for one of these purposes;
+   * one that has expired leads back to where it came from.
+   */
+  assertGenuine(call: BrowserCall, wire: Wire, ...purposes: readonly string[]): void
 }
 
 export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr'> & {
@@ -98,14 +104,24 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     void reply.header('set-cookie', jar.serialize(KNOWN, marks, { ...attributes, maxAge: KNOWN_FOR }))
   }
 
-  /**
-   * A page of another site cannot forge these headers; browsers that send none are left to the token. Our origin is
-   * the issuer's, whatever Host a proxy passes on; without https, as on a developer's machine, also by another name.
-   */
+  /** The issuer's, whatever Host a proxy passes on; without https, as on a developer's machine, also by another name. */
+  const isOurs = (origin: string, { host = '' }: FastifyRequest['headers']): boolean =>
+    origin === issuerOrigin || (!secure && origin === `http://${host}`)
+
+  /** A page of another site cannot forge these headers; browsers that send none are left to the token. */
   function assertSameOrigin({ headers }: FastifyRequest): void {
-    const { origin, host = '', 'sec-fetch-site': site = 'same-origin' } = headers
-    const ours = origin === undefined || origin === issuerOrigin || (!secure && origin === `http://${host}`)
+    const { origin, 'sec-fetch-site': site = 'same-origin' } = headers
+    const ours = origin === undefined || isOurs(origin, headers)
     if (!ours || (site !== 'same-origin' && site !== 'none')) throw forged()
+  }
+
+  /** The path of the page that the form stood on; null where the browser does not say, or says another site's. */
+  function pageBefore({ headers }: FastifyRequest): string | null {
+    const { referer = '' } = headers
+    if (!URL.canParse(referer)) return null
+    const { origin, pathname, search } = new URL(referer)
+    const ours = isOurs(origin, headers) && pathname.startsWith(`${config.basePath}/`)
+    return ours && !pathname.startsWith('//') ? pathname + search : null
   }
 
   fastify.decorate('browser', {
@@ -143,11 +159,15 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     },
     id,
     csrfToken: (call, purpose) => box.hash(csrfOf(purpose, id(call))),
-    assertGenuine({ request }, wire, purpose) {
+    assertFromHere: ({ request }) => assertSameOrigin(request),
+    assertGenuine({ request }, wire, ...purposes) {
       assertSameOrigin(request)
       const [value, token] = [read(request, BROWSER), wire['csrf_token']]
-      if (value === undefined || typeof token !== 'string') throw forged()
-      if (!box.matches(csrfOf(purpose, value), token)) throw forged()
+      const isGenuine =
+        value !== undefined &&
+        typeof token === 'string' &&
+        purposes.some((purpose) => box.matches(csrfOf(purpose, value), token))
+      if (!isGenuine) throw new ExpiredForm(pageBefore(request))
     },
   })
 }
@@ -157,10 +177,7 @@ function csrfOf(purpose: string, browserId: string): string {
 }
 
 function forged(): OAuthError {
-  return new OAuthError(
-    'access_denied',
-    'the form did not come from a page of ours in this browser; go back and try again',
-  )
+  return new OAuthError('access_denied', 'the form did not come from a page of ours; go back and try again')
 }
 
 /**

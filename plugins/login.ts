@@ -11,6 +11,16 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'
 
+/** The sessions that began here. */
+interface Note {
+  /** The latest: all that the version before knows, and has noted. */
+  readonly sid: string
+  readonly sids?: readonly string[]
+}
+
+/** More clicks than these make the first ones forgotten. */
+const MOST_SESSIONS = 8
+
 async function login(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
   const signIn = createPasswordSignIn(fastify)
@@ -35,7 +45,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       )
   }
 
-  async function page(interaction: Interaction, error?: RefusedSignIn): Promise<StepPage> {
+  async function page(interaction: Interaction, error?: Partial<RefusedSignIn>): Promise<StepPage> {
     const { session, request } = interaction
     const user = session === null ? null : await oauth.users.get(session.userId)
     const hint = (request.parameters['login_hint'] as string | undefined) ?? ''
@@ -55,7 +65,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
     async run(interaction) {
       const { session, request, notes } = interaction
       if (session === null) return page(interaction)
-      const signedInHere = (notes['login'] as { sid?: string } | undefined)?.sid === session.sid
+      const signedInHere = sidsOf(notes['login'] as Note | undefined).includes(session.sid)
       if (!signedInHere && !isFreshEnough(session, request)) return page(interaction)
       assertReachable(request, session)
       if (isExpected(request, session)) return 'done'
@@ -66,9 +76,21 @@ async function login(fastify: FastifyInstance): Promise<void> {
     },
     async submit(interaction, wire, call) {
       const result = await signIn(wire, call)
-      return 'sid' in result ? { note: { sid: result.sid }, session: result } : page(interaction, result)
+      if (!('sid' in result)) return page(interaction, result)
+      const note: Note = { sid: result.sid }
+      return { note, session: result }
+    },
+    again: async (interaction, wire) => page(interaction, { username: String(wire['username'] ?? '') }),
+    // A double click: the cookie of either session may be the one that the browser keeps.
+    merge: (before, now): Note => {
+      const sids = [before as Note, now as Note].flatMap(sidsOf)
+      return { sid: sids.at(-1)!, sids: sids.slice(-MOST_SESSIONS) }
     },
   })
+}
+
+function sidsOf(note: Note | undefined): readonly string[] {
+  return note === undefined ? [] : (note.sids ?? [note.sid])
 }
 
 /** OpenID Connect Core §3.1.2.1: `max_age` in seconds; `prompt` as a list. */

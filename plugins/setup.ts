@@ -13,6 +13,7 @@ import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/endpoint.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
+import { isTypedAgain, keepingTyped } from './pages/expired-form.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { waitFor } from '../src/http/wait.ts'
@@ -113,8 +114,12 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       const call = { request, reply }
       const wire = parseForm(formText(request))
       assertLengths(wire)
-      browser.assertGenuine(call, wire, PURPOSE)
       const fields = parse(wire)
+      if (isTypedAgain(wire)) {
+        browser.assertFromHere(call)
+        return show(call, fields)
+      }
+      await keepingTyped(`${basePath}/setup`, wire, async () => browser.assertGenuine(call, wire, PURPOSE))
       const problems = problemOf(fields)
       if (Object.keys(problems).length > 0) return show(call, fields, problems)
       return create(call, fields).catch((error: unknown) => {

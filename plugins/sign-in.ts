@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import type { Session } from '../src/doors/interaction.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { usernameKey } from '../src/protocol/username.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { queryText } from '../src/http/forms.ts'
 import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'
@@ -86,10 +87,18 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
     return Date.now() - session.authenticatedAt <= maxAge * 1000
   }
 
+  /** As by a double click: whom the form was to sign in is there. */
+  async function isSentAgain(call: PageCall, session: Session | null): Promise<boolean> {
+    if (session === null || !isEnough(call, session)) return false
+    const user = await oauth.findUser(session.userId)
+    const typed = call.wire['username']
+    return user !== null && typeof typed === 'string' && usernameKey(typed) === usernameKey(user.username)
+  }
+
   async function show(
     call: PageCall,
     session: Session | null,
-    refused?: RefusedSignIn,
+    refused?: Partial<RefusedSignIn>,
   ): Promise<FastifyReply> {
     const user = session === null ? null : await oauth.users.get(session.userId)
     const { basePath } = oauth.config
@@ -119,9 +128,18 @@ async function signIn(fastify: FastifyInstance): Promise<void> {
     },
     async submit(_form, call): Promise<FastifyReply> {
       const session = await browser.session(call.request)
+      if (await isSentAgain(call, session)) {
+        browser.assertGenuine(call, call.wire, purposeOf(session), purposeOf(null))
+        return call.reply.redirect(pathOf(call), 303)
+      }
       browser.assertGenuine(call, call.wire, purposeOf(session))
       const result = await signInByPassword(call.wire, call)
       return 'sid' in result ? call.reply.redirect(pathOf(call), 303) : show(call, session, result)
+    },
+    async again(_form, call): Promise<FastifyReply> {
+      return show(call, await browser.session(call.request), {
+        username: String(call.wire['username'] ?? ''),
+      })
     },
   })
 }

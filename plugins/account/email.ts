@@ -4,6 +4,7 @@
  */
 import type { FastifyReply } from 'fastify'
 import { Type } from '../../src/protocol/schema.ts'
+import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Desk } from './desk.ts'
@@ -45,6 +46,7 @@ export function addEmail(desk: Desk): void {
       if (typed !== (claims['email'] ?? '')) await oauth.users.update(username, claimsFor(typed))
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     },
+    again: async ({ email = '' }, call) => show(call, { typed: email, error: LOOK_AGAIN }),
   })
 }
 

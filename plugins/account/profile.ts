@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
+import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
 import {
   changesOf,
@@ -76,6 +77,8 @@ export function addProfile(desk: Desk): void {
         ? call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
         : show(call, user, { values, errors })
     },
+    again: async (_form, call) =>
+      show(call, await userOf(call), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
   })
 }
 

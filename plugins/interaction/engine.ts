@@ -11,10 +11,12 @@ import type {
 } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
+import { isTypedAgain } from '../pages/expired-form.ts'
 import type { Pages } from '../pages/models.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { clientView } from '../pages/client-view.ts'
 import type { Asked } from './asked.ts'
+import { createFormCheck, purposeOf } from './form-check.ts'
 import { grantedBy } from './granted.ts'
 import { createOverPage, type ShowOver } from './over-page.ts'
 import { createInteractionStore, type Stored } from './store.ts'
@@ -55,6 +57,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
   const { oauth, browser } = fastify
   const { doors, approvals } = kernelOf(fastify)
   const store = createInteractionStore(kernelOf(fastify))
+  const assertForm = createFormCheck(browser, store)
 
   /** Throws what a step ends the interaction with. */
   async function findPosition(interaction: Interaction): Promise<Position> {
@@ -206,13 +209,21 @@ export function createEngine(fastify: FastifyInstance): Engine {
 
     async submit(address, name, wire, call) {
       const { stored, interaction } = await load(address, call)
-      browser.assertGenuine(call, wire, purposeOf(stored.id, interaction.session))
       const pending = await findPosition(interaction).then(
         (position) => position.pending,
         () => undefined,
       )
+      if (isTypedAgain(wire)) {
+        browser.assertFromHere(call)
+        const isPending = pending?.step.name === name && pending.step.again !== undefined
+        if (!isPending) return call.reply.redirect(store.addressOf(stored), 303)
+        const page = await pending.step.again!(interaction, wire)
+        return show(stored, interaction, { step: pending.step, page }, call)
+      }
+      const isPast = pending?.step.name !== name
+      await assertForm({ stored, session: interaction.session, step: name, isPast }, wire, call)
       // A form from before: what is asked now is on the page as it stands.
-      if (pending?.step.name !== name) return proceed(stored, interaction, call)
+      if (isPast) return proceed(stored, interaction, call)
       let result: Awaited<ReturnType<InteractionStep['submit']>>
       try {
         result = await pending.step.submit(interaction, wire, call)
@@ -222,7 +233,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
       }
       if ('page' in result) return show(stored, interaction, { step: pending.step, page: result }, call)
       const session = result.session ?? interaction.session
-      const noted = await store.note(stored, name, result.note, session)
+      const noted = await store.note(stored, pending.step, result.note, session)
       return proceed(noted, { ...interaction, session, notes: noted.notes }, call)
     },
   }
@@ -231,14 +242,6 @@ export function createEngine(fastify: FastifyInstance): Engine {
 /** What a step says ends an interaction. A failure of ours does not, nor does a request to wait. */
 function isEnd(error: unknown): error is OAuthError {
   return error instanceof OAuthError && error.status !== 429 && error.status < 500
-}
-
-/**
- * A form belongs to its interaction, and to who was signed in when it was shown: to the user, as a login form that is
- * sent twice begins two sessions, and the cookie of either may be the one that stays.
- */
-function purposeOf(id: string, session: Interaction['session']): string {
-  return `${id} ${session?.userId ?? ''}`
 }
 
 function isSilent({ parameters }: ApprovalRequest): boolean {

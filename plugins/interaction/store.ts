@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
-import type { Session } from '../../src/doors/interaction.ts'
+import type { InteractionStep, Session } from '../../src/doors/interaction.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { HandleTaken } from '../../src/services/artifact-store.ts'
@@ -28,17 +28,21 @@ interface Progress {
   readonly completed?: true
 }
 
+type Noting = Pick<InteractionStep, 'name' | 'merge'>
+
 export interface InteractionStore {
   /** Throws `invalid_request` for a request that is too long. */
   begin(request: ApprovalRequest, outcome: string, state: Bag, browserId: string): Stored
-  /** Throws `InteractionOver` for one that has expired or ended, `access_denied` for another browser's. */
+  /** Throws `InteractionOver` for one that has expired or ended, and for another browser's. */
   get(id: string, sealed: string, browserId: string): Promise<Stored>
+  /** As it stands by now; throws `InteractionOver` for one that has ended. */
+  reload(stored: Stored): Promise<Stored>
   /** Where its pages are, below the issuer. */
   addressOf(stored: Stored, step?: string): string
   /** The request again; throws when its client is gone. */
   revive(asked: Asked): Promise<ApprovalRequest>
-  /** Throws `WentOn` when it went on meanwhile. */
-  note(stored: Stored, step: string, note: unknown, session: Session | null): Promise<Stored>
+  /** Throws `WentOn` when it went on meanwhile, unless the step makes one note of two. */
+  note(stored: Stored, step: Noting, note: unknown, session: Session | null): Promise<Stored>
   /** Ends it; throws `WentOn` when it went on, or ended, meanwhile. With nobody signed in it can be gone through again, as its request can. */
   complete(stored: Stored, session: Session | null): Promise<Stored>
   /** Takes that back. */
@@ -70,6 +74,28 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
     return { ...stored, notes: next.notes, progress: next }
   }
 
+  const note: InteractionStore['note'] = async (stored, step, noted, session) => {
+    const before = stored.notes[step.name]
+    const both = before === undefined ? noted : (step.merge?.(before, noted) ?? noted)
+    const notes = { ...stored.notes, [step.name]: both }
+    if (session === null) {
+      const asked = { ...stored.asked, notes }
+      return { ...stored, asked, notes, sealed: seal(box, stored.id, asked) }
+    }
+    try {
+      return await write(stored, { notes }, session)
+    } catch (error) {
+      if (!(error instanceof WentOn) || step.merge === undefined) throw error
+      return note(await reload(stored), step, noted, session)
+    }
+  }
+
+  async function reload({ id, asked, sealed }: Pick<Stored, 'id' | 'asked' | 'sealed'>): Promise<Stored> {
+    const progress = await rows.get(id)
+    if (progress?.completed) throw new InteractionOver('done', asked)
+    return { id, asked, sealed, notes: progress?.notes ?? asked.notes, progress }
+  }
+
   return {
     begin({ client, scopes, ...request }, outcome, state, browserId) {
       const id = randomBytes(32).toString('base64url')
@@ -82,13 +108,11 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
     async get(id, sealed, browserId) {
       const asked = ID.test(id) ? open(box, id, sealed) : null
       if (asked === null) throw new InteractionOver('unknown')
-      if (!box.matches(browserId, asked.browser))
-        throw new OAuthError('access_denied', 'this page belongs to another browser; begin again at the app')
+      if (!box.matches(browserId, asked.browser)) throw new InteractionOver('elsewhere', asked)
       if (asked.until <= Date.now()) throw new InteractionOver('too old', asked)
-      const progress = await rows.get(id)
-      if (progress?.completed) throw new InteractionOver('done', asked)
-      return { id, asked, sealed, notes: progress?.notes ?? asked.notes, progress }
+      return reload({ id, asked, sealed })
     },
+    reload,
     addressOf,
     async revive({ request }) {
       const { client: clientId, scopes, ...more } = request as Bag & { client: string; scopes: string[] }
@@ -97,12 +121,7 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
         throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
       return { ...more, client, scopes: new Set(scopes) } as unknown as ApprovalRequest
     },
-    async note(stored, step, note, session) {
-      const notes = { ...stored.notes, [step]: note }
-      if (session !== null) return write(stored, { notes }, session)
-      const asked = { ...stored.asked, notes }
-      return { ...stored, asked, notes, sealed: seal(box, stored.id, asked) }
-    },
+    note,
     complete: async (stored, session) =>
       session === null ? stored : write(stored, { notes: stored.notes, completed: true }, session),
     async reopen({ id, progress }) {

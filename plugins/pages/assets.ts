@@ -4,7 +4,16 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 
-const FILES = ['style.css', 'area.css', 'mark.svg', 'submit.js', 'password.js', 'wait.js', 'copy.js'] as const
+const FILES = [
+  'style.css',
+  'area.css',
+  'mark.svg',
+  'submit.js',
+  'password.js',
+  'wait.js',
+  'once.js',
+  'copy.js',
+] as const
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',

@@ -10,6 +10,7 @@ import { parseForm, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/endpoint.ts'
 import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
 import { sendErrorPage } from './error-page.ts'
+import { isTypedAgain, keepingTyped } from './expired-form.ts'
 
 /** A page that is opened by GET. `Q` are the parameters of its query. */
 export interface ShownPage<Q extends TObject = TObject> {
@@ -25,6 +26,8 @@ export interface FormPage<Q extends TObject = TObject, F extends TObject = TObje
   readonly form: F
   /** Begins with `browser.assertGenuine(call, call.wire, purpose)`, and ends with a redirect (303) or the page again. */
   submit(form: Static<F>, call: PageCall): Promise<FastifyReply>
+  /** Shows the page with what was typed, after it had expired (`assertGenuine` refused it), and does nothing else. */
+  again?(form: Static<F>, call: PageCall): Promise<FastifyReply>
 }
 
 export interface PageCall extends BrowserCall {
@@ -54,7 +57,7 @@ export async function createServePage(fastify: FastifyInstance): Promise<ServePa
     const show = handlerOf(page.query, queryText, page.show)
     for (const url of withSlash(scope, page.path)) {
       scope.get(url, show)
-      if (hasForm) scope.post(url, handlerOf(page.form, formText, page.submit))
+      if (hasForm) scope.post(url, handlerOf(page.form, formText, submitOf(page)))
       refuseOtherMethods(
         scope,
         url,
@@ -62,6 +65,16 @@ export async function createServePage(fastify: FastifyInstance): Promise<ServePa
         hasForm ? 'GET, HEAD, POST' : 'GET, HEAD',
       )
     }
+  }
+}
+
+function submitOf({ submit, again }: FormPage): FormPage['submit'] {
+  if (again === undefined) return submit
+  return async (form, call) => {
+    const { request, wire } = call
+    if (!isTypedAgain(wire)) return keepingTyped(request.url, wire, async () => submit(form, call))
+    request.server.browser.assertFromHere(call)
+    return again(form, call)
   }
 }
 

@@ -59,6 +59,13 @@ export interface InteractionStep {
     wire: Wire,
     call: BrowserCall,
   ): Promise<StepPage | { note: unknown; session?: Session }>
+  /** Its page with what was typed, after its form had expired; nothing else is done. Without it, the page as `run` has it. */
+  again?(interaction: Interaction, wire: Wire): Promise<StepPage>
+  /**
+   * One note of two, of a form that was sent more than once. Without it, of two at once the first counts, and whoever sent
+   * the other sees what is next.
+   */
+  merge?(before: unknown, now: unknown): unknown
 }
 
 /** A request from a browser. */

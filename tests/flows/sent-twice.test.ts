@@ -1,5 +1,6 @@
 /** A form of an interaction that is sent twice at once, as by a double click: the person goes on with whichever answer they get. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { newBrowserContext, noBrowser } from '../support/browser.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
@@ -13,8 +14,9 @@ interface Sent {
 }
 
 /** The login form sent by the same browser at the same time, once as each of them; what each of the two then has. */
-async function signInTwice(users: readonly Pick<typeof ALICE, 'username' | 'password'>[], asked: Record<string, string> = {}): Promise<Sent[]> {
+async function signInTwice(users: readonly Pick<typeof ALICE, 'username' | 'password'>[], asked: Record<string, string> = {}, before: (browser: UserAgent) => Promise<unknown> = async () => {}): Promise<Sent[]> {
   const browser = createUserAgent(server.url)
+  await before(browser)
   const login = await browser.get(authorizationUrl(server, { scope: 'openid read_books', ...asked }))
   return Promise.all(
     users.map(async ({ username, password }) => {
@@ -44,12 +46,53 @@ test.each([
   expect((await agent.get(page.url)).body).toMatch(/<h1>This step is done<\/h1>/)
 })
 
-test('where a fresh sign-in was asked for, the one that came second is asked once more, and goes on', async () => {
-  const sent = await signInTwice([ALICE, ALICE], { prompt: 'login consent' })
-  const steps = sent.map(({ page }) => (findForm(page, 'consent') === undefined ? 'login' : 'consent'))
-  expect(steps.toSorted()).toEqual(['consent', 'login'])
-  const { agent, page } = sent[steps.indexOf('login')]!
-  expect(answerOf(await goThrough(agent, page)).has('code')).toBe(true)
+describe('where a fresh sign-in was asked for', () => {
+  test.each([
+    ['by nobody', async () => {}],
+    ['by who is signed in', async (browser: UserAgent) => goThrough(browser, await browser.get(authorizationUrl(server)))],
+  ])('a double click %s leads both answers on, with the session of either', async (_who, before) => {
+    for (const [shown, kept] of [[0, 0], [0, 1], [1, 0], [1, 1]] as const) {
+      const sent = await signInTwice([ALICE, ALICE], { prompt: 'login consent' }, before)
+      expect(sent.map(({ page }) => [page.status, findForm(page, 'consent') !== undefined])).toEqual([[200, true], [200, true]])
+      const { agent, page } = sent[shown]!
+      agent.cookies.set(SESSION, sent[kept]!.agent.cookies.get(SESSION)!)
+      const consent = await agent.get(page.url)
+      expect(answerOf(await agent.submit(consent, 'consent', { decision: 'allow' })).has('code')).toBe(true)
+    }
+  })
+
+  test('a second click that comes after the first one’s cookie leads to the same page', async () => {
+    const browser = createUserAgent(server.url)
+    const login = await browser.get(authorizationUrl(server, { prompt: 'login consent' }))
+    const { username, password } = ALICE
+    const first = await browser.submit(login, 'login', { username, password })
+    const token = browser.cookies.get(SESSION)
+    const second = await browser.submit(login, 'login', { username, password })
+    expect([second.status, second.url, findForm(second, 'consent')]).toEqual([200, first.url, findForm(first, 'consent')])
+    // Nobody was signed in once more.
+    expect(browser.cookies.get(SESSION)).toBe(token)
+  })
+
+  test('three clicks, too', async () => {
+    const sent = await signInTwice([ALICE, ALICE, ALICE], { prompt: 'login consent' })
+    for (const { page } of sent) expect(findForm(page, 'consent')).toBeDefined()
+  })
+}) // prettier-ignore
+
+test('at our own sign-in, the second click leads to the page that the first one led to', async () => {
+  const browser = createUserAgent(server.url)
+  const login = await browser.get(`${server.url}/sign-in?return_to=/account/apps`)
+  const { username, password } = ALICE
+  const first = await browser.submit(login, 'login', { username, password })
+  const second = await browser.submit(login, 'login', { username, password })
+  expect([first, second].map(({ status, url }) => [status, url])).toEqual([
+    [200, `${server.url}/account/apps`],
+    [200, `${server.url}/account/apps`],
+  ])
+  // Somebody else is not taken for who is there.
+  expect(
+    (await browser.submit(login, 'login', { username: BOB.username, password: BOB.password })).status,
+  ).toBe(403)
 })
 
 test('of two users at once, neither allows with the form that the other was shown', async () => {
@@ -59,4 +102,21 @@ test('of two users at once, neither allows with the form that the other was show
   expect((await bob.agent.submit(alice.page, 'consent', { decision: 'allow' })).status).toBe(403)
   expect((await alice.agent.submit(bob.page, 'consent', { decision: 'allow' })).status).toBe(403)
   expect(answerOf(await bob.agent.submit(bob.page, 'consent', { decision: 'allow' })).has('code')).toBe(true)
+})
+
+describe.skipIf(noBrowser)('in a browser, a double click on "Sign in"', () => {
+  test.each([true, false])('leads on, scripts: %s', { timeout: 30_000 }, async (javaScriptEnabled) => {
+    const context = await newBrowserContext({ javaScriptEnabled })
+    const page = await context.newPage()
+    const forms: string[] = []
+    page.on('request', (request) => request.method() === 'POST' && forms.push(request.url()))
+    await page.goto(authorizationUrl(server, { prompt: 'login consent' }))
+    await page.fill('#username', ALICE.username)
+    await page.fill('#password', ALICE.password)
+    await page.dblclick('#sign-in')
+    await page.locator('#consent').waitFor()
+    // The first one's answer is the one that is shown.
+    expect(forms.length).toBeLessThanOrEqual(javaScriptEnabled ? 1 : 2)
+    await context.close()
+  })
 })

@@ -1,9 +1,10 @@
 /** `/admin/clients/new`: registers a client. The form is filled in for its kind, and may be changed before it is sent. */
 import type { FastifyReply } from 'fastify'
 import { Type } from '../../../src/protocol/schema.ts'
+import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
-import { attempt, clientForm, LongFields } from './client-form.ts'
+import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
 import { CLIENT_TYPES } from './client-types.ts'
 import type { Desk } from '../desk.ts'
 import type { ShownOnce } from './shown-once.ts'
@@ -51,5 +52,6 @@ export function addNewClient(desk: Desk, shownOnce: ShownOnce): void {
       const handle = await shownOnce.put(clientId, secret, administrator)
       return call.reply.redirect(uri('/client/secret', { handle }), 303)
     },
+    again: async ({ type = '' }, call) => show(call, type, typedIn(call.wire), { [FORM]: LOOK_AGAIN }),
   })
 }

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { addressCautions, type ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import { appSettings } from './app-settings.ts'
@@ -87,6 +88,8 @@ export function addClientPage(desk: Desk): void {
       if ('errors' in result) return showClient(desk, call, client, { values, errors: result.errors as Errors })
       return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
     },
+    again: async ({ client_id: clientId }, call) =>
+      showClient(desk, call, await getClient(desk, clientId), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
   }) // prettier-ignore
 }
 

@@ -1,8 +1,10 @@
 /** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
 import { Type } from '../../../src/protocol/schema.ts'
+import type { Wire } from '../../../src/protocol/wire.ts'
+import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { Desk } from '../desk.ts'
 import { noticeOf } from '../notice.ts'
-import { pathsOf, type RecordKind } from './record-kind.ts'
+import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
 
 const PAGE = 50
@@ -67,6 +69,8 @@ const addNew: Add = (desk, kind, { show, attempt }) => {
       const id = values[kind.identifier.name]!
       return call.reply.redirect(desk.uri(page, { id, saved: 'yes' }), 303)
     },
+    again: async (_form, call) =>
+      show(call, null, { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
   })
 }
 
@@ -80,15 +84,14 @@ const addOne: Add = (desk, kind, { get, show, attempt, versionOf }) => {
     async submit({ id = '', version }, call) {
       desk.assertGenuine(call, page, id)
       const one = await get(id)
-      if (version !== versionOf(one)) {
-        const names = Object.keys(kind.valuesOf(one))
-        const values = Object.fromEntries(names.map((name) => [name, String(call.wire[name] ?? '')]))
-        return show(call, one, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
-      }
+      if (version !== versionOf(one))
+        return show(call, one, { values: typedIn(call.wire), errors: { [FORM]: CHANGED_MEANWHILE } })
       const { values, errors } = await attempt(call.wire, id)
       if (Object.keys(errors).length > 0) return show(call, one, { values, errors })
       return call.reply.redirect(desk.uri(page, { id, saved: 'yes' }), 303)
     },
+    again: async ({ id = '' }, call) =>
+      show(call, await get(id), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
   })
 }
 
@@ -112,4 +115,8 @@ const addEnd: Add = (desk, kind, { get, show }) => {
       return call.reply.redirect(desk.uri(list), 303)
     },
   })
+}
+
+function typedIn(wire: Wire): Values {
+  return Object.fromEntries(Object.entries(wire).map(([name, value]) => [name, String(value)]))
 }

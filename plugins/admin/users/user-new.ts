@@ -1,10 +1,11 @@
 /** `/admin/users/new`: registers a user, with a password or with a one-time link by which they set their own. */
 import type { FastifyReply } from 'fastify'
 import { Type } from '../../../src/protocol/schema.ts'
+import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Desk } from '../desk.ts'
 import { groupsOfNew, membersOfNew, typedForNew, type Errors, type Values } from './user-fields.ts'
-import { attempt, summaryOf } from './user-form.ts'
+import { attempt, FORM, summaryOf } from './user-form.ts'
 import type { HandOver } from './user-password.ts'
 
 const PATH = '/users/new'
@@ -37,5 +38,6 @@ export function addNewUser(desk: Desk, handOver: HandOver): void {
       if (values['password'] === '') return handOver(call, result)
       return call.reply.redirect(`${userUri(result.id)}&done=registered`, 303)
     },
+    again: async (_form, call) => show(call, typedForNew(call.wire), { [FORM]: LOOK_AGAIN }),
   })
 }

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { ADMIN, type User } from '../../../src/services/users/user.ts'
+import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import type { Desk } from '../desk.ts'
@@ -131,6 +132,8 @@ export function addUserPage(desk: Desk): void {
         ? call.reply.redirect(`${userUri(id)}&done=saved`, 303)
         : showUser(desk, call, user, { values, ...refused })
     },
+    again: async ({ id }, call) =>
+      showUser(desk, call, await getUser(desk, id), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
   })
 } // prettier-ignore
 

@@ -1,0 +1,37 @@
+/** Whether the form of a step is one of ours, of this interaction, and of who is signed in. */
+import type { BrowserCall, Interaction } from '../../src/doors/interaction.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+import type { Browser } from '../browser.ts'
+import { keepingTyped } from '../pages/expired-form.ts'
+import type { InteractionStore, Stored } from './store.ts'
+
+/** A form that was sent. */
+interface Sent {
+  readonly stored: Stored
+  readonly session: Interaction['session']
+  readonly step: string
+  /** Its step is not the one that is asked now. */
+  readonly isPast: boolean
+}
+
+/** Throws `access_denied` for one that is not; of one that has expired, what was typed is kept. */
+export type FormCheck = (sent: Sent, wire: Wire, call: BrowserCall) => Promise<void>
+
+export function createFormCheck(browser: Browser, store: InteractionStore): FormCheck {
+  return async ({ stored, session, step, isPast }, wire, call) => {
+    // Somebody signed in by it, and sent it once more: it was shown to nobody.
+    const isRepeated = isPast && Object.hasOwn(stored.notes, step)
+    const purposes = [session, ...(isRepeated ? [null] : [])].map((one) => purposeOf(stored.id, one))
+    await keepingTyped(store.addressOf(stored, step), wire, async () =>
+      browser.assertGenuine(call, wire, ...purposes),
+    )
+  }
+}
+
+/**
+ * A form belongs to its interaction, and to who was signed in when it was shown: to the user, as a login form that is
+ * sent twice begins two sessions, and the cookie of either may be the one that stays.
+ */
+export function purposeOf(id: string, session: Interaction['session']): string {
+  return `${id} ${session?.userId ?? ''}`
+}
