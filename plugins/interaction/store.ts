@@ -55,6 +55,7 @@ const ID = /^[A-Za-z0-9_-]{43}$/
 /** Rows of one session. Whose row gave way is asked again, or may end twice: each is as if the app had asked again. */
 const MOST = 32
 
+/** @internal */
 export function createInteractionStore({ artifacts, box, config, directory }: Kernel): InteractionStore {
   const rows = artifacts<Progress>('interaction-progress', LIFETIME)
 
