@@ -1,5 +1,6 @@
 /** A server with a route of the test's that shows the samples, and takes what their forms send. */
 import type { FastifyInstance } from 'fastify'
+import { setImmediate } from 'node:timers/promises'
 import { type TestServer, startServer } from '../../support/server.ts'
 import type { Settings } from '../../support/settings.ts'
 import { samples, type Sample } from './samples.ts'
@@ -52,6 +53,8 @@ export async function startPages(
     address: ({ name, state }: Pick<Sample, 'name' | 'state'>) => `${server.url}/sample/${name}/${state}`,
     async show(name: string, model: object) {
       shown = { name, model }
+      // Thousands of them come at no time at all else, which the server would take for too many at once.
+      await setImmediate()
       const { statusCode, body } = await server.server.inject('/shown')
       return { status: statusCode, html: body }
     },
