@@ -15,7 +15,7 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
   fastify.addHook('onReady', async () => {
     const endpoints = oauth.endpoints().map(({ metadata, path }) => [metadata, oauth.issuer + path])
     const own = { issuer: oauth.issuer, ...(Object.fromEntries(endpoints) as Record<string, string>) }
-    const metadata = await doors.withContributions('metadata', own, own)
+    const metadata = await doors.withContributions('metadata', own, own, undefined)
     // Required by RFC 8414 §2, also of a server without an authorization endpoint.
     const { response_types_supported = [] } = metadata
     document = Buffer.from(JSON.stringify({ ...metadata, response_types_supported }))

@@ -30,13 +30,14 @@ async function introspection(fastify: FastifyInstance): Promise<void> {
     path: '/introspect',
     metadata: 'introspection_endpoint',
     parameters: Type.Object({ token: Type.Optional(Type.String()) }),
-    async handle({ token }, { client: caller }) {
+    async handle({ token }, call) {
       const verified = token === undefined ? null : await oauth.verify(token)
-      if (verified === null || !mayKnow(caller, verified, validateAudienceScope)) return INACTIVE
+      if (verified === null || !mayKnow(call.client, verified, validateAudienceScope)) return INACTIVE
       return doors.withContributions(
         'introspection',
         verified,
         response(verified, await usernameOf(verified)),
+        call,
       )
     },
   })
@@ -55,7 +56,7 @@ function mayKnow(
   { claims, authorization }: Verified,
   validateAudienceScope: boolean,
 ): boolean {
-  const clientId = claims['client_id'] as string
+  const clientId = claims.client_id
   if (validateAudienceScope && authorization === undefined) return false
   if (caller.clientId === clientId) return true
   if (!caller.scope.includes(TOKEN_INTROSPECTION) && !isAudience(caller, claims['aud'])) return false
@@ -73,8 +74,8 @@ function showsProfile({ scope }: Bag): boolean {
 
 /** RFC 7662 §2.2. */
 function response({ claims }: Verified, username: string | undefined): Bag {
-  const { scope, client_id, exp, iat, sub, aud, iss, jti } = claims
-  return { active: true, scope, client_id, username, token_type: 'Bearer', exp, iat, sub, aud, iss, jti }
+  const { scope, client_id, exp, iat, sub, aud, iss, jti, act } = claims
+  return { active: true, scope, client_id, username, token_type: 'Bearer', exp, iat, sub, aud, iss, jti, act }
 }
 
 /** Public clients may not introspect: they could not be told from anybody else. */

@@ -53,14 +53,14 @@ async function openid(fastify: FastifyInstance): Promise<void> {
 
   /** What the server itself says (§2). A refreshed ID token has no nonce (§12.2). */
   function idTokenClaims(authorization: Authorization, client: Client): Bag {
-    const { subject, authentication, parameters, continues } = authorization
+    const { subject, authentication, parameters, continues, notAfter = Infinity } = authorization
     const iat = Math.floor(Date.now() / 1000)
     return {
       iss: oauth.issuer,
       sub: oauth.subjectOf(subject!, client),
       aud: client.clientId,
       iat,
-      exp: iat + config.OIDC_IDTOKEN_EXPIRE,
+      exp: Math.min(iat + config.OIDC_IDTOKEN_EXPIRE, Math.floor(notAfter / 1000)),
       auth_time: authentication && Math.floor(authentication.time / 1000),
       nonce: continues === undefined ? parameters?.['nonce'] : undefined,
       acr: authentication?.acr,
@@ -69,10 +69,9 @@ async function openid(fastify: FastifyInstance): Promise<void> {
     }
   }
 
-  oauth.extend('tokenResponse', ['id_token'], async (authorization, { access_token: accessToken }) => {
+  oauth.extend('tokenResponse', ['id_token'], async (authorization, { access_token: accessToken }, call) => {
     if (authorization.subject === undefined || !authorization.scopes.has('openid')) return {}
-    const client = await oauth.findClient(authorization.clientId)
-    if (client === null) return {}
+    const { client } = call
     const algorithm =
       (client.metadata['id_token_signed_response_alg'] as string | undefined) ?? DEFAULT_ALGORITHM
     const owned = {
@@ -81,7 +80,9 @@ async function openid(fastify: FastifyInstance): Promise<void> {
       at_hash: tokenHash(accessToken as string, algorithm),
     }
     return {
-      id_token: await signJwt(await doors.withContributions('id_token', authorization, owned), { algorithm }),
+      id_token: await signJwt(await doors.withContributions('id_token', authorization, owned, call), {
+        algorithm,
+      }),
     }
   })
 

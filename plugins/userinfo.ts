@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Client } from '../src/doors/client.ts'
 import type { Authorization } from '../src/doors/facts.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import { approvedClaims, requestedClaims } from '../src/protocol/claims-request.ts'
@@ -25,6 +26,7 @@ import { createOwnVerifier } from './resource-server.ts'
 interface UserToken extends AccessToken {
   readonly authorization: Authorization
   readonly user: User
+  readonly client: Client
 }
 
 /** What a token must have to be taken here (§5.3.1, §3.1.2.1). */
@@ -38,9 +40,10 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     // The guard refuses it for its scope (RFC 6750 §3.1), whomever it stands for: a token that a client got for itself, say.
     if (!scopes.has(SCOPE)) return {}
     const user = authorization?.subject === undefined ? null : await oauth.findUser(authorization.subject)
-    if (authorization === undefined || user === null || user.disabled)
+    const client = authorization === undefined ? null : await oauth.findClient(authorization.clientId)
+    if (authorization === undefined || user === null || user.disabled || client === null)
       throw new BearerError('invalid_token', 'The access token stands for nobody')
-    return { authorization, user }
+    return { authorization, user, client }
   })
   const policy = {
     verifier,
@@ -53,16 +56,20 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken] as UserToken
-    const { authorization, user } = token
+    const { authorization, user, client } = token
     const claims = userClaims(user)
     const requested = approvedClaims(authorization.parameters)
-    const body = await doors.withContributions('userinfo', authorization, {
-      sub: token.subject,
-      ...claimsForScopes(claims, token.scopes),
-      ...(requested === undefined ? {} : requestedClaims(requested, 'userinfo', claims)),
-    })
-    const client = await oauth.findClient(token.clientId)
-    const algorithm = client?.metadata['userinfo_signed_response_alg'] as string | undefined
+    const body = await doors.withContributions(
+      'userinfo',
+      authorization,
+      {
+        sub: token.subject,
+        ...claimsForScopes(claims, token.scopes),
+        ...(requested === undefined ? {} : requestedClaims(requested, 'userinfo', claims)),
+      },
+      { request, reply, client },
+    )
+    const algorithm = client.metadata['userinfo_signed_response_alg'] as string | undefined
     if (algorithm === undefined) sendJson(reply, body)
     else await sendSigned(reply, { ...body, aud: token.clientId }, algorithm)
   }

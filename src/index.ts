@@ -11,12 +11,21 @@ import type { BuildOptions } from './server.ts'
 
 export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
-export type { Additive, Dispatched, Ordered } from './doors/kinds.ts'
+export type { Additive, AdditiveCall, Dispatched, Ordered } from './doors/kinds.ts'
 export type { ApprovalRequest, ConsentLine, Parameter } from './doors/approval.ts'
 export type { Artifacts } from './doors/artifacts.ts'
-export type { Call, Endpoint, Grant, Policy } from './doors/back-channel.ts'
+export type { Call, ClientCall, Endpoint, Grant, Policy } from './doors/back-channel.ts'
 export type { Client, ClientAuthentication } from './doors/client.ts'
-export type { Authorization, Binding, Granted, Verified } from './doors/facts.ts'
+export { parentOf } from './doors/parents.ts'
+export type {
+  AccessTokenClaims,
+  Authorization,
+  Continuation,
+  Granted,
+  ParentClaim,
+  Spend,
+  Verified,
+} from './doors/facts.ts'
 export type {
   BrowserCall,
   EndedInteraction,
@@ -27,9 +36,17 @@ export type {
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'
+export {
+  approvalFromJson,
+  approvalToJson,
+  grantedFromJson,
+  grantedToJson,
+  type StoredApproval,
+} from './doors/stored-facts.ts'
 export type * from './events.ts'
 export type { Bag } from './protocol/bag.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
+export type { Actor, Authentication, Binding, Parent, StoredGranted } from './protocol/facts.ts'
 export { OAuthError, type OAuthErrorOptions } from './protocol/errors.ts'
 export { Repeatable } from './protocol/parameters.ts'
 export { formatScope, isScopeToken, parseScope } from './protocol/scope.ts'

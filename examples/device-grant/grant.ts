@@ -1,6 +1,6 @@
 /** The grant by which a device polls for its tokens (RFC 8628 §3.4, §3.5). */
-import { OAuthError, Repeatable, Type, type OAuth } from 'latchkey'
-import { DEVICE, type DeviceRequests, type Found, type StoredGranted } from './requests.ts'
+import { grantedFromJson, OAuthError, Repeatable, Type, type Granted, type OAuth } from 'latchkey'
+import { DEVICE, type DeviceRequests, type Found } from './requests.ts'
 
 export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -20,17 +20,16 @@ export function addGrant(oauth: OAuth, requests: DeviceRequests): void {
     parameters: Type.Object({ device_code: Type.String(), resource: Type.Optional(Repeatable()) }),
     async authorize({ device_code, resource }, { client }) {
       const found = await requests.findByDeviceCode(device_code)
-      if (found === null || found.request.clientId !== client.clientId)
+      if (found === null || found.request.approval.client !== client.clientId)
         throw new OAuthError('invalid_grant', 'the device_code is not known, or was used before')
       const { decision } = found.request
       if (decision === undefined) return refusePending(found)
       if ('denied' in decision)
         throw new OAuthError('access_denied', 'the user denied the request', { status: 400 })
-      const { granted } = decision
+      const granted = grantedFromJson(decision.granted)
       await assertSignedIn(oauth, granted)
       return {
         ...granted,
-        scopes: new Set(granted.scopes),
         resources: resource ?? granted.resources,
         refreshable: true,
         spends: [{ kind: DEVICE, handle: found.id }],
@@ -40,7 +39,7 @@ export function addGrant(oauth: OAuth, requests: DeviceRequests): void {
 }
 
 /** Who signed out, got a new password or was disabled since they allowed it gives nothing any more. */
-async function assertSignedIn({ sessions }: OAuth, { authentication }: StoredGranted): Promise<void> {
+async function assertSignedIn({ sessions }: OAuth, { authentication }: Granted): Promise<void> {
   if (authentication === undefined || !(await sessions.isOpen(authentication.sid)))
     throw new OAuthError('access_denied', 'the sign-in by which it was allowed has ended', { status: 400 })
 }

@@ -3,7 +3,16 @@
  * how it ended. Consent is asked every time, since any device can pose as any client (§5.4, §5.6).
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { OAuthError, Type, type ApprovalRequest, type Bag, type FormTarget, type PageCall } from 'latchkey'
+import {
+  approvalFromJson,
+  grantedToJson,
+  OAuthError,
+  Type,
+  type ApprovalRequest,
+  type Bag,
+  type FormTarget,
+  type PageCall,
+} from 'latchkey'
 import type { Decision, DeviceRequest, DeviceRequests } from './requests.ts'
 import { displayUserCode, normalizeUserCode } from './user-code.ts'
 
@@ -67,14 +76,13 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
   }
 
   async function approvalOf(request: DeviceRequest): Promise<ApprovalRequest> {
-    const client = await oauth.findClient(request.clientId)
+    const { approval } = request
+    const client = await oauth.findClient(approval.client)
     if (client === null)
       throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
     return {
-      client,
-      scopes: new Set(request.scopes),
-      resources: request.resources,
-      parameters: { ...request.parameters, prompt: ['consent'] },
+      ...approvalFromJson(approval, client),
+      parameters: { ...approval.parameters, prompt: ['consent'] },
       notices: [noticeOf(request)],
     }
   }
@@ -120,7 +128,7 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
 
   oauth.register('outcome', 'device', {
     approved: async ({ state }, granted, { reply }) =>
-      end(state['id'], { granted: { ...granted, scopes: [...granted.scopes] } }, 'allowed', reply),
+      end(state['id'], { granted: grantedToJson(granted) }, 'allowed', reply),
     denied: async ({ state }, _error, { reply }) => end(state['id'], { denied: true }, 'denied', reply),
   })
 }

@@ -3,14 +3,17 @@
  * can lead to it without knowing the other. Codes themselves are stored nowhere.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ApprovalRequest, Bag, Granted, OAuth } from 'latchkey'
+import {
+  approvalToJson,
+  type ApprovalRequest,
+  type OAuth,
+  type StoredApproval,
+  type StoredGranted,
+} from 'latchkey'
 import { createUserCode } from './user-code.ts'
 
 export interface DeviceRequest {
-  readonly clientId: string
-  readonly scopes: readonly string[]
-  readonly resources: readonly string[]
-  readonly parameters: Bag
+  readonly approval: StoredApproval
   /** The device's address, for people to recognise. */
   readonly address: string
   /** Milliseconds since the epoch. */
@@ -22,9 +25,6 @@ export interface DeviceRequest {
 }
 
 export type Decision = { readonly denied: true } | { readonly granted: StoredGranted }
-
-/** As JSON has it: without a Set. */
-export type StoredGranted = Omit<Granted, 'scopes'> & { readonly scopes: readonly string[] }
 
 export interface Found {
   readonly id: string
@@ -71,11 +71,11 @@ export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
   }
 
   return {
-    async create({ client, scopes, resources, parameters }, address) {
+    async create(approval, address) {
       const [deviceCode, userCode] = [randomBytes(32).toString('base64url'), await freshUserCode()]
       const [id, askedAt] = [idOf(deviceCode), Date.now()]
-      const asked = { clientId: client.clientId, scopes: [...scopes], resources, parameters, address }
-      await requests.put({ ...asked, askedAt, expiresAt: askedAt + LIFETIME * 1000 }, id)
+      const asked = { approval: approvalToJson(approval), address, askedAt }
+      await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, id)
       await polls.put({ interval: INTERVAL, lastAt: 0 }, id)
       await userCodes.put({ id }, userCode)
       return { deviceCode, userCode }

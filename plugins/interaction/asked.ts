@@ -3,12 +3,13 @@
  * alone. So nobody has to be believed, and nothing has to be stored, before somebody is signed in.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import type { StoredApproval } from '../../src/doors/stored-facts.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { SecretBox } from '../../src/services/keys/secret-box.ts'
 
 export interface Asked {
-  readonly request: Bag
+  readonly request: StoredApproval
   readonly outcome: string
   readonly state: Bag
   /** Keyed hash of the browser's id. */

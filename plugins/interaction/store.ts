@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { InteractionStep, Session } from '../../src/doors/interaction.ts'
+import { approvalFromJson, approvalToJson } from '../../src/doors/stored-facts.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { HandleTaken } from '../../src/services/artifact-store.ts'
@@ -98,10 +99,10 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
   }
 
   return {
-    begin({ client, scopes, ...request }, outcome, state, browserId) {
+    begin(request, outcome, state, browserId) {
       const id = randomBytes(32).toString('base64url')
       const asked: Asked = {
-        request: { ...request, client: client.clientId, scopes: [...scopes] },
+        request: approvalToJson(request),
         outcome, state, browser: box.hash(browserId), notes: {}, until: Date.now() + LIFETIME * 1000,
       } // prettier-ignore
       return { id, asked, sealed: seal(box, id, asked), notes: {}, progress: null }
@@ -116,11 +117,10 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
     reload,
     addressOf,
     async revive({ request }) {
-      const { client: clientId, scopes, ...more } = request as Bag & { client: string; scopes: string[] }
-      const client = await directory.findClient(clientId)
+      const client = await directory.findClient(request.client)
       if (client === null)
         throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
-      return { ...more, client, scopes: new Set(scopes) } as unknown as ApprovalRequest
+      return approvalFromJson(request, client)
     },
     note,
     complete: async (stored, session) =>

@@ -6,11 +6,15 @@ import type { Wire } from '../protocol/wire.ts'
 import type { Client } from './client.ts'
 import type { Granted } from './facts.ts'
 
-/** One authenticated request at an endpoint. */
-export interface Call {
+/** A request, and the client that is answered. */
+export interface ClientCall {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly client: Client
+}
+
+/** One authenticated request at an endpoint. */
+export interface Call extends ClientCall {
   /** The parameters that were sent, without those that proved who the client is. */
   readonly wire: Wire
 }
@@ -35,6 +39,8 @@ export interface Grant<P extends TObject = TObject> {
   readonly parameters: P
   /** Whether a client without credentials may use it; default false. */
   readonly publicClients?: boolean
+  /** Members of the token response that `Granted.response` may have; what it has beside them is left out. */
+  readonly members?: readonly string[]
   /** Establishes the facts. Throws `OAuthError`. */
   authorize(parameters: Static<P>, call: Call): Promise<Granted>
 }

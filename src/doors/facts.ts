@@ -1,16 +1,15 @@
 /** The facts that pass from a grant to the issuer, live on in what tokens name, and come back when one is verified. */
 import type { Bag } from '../protocol/bag.ts'
-
-/** What sender-constrains a token (RFC 7800 `cnf`). */
-export interface Binding {
-  tokenType: string
-  cnf: Bag
-}
+import type { Actor, Authentication, Binding, Parent } from '../protocol/facts.ts'
 
 /** What a grant has established: facts only. Nothing is minted and nothing is spent yet. */
 export interface Granted {
-  /** Absent: the client acts for itself. */
+  /** Of the Authorization that it will be: a UUID, good once; a new one by default. A code brings its own. */
+  id?: string
+  /** The id of the user whom it stands for. Absent: the client acts for itself, or for another client. */
   subject?: string
+  /** The client_id of the client that it stands for, where that is another: the `sub`. Then no Authorization is stored. */
+  subjectClient?: string
   scopes: ReadonlySet<string>
   /** Identifiers of the resources that were asked for (RFC 8707); empty for those of the scopes. */
   resources: readonly string[]
@@ -18,16 +17,32 @@ export interface Granted {
   approvedResources?: readonly string[]
   /** Facts of the authorization request that live on with the Authorization. */
   parameters?: Bag
-  /** How and when the end-user was authenticated; `time` in milliseconds since the epoch. */
-  authentication?: { time: number; acr?: string; amr: readonly string[]; sid: string }
+  /** How and when the end-user was authenticated. */
+  authentication?: Authentication
   /** The id of the remembered consent that it rests on: nothing is issued once that is withdrawn. */
   consent?: string
   /** Whether a refresh token belongs to it, where the client may use one. */
   refreshable?: boolean
+  /** Who acts for the subject: the `act` of its access tokens. */
+  actor?: Actor
+  /** What its tokens are bound to. */
+  binding?: Binding
+  /** What it was granted for, and ends with, as `parentOf` makes it. */
+  parent?: Parent
+  /** No token of it is good any longer, of any kind. Milliseconds since the epoch. */
+  notAfter?: number
+  /** Members of this one token response that the grant has named (`Grant.members`); never stored. */
+  response?: Bag
   /** Spent in the same transaction that stores what is issued; a spent one is `invalid_grant`. */
-  spends?: readonly { kind: string; handle: string }[]
+  spends?: readonly Spend[]
   /** What this goes on from: tokens then name that Authorization, and its refresh token is replaced. */
   continues?: Continuation
+}
+
+/** Something that is good once: an artifact, by its kind and handle. */
+export interface Spend {
+  readonly kind: string
+  readonly handle: string
 }
 
 /** A refresh token in use (RFC 6749 §6). */
@@ -42,13 +57,34 @@ export interface Continuation {
 export interface Authorization extends Granted {
   readonly id?: string
   readonly clientId: string
-  readonly binding?: Binding
   /** Milliseconds since the epoch; absent before it is stored. */
   readonly createdAt?: number
 }
 
-/** A token that was found good: signature or row, issuer, time, revocation, client and Authorization. */
+/** A token that was found good: signature or row, issuer, time, revocation, client, Authorization, and what it was granted for. */
 export interface Verified {
-  readonly claims: Bag
+  readonly claims: AccessTokenClaims
   readonly authorization?: Authorization
+}
+
+/** The claims of RFC 9068 §2.2 that every access token of ours has, and those that only some have. */
+export interface AccessTokenClaims extends Bag {
+  readonly iss: string
+  readonly sub: string
+  readonly client_id: string
+  readonly jti: string
+  /** Seconds since the epoch, as `exp` is. */
+  readonly iat: number
+  readonly exp: number
+  readonly act?: Actor
+  /** What it was granted for, where no Authorization says it. */
+  readonly parent?: ParentClaim
+}
+
+/** `Parent` on the wire. */
+export interface ParentClaim {
+  readonly client_id: string
+  readonly authorization_id?: string
+  readonly jti?: string
+  readonly parent?: ParentClaim
 }

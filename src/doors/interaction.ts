@@ -37,7 +37,7 @@ export interface StepPage {
 
 /** What a step that is done adds to what will be granted. */
 export interface StepFacts {
-  readonly granted: Pick<Granted, 'consent'>
+  readonly granted: Pick<Granted, 'consent' | 'actor' | 'notAfter' | 'parent'>
 }
 
 /** One thing that stands between a request and its answer: login, consent, a second factor. */

@@ -3,7 +3,7 @@
  * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
  */
 import type { Parameter, ResponseMode, ResponseType } from './approval.ts'
-import type { Policy } from './back-channel.ts'
+import type { Call, ClientCall, Policy } from './back-channel.ts'
 import type { ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
@@ -31,4 +31,14 @@ export interface Additive {
   userinfo: Authorization
   introspection: Verified
   metadata: Bag
+}
+
+/** The request that a contribution answers; the metadata is made once, for no request. */
+export interface AdditiveCall {
+  tokenResponse: Call
+  access_token: Call
+  id_token: ClientCall
+  userinfo: ClientCall
+  introspection: Call
+  metadata: undefined
 }

@@ -1,6 +1,6 @@
 /** Keeps what plugins registered at the doors, each kind its way, and refuses at boot what cannot be meant. */
 import type { TObject } from 'typebox'
-import type { Additive, Dispatched, Ordered } from './kinds.ts'
+import type { Additive, AdditiveCall, Dispatched, Ordered } from './kinds.ts'
 import type { Call, Grant } from './back-channel.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
@@ -27,7 +27,12 @@ export interface DoorRegistry {
   all<K extends keyof Ordered>(kind: K): readonly Ordered[K][]
   readonly extend: Extend
   /** `owned` with every contribution. Throws `ConfigError` for a member of the metadata that is taken. */
-  withContributions<K extends keyof Additive>(at: K, subject: Additive[K], owned: Bag): Promise<Bag>
+  withContributions<K extends keyof Additive>(
+    at: K,
+    subject: Additive[K],
+    owned: Bag,
+    call: AdditiveCall[K],
+  ): Promise<Bag>
   /** From here on every registration throws: the server has started. */
   close(): void
 }
@@ -43,16 +48,17 @@ export interface Extend {
   ): void
 }
 
-/** Gets the document as it is so far, to refer to what it holds. */
+/** Gets the document as it is so far, to refer to what it holds, and the request that it answers. */
 export type Contribute<K extends keyof Additive, Member extends string> = (
   subject: Additive[K],
   document: Bag,
+  call: AdditiveCall[K],
 ) => Promise<{ readonly [Name in Member]?: unknown }>
 
 interface Contribution {
   /** All that it gives, where they are not named. */
   readonly members: readonly string[] | undefined
-  readonly contribute: (subject: never, document: Bag) => Promise<Bag>
+  readonly contribute: (subject: never, document: Bag, call: never) => Promise<Bag>
 }
 
 export function createDoorRegistry(): DoorRegistry {
@@ -85,10 +91,17 @@ export function createDoorRegistry(): DoorRegistry {
       assertOpen(`The grant ${grant.type}`)
       if (grants.has(grant.type)) throw new ConfigError(`The grant ${grant.type} is registered twice.`)
       const parse = compileParameters(grant.parameters)
-      grants.set(grant.type, {
-        type: grant.type,
-        publicClients: grant.publicClients ?? false,
-        authorize: async (wire, call) => grant.authorize(parse(wire), call),
+      const { type, publicClients = false, members = [] } = grant
+      for (const member of members) names.share(memberOf('tokenResponse'), member, 'grants')
+      grants.set(type, {
+        type,
+        publicClients,
+        async authorize(wire, call) {
+          const granted = await grant.authorize(parse(wire), call)
+          return granted.response === undefined
+            ? granted
+            : { ...granted, response: only(members, granted.response) }
+        },
       })
     },
     register(kind, key, owner) {
@@ -106,12 +119,12 @@ export function createDoorRegistry(): DoorRegistry {
     },
     all: <K extends keyof Ordered>(kind: K) => (ordered.get(kind) ?? []) as unknown as readonly Ordered[K][],
     extend,
-    async withContributions(at, subject, owned) {
+    async withContributions(at, subject, owned, call) {
       const contributions = additive.get(at)
       if (contributions === undefined) return owned
       const merged: Record<string, unknown> = { ...owned }
       for (const { members, contribute } of contributions) {
-        const given = await contribute(subject as never, merged)
+        const given = await contribute(subject as never, merged, call as never)
         for (const name of members ?? Object.keys(given)) {
           if (!Object.hasOwn(given, name) || given[name] === undefined) continue
           if (!Object.hasOwn(merged, name)) merged[name] = given[name]
@@ -131,4 +144,8 @@ function namesOf(item: Ordered[keyof Ordered]): readonly string[] {
   if (typeof item === 'function') return []
   const as = 'kept' in item ? item.kept : undefined
   return typeof as === 'string' && as !== item.name ? [item.name, as] : [item.name]
+}
+
+function only(members: readonly string[], given: Bag): Bag {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => members.includes(name)))
 }

@@ -18,30 +18,40 @@ const CLAIMS = Object.keys(StandardClaims.properties)
 /** What the server says in each document. */
 const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
   tokenResponse: ['token_type', 'access_token', 'expires_in', 'refresh_token', 'scope'],
-  access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id'],
+  access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id', 'act', 'parent'],
   id_token: [
     'iss', 'sub', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash', ...CLAIMS,
   ],
   userinfo: ['sub', ...CLAIMS],
   introspection: [
-    'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti',
+    'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti', 'act',
   ],
 } // prettier-ignore
 
 export interface TakenNames {
   /** Throws `ConfigError` for one that is taken; `kind` is how the error calls it. */
   take(kind: string, name: string): void
+  /** The same for one that several of a `group` may have, and nobody else. */
+  share(kind: string, name: string, group: string): void
 }
 
 export function createTakenNames(): TakenNames {
   const taken = new Map<string, Set<string>>([['parameter', new Set(PARAMETERS)]])
   for (const [document, names] of Object.entries(MEMBERS)) taken.set(memberOf(document), new Set(names))
+  const shared = new Map<string, string>()
+
+  function take(kind: string, name: string): void {
+    const names = taken.get(kind) ?? new Set()
+    if (names.has(name) || name === '__proto__') throw new ConfigError(`The ${kind} ${name} is taken.`)
+    taken.set(kind, names.add(name))
+  }
 
   return {
-    take(kind, name) {
-      const names = taken.get(kind) ?? new Set()
-      if (names.has(name) || name === '__proto__') throw new ConfigError(`The ${kind} ${name} is taken.`)
-      taken.set(kind, names.add(name))
+    take,
+    share(kind, name, group) {
+      if (shared.get(`${kind} ${name}`) === group) return
+      take(kind, name)
+      shared.set(`${kind} ${name}`, group)
     },
   }
 }

@@ -3,6 +3,7 @@
  * make.
  */
 import { defineEntity, p } from '@mikro-orm/core'
+import type { StoredGranted } from '../protocol/facts.ts'
 
 const AuthorizationCodeSchema = defineEntity({
   name: 'AuthorizationCode',
@@ -16,8 +17,8 @@ const AuthorizationCodeSchema = defineEntity({
     redirectUri: p.text(),
     /** RFC 7636 §4.2, always S256; null when the client sent none. */
     codeChallenge: p.text().nullable(),
-    /** What was approved: scopes, resources, parameters, authentication. */
-    granted: p.json<Record<string, unknown>>(),
+    /** What was approved, but whose and on which consent. */
+    granted: p.json<StoredGranted>(),
     /** SHA-256 of the code and of all that it is bound to, base64url: goes over to the Authorization. */
     proof: p.text().nullable(),
     createdAt: p.datetime().defaultRaw('now()'),

@@ -1,5 +1,6 @@
 /** What the tokens of one approval have in common. Tokens name it; revoking it ends them all. */
 import { defineEntity, p } from '@mikro-orm/core'
+import type { Actor, Authentication, Binding, Parent } from '../protocol/facts.ts'
 
 const AuthorizationSchema = defineEntity({
   name: 'Authorization',
@@ -11,7 +12,12 @@ const AuthorizationSchema = defineEntity({
     scopes: p.array().columnType('text[]'),
     resources: p.array().columnType('text[]'),
     parameters: p.json<Record<string, unknown>>(),
-    authentication: p.json<Record<string, unknown>>().nullable(),
+    authentication: p.json<Authentication>().nullable(),
+    actor: p.json<Actor>().nullable(),
+    binding: p.json<Binding>().nullable(),
+    parent: p.json<Parent>().nullable(),
+    /** No token of it is good any more. */
+    notAfter: p.datetime().nullable(),
     /** What the code proved that it came from, by which a second use of that is known; null where there was none. */
     codeProof: p.text().nullable(),
     createdAt: p

@@ -22,6 +22,7 @@ import { Migration20261123000030_seed_entries } from './Migration20261123000030_
 import { Migration20261123000040_known_browsers } from './Migration20261123000040_known_browsers.ts'
 import { Migration20261123000050_owned_artifacts } from './Migration20261123000050_owned_artifacts.ts'
 import { Migration20261123000060_revoked_keys } from './Migration20261123000060_revoked_keys.ts'
+import { Migration20261124000010_facts } from './Migration20261124000010_facts.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -47,4 +48,5 @@ export const migrations = [
   Migration20261123000040_known_browsers,
   Migration20261123000050_owned_artifacts,
   Migration20261123000060_revoked_keys,
+  Migration20261124000010_facts,
 ]

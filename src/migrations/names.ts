@@ -23,6 +23,7 @@ export const migrationNames = [
   'Migration20261123000040_known_browsers',
   'Migration20261123000050_owned_artifacts',
   'Migration20261123000060_revoked_keys',
+  'Migration20261124000010_facts',
 ]
 
 /**

@@ -35,3 +35,8 @@ export function instantsOf({ jti, iat, exp }: Instants): {
   const issuedAt = issueInstant({ jti, iat }) ?? iat * 1000
   return { issuedAt, expiresAt: issuedAt + (exp - iat) * 1000 }
 }
+
+/** How many seconds there are until `end`, in milliseconds since the epoch, and no more than `most`; none when it is past. */
+export function secondsLeft(end: number | undefined, most: number, now = Date.now()): number {
+  return end === undefined ? most : Math.max(0, Math.min(most, (end - now) / 1000))
+}

@@ -3,41 +3,47 @@ import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { Session } from '../entities/session.ts'
-import { AUTHORIZATION } from './authorizations.ts'
+import { AUTHORIZATION, insertAuthorization } from './authorization-row.ts'
 import { isConsented } from './consents.ts'
-import { statement, type Statement, type TableOf } from './statement.ts'
-import { insertAccessToken } from './tokens.ts'
+import { parameters, type Places } from './parameters.ts'
+import { statement, type TableOf } from './statement.ts'
+import { insertAccessToken, OPAQUE } from './tokens.ts'
 
 export type AuthorizationCodeRow = Pick<
   AuthorizationCode,
   'clientId' | 'subject' | 'redirectUri' | 'codeChallenge' | 'granted' | 'createdAt'
 >
 
+const CODE = {
+  authorizationId: 'uuid',
+  hash: 'text',
+  clientId: 'text',
+  subject: 'text',
+  redirectUri: 'text',
+  codeChallenge: 'text',
+  granted: 'jsonb',
+  proof: 'text',
+} as const satisfies Partial<Record<keyof AuthorizationCode, string>>
+
+/** A code with what it gives: the refresh token is null where there is none; lifetimes in seconds. */
+const EXCHANGE = { ...AUTHORIZATION, code: 'text', refreshToken: 'text', refreshLifetime: 'float8' } as const
+
 export const statements = {
   /**
-   * Of the session $10 while it lasts, and of the consent $11 unless that is null: who ends one of them, and then its codes,
-   * finds this one or makes it impossible.
+   * Of the session `sid` while it lasts, and of the `consent` unless that is null: who ends one of them, and then its codes,
+   * finds this one or makes it impossible. `lifetime` in seconds.
    */
-  insert: statement<{ hash: string }>('authorization-code-insert', (table) => {
+  insert: parameters({ ...CODE, lifetime: 'float8', sid: 'uuid', consent: 'uuid' }).statement<{
+    hash: string
+  }>('authorization-code-insert', (table, at) => {
     const code = table(AuthorizationCode)
     const session = table(Session)
-    const columns = (
-      [
-        'authorizationId',
-        'hash',
-        'clientId',
-        'subject',
-        'redirectUri',
-        'codeChallenge',
-        'granted',
-        'proof',
-        'expiresAt',
-      ] as const
-    ).map((one) => code.column(one))
+    const stored = Object.keys(CODE) as (keyof typeof CODE)[]
+    const columns = [...stored, 'expiresAt' as const].map((one) => code.column(one))
     return `insert into ${code.name} (${columns.join(', ')})
-      select $1::uuid, $2, $3::text, $4::text, $5, $6, $7::jsonb, $8, now() + make_interval(secs => $9)
-      from ${session.name} where ${session.column('sid')} = $10
-        and ($11::uuid is null or ${isConsented(table, '$11::uuid', '$4::text::uuid', '$3::text')}) for share
+      select ${stored.map((one) => at[one]).join(', ')}, now() + make_interval(secs => ${at.lifetime})
+      from ${session.name} where ${session.column('sid')} = ${at.sid}
+        and (${at.consent} is null or ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}) for share
       returning ${code.column('hash')} as "hash"`
   }),
   find: statement<AuthorizationCodeRow>(
@@ -49,41 +55,41 @@ export const statements = {
     },
     'with readers',
   ),
-  exchange: exchange('authorization-code-exchange'),
-  /** And stores an opaque access token ($11, its claims $12, its end $13). */
-  exchangeForOpaque: exchange('authorization-code-exchange-opaque', (table) => insertAccessToken(table, 11)),
+  exchange: parameters(EXCHANGE).statement<Exchanged>(
+    'authorization-code-exchange',
+    exchange,
+    'with writers',
+  ),
+  /** And stores an opaque access token. */
+  exchangeForOpaque: parameters({ ...EXCHANGE, ...OPAQUE }).statement<Exchanged>(
+    'authorization-code-exchange-opaque',
+    (table, at) => exchange(table, at, `, more as (${insertAccessToken(table, at, 'from spent')})`),
+    'with writers',
+  ),
+}
+
+interface Exchanged {
+  readonly authorizationId: string
 }
 
 /**
- * Spends the code ($8), which is then gone, and makes its Authorization, with a refresh token ($9) unless that is null. The
- * `case` keeps the index of those that are unspent out of it (`isAhead`).
+ * Spends the code, which is then gone, and makes its Authorization, with a refresh token unless that is null. The `case`
+ * keeps the index of those that are unspent out of it (`isAhead`).
  */
-function exchange(name: string, more?: (table: TableOf) => string): Statement<{ authorizationId: string }> {
-  return statement(
-    name,
-    (table) => {
-      const code = table(AuthorizationCode)
-      const authorization = table(Authorization)
-      const refresh = table(RefreshToken)
-      const columns = [...AUTHORIZATION, 'codeProof' as const]
-        .map((one) => authorization.column(one))
-        .join(', ')
-      const [id, hash, expiresAt] = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) =>
-        refresh.column(one),
-      )
-      return `with spent as (
+function exchange(table: TableOf, at: Places<keyof typeof EXCHANGE>, more = ''): string {
+  const code = table(AuthorizationCode)
+  const refresh = table(RefreshToken)
+  const columns = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) => refresh.column(one))
+  return `with spent as (
         delete from ${code.name}
-        where ${code.column('authorizationId')} = $1 and ${code.column('hash')} = $8
+        where ${code.column('authorizationId')} = ${at.id} and ${code.column('hash')} = ${at.code}
           and case when ${code.column('spentAt')} is null then ${code.column('expiresAt')} > now() else false end
         returning ${code.column('proof')} as proof
       ), refreshing as (
-        insert into ${refresh.name} (${id}, ${hash}, ${expiresAt})
-        select $1::uuid, $9::text, now() + make_interval(secs => $10) from spent where $9::text is not null
-      )${more === undefined ? '' : `, more as (${more(table)} from spent)`}
-      insert into ${authorization.name} (${columns})
-      select $1::uuid, $2::text, $3::text, $4::text[], $5::text[], $6::jsonb, $7::jsonb, proof from spent
-      returning ${authorization.column('id')} as "authorizationId"`
-    },
-    'with writers',
-  )
+        insert into ${refresh.name} (${columns.join(', ')})
+        select ${at.id}, ${at.refreshToken}, now() + make_interval(secs => ${at.refreshLifetime})
+        from spent where ${at.refreshToken} is not null
+      )${more}
+      ${insertAuthorization(table, at, 'from spent', { codeProof: 'proof' })}
+      returning ${table(Authorization).column('id')} as "authorizationId"`
 }

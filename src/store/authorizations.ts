@@ -1,11 +1,16 @@
 /** Authorizations: what the tokens of one approval have in common. Who revokes one ends them all. */
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
-import { statement, type TableOf } from './statement.ts'
+import {
+  AUTHORIZATION,
+  authorizationColumns,
+  insertAuthorization,
+  type AuthorizationRow,
+} from './authorization-row.ts'
 import { isConsented } from './consents.ts'
+import { parameters } from './parameters.ts'
+import { statement, type TableOf } from './statement.ts'
 import { NIL } from '../protocol/uuid.ts'
-
-export type AuthorizationRow = Pick<Authorization, (typeof AUTHORIZATION)[number] | 'createdAt' | 'revokedAt'>
 
 /** One that lives, for people to look at. */
 export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]> & {
@@ -19,36 +24,25 @@ const LISTED = ['id', 'clientId', 'subject', 'scopes', 'resources', 'createdAt']
 /** Of one user's Authorizations for one client, the youngest, which are looked at. */
 const WINDOW = 100
 
-/** In the order in which statements take them. */
-export const AUTHORIZATION = [
-  'id',
-  'clientId',
-  'subject',
-  'scopes',
-  'resources',
-  'parameters',
-  'authentication',
-] as const
-
 export const statements = {
-  insert: statement('authorization-insert', (table) => {
-    const authorization = table(Authorization)
-    return `insert into ${authorization.name} (${AUTHORIZATION.map((one) => authorization.column(one)).join(', ')})
-      values ($1, $2, $3, $4, $5, $6, $7)`
-  }),
-  /** While the consent $8 lasts. */
-  insertConsented: statement<Pick<Authorization, 'id'>>('authorization-insert-consented', (table) => {
-    const authorization = table(Authorization)
-    return `insert into ${authorization.name} (${AUTHORIZATION.map((one) => authorization.column(one)).join(', ')})
-      select $1::uuid, $2::text, $3::text, $4::text[], $5::text[], $6::jsonb, $7::jsonb
-      where ${isConsented(table, '$8::uuid', '$3::text::uuid', '$2::text')}
-      returning ${authorization.columns('id')}`
-  }),
+  /** Nothing where there is one of its id. */
+  insert: parameters(AUTHORIZATION).statement<Pick<Authorization, 'id'>>(
+    'authorization-insert',
+    (table, at) => `${insertAuthorization(table, at)}
+      on conflict do nothing returning ${table(Authorization).columns('id')}`,
+  ),
+  /** The same, while the `consent` lasts. */
+  insertConsented: parameters({ ...AUTHORIZATION, consent: 'uuid' }).statement<Pick<Authorization, 'id'>>(
+    'authorization-insert-consented',
+    (table, at) => `${insertAuthorization(table, at)}
+      where ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}
+      on conflict do nothing returning ${table(Authorization).columns('id')}`,
+  ),
   find: statement<AuthorizationRow>(
     'authorization-find',
     (table) => {
       const authorization = table(Authorization)
-      return `select ${authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')}
+      return `select ${authorizationColumns(table)}
       from ${authorization.name} where ${authorization.column('id')} = $1`
     },
     'with readers',

@@ -1,14 +1,18 @@
 /** Refresh tokens: read with their Authorization, replaced by one guarded statement. */
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
-import { AUTHORIZATION, type AuthorizationRow } from './authorizations.ts'
-import { statement, type Statement, type TableOf } from './statement.ts'
-import { insertAccessToken } from './tokens.ts'
+import { authorizationColumns, type AuthorizationRow } from './authorization-row.ts'
+import { parameters, type Places } from './parameters.ts'
+import { statement, type TableOf } from './statement.ts'
+import { insertAccessToken, OPAQUE } from './tokens.ts'
 
 export type RefreshTokenRow = Pick<RefreshToken, 'hash' | 'generation' | 'sealed' | 'expiresAt'> & {
   /** Milliseconds since it took its predecessor's place, by the database's clock. */
   age: number
 } & AuthorizationRow
+
+/** One for its successor, by the id of their Authorization. */
+const ROTATION = { id: 'uuid', hash: 'text', successor: 'text', sealed: 'text', lifetime: 'float8' } as const
 
 export const statements = {
   insert: statement('refresh-token-insert', (table) => {
@@ -22,10 +26,10 @@ export const statements = {
     (table) => {
       const refresh = table(RefreshToken)
       const authorization = table(Authorization)
-      const of = (alias: string, columns: string): string => columns.replaceAll(/(^|, )"/g, `$1${alias}."`)
-      return `select ${of('r', refresh.columns('hash', 'generation', 'sealed', 'expiresAt'))},
+      const columns = refresh.columns('hash', 'generation', 'sealed', 'expiresAt')
+      return `select ${columns.replaceAll(/(^|, )"/g, '$1r."')},
         (extract(epoch from now() - r.${refresh.column('createdAt')}) * 1000)::float8 as "age",
-        ${of('a', authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt'))}
+        ${authorizationColumns(table, 'a')}
       from ${refresh.name} r
         join ${authorization.name} a on a.${authorization.column('id')} = r.${refresh.column('authorizationId')}
       where r.${refresh.column('authorizationId')} = $1`
@@ -44,30 +48,26 @@ export const statements = {
     },
     'with writers',
   ),
-  rotate: rotate('refresh-token-rotate'),
-  /** And stores an opaque access token ($6, its claims $7, its end $8). */
-  rotateForOpaque: rotate('refresh-token-rotate-opaque', (table) => insertAccessToken(table, 6)),
+  rotate: parameters(ROTATION).statement<{ hash: string }>('refresh-token-rotate', replace, 'with writers'),
+  /** And stores an opaque access token. */
+  rotateForOpaque: parameters({ ...ROTATION, ...OPAQUE }).statement<{ hash: string }>(
+    'refresh-token-rotate-opaque',
+    (table, at) => `with replaced as (${replace(table, at)}),
+      more as (${insertAccessToken(table, at, 'from replaced')}) select "hash" from replaced`,
+    'with writers',
+  ),
 }
 
-/** Puts a successor ($3, sealed $4, for $5 seconds) in the place of the token ($2) of a living Authorization ($1). */
-function rotate(name: string, more?: (table: TableOf) => string): Statement<{ hash: string }> {
-  return statement(
-    name,
-    (table) => {
-      const refresh = table(RefreshToken)
-      const { column } = refresh
-      const replace = `update ${refresh.name} set ${column('hash')} = $3, ${column('sealed')} = $4,
-          ${column('generation')} = ${column('generation')} + 1, ${column('createdAt')} = now(),
-          ${column('expiresAt')} = now() + make_interval(secs => $5)
-        where ${column('authorizationId')} = $1 and ${column('hash')} = $2 and ${column('expiresAt')} > now()
-          and ${isLiving(table)}
-        returning ${column('hash')} as "hash"`
-      return more === undefined
-        ? replace
-        : `with replaced as (${replace}), more as (${more(table)} from replaced) select "hash" from replaced`
-    },
-    'with writers',
-  )
+/** Puts the successor in the place of the token of a living Authorization; `lifetime` in seconds. */
+function replace(table: TableOf, at: Places<keyof typeof ROTATION>): string {
+  const refresh = table(RefreshToken)
+  const { column } = refresh
+  return `update ${refresh.name} set ${column('hash')} = ${at.successor}, ${column('sealed')} = ${at.sealed},
+      ${column('generation')} = ${column('generation')} + 1, ${column('createdAt')} = now(),
+      ${column('expiresAt')} = now() + make_interval(secs => ${at.lifetime})
+    where ${column('authorizationId')} = ${at.id} and ${column('hash')} = ${at.hash}
+      and ${column('expiresAt')} > now() and ${isLiving(table)}
+    returning ${column('hash')} as "hash"`
 }
 
 /** That the Authorization $1 is not revoked. */

@@ -1,8 +1,9 @@
 /** What is stored of access tokens: opaque ones, and signed ones that were revoked. */
 import { AccessToken, RevokedToken } from '../entities/access-token.ts'
 import { Authorization } from '../entities/authorization.ts'
-import { AUTHORIZATION, type AuthorizationRow } from './authorizations.ts'
+import { authorizationColumns, type AuthorizationRow } from './authorization-row.ts'
 import { recordChange } from './changes.ts'
+import { parameters, type Places } from './parameters.ts'
 import { type Query, statement, type TableOf } from './statement.ts'
 
 /** With its Authorization, if it has one and it was asked for. */
@@ -11,14 +12,19 @@ export type AccessTokenRow = Pick<AccessToken, 'claims'> & { tokenRevokedAt: Dat
     | { id?: null }
   )
 
-/** Stores one of the Authorization $1: its hash is parameter `first`, then its claims and its end. */
-export function insertAccessToken(table: TableOf, first: number): string {
+/** What is stored of an opaque one, beside the id of its Authorization. */
+export const OPAQUE = { opaqueHash: 'text', opaqueClaims: 'jsonb', opaqueExpiresAt: 'timestamptz' } as const
+
+/** By the names of its parameters. */
+export type OpaqueRow = Readonly<Record<'id' | keyof typeof OPAQUE, unknown>>
+
+export function insertAccessToken(table: TableOf, at: Places<keyof OpaqueRow>, from = ''): string {
   const token = table(AccessToken)
   const columns = (['authorizationId', 'hash', 'claims', 'expiresAt'] as const).map((one) =>
     token.column(one),
   )
   return `insert into ${token.name} (${columns.join(', ')})
-    select $1::uuid, $${first}::text, $${first + 1}::jsonb, $${first + 2}::timestamptz`
+    select ${at.id}, ${at.opaqueHash}, ${at.opaqueClaims}, ${at.opaqueExpiresAt} ${from}`
 }
 
 function ofToken(table: TableOf): string {
@@ -27,7 +33,11 @@ function ofToken(table: TableOf): string {
 }
 
 export const statements = {
-  insertAccessToken: statement('access-token-insert', (table) => insertAccessToken(table, 2), 'with writers'),
+  insertAccessToken: parameters({ id: 'uuid', ...OPAQUE }).statement(
+    'access-token-insert',
+    (table, at) => insertAccessToken(table, at),
+    'with writers',
+  ),
   accessToken: statement<AccessTokenRow>(
     'access-token-find',
     (table) => {
@@ -42,8 +52,7 @@ export const statements = {
     (table) => {
       const token = table(AccessToken)
       const authorization = table(Authorization)
-      const columns = authorization.columns(...AUTHORIZATION, 'createdAt', 'revokedAt')
-      return `select ${ofToken(table)}, ${columns.replaceAll(/(^|, )"/g, '$1a."')}
+      return `select ${ofToken(table)}, ${authorizationColumns(table, 'a')}
       from ${token.name} t left join ${authorization.name} a on a.${authorization.column('id')} = t.${token.column('authorizationId')}
       where t.${token.column('authorizationId')} = $1 and t.${token.column('hash')} = $2`
     },

@@ -1,12 +1,14 @@
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
-import type { Grant } from '../../src/doors/back-channel.ts'
+import type { Call, Grant } from '../../src/doors/back-channel.ts'
 import type { ClientAuthentication } from '../../src/doors/client.ts'
-import type { Authorization } from '../../src/doors/facts.ts'
+import type { Authorization, AccessTokenClaims } from '../../src/doors/facts.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
 import { createDoorRegistry } from '../../src/doors/registry.ts'
 
 const SUBJECT = { clientId: 'c' } as Authorization
+const CALL = { wire: { grant_type: 'x' } } as unknown as Call
+const CLAIMS = {} as AccessTokenClaims
 const grant = (type: string): Grant => ({
   type,
   parameters: Type.Object({ voucher: Type.String() }),
@@ -60,20 +62,48 @@ test('a contribution never replaces what the server owns, nor what an earlier on
     ['__proto__']: { polluted: 1 },
   }))
   const owned = { iss: 'us', sub: 'me', scope: '' }
-  expect(await doors.withContributions('access_token', SUBJECT, owned)).toEqual({
+  expect(await doors.withContributions('access_token', SUBJECT, owned, CALL)).toEqual({
     ...owned,
     first: 1,
     second: null,
   })
   expect(owned).toEqual({ iss: 'us', sub: 'me', scope: '' })
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
-  expect(await doors.withContributions('tokenResponse', SUBJECT, owned)).toEqual(owned)
+  expect(await doors.withContributions('tokenResponse', SUBJECT, owned, CALL)).toEqual(owned)
+})
+
+test('a contribution gets the request that is answered', async () => {
+  const doors = createDoorRegistry()
+  doors.extend('access_token', ['by'], async (_subject, _document, { wire }) => ({ by: wire['grant_type'] }))
+  expect(await doors.withContributions('access_token', SUBJECT, {}, CALL)).toEqual({ by: 'x' })
+})
+
+test('members of a response that grants name are theirs together, and nobody else has them', async () => {
+  const doors = createDoorRegistry()
+  const giving = (type: string, members: string[]): Grant => ({
+    ...grant(type),
+    members,
+    authorize: async () => ({ scopes: new Set(), resources: [], response: { kind: 'of token', other: 1 } }),
+  })
+  doors.registerGrant(giving('one', ['kind']))
+  doors.registerGrant(giving('two', ['kind']))
+  const granted = await doors.grants.get('one')!.authorize(parseForm('voucher=v'), CALL)
+  expect(granted.response).toEqual({ kind: 'of token' })
+  const taken = 'The tokenResponse member kind is taken'
+  expect(() => doors.extend('tokenResponse', ['kind'], async () => ({}))).toThrow(taken)
+  expect(() => doors.registerGrant(giving('three', ['access_token']))).toThrow(
+    'The tokenResponse member access_token is taken',
+  )
+  doors.extend('tokenResponse', ['theirs'], async () => ({}))
+  expect(() => doors.registerGrant(giving('four', ['theirs']))).toThrow(
+    'The tokenResponse member theirs is taken',
+  )
 })
 
 test('a contribution that fails fails the whole', async () => {
   const doors = createDoorRegistry()
   doors.extend('introspection', ['any'], () => Promise.reject(new Error('no')))
-  await expect(doors.withContributions('introspection', { claims: {} }, {})).rejects.toThrow('no')
+  await expect(doors.withContributions('introspection', { claims: CLAIMS }, {}, CALL)).rejects.toThrow('no')
 })
 
 test('once the server has started nothing can be registered any more', () => {

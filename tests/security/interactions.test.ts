@@ -208,9 +208,9 @@ test.each([
 test('a request that opens to more than that is not sealed', () => {
   const { box } = kernelOf(server.server)
   const asked = (state: string) => ({
-    request: { state },
+    request: { client: '', scopes: [], resources: [], parameters: {} },
     outcome: '',
-    state: {},
+    state: { state },
     browser: '',
     notes: {},
     until: 0,

@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import { firstUuidAt } from '../../src/protocol/uuid.ts'
 import { createUuid } from '../../src/protocol/uuid.ts'
+import { statements as codes } from '../../src/store/authorization-codes.ts'
+import { statements as authorizations } from '../../src/store/authorizations.ts'
 import { BATCH } from '../../src/store/expired.ts'
 import { NIL } from '../../src/protocol/uuid.ts'
 import { seedQuestions } from './large-seed-statements.ts'
@@ -22,6 +24,17 @@ const FEW = 40
 const batch = Array.from({ length: BATCH }, (_, n) => idOf(`authorization-${n + 1000}`))
 /** Each of a batch is found, and read once more to be removed. */
 const REMOVAL = 3 * BATCH
+
+const authorization = {
+  id: UUID,
+  clientId: 'client-1',
+  subject: HOLDER,
+  scopes: ['openid'],
+  resources: [],
+  parameters: {},
+}
+const exchanged = { ...authorization, code: 'hash', refreshToken: 'refresh', refreshLifetime: 60 }
+const opaque = { opaqueHash: 'opaque', opaqueClaims: {}, opaqueExpiresAt: later }
 
 const found = (driver: string | null, type: string | null = null) => [
   driver,
@@ -53,22 +66,30 @@ export const questions: Readonly<Record<string, Question>> = {
   'activity-since': [[new Date(Date.now() - 86_400_000)], 500],
   'activity-expired': [[], REMOVAL],
   'authorization-code-insert': [
-    [UUID, 'hash', 'client-1', HOLDER, 'https://app.example', null, {}, 'proof', 60, UUID, UUID],
+    codes.insert.values({
+      authorizationId: UUID,
+      hash: 'hash',
+      clientId: 'client-1',
+      subject: HOLDER,
+      redirectUri: 'https://app.example',
+      granted: {},
+      proof: 'proof',
+      lifetime: 60,
+      sid: UUID,
+      consent: UUID,
+    }),
     1,
   ],
   'authorization-code-find': [[AUTHORIZATION, 'hash'], 1],
-  'authorization-code-exchange': [
-    [UUID, 'client-1', HOLDER, ['openid'], [], {}, {}, 'hash', 'refresh', 60],
-    1,
-  ],
-  'authorization-code-exchange-opaque': [
-    [UUID, 'client-1', HOLDER, ['openid'], [], {}, {}, 'hash', 'refresh', 60, 'opaque', {}, later],
-    1,
-  ],
+  'authorization-code-exchange': [codes.exchange.values(exchanged), 1],
+  'authorization-code-exchange-opaque': [codes.exchangeForOpaque.values({ ...exchanged, ...opaque }), 1],
   'authorization-codes-expired': [[], REMOVAL],
   'authorization-find-by-code': [[AUTHORIZATION, 'proof'], 1],
-  'authorization-insert': [[UUID, 'client-1', HOLDER, ['openid'], [], {}, {}], 0],
-  'authorization-insert-consented': [[UUID, 'client-1', HOLDER, ['openid'], [], {}, {}, UUID], 1],
+  'authorization-insert': [authorizations.insert.values(authorization), 0],
+  'authorization-insert-consented': [
+    authorizations.insertConsented.values({ ...authorization, consent: UUID }),
+    1,
+  ],
   'authorization-find': [[AUTHORIZATION], 1],
   'authorization-revoke': [[AUTHORIZATION, 'cause'], 1],
   'authorizations-of-user': [[HOLDER, AUTHORIZATION, PAGE], 3 * PAGE],

@@ -9,7 +9,6 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../src/protocol/parameters.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { FoundCode } from '../../../src/services/tokens/authorization-codes.ts'
-import { AUTHORIZATION_CODE } from '../../../src/services/tokens/names.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 
@@ -48,7 +47,6 @@ async function authorizationCode(fastify: FastifyInstance): Promise<void> {
         ...found.granted,
         ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
         refreshable: true,
-        spends: [{ kind: AUTHORIZATION_CODE, handle: code }],
       }
     },
   })

@@ -1,17 +1,21 @@
 /**
- * Authorization codes: made when a request is approved, read when one is presented; `issue-transaction.ts` spends them. A spent one
+ * Authorization codes: made when a request is approved, read when one is presented; `code-redemption.ts` spends them. A spent one
  * is gone, and known again by its proof.
  */
 import { hash } from 'node:crypto'
 import type { AuthorizationRequest } from '../../doors/approval.ts'
 import type { Granted } from '../../doors/facts.ts'
+import { endOf } from '../../doors/parents.ts'
+import { grantedFromJson, grantedToJson } from '../../doors/stored-facts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { createHandle, parseHandle } from '../../protocol/handle.ts'
 import { createUuid } from '../../protocol/uuid.ts'
+import { secondsLeft } from '../../protocol/token-instants.ts'
 import { statements } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements as sessions } from '../../store/sessions.ts'
+import { createCodeRedemption } from './code-redemption.ts'
 import type { OwedCodes } from './owed-codes.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
@@ -26,6 +30,7 @@ export interface CodeBinding {
 
 /** Whether it is still good is for the statement that spends it. */
 export interface FoundCode extends CodeBinding {
+  /** With what spends the code. */
   readonly granted: Granted
   /** Milliseconds since the epoch. */
   readonly createdAt: number
@@ -57,6 +62,8 @@ export function createAuthorizationCodes(
   refreshes: RefreshTokens,
   owed: OwedCodes,
 ): AuthorizationCodes {
+  const spend = createCodeRedemption(refreshes, owed)
+
   /** Why there can be no code. */
   async function endedMeanwhile(sid: string | undefined): Promise<OAuthError> {
     const [open] = await database.query(sessions.isOpen, [sid])
@@ -66,28 +73,28 @@ export function createAuthorizationCodes(
   }
 
   return {
-    async create({ subject, scopes, consent, ...granted }, { client, redirectUri, parameters }) {
+    async create(approved, { client, redirectUri, parameters }) {
       const code = createHandle(createUuid())
       const handle = parseHandle(code)!
-      const sid = granted.authentication?.sid
+      const { subject, consent, ...granted } = grantedToJson(approved)
+      const sid = approved.authentication?.sid
       const binding = {
         clientId: client.clientId,
         redirectUri,
         codeChallenge: (parameters['code_challenge'] ?? null) as string | null,
       }
-      const rows = await database.query(statements.insert, [
-        handle.authorizationId,
-        handle.hash,
-        client.clientId,
+      const { insert } = statements
+      const values = {
+        ...handle,
+        ...binding,
         subject,
-        redirectUri,
-        binding.codeChallenge,
-        { ...granted, scopes: [...scopes] },
-        proofOf(code, binding),
-        lifetime,
+        granted,
         sid,
         consent,
-      ])
+        proof: proofOf(code, binding),
+        lifetime: secondsLeft(endOf(approved), lifetime),
+      }
+      const rows = await database.query(insert, insert.values(values))
       if (rows.length === 0) throw await endedMeanwhile(sid)
       return code
     },
@@ -97,12 +104,15 @@ export function createAuthorizationCodes(
       const [row] = await database.query(statements.find, [handle.authorizationId, handle.hash])
       if (row === undefined) return null
       const { clientId, redirectUri, codeChallenge = null, subject, granted, createdAt } = row
-      const { scopes, ...more } = granted as unknown as Omit<Granted, 'scopes'> & { scopes: string[] }
       return {
         clientId,
         redirectUri,
         codeChallenge,
-        granted: { ...more, subject, scopes: new Set(scopes) },
+        granted: {
+          ...grantedFromJson({ ...granted, subject }),
+          id: handle.authorizationId,
+          spends: [spend(code)],
+        },
         createdAt: createdAt.getTime(),
       }
     },
@@ -115,8 +125,8 @@ export function createAuthorizationCodes(
       for (const token of owed.of(code)) {
         const found = await refreshes.find(token)
         if (found?.use !== 'current') continue
-        const { id: _id, clientId: _clientId, createdAt, ...granted } = found.authorization
-        return { ...binding, granted, createdAt: createdAt! }
+        const { clientId: _clientId, createdAt, ...granted } = found.authorization
+        return { ...binding, granted: { ...granted, spends: [spend(code)] }, createdAt: createdAt! }
       }
       await endReplayed(authorization)
       return null

@@ -5,10 +5,12 @@
 import { hash } from 'node:crypto'
 import type { Authorization } from '../../doors/facts.ts'
 import { hashOf, isSameHash } from '../../protocol/handle.ts'
+import { secondsLeft } from '../../protocol/token-instants.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
 import { isUnavailable } from '../../store/failures.ts'
 import { statements, type RefreshTokenRow } from '../../store/refresh-tokens.ts'
+import type { OpaqueRow } from '../../store/tokens.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { toAuthorization } from './stored-authorization.ts'
@@ -57,8 +59,8 @@ export interface RefreshTokens {
   create(authorizationId: string, predecessor?: string): string
   /** Null for what we never gave out. */
   find(token: string): Promise<FoundRefreshToken | null>
-  /** Seconds that the first refresh token of an Authorization lives, or the next one after `createdAt`. */
-  lifetime(createdAt?: number): number
+  /** Seconds that the next refresh token of the Authorization lives. */
+  lifetime(of: Pick<Authorization, 'createdAt' | 'notAfter'>): number
   /**
    * Puts `successor` in the place of `token`, with an opaque access token where there is one (its hash, claims and end);
    * false when that is not current any more.
@@ -82,8 +84,7 @@ export interface Rotation {
   successor: string
   /** Seconds. */
   lifetime: number
-  /** The values of `insertAccessToken`. */
-  opaque?: readonly unknown[] | undefined
+  opaque?: OpaqueRow | undefined
 }
 
 /** @internal */
@@ -160,18 +161,23 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
       const { authorizationId, hash } = parseRefreshToken(token)!
       return (await query(statements.confirm, [authorizationId, hash])).length > 0
     },
-    lifetime(createdAt = Date.now()) {
-      const left = (createdAt - Date.now()) / 1000 + expire
-      return Math.max(0, Math.min(idle, left))
-    },
+    lifetime: ({ createdAt = Date.now(), notAfter }) =>
+      secondsLeft(notAfter, secondsLeft(createdAt + expire * 1000, idle)),
     async rotate(query, { token, successor, lifetime, opaque }) {
       const form = parseRefreshToken(token)
       if (form === null) return false
-      const values = [form.authorizationId, form.hash, hashOf(successor), seal(successor, token), lifetime]
+      const given = {
+        id: form.authorizationId,
+        hash: form.hash,
+        successor: hashOf(successor),
+        sealed: seal(successor, token),
+        lifetime,
+      }
+      const { rotate, rotateForOpaque } = statements
       const rows =
         opaque === undefined
-          ? await query(statements.rotate, values)
-          : await query(statements.rotateForOpaque, [...values, ...opaque])
+          ? await query(rotate, rotate.values(given))
+          : await query(rotateForOpaque, rotateForOpaque.values({ ...opaque, ...given }))
       return rows.length > 0
     },
   }

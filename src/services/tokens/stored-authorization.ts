@@ -1,18 +1,19 @@
-/** An Authorization as the server uses it, read from what the store holds. */
+/** An Authorization as the server uses it, and as the store holds it. */
 import type { Authorization } from '../../doors/facts.ts'
-import type { AuthorizationRow } from '../../store/authorizations.ts'
+import { grantedFromJson, grantedToJson } from '../../doors/stored-facts.ts'
+import type { AUTHORIZATION, AuthorizationRow } from '../../store/authorization-row.ts'
+import type { Given } from '../../store/parameters.ts'
 
 export function toAuthorization(row: AuthorizationRow): Authorization {
-  const { id, clientId, subject, scopes, resources, parameters, authentication, createdAt } = row
-  const authenticated = authentication as unknown as Authorization['authentication'] | null
-  return {
-    id,
-    clientId,
-    subject,
-    resources,
-    parameters,
-    scopes: new Set(scopes),
-    createdAt: createdAt.getTime(),
-    ...(authenticated ? { authentication: authenticated } : {}),
-  }
+  const { id, clientId, createdAt } = row
+  return { ...grantedFromJson(row), id, clientId, createdAt: createdAt.getTime() }
+}
+
+/** A new one, for these resources. */
+export function toRow(
+  authorization: Authorization,
+  resources: readonly string[],
+): Given<keyof typeof AUTHORIZATION> {
+  const { id, clientId, parameters = {} } = authorization
+  return { ...grantedToJson(authorization), id, clientId, resources, parameters }
 }

@@ -5,20 +5,23 @@
  */
 import type { Call } from '../../doors/back-channel.ts'
 import type { Client } from '../../doors/client.ts'
-import type { Authorization, Granted } from '../../doors/facts.ts'
+import type { Authorization, Granted, ParentClaim } from '../../doors/facts.ts'
+import type { Parent } from '../../protocol/facts.ts'
+import { endOf, parentClaim } from '../../doors/parents.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import { authorizationIdOf } from '../../protocol/handle.ts'
+import { secondsLeft } from '../../protocol/token-instants.ts'
 import { createUuid } from '../../protocol/uuid.ts'
 import { formatScope, OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
-import type { Audiences } from './audiences.ts'
+import type { Audiences, TokenTerms } from './audiences.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import { AUTHORIZATION_CODE, AUTHORIZATION_ID } from './names.ts'
+import { AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { StoreIssuance } from './issue-transaction.ts'
 import { createOpaqueToken } from './opaque-tokens.ts'
+import type { Parents } from './parents.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { SubjectOf } from './subjects.ts'
 
@@ -33,13 +36,14 @@ export interface TokenIssuerOptions {
   audiences: Audiences
   subjectOf: SubjectOf
   sign: SignAccessToken
+  parents: Parents
   refreshTokens: RefreshTokens
   store: StoreIssuance
   audit: AuditTrail
 }
 
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const { issuer, doors, audiences, subjectOf, sign, refreshTokens, store, audit } = options
+  const { issuer, doors, audiences, subjectOf, sign, parents, refreshTokens, store, audit } = options
 
   const mayRefresh = ({ refreshable, subject }: Granted, client: Client): boolean =>
     refreshable === true &&
@@ -47,55 +51,84 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     client.grantTypes.has('refresh_token') &&
     doors.grants.has('refresh_token')
 
+  /** Refuses what was granted for something that has ended meanwhile. */
+  async function assertStanding(parent: Parent, since: number): Promise<void> {
+    if (!(await parents.stand(parent, since))) throw hasEnded()
+  }
+
+  /** Of what this access token is for, and of all that was approved. */
+  async function termsOf(
+    granted: Granted,
+    client: Client,
+  ): Promise<{ terms: TokenTerms; approved: TokenTerms }> {
+    const { scopes, resources, approvedResources = resources, continues } = granted
+    const within = continues?.authorization.resources
+    const approved = await audiences.resolve(client, scopes, approvedResources, within)
+    if (resources === approvedResources) return { terms: approved, approved }
+    return { terms: await audiences.resolve(client, scopes, resources, approved.audience), approved }
+  }
+
   return {
     async issue(granted, call) {
       for (const policy of doors.all('policy')) await policy(granted, call)
       const { client } = call
       assertScopes(granted, call)
-      const { scopes, resources, approvedResources = resources, continues } = granted
-      const within = continues?.authorization.resources
-      const approved = await audiences.resolve(client, scopes, approvedResources, within)
-      const { audience, lifetime, format } =
-        resources === approvedResources
-          ? approved
-          : await audiences.resolve(client, scopes, resources, approved.audience)
+      const { terms, approved } = await termsOf(granted, client)
       const authorization = authorizationOf(granted, client)
+      const { parent, notAfter } = authorization
+      if (parent !== undefined) await assertStanding(parent, authorization.createdAt ?? Date.now())
 
       const now = Date.now()
       const iat = Math.floor(now / 1000)
+      const lifetime = Math.floor(secondsLeft(notAfter, terms.lifetime, now))
+      if (notAfter !== undefined && lifetime < 1) throw hasEnded()
+      const { scopes, subject, subjectClient, continues } = granted
+      const { audience } = terms
       const scope = formatScope(scopes)
-      const claims = await doors.withContributions('access_token', authorization, {
-        iss: issuer,
-        sub: granted.subject === undefined ? client.clientId : subjectOf(granted.subject, client),
-        aud: audience.length === 1 ? audience[0] : audience,
-        client_id: client.clientId,
-        scope,
-        iat,
-        exp: iat + lifetime,
-        jti: createUuid(now),
-        // Owned also where there is none, so that no contribution can name one.
-        [AUTHORIZATION_ID]: authorization.id,
-      })
-      const opaque = format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
+      const claims = await doors.withContributions(
+        'access_token',
+        authorization,
+        {
+          iss: issuer,
+          sub: subject === undefined ? (subjectClient ?? client.clientId) : subjectOf(subject, client),
+          aud: audience.length === 1 ? audience[0] : audience,
+          client_id: client.clientId,
+          scope,
+          iat,
+          exp: iat + lifetime,
+          jti: createUuid(now),
+          // Owned also where there is none, so that no contribution can name one.
+          [AUTHORIZATION_ID]: authorization.id,
+          act: authorization.actor,
+          parent: claimOf(authorization),
+        },
+        call,
+      )
+      const opaque = terms.format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
       const accessToken = opaque ?? (await sign(claims))
       const refreshToken = mayRefresh(granted, client)
         ? refreshTokens.create(authorization.id!, continues?.refreshToken)
         : undefined
-      const response = await doors.withContributions('tokenResponse', authorization, {
-        // In the two spellings of the seed specification (§2); it is compared without case (RFC 6749 §5.1).
-        token_type: granted.subject === undefined ? 'Bearer' : 'bearer',
-        access_token: accessToken,
-        expires_in: lifetime,
-        refresh_token: refreshToken,
-        scope,
-      })
+      const response = await doors.withContributions(
+        'tokenResponse',
+        authorization,
+        {
+          ...granted.response,
+          // In the two spellings of the seed specification (§2); it is compared without case (RFC 6749 §5.1).
+          token_type: subject === undefined ? 'Bearer' : 'bearer',
+          access_token: accessToken,
+          expires_in: lifetime,
+          refresh_token: refreshToken,
+          scope,
+        },
+        call,
+      )
 
       const handedOut = await store({
         authorization,
+        granted,
         authenticated: !client.isPublic(),
         audience: approved.audience,
-        spends: granted.spends ?? [],
-        continues,
         refreshToken,
         opaque: opaque === undefined ? undefined : { token: opaque, claims },
       })
@@ -111,19 +144,46 @@ function issued({ id, clientId, subject }: Authorization, { wire }: Call): NewEv
   return { type: 'token.issued', client: clientId, user: subject, details }
 }
 
-/** The one that is continued, as far as it is granted again; the one that a code was made for; else a new one. */
+/**
+ * The one that is continued, as far as it is granted again; else a new one. It ends with what it was granted for, and
+ * nothing that goes on from it says otherwise.
+ */
 function authorizationOf(granted: Granted, client: Client): Authorization {
-  const { continues, subject, spends = [] } = granted
+  const { subject, continues } = granted
   const base = { ...granted, clientId: client.clientId }
-  if (continues !== undefined) {
-    const { id, clientId, createdAt } = continues.authorization
-    if (id === undefined || clientId !== client.clientId || continues.authorization.subject !== subject)
-      throw new Error('only the client and the user of an Authorization can go on from it')
-    return { ...base, id, ...(createdAt === undefined ? {} : { createdAt }) }
+  if (continues !== undefined) return { ...base, ...continued(granted, client, continues.authorization) }
+  const notAfter = endOf(granted)
+  const authorization = notAfter === undefined ? base : { ...base, notAfter }
+  if (subject !== undefined) return { ...authorization, id: granted.id ?? createUuid() }
+  const { id: _none, ...ofClient } = authorization
+  return ofClient
+}
+
+/** What of it stands as it was stored. */
+function continued(granted: Granted, client: Client, stored: Authorization): Partial<Authorization> {
+  const { id, clientId, subject, createdAt, parent } = stored
+  if (id === undefined || clientId !== client.clientId || subject !== granted.subject)
+    throw new Error('only the client and the user of an Authorization can go on from it')
+  const notAfter = earlier(endOf(stored), granted.notAfter)
+  return {
+    id,
+    ...(createdAt === undefined ? {} : { createdAt }),
+    ...(parent === undefined ? {} : { parent }),
+    ...(notAfter === undefined ? {} : { notAfter }),
   }
-  if (subject === undefined) return base
-  const code = spends.find(({ kind }) => kind === AUTHORIZATION_CODE)
-  return { ...base, id: code === undefined ? createUuid() : authorizationIdOf(code.handle) }
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+}
+
+/** A token whose Authorization is stored says it there. */
+function claimOf({ id, parent }: Authorization): ParentClaim | undefined {
+  return id !== undefined || parent === undefined ? undefined : parentClaim(parent)
+}
+
+function hasEnded(): OAuthError {
+  return new OAuthError('invalid_grant', 'what it is granted for has ended')
 }
 
 /** No grant, ours or a stranger's, gives a client what is not registered for it. */

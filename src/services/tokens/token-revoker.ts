@@ -31,10 +31,11 @@ export function createTokenRevoker(
       if (opaque === null && end.getTime() <= Date.now()) return
       await audit.transaction(async (query, note) => {
         if (opaque !== null) await query(statements.revokeAccessToken, [opaque.authorizationId, opaque.hash])
-        else await storeRevocation(query, claims.jti, end)
+        // Also of an opaque one, for what was granted for it.
+        if (end.getTime() > Date.now()) await storeRevocation(query, claims.jti, end)
         note({ type: 'token.revoked', client: claims.client_id, details: { jti: claims.jti } })
       })
-      if (opaque === null) await revocations.announce(claims.jti, end)
+      await revocations.announce(claims.jti, end)
     },
     async revokeAuthorization(authorizationId, cause) {
       if (authorizationId === '') throw new Error('revoking an Authorization needs its id')

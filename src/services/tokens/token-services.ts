@@ -16,6 +16,7 @@ import { createIssueTransaction } from './issue-transaction.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createOwedCodes } from './owed-codes.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
+import { createParents } from './parents.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 import { createReplayEnding } from './replays.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
@@ -67,7 +68,8 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
   })
   const owed = createOwedCodes()
   const revocations = createRevocations(database, feed)
-  const verifier = createTokenVerifier({ database, directory, keyRing: keys, ownJwts, revocations })
+  const parents = createParents(database, directory, revocations)
+  const verifier = createTokenVerifier({ database, directory, keyRing: keys, ownJwts, revocations, parents })
   const revoker = createTokenRevoker(audit, verifier, revocations)
 
   return {
@@ -92,8 +94,9 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       audiences,
       subjectOf,
       sign: createAccessTokenSigner(signJwt),
+      parents,
       refreshTokens,
-      store: createIssueTransaction(database, endReplayed, box, refreshTokens, owed),
+      store: createIssueTransaction(database, endReplayed, box, refreshTokens),
       audit,
     }),
     verifier,

@@ -4,9 +4,11 @@
  */
 import { hash } from 'node:crypto'
 import { instantsOf } from '../../protocol/token-instants.ts'
-import type { Authorization, Verified } from '../../doors/facts.ts'
+import type { AccessTokenClaims, Authorization, Verified } from '../../doors/facts.ts'
+import { parentInClaims } from '../../doors/parents.ts'
 import type { Bag } from '../../protocol/bag.ts'
-import { statements as authorizations, type AuthorizationRow } from '../../store/authorizations.ts'
+import type { AuthorizationRow } from '../../store/authorization-row.ts'
+import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/tokens.ts'
 import { toAuthorization } from './stored-authorization.ts'
@@ -15,6 +17,7 @@ import type { Directory } from '../directory.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { OwnJwt, OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { parseOpaqueToken, type OpaqueHandle } from './opaque-tokens.ts'
+import type { Parents } from './parents.ts'
 import type { Revocations } from './revocations.ts'
 import { isOfClient } from '../clients/same-client.ts'
 import { AUTHORIZATION_ID } from './names.ts'
@@ -24,16 +27,6 @@ export interface TokenVerifier {
   verify(token: string): Promise<Verified | null>
   /** The claims of a token that we issued, good or not any more; null for all others. */
   read(token: string): Promise<AccessTokenClaims | null>
-}
-
-/** The claims of RFC 9068 §2.2 that every token of ours has. */
-export interface AccessTokenClaims extends Bag {
-  readonly iss: string
-  readonly sub: string
-  readonly client_id: string
-  readonly jti: string
-  readonly iat: number
-  readonly exp: number
 }
 
 interface Opaque {
@@ -48,13 +41,14 @@ export interface TokenVerifierOptions {
   keyRing: KeyRing
   ownJwts: OwnJwtVerifier
   revocations: Revocations
+  parents: Parents
 }
 
 const MAX_LENGTH = 16_384
 const CACHED = 10_000
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { database, directory, keyRing, ownJwts, revocations } = options
+  const { database, directory, keyRing, ownJwts, revocations, parents } = options
   /** Signatures that were found good, by the token's hash: checking one costs more than all the rest. */
   const signatures = createBoundedCache<OwnJwt & { claims: AccessTokenClaims }>(CACHED)
 
@@ -91,6 +85,16 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return row === undefined || row.revokedAt !== null ? null : toAuthorization(row)
   }
 
+  /** Whether what it was granted for does, if anything: with its Authorization, or by itself. */
+  async function stands(
+    claims: AccessTokenClaims,
+    issuedAt: number,
+    authorization: Authorization | undefined,
+  ): Promise<boolean> {
+    const parent = authorization === undefined ? parentInClaims(claims) : authorization.parent
+    return parent === undefined || parents.stand(parent, authorization?.createdAt ?? issuedAt)
+  }
+
   async function finish(
     claims: AccessTokenClaims,
     revoked: boolean,
@@ -102,6 +106,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (client === null || !isOfClient(claims.client_id, issuedAt, client)) return null
     const authorization = await findAuthorization(claims, read)
     if (authorization === null) return null
+    if (!(await stands(claims, issuedAt, authorization))) return null
     return { claims, ...(authorization === undefined ? {} : { authorization }) }
   }
 

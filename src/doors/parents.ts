@@ -1,0 +1,63 @@
+/** What was granted for something else: it is no better than that, and ends with it. */
+import type { AccessTokenClaims, Authorization, Granted, ParentClaim, Verified } from './facts.ts'
+import type { Parent } from '../protocol/facts.ts'
+import { instantsOf } from '../protocol/token-instants.ts'
+
+/**
+ * For `Granted.parent`. What is granted for an access token ends when that is revoked or expires, and with its
+ * Authorization; what is granted for an Authorization alone ends when that is revoked, or when nothing of it lives any more.
+ * Throws for an Authorization that is not stored.
+ */
+export function parentOf(found: Verified | Authorization): Parent {
+  if ('claims' in found) return parentOfToken(found)
+  const { id, clientId, notAfter, parent } = found
+  if (id === undefined) throw new TypeError('an Authorization that is not stored can be no parent')
+  return {
+    clientId,
+    authorization: id,
+    ...(notAfter === undefined ? {} : { notAfter }),
+    ...(parent === undefined ? {} : { parent }),
+  }
+}
+
+function parentOfToken({ claims, authorization }: Verified): Parent {
+  const { id, parent } = authorization ?? { id: undefined, parent: parentInClaims(claims) }
+  return {
+    clientId: claims.client_id,
+    token: claims.jti,
+    notAfter: instantsOf(claims).expiresAt,
+    ...(id === undefined ? {} : { authorization: id }),
+    ...(parent === undefined ? {} : { parent }),
+  }
+}
+
+/** When the last token ends, in milliseconds since the epoch; undefined where nothing says. */
+export function endOf({ notAfter, parent }: Pick<Granted, 'notAfter' | 'parent'>): number | undefined {
+  if (notAfter === undefined && parent === undefined) return undefined
+  let end = notAfter ?? Infinity
+  for (let at = parent; at !== undefined; at = at.parent) end = Math.min(end, at.notAfter ?? Infinity)
+  return end === Infinity ? undefined : end
+}
+
+/** A token without an Authorization says itself what it was granted for. */
+export function parentClaim({ clientId, authorization, token, parent }: Parent): ParentClaim {
+  return {
+    client_id: clientId,
+    ...(authorization === undefined ? {} : { authorization_id: authorization }),
+    ...(token === undefined ? {} : { jti: token }),
+    ...(parent === undefined ? {} : { parent: parentClaim(parent) }),
+  }
+}
+
+/** Of claims that we signed or stored. */
+export function parentInClaims({ parent }: Pick<AccessTokenClaims, 'parent'>): Parent | undefined {
+  if (parent === undefined) return undefined
+  const { client_id: clientId, authorization_id: authorization, jti: token } = parent
+  const before = parentInClaims(parent)
+  return {
+    clientId,
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(token === undefined ? {} : { token }),
+    ...(before === undefined ? {} : { parent: before }),
+  }
+}
