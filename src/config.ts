@@ -33,8 +33,8 @@ export class ConfigError extends Error {
 const REQUIRED = ['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'] as const
 
 /**
- * Parses settings by their names. Unknown names are ignored. A production start needs those that are `required`.
- * Throws `ConfigError`.
+ * Parses settings by their names. Unknown names are ignored (`setting-names.ts` tells of them). A production start needs
+ * those that are `required`. Throws `ConfigError`.
  */
 export function parseConfig(
   values: SettingValues,

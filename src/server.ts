@@ -11,6 +11,7 @@ import { install } from './latchkey.ts'
 import type { EmbeddedPostgres } from './services/database/embedded-postgres.ts'
 import { loggingOptions, logResponses, type LogStream } from './services/log.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
+import { describeStrays } from './setting-names.ts'
 
 export interface BuildOptions {
   /** Whether this is a start of the server, which applies SEED_FILE or the demo; commands do neither. Default true. */
@@ -25,7 +26,7 @@ export interface BuildOptions {
 
 /**
  * Builds a server from settings by their names (`src/settings.ts`); the environment is not read here. Creates or
- * migrates the database. Throws `ConfigError` for a setting that cannot be used.
+ * migrates the database. Throws `ConfigError` for a setting that cannot be used; the log warns of a name that is none.
  */
 export async function buildServer(
   settings: SettingValues = {},
@@ -63,6 +64,7 @@ export async function buildServer(
   logResponses(server)
   try {
     await furnish(server, own, options)
+  for (const stray of describeStrays(settings)) server.log.warn(stray)
   } catch (error) {
     // Else the open database would keep the process from ending.
     await server.close()

@@ -5,6 +5,7 @@
 import { ConfigError, parseConfig, type Config, type SettingValues } from '../config.ts'
 import { risksOf } from '../words/risks.ts'
 import { readSecretKey } from '../services/database/data-dir.ts'
+import { describeStrays } from '../setting-names.ts'
 import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -14,7 +15,8 @@ import { examineSeedFile } from './seed-file.ts'
 
 /** Everything that can be said of a server with these settings. Never throws for what is wrong with them. */
 export async function examine(settings: SettingValues): Promise<Finding[]> {
-  const findings = examineProcess()
+  const strays = describeStrays(settings).map((sentence) => warn('settings', sentence))
+  const findings = [...examineProcess(), ...strays]
   const config = parse(settings)
   if (config instanceof ConfigError) return [...findings, fail('settings', config.message)]
   findings.push(ok('settings', describe(config)))
