@@ -22,7 +22,9 @@ async function demo(fastify: FastifyInstance): Promise<void> {
     const { resource } = await oauth.findScope(SCOPE)
     return resource === null ? here(request, reply) : elsewhere(request, reply)
   }
-  fastify.get('/books', { onRequest }, async () => ({ books: BOOKS }))
+  // An operator's plugin may have its own there, as the README shows.
+  if (!fastify.hasRoute({ method: 'GET', url: `${fastify.prefix}/books` }))
+    fastify.get('/books', { onRequest }, async () => ({ books: BOOKS }))
 
   const { seeder, config } = kernelOf(fastify)
   fastify.addHook('onReady', async () => seeder.apply(await demoContent(config.DATA_DIR), OVERLAP))

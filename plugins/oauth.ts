@@ -62,7 +62,7 @@ export interface OAuth {
    * is taken. A check may also be of members of others.
    */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
-  /** Stored things of a plugin's own, each living `lifetime` seconds. */
+  /** Stored things of a plugin's own, each living `lifetime` seconds. Throws when the kind is another's, at the start. */
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
   readonly secret: FindServerSecret

@@ -18,6 +18,7 @@ const Text = Type.Optional(Type.String())
 async function passwordLink(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, pages } = fastify
   const { passwordLinks } = kernelOf(fastify)
+  const throttle = oauth.throttle('password-link')
   const { basePath } = oauth.config
   const purposeOf = (token: string): string => `set-password ${token}`
 
@@ -59,7 +60,7 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
     password: string,
     address: string,
   ): Promise<string | null | undefined> {
-    const attempt = await oauth.throttle('password-link').attempt(null, address)
+    const attempt = await throttle.attempt(null, address)
     try {
       await passwordLinks.setPassword(token, password)
       attempt.succeeded()

@@ -6,9 +6,11 @@ import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import type { Wire } from '../src/protocol/wire.ts'
+import type { Throttle } from '../src/services/throttle/throttle.ts'
 import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
 import type { User } from '../src/services/users/user.ts'
 import { type Waiting, waitFor } from '../src/http/wait.ts'
+import type { OAuth } from './oauth.ts'
 
 /** RFC 8176 §2. */
 export const PASSWORD_AMR = ['pwd'] as const
@@ -50,9 +52,12 @@ export type PasswordCheck = (
   request: FastifyRequest,
 ) => Promise<User | null>
 
-/** Wherever a password is asked for, guesses count together. */
+/** Wherever a password is asked for, guesses count together: of each server, the one that the first place has taken. */
+const throttles = new WeakMap<OAuth, Throttle>()
+
 export function createPasswordCheck({ oauth, browser }: FastifyInstance): PasswordCheck {
-  const throttle = oauth.throttle('user', GUESSES)
+  const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
+  throttles.set(oauth, throttle)
   return async (username, password, request) => {
     const mark = await browser.markOf(request, username)
     const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)

@@ -35,6 +35,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
   const { basePath } = oauth.config
   const parse = compileParameters(Fields)
 
+  const throttle = oauth.throttle(PURPOSE)
   function show(
     call: BrowserCall,
     { token = '', username = '', name = '', email = '' }: Record<string, string | undefined>,
@@ -73,7 +74,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
     call: BrowserCall,
     fields: Record<string, string | undefined>,
   ): Promise<FastifyReply> {
-    const attempt = await oauth.throttle('setup').attempt(null, call.request.ip)
+    const attempt = await throttle.attempt(null, call.request.ip)
     try {
       const { token = '', username, name, email, password } = fields
       const user = await firstAdministrator.create(token, { username, name, email, password })

@@ -45,6 +45,8 @@ import type { LatchkeyOptions } from './latchkey-options.ts'
 import { importPlugin } from './own-plugins.ts'
 import { limited } from './plugin-limit.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
+import { describeStrays } from './setting-names.ts'
+import { refusingTakenRoutes } from './taken-routes.ts'
 
 /** Ours, by the names under which they may be left out; each comes after those that it depends on. */
 const PLUGINS = [
@@ -93,6 +95,7 @@ async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise
   const config = parseConfig(settings, pool === undefined ? undefined : ['OIDC_ISSUER', 'SECRET_KEY'])
   assertRoom(app, config, options.prefix)
   warnOfRisks(app, config, pool)
+  for (const stray of describeStrays(settings)) app.log.warn(`latchkey: ${stray}`)
   const own = await openOwnDatabase(config, { pool, migrate })
   app.addHook('onClose', async () => own.close())
   await install(app, own, options)
@@ -130,9 +133,8 @@ export async function install(
     }
     for (const [name, plugin] of await pluginsOfOthers(config.PLUGINS, options)) {
       // Within a scope of its own, so that the prefix also holds for a plugin that breaks out of encapsulation.
-      const mount: FastifyPluginAsync = async (own) => {
-        await own.register(plugin)
-      }
+      const mount: FastifyPluginAsync = async (own) =>
+        refusingTakenRoutes(name, async () => own.register(plugin))
       await scope.register(standalone ? limited(name, plugin) : mount, { prefix })
     }
     if (demonstrates && !left.has(nameOf(resourceServer))) await scope.register(demo, { prefix })

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { ConfigError } from './config.ts'
+import { refusingTakenRoutes } from './taken-routes.ts'
 
 type Hook = (this: FastifyInstance, done: (error?: Error) => void) => unknown
 
@@ -18,7 +19,9 @@ export function limited(name: string, plugin: FastifyPluginAsync): FastifyPlugin
       return Reflect.apply(addHook, this, [at, at === 'onReady' ? limitedHook(name, hook) : hook])
     }
     Object.assign(scope, { addHook: addLimited })
-    await within(`PLUGINS: ${name} has not ended its registration`, async () => scope.register(plugin))
+    await within(`PLUGINS: ${name} has not ended its registration`, async () =>
+      refusingTakenRoutes(name, async () => scope.register(plugin)),
+    )
   }
 }
 

@@ -7,7 +7,7 @@ import type { Bag } from '../protocol/bag.ts'
 import { ConfigError } from '../config.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import type { Wire } from '../protocol/wire.ts'
-import { createTakenNames, memberOf, type Document } from './taken-names.ts'
+import { createTakenNames, memberOf, type Document, type OwnedKind } from './taken-names.ts'
 
 /** A grant with its parameters' types closed over: it takes the wire as it is. */
 export interface RegisteredGrant {
@@ -33,6 +33,8 @@ export interface DoorRegistry {
     owned: Bag,
     call: AdditiveCall[K],
   ): Promise<Bag>
+  /** For what is opened by its name: throws when that is taken. Who asks while requests are served is its owner. */
+  own(kind: OwnedKind, name: string): void
   /** From here on every registration throws: the server has started. */
   close(): void
 }
@@ -132,6 +134,9 @@ export function createDoorRegistry(): DoorRegistry {
         }
       }
       return merged
+    },
+    own(kind, name) {
+      if (!closed) names.take(kind, name)
     },
     close() {
       closed = true

@@ -28,6 +28,9 @@ const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
   ],
 } // prettier-ignore
 
+/** How the kinds are called that are taken at the doors of `plugins/oauth.ts`, beside those of `src/door-kinds.ts`. */
+export type OwnedKind = 'artifact kind' | 'throttle kind'
+
 export interface TakenNames {
   /** Throws `ConfigError` for one that is taken; `kind` is how the error calls it. */
   take(kind: string, name: string): void

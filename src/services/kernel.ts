@@ -101,8 +101,10 @@ export function createKernel(
     rotateAfter: config.OIDC_KEY_ROTATE,
     longestLifetime: Math.max(config.OIDC_TOKEN_EXPIRE, config.OIDC_IDTOKEN_EXPIRE),
   })
-  const artifacts = <Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value> =>
-    createArtifacts<Value>(database, box, kind, lifetime)
+  const artifacts = <Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value> => {
+    doors.own('artifact kind', kind)
+    return createArtifacts<Value>(database, box, kind, lifetime)
+  }
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
   const people = createUserServices({
     config,
@@ -118,7 +120,10 @@ export function createKernel(
   })
   const tell = createTellReached({ audit, box, users: people.users, directory })
   const throttles = createThrottles({ database, box, log, tell })
-  const { throttle } = throttles
+  const throttle: Throttles['throttle'] = (kind, limits) => {
+    doors.own('throttle kind', kind)
+    return throttles.throttle(kind, limits)
+  }
   const throttledLines = createThrottledLines(log)
   const secret = createServerSecrets(database, box)
   const cleaner = createJanitor({

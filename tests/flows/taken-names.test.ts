@@ -7,8 +7,9 @@ import { Type } from 'typebox'
 import type { OAuth } from '../../plugins/oauth.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createClient } from '../support/clients.ts'
-import { spawnServer } from '../support/process.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
 
 const text = Type.String()
 const member = (name: string) => Type.Partial(Type.Object({ [name]: Type.Unknown() }))
@@ -44,6 +45,20 @@ const refused: [string, (oauth: OAuth) => void][] = [
   ['The id_token member tenant is taken.', (oauth) => {
     oauth.extend('id_token', ['tenant'], async () => ({}))
     oauth.extend('id_token', ['tenant'], async () => ({}))
+  }],
+  ['The artifact kind setup is taken.', (oauth) => oauth.artifacts('setup', 60)],
+  ['The artifact kind interaction-progress is taken.', (oauth) => oauth.artifacts('interaction-progress', 60)],
+  ['The artifact kind voucher is taken.', (oauth) => {
+    oauth.artifacts('voucher', 60)
+    oauth.artifacts('voucher', 3600)
+  }],
+  ...['client', 'user', 'setup', 'password-link'].map((kind): [string, (oauth: OAuth) => void] => [
+    `The throttle kind ${kind} is taken.`,
+    (oauth) => oauth.throttle(kind),
+  ]),
+  ['The throttle kind voucher is taken.', (oauth) => {
+    oauth.throttle('voucher')
+    oauth.throttle('voucher', { account: { failures: 1000, recovery: 1 }, network: { failures: 1000, recovery: 1 } })
   }],
   // As it was written before.
   ['A contribution to id_token must name its members', (oauth) => oauth.extend('id_token', (async () => ({})) as never, undefined as never)],
@@ -91,6 +106,40 @@ test('a server with such a plugin ends at start, with the sentence', async () =>
     `export default async ({ oauth }) => oauth.add('parameter', { name: 'nonce', schema: { type: 'string' } })`,
   )
   await expect(spawnServer({ PLUGINS })).rejects.toThrow('The parameter nonce is taken.')
+})
+
+test('who asks for a kind while requests are served gets its own', async () => {
+  const { server } = await startServer()
+  const { oauth } = server
+  for (let asked = 0; asked < 2; asked++) {
+    const handle = await oauth.artifacts('late', 60).put({ asked })
+    expect(await oauth.artifacts('late', 60).get(handle)).toEqual({ asked })
+    const attempt = await oauth.throttle('late').attempt(null, '127.0.0.1')
+    attempt.abandoned()
+  }
+})
+
+test.each([
+  ['ours', '/authorize/', {}],
+  ['ours below a path', '/userinfo', { OIDC_ISSUER: 'http://127.0.0.1:1/auth' }],
+])('a path that is %s has its owner: the sentence names the plugin and the path', async (_whose, path, given) => {
+  const PLUGINS = join(await temporaryDirectory(), 'squatter.mjs')
+  await writeFile(PLUGINS, `export default async (fastify) => fastify.get('${path}', async () => 'mine')`)
+  const { settings } = await startServer()
+  const port = await freePort()
+  const { status, stderr } = await runCommand(['serve'], { ...settings, ...given, PLUGINS, PORT: port })
+  const whole = `${'OIDC_ISSUER' in given ? '/auth' : ''}${path}`
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: `The plugin ${PLUGINS} routes GET ${whole}, which is taken: give it another path.\n`,
+  })
+})
+
+test('the books of the demo make room for those of a plugin', async () => {
+  const PLUGINS = join(await temporaryDirectory(), 'books.mjs')
+  await writeFile(PLUGINS, `export default async (fastify) => fastify.get('/books', async () => ['mine'])`)
+  const server = await startServer({ PLUGINS }, { seed: 'demo' })
+  expect(await (await server.get('/books')).json()).toEqual(['mine'])
 })
 
 test('a javascript: address cannot be made registrable, nor is anything left of who tried', async () => {
