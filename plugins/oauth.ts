@@ -66,7 +66,7 @@ export interface OAuth {
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
   readonly secret: FindServerSecret
-  /** Refuses who has failed too often at this kind of attempt; ours are `client` and `user`. */
+  /** Refuses who has failed too often at this kind of attempt. Throws when the kind is another's, at the start. */
   readonly throttle: Throttles['throttle']
 
   /** The registered endpoints: the metadata member and the path of each. */

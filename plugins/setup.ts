@@ -14,6 +14,7 @@ import { refuseOtherMethods, withSlash } from '../src/http/endpoint.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 import { isTypedAgain, keepingTyped } from './pages/expired-form.ts'
+import { sentence } from './pages/words.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { waitFor } from '../src/http/wait.ts'
@@ -34,8 +35,8 @@ async function setup(fastify: FastifyInstance): Promise<void> {
   const { firstAdministrator } = kernelOf(fastify)
   const { basePath } = oauth.config
   const parse = compileParameters(Fields)
-
   const throttle = oauth.throttle(PURPOSE)
+
   function show(
     call: BrowserCall,
     { token = '', username = '', name = '', email = '' }: Record<string, string | undefined>,
@@ -88,8 +89,9 @@ async function setup(fastify: FastifyInstance): Promise<void> {
         observeRefusal()
         await attempt.failed()
       }
-      const field = /^(username|name|email|password)\b/.exec(error.message)?.[1] ?? 'form'
-      return show(call, fields, { [field]: error.message })
+      const [, field = 'form', reason = error.message] =
+        /^(username|name|email|password) (.+)$/s.exec(error.message) ?? []
+      return show(call, fields, { [field]: sentence(reason) })
     } finally {
       attempt.abandoned()
     }

@@ -73,6 +73,20 @@ test.each([
   expect((await agent.submit(refused, 'setup', fields)).status).toBe(200)
 })
 
+test('what is wrong with it is said in sentences', async () => {
+  await server.server.oauth.users.create({ username: 'taken', password: 'a long enough password' })
+  const page = await agent.get(link)
+  const errorOf = async (wrong: object): Promise<string[]> => {
+    const { body } = await agent.submit(page, 'setup', { ...fields, ...wrong })
+    return [...body.matchAll(/(?:class="problem"[^>]*|role="alert">\s*<p)>([^<]*)</g)].map(([, text]) => text!)
+  }
+  for (const wrong of [{ username: 'taken' }, { username: 'ro\not' }, { password: 'password' }, { token: 'x'.repeat(43) }]) {
+    const said = await errorOf(wrong)
+    expect(said).not.toEqual([])
+    for (const sentence of said) expect(sentence).toMatch(/^\p{Lu}.*\.$/u)
+  }
+}) // prettier-ignore
+
 test('a made-up link is refused, and so is a form without its token', async () => {
   expect((await agent.get(setupAddress(server.url, 'x'.repeat(43)))).status).toBe(403)
   const page = await agent.get(link)
