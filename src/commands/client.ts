@@ -24,7 +24,7 @@ export function clientCommand(): Command {
   withMembers(
     command.command('create').description('register a client; a generated secret is shown this once'),
   ).action(async (options: Options, self: Command) =>
-    change(options, async (oauth) => {
+    change({ ...options, begins: true }, async (oauth) => {
       const members = membersFrom(self, oauth.clients.extensions())
       const isServed = await servedBy(oauth.issuer, members)
       const created = await oauth.clients.create(members, { ...options, isServed })
@@ -72,7 +72,7 @@ export function clientCommand(): Command {
       if (!options.yes) throw new ConfigError(`client delete removes ${id} for good: add --yes.`)
       await withServer(async ({ clients }) => {
         if (!(await clients.delete(id))) throw metadataError('client_id', 'is not registered')
-        print({ client_id: id, deleted: true }, [`${id} is deleted`], options.json)
+        print({ client_id: id, deleted: true }, [`${id} is deleted.`], options.json)
       })
     })
   return command
@@ -100,11 +100,17 @@ function tellOwnTokens({ grant_types: grants = [], scope = [] }: ClientInformati
   )
 }
 
-async function change({ json }: Options, work: (oauth: Kernel) => Promise<ClientInformation>): Promise<void> {
-  await withServer(async (oauth) => {
-    const client = toWire(await work(oauth))
-    print(client, toLines(client), json)
-  })
+async function change(
+  { json, begins = false }: Options & { begins?: boolean },
+  work: (oauth: Kernel) => Promise<ClientInformation>,
+): Promise<void> {
+  await withServer(
+    async (oauth) => {
+      const client = toWire(await work(oauth))
+      print(client, toLines(client), json)
+    },
+    { begins },
+  )
 }
 
 async function get(clients: Kernel['clients'], id: string): Promise<ClientInformation> {

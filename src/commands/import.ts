@@ -1,10 +1,12 @@
 /** `import FILE`: clients and users from the JSON that Django's `dumpdata` writes, or with --dry-run what they would be. */
 import { Command } from 'commander'
+import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { applyDump, type Imported, type Outcome } from '../import/apply.ts'
 import type { Applied } from '../import/context.ts'
 import { readDump } from '../import/dump.ts'
 import { withJson } from './json-option.ts'
+import { quote } from './quote.ts'
 import { print, withServer } from './run.ts'
 
 interface Options {
@@ -31,12 +33,13 @@ export function importCommand(): Command {
 async function runImport(file: string, options: Options): Promise<void> {
   const { dryRun = false, update = false, admins = false, json } = options
   const records = await readDump(file)
-  await withServer(async ({ clients, users }) => {
+  const work = async ({ clients, users }: Kernel): Promise<void> => {
     const imported = await applyDump(records, { clients, users }, { dryRun, update, admins })
     print({ dry_run: dryRun, ...toWire(imported) }, toLines(imported, dryRun), json)
     const refused = imported.outcomes.filter(({ action }) => action === 'refuse').length
     if (refused > 0) throw new ConfigError(`${refused} of ${records.length} records were refused.`)
-  })
+  }
+  await withServer(work, { begins: true })
 }
 
 function toWire({ outcomes, ignored }: Imported): Record<string, unknown> {
@@ -77,9 +80,4 @@ function toLines({ outcomes, ignored }: Imported, dryRun: boolean): string[] {
     return `${label}: ${counted.map(([action, number]) => `${number} ${words[action]}`).join(', ')}`
   })
   return [...lines, ...others, ...sums]
-}
-
-/** A text of the file may hold what moves a terminal's cursor, or turns the line around. */
-function quote(text: string): string {
-  return JSON.stringify(text).replaceAll(/\p{C}/gu, (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`)
 }

@@ -93,15 +93,18 @@ function membersFrom<Information extends object>(
 async function show<Information extends object>(
   kind: RecordKind<Information>,
   id: string,
-  options: Options,
+  { json, begins = false }: Options & { begins?: boolean },
   work?: (oauth: Kernel) => Promise<void>,
 ): Promise<void> {
-  await withServer(async (oauth) => {
-    await work?.(oauth)
-    const found = await kind.find(oauth.resources, id)
-    if (found === null) throw metadataError(kind.identifier, 'is not registered')
-    print(found, toLines(found), options.json)
-  })
+  await withServer(
+    async (oauth) => {
+      await work?.(oauth)
+      const found = await kind.find(oauth.resources, id)
+      if (found === null) throw metadataError(kind.identifier, 'is not registered')
+      print(found, toLines(found), json)
+    },
+    { begins },
+  )
 }
 
 function toLine(one: object): string {

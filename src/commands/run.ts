@@ -1,26 +1,32 @@
 /**
  * Runs a command against the database of the server, under its settings and plugins: with no listener, no seeding,
- * and every log line on stderr, so that stdout holds the answer alone.
+ * and the log in sentences on stderr, so that stdout holds the answer alone.
  */
 import { userInfo } from 'node:os'
 import type { Kernel } from '../services/kernel.ts'
-import { parseConfig } from '../config.ts'
 import { buildServer } from '../server.ts'
 import { runAs } from '../services/audit/origin.ts'
+import { plainLog } from './plain-log.ts'
+import { readSettings } from './read-settings.ts'
 import { assertTables } from './tables.ts'
 import { kernelOf } from '../http/kernel-of.ts'
 
-/**
- * `work` gets the doors and services; what it throws ends the command with status 1. Where tables are missing, it refuses,
- * unless it `migrates`.
- */
+interface Needs {
+  /** It makes the tables that are missing; else it refuses without them. */
+  migrates?: boolean
+  /** It registers something, and so may be the first to use an embedded database. */
+  begins?: boolean
+}
+
+/** `work` gets the doors and services; what it throws ends the command with status 1. */
 export async function withServer(
   work: (oauth: Kernel) => Promise<void>,
-  { migrates = false } = {},
+  { migrates = false, begins = false }: Needs = {},
 ): Promise<void> {
   const settings = { LOG_LEVEL: 'warn', ...process.env }
-  if (!migrates) await assertTables(parseConfig(settings))
-  const server = await buildServer(settings, { start: false, logStream: process.stderr })
+  const config = readSettings(settings)
+  if (!migrates) await assertTables(config, begins)
+  const server = await buildServer(settings, { start: false, logStream: plainLog })
   try {
     await server.ready()
     await runAs({ kind: 'command', id: userInfo().username }, async () => work(kernelOf(server)))

@@ -23,7 +23,8 @@ export function userCommand(): Command {
   ).action(async (username: string, options: Options, self: Command) => {
     const { password, generated } = await readPassword(options)
     const members = { ...membersFrom(self), username, password }
-    await show(options, async ({ users }) => users.create(members), generated ? password : undefined)
+    const create = async ({ users }: Kernel) => users.create(members)
+    await show({ ...options, begins: true }, create, generated ? password : undefined)
   })
   withJson(
     withMembers(command.command('update <username>').description('change claims and roles of a user')),
@@ -78,14 +79,17 @@ export function userCommand(): Command {
 
 /** Prints the user, and the password where it was generated. */
 async function show(
-  { json }: Options,
+  { json, begins = false }: Options & { begins?: boolean },
   work: (oauth: Kernel) => Promise<User>,
   password?: string,
 ): Promise<void> {
-  await withServer(async (oauth) => {
-    const wire = { ...toWire(await work(oauth)), ...(password === undefined ? {} : { password }) }
-    print(wire, toLines(wire), json)
-  })
+  await withServer(
+    async (oauth) => {
+      const wire = { ...toWire(await work(oauth)), ...(password === undefined ? {} : { password }) }
+      print(wire, toLines(wire), json)
+    },
+    { begins },
+  )
 }
 
 function toWire({ id, username, roles, disabled, claims }: User): Record<string, unknown> {

@@ -1,21 +1,19 @@
 /** The embedded PostgreSQL, where there is one already: an examination makes none. */
-import { readdir, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
 import { ConfigError } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
+import { holdsDatabase } from '../services/database/data-dir.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const CHECK = 'embedded PostgreSQL'
-/** A cluster, or the note of one that lies elsewhere. */
-const TRACES = new Set(['postgres', 'postgres.id'])
 /** Bytes. PostgreSQL stops when there is no room for its log. */
 const [SCARCE, GONE] = [1_000_000_000, 100_000_000]
 
 export async function openEmbedded(
   dataDir: string,
 ): Promise<{ postgres?: EmbeddedPostgres; findings: Finding[] }> {
-  const files = await readdir(dataDir).catch(() => [])
-  if (!files.some((name) => TRACES.has(name)))
+  if (!(await holdsDatabase(dataDir)))
     return {
       findings: [warn(CHECK, `DATA_DIR ${dataDir} holds no database: the first start makes one there.`)],
     }

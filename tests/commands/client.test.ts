@@ -71,6 +71,18 @@ test('update changes what it names and nothing else', async () => {
   expect(await clients.find('changing')).toMatchObject({ scope: ['c', 'd'] })
 })
 
+test('a warning is a sentence on stderr, and stdout is the JSON alone', async () => {
+  await clients.create({ client_id: 'warned', scope: 'a' })
+  const args = ['client', 'update', 'warned', '--scope', 'read_books write_books', '--json']
+  const { status, stdout, stderr } = await runCommand(args, { ...settings, LOG_LEVEL: undefined })
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr:
+      'No scope is registered under these names: they are granted as they are (client "warned", scopes "read_books" "write_books").\n',
+  })
+  expect(JSON.parse(stdout)).toMatchObject({ client_id: 'warned', scope: 'read_books write_books' })
+})
+
 test('show and list give clients without their secrets, to programs and to people', async () => {
   await clients.create({ client_id: 'shown', client_name: 'To be shown', scope: 'a b', jwks: { keys: [] } })
   const shown = await runJson('show', 'shown')

@@ -1,10 +1,11 @@
 /** A command makes no tables wherever it finds itself: `migrate` does, a start does, the others say so. */
-import { writeFile } from 'node:fs/promises'
+import { access, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { describePlace } from '../../src/store/database.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createEmptyDatabase } from '../support/database.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 
 test('on a database without tables of ours, commands say what to do and leave it as it is', async () => {
@@ -42,3 +43,21 @@ test('on a database without tables of ours, commands say what to do and leave it
       'The database lacks the migration Migration20261123000030_seed_entries: run `latchkey migrate` on it, or start the server.\n',
   })
 }) // prettier-ignore
+
+test('in a DATA_DIR without a database, a command that would find nothing says so and makes none', async () => {
+  const DATA_DIR = join(await temporaryDirectory(), 'mistaken')
+  for (const command of [
+    ['client', 'list', '--json'],
+    ['client', 'update', 'any', '--scope', 'read'],
+    ['user', 'show', 'ann'],
+    ['scope', 'delete', 'read', '--yes'],
+    ['key', 'rotate'],
+  ])
+    expect({ command, ...(await runCommandHere(command, { DATA_DIR })) }).toEqual({
+      command,
+      status: 1,
+      stdout: '',
+      stderr: `There is no database in DATA_DIR ${DATA_DIR}: start the server there, or mend DATA_DIR, or set DATABASE_URL.\n`,
+    })
+  await expect(access(DATA_DIR)).rejects.toThrow('ENOENT')
+})

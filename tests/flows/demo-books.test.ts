@@ -48,6 +48,6 @@ test('a command asks the server before it says that nothing serves a grant', asy
   const create = ['client', 'create', '--grant-types', DEVICE, 'password', '--json']
   const { status, stderr } = await runCommand(create, { ...serving.settings, LOG_LEVEL: 'warn' })
   expect(status).toBe(0)
-  expect(stderr).toMatch(/"name":"password","msg":"stored, but nothing serves it/)
+  expect(stderr).toMatch(/^Stored, but nothing serves it: using it is refused \(.*name "password"\)\.$/m)
   expect(stderr).not.toContain(DEVICE)
 }) // prettier-ignore

@@ -1,12 +1,21 @@
 /** DATA_DIR: what a development start generates once and keeps, readable by its user alone. */
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ConfigError, type Config } from '../../config.ts'
 
 const SECRET_KEY = 'secret-key'
 /** Characters that SECRET_KEY has at least, and any secret of ours. */
 const [LONG_ENOUGH, SHORTEST] = [32, 16]
+
+/** The cluster of an embedded PostgreSQL, or the note of one that lies elsewhere. */
+const CLUSTER = new Set(['postgres', 'postgres.id'])
+
+/** Whether a start has made an embedded database that is found from here. */
+export async function holdsDatabase(dataDir: string): Promise<boolean> {
+  const files = await readdir(dataDir).catch(() => [])
+  return files.some((name) => CLUSTER.has(name))
+}
 
 /** The content of a file in DATA_DIR, or undefined. */
 export async function readDataFile(dataDir: string, name: string): Promise<string | undefined> {
