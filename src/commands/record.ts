@@ -39,9 +39,13 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
   for (const [verb, text] of [['create', `register a ${name}`], ['update', `change members of a ${name}`]] as const)
     withMembers(command.command(`${verb} <${identifier}>`).description(text), kind).action(
       async (id: string, options: Options, self: Command) =>
-        show(kind, id, options, async ({ resources }) =>
-          kind.save(resources, membersFrom(self, id, kind), { isNew: verb === 'create' }),
-        ),
+        show(kind, id, { ...options, begins: verb === 'create' }, async ({ resources }) => {
+          const members = membersFrom(self, id, kind)
+          const isNew = verb === 'create'
+          if (isNew && (await kind.find(resources, id)) !== null)
+            throw new ConfigError(`${identifier} is already registered: \`${name} update ${id}\` changes it.`)
+          await kind.save(resources, members, { isNew })
+        }),
     )
   withJson(command.command('list').description(`${name}s by ${identifier}`))
     .option(`--after <${identifier}>`, 'begin behind this one')
@@ -61,7 +65,7 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
       if (!options.yes) throw new ConfigError(`${name} delete removes ${id} for good: add --yes.`)
       await withServer(async ({ resources }) => {
         if (!(await kind.delete(resources, id))) throw metadataError(identifier, 'is not registered')
-        print({ [identifier]: id, deleted: true }, [`${id} is deleted`], options.json)
+        print({ [identifier]: id, deleted: true }, [`${id} is deleted.`], options.json)
       })
     })
   return command

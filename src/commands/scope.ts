@@ -7,7 +7,7 @@ export function scopeCommand(): Command {
   return recordCommand<ScopeInformation>({
     name: 'scope',
     description: 'registered scopes',
-    ending: 'remove a scope; clients keep it in their lists, as a name that nobody registered',
+    ending: 'remove a scope that no client has in its list any more',
     identifier: 'name',
     members: [
       { name: 'description', value: 'text', text: 'what people read when they are asked to allow it' },

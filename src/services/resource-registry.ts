@@ -1,6 +1,7 @@
 /** The one way in which resources and scopes come to be, change and end: SEED_FILE, code, the command line, the pages. */
 import { LockMode } from '@mikro-orm/core'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { Client } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
 import { changesBetween, type Changes } from '../protocol/changes.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
@@ -21,6 +22,9 @@ import type { ChangeFeed } from './change-feed.ts'
 import { TOKEN_INTROSPECTION } from './directory.ts'
 
 export type { ResourceInformation, ScopeInformation }
+
+/** Clients that a refusal names. */
+const NAMED = 5
 
 type StoredResource = Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>
 
@@ -50,7 +54,7 @@ export interface ResourceRegistry {
   scopesOf(resource: string, limit: number): Promise<ScopeInformation[]>
   /** False when there was none. Its scopes belong to the default resource from then on. */
   deleteResource(resource: string): Promise<boolean>
-  /** False when there was none. Clients keep it in their lists, as a name that nobody registered. */
+  /** False when there was none. Throws `invalid_client_metadata` while a client has it in its list. */
   deleteScope(name: string): Promise<boolean>
 }
 
@@ -160,6 +164,7 @@ export function createResourceRegistry(
     deleteScope: async (name) =>
       change('scope', name, async (em, note) => {
         const deleted = (await em.nativeDelete(Scope, { name })) > 0
+        if (deleted) await assertUnlisted(em, name)
         if (deleted) note({ type: 'scope.deleted', details: { scope: name } })
         return deleted
       }),
@@ -185,6 +190,19 @@ async function claimName(em: EntityManager, name: string): Promise<void> {
       throw metadataError('name', 'is the client_id of a client: choose another')
     throw error
   })
+}
+
+/**
+ * Else the name would be free for a client, and those that have it in their lists might introspect that client's tokens;
+ * until then, they would go on getting it.
+ */
+async function assertUnlisted(em: EntityManager, scope: string): Promise<void> {
+  const options = { fields: ['clientId'], orderBy: { clientId: 'asc' }, limit: NAMED + 1 } as const
+  const clients = await em.find(Client, { scope: { $contains: [scope] } }, options)
+  if (clients.length === 0) return
+  const named = clients.slice(0, NAMED).map(({ clientId }) => clientId)
+  const all = [...named, ...(clients.length > NAMED ? ['others'] : [])].join(', ')
+  throw metadataError('name', `is in the scope list of clients: take it out there first (${all})`)
 }
 
 function assertAsWanted(member: string, known: object | null, isNew: boolean | undefined): void {

@@ -6,9 +6,10 @@ import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
 
 const API = 'https://api.example/'
+const KNOWN = 'https://known.example/'
 const CLIENT = { client_id: 'service', client_secret: `lks_${'s'.repeat(43)}`, scope: ['read'] }
 const server = await startServer({}, { seed: { clients: [CLIENT] } })
-const { resources, audit } = server.server.oauth
+const { clients, resources, audit } = server.server.oauth
 const settings = { ...server.settings, LOG_LEVEL: 'error' }
 const scope = commandsHere(settings, 'scope')
 const resource = commandsHere(settings, 'resource')
@@ -45,9 +46,13 @@ test('a resource and its scope are registered, changed and deleted, and running 
   await expect.poll(audience).toBe(server.url)
 
   expect(await refusal('scope', 'delete', 'read')).toBe('scope delete removes read for good: add --yes.\n')
+  expect(await refusal('scope', 'delete', 'read', '--yes')).toBe(
+    'name is in the scope list of clients: take it out there first (service).\n',
+  )
   expect(await resources.findScope('read')).not.toBeNull()
+  await clients.update('service', { scope: [] })
   expect(await scope.runJson('delete', 'read', '--yes')).toEqual({ name: 'read', deleted: true })
-  expect(await resource.run('delete', API, '--yes')).toBe(`${API} is deleted\n`)
+  expect(await resource.run('delete', API, '--yes')).toBe(`${API} is deleted.\n`)
   expect([await resources.findScope('read'), await resources.findResource(API)]).toEqual([null, null])
 }) // prettier-ignore
 
@@ -88,7 +93,8 @@ test.each([
   [['scope', 'show', 'nothing'], 'name is not registered.'],
   [['scope', 'update', 'nothing', '--description', 'a'], 'name is not registered.'],
   [['scope', 'delete', 'nothing', '--yes'], 'name is not registered.'],
-  [['scope', 'create', 'there'], 'name is already registered.'],
+  [['scope', 'create', 'there'], 'name is already registered: `scope update there` changes it.'],
+  [['resource', 'create', KNOWN], `resource is already registered: \`resource update ${KNOWN}\` changes it.`],
   [['scope', 'create', 'two words'], 'name must be a scope name of RFC 6749 section 3.3.'],
   [['scope', 'create', 'lost', '--resource', 'https://nowhere.example/'], 'resource is not registered.'],
   [['scope', 'list', '--limit', 'many'], '--limit must be a whole number.'],
@@ -100,6 +106,7 @@ test.each([
   [['resource', 'create', API, '--access-token-lifetime', '-1'], '--access-token-lifetime must be a whole number.'],
 ])('%j is refused in one sentence, and changes nothing', async (args, sentence) => {
   await resources.saveScope({ name: 'there', description: 'There' })
+  await resources.saveResource({ resource: KNOWN })
   const before = [await resources.listScopes(), await resources.listResources()]
   expect(await refusal(...args)).toBe(`${sentence}\n`)
   expect([await resources.listScopes(), await resources.listResources()]).toEqual(before)

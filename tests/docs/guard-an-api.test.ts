@@ -29,9 +29,11 @@ test('the API lets in who has the scope, and tells the others what it wants', as
   expect(granted).toBe('{"reader":"reports","books":["The Trial"]} 200')
   expect(refused).toMatch(/ 401$/)
 
-  const other = await startServer()
+  // As somebody does who has just tried the demo.
+  const other = await startServer({}, { seed: 'demo' })
   await (await sitDown(other.settings)).sh(place)
-  const [here, there] = [server, other].map((one) => one.server.oauth.resources)
-  expect(await there!.listResources()).toEqual(await here!.listResources())
-  expect(await there!.findScope('read_books')).toEqual(await here!.findScope('read_books'))
+  const [here, there] = [server.server.oauth, other.server.oauth]
+  expect(await there.resources.listResources()).toEqual(await here.resources.listResources())
+  expect(await there.resources.findScope('list_books')).toEqual(await here.resources.findScope('list_books'))
+  expect(await there.clients.find('reports')).toMatchObject({ scope: ['list_books'] })
 }, 180_000)

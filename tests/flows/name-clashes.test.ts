@@ -25,6 +25,8 @@ const agent = await signedIn(server, ROOT)
 interface Way {
   client(id: string): Promise<string>
   scope(name: string): Promise<string>
+  /** Where it is a way to end one. */
+  endScope?(name: string): Promise<string>
 }
 
 const messageOf = async (work: Promise<unknown>): Promise<string> =>
@@ -45,10 +47,12 @@ const ways: Record<string, Way> = {
   code: {
     client: async (id) => messageOf(clients.create({ client_id: id })),
     scope: async (name) => messageOf(resources.saveScope({ name })),
+    endScope: async (name) => messageOf(resources.deleteScope(name)),
   },
   'the command line': {
     client: async (id) => (await runCommandHere(['client', 'create', '--client-id', id], settings)).stderr,
     scope: async (name) => (await runCommandHere(['scope', 'create', name], settings)).stderr,
+    endScope: async (name) => (await runCommandHere(['scope', 'delete', name, '--yes'], settings)).stderr,
   },
   'the page': {
     async client(id) {
@@ -60,6 +64,10 @@ const ways: Record<string, Way> = {
       const page = await agent.get(`${server.url}/admin/scopes/new`)
       return (await agent.submit(page, 'record', { name })).body
     },
+    async endScope(name) {
+      const page = await agent.get(`${server.url}/admin/scope?id=${name}`)
+      return (await agent.submit(page, 'delete-record', { confirm: name })).body
+    },
   },
   SEED_FILE: {
     client: async (id) => seeded({ clients: [{ client_id: id, client_secret: 'a secret of theirs' }] }),
@@ -67,7 +75,7 @@ const ways: Record<string, Way> = {
   },
 }
 
-describe.each(Object.entries(ways))('by %s', (way, { client, scope }) => {
+describe.each(Object.entries(ways))('by %s', (way, { client, scope, endScope }) => {
   const name = way.replaceAll(' ', '-').toLowerCase()
 
   test('a client is not called like a scope', async () => {
@@ -90,6 +98,22 @@ describe.each(Object.entries(ways))('by %s', (way, { client, scope }) => {
     )
     expect(await resources.findScope(`client-${name}`)).toBeNull()
   })
+
+  test.skipIf(endScope === undefined)('a scope does not end while clients list it, and then its name is free', async () => {
+    const ending = `ending-${name}`
+    await resources.saveScope({ name: ending })
+    const listing = Array.from({ length: 7 }, (_, at) => `listing-${name}-${at}`)
+    for (const client_id of listing) await clients.create({ client_id, scope: [ending, 'other'] })
+    const named = [...listing.slice(0, 5), 'others'].join(', ')
+    expect(await endScope!(ending)).toMatch(
+      new RegExp(`is in the scope list of clients: take it out there first \\(${named}\\)`, 'i'),
+    )
+    expect(await resources.findScope(ending)).not.toBeNull()
+    expect(await client(ending)).toMatch(/is the name of a scope: choose another/i)
+    for (const client_id of listing) await clients.update(client_id, { scope: ['other'] })
+    await endScope!(ending)
+    expect(await resources.findScope(ending)).toBeNull()
+  }) // prettier-ignore
 
   test('neither is called like the right to introspect', async () => {
     for (const register of [client, scope])

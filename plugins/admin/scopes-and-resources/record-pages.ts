@@ -1,8 +1,10 @@
 /** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
+import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { Desk } from '../desk.ts'
+import { sentence } from '../../pages/words.ts'
 import { noticeOf } from '../notice.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
@@ -111,7 +113,8 @@ const addEnd: Add = (desk, kind, { get, show }) => {
         const error = `This is not the name of this ${kind.words.one}.`
         return show(call, one, { deletion: { error, typed: confirm } })
       }
-      await kind.delete(id)
+      const refusal = await refusalOf(kind.delete(id))
+      if (refusal !== null) return show(call, one, { deletion: { error: refusal, typed: confirm } })
       return call.reply.redirect(desk.uri(list), 303)
     },
   })
@@ -119,4 +122,15 @@ const addEnd: Add = (desk, kind, { get, show }) => {
 
 function typedIn(wire: Wire): Values {
   return Object.fromEntries(Object.entries(wire).map(([name, value]) => [name, String(value)]))
+}
+
+/** What stands in the way, as a sentence: the member that it is about is the one that was typed. */
+async function refusalOf(work: Promise<unknown>): Promise<string | null> {
+  try {
+    await work
+    return null
+  } catch (error) {
+    if (!(error instanceof OAuthError) || error.status !== 400) throw error
+    return sentence(error.message.replace(/^\w+ /, 'it '))
+  }
 }

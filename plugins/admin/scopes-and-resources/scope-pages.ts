@@ -21,7 +21,7 @@ export function addScopePages(desk: Desk): void {
       lead: 'What clients may ask for, once it is in their list.',
       endings: [
         'Apps that sign people in no longer get it, from the next sign-in on.',
-        'Clients keep it in their lists: a service that acts for itself still gets it, for the default resource, until it is taken out of its list.',
+        'No client may have it in its list any more: take it out there first.',
         'Tokens that have it are good until they expire. An approval for another resource than the default one can no longer be refreshed with it.',
       ],
     },

@@ -51,7 +51,13 @@ test('a resource and its scope are registered, changed and deleted, and the next
   expect([list.url, await resources.findResource(API)]).toEqual([`${server.url}/admin/resources`, null])
   expect(await resources.findScope('read')).toEqual({ name: 'read' })
   expect(await claims()).toMatchObject({ aud: server.url, scope: 'read write' })
-  await agent.submit(await page('/scope', 'read'), 'delete-record', { confirm: 'read' })
+  const refused = await agent.submit(await page('/scope', 'read'), 'delete-record', { confirm: 'read' })
+  expect([refused.status, textOf(refused, 'confirm-error')]).toEqual([
+    400,
+    `It is in the scope list of clients: take it out there first (${CLIENT.client_id}).`,
+  ])
+  await server.server.oauth.clients.update(CLIENT.client_id, { scope: ['write'] })
+  await agent.submit(refused, 'delete-record', { confirm: 'read' })
   expect(await resources.findScope('read')).toBeNull()
   expect((await page('/scope', 'read')).status).toBe(404)
 }) // prettier-ignore
