@@ -30,6 +30,9 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
+/** Where a server listens whose PORT is not set: at the first of these that is free. */
+export const DEFAULT_PORTS = { first: 3000, last: 3099 } as const
+
 const REQUIRED = ['OIDC_ISSUER', 'DATABASE_URL', 'SECRET_KEY'] as const
 
 /**
@@ -48,9 +51,9 @@ export function parseConfig(
   const settings = parsed as Settings
   assertDatabaseUrl(settings.DATABASE_URL)
   assertTrustedProxies(settings.TRUSTED_PROXIES)
-  if (settings.METRICS_PORT === (settings.PORT ?? 3000))
+  if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
-  const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? 3000}`
+  const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? DEFAULT_PORTS.first}`
   const { basePath, loopback } = inspectIssuer(issuer)
   const production = settings.NODE_ENV === 'production' || !isLoopbackHost(settings.HOST) || !loopback
   if (production) assertProduction(settings, issuer, required)

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import { parseConfig, type Config, type SettingValues } from '../config.ts'
+import { DEFAULT_PORTS, type Config, type SettingValues } from '../config.ts'
 import { kernelOf } from '../http/kernel-of.ts'
 import { risksOf } from '../words/risks.ts'
 import { lossesAtStart } from '../services/durability.ts'
@@ -26,7 +26,6 @@ import {
   takenPort,
 } from './workers.ts'
 
-const DEFAULT_PORT = 3000
 /** Milliseconds in which a kept connection may still ask, where SHUTDOWN_DELAY says nothing else. */
 const GRACE = 500
 /** The same where requests still come, each on a connection that ends with it: a crowded machine is late with them. */
@@ -132,10 +131,11 @@ async function offerMetrics(server: FastifyInstance): Promise<MetricsListener | 
 async function choosePort(host: string, port: number | undefined): Promise<ChosenPort> {
   if (port === 0) return { port: (await probe(host, 0)) ?? port }
   if (port !== undefined) return { port, taken: takenPort() }
-  if (await probe(host, DEFAULT_PORT)) return { port: DEFAULT_PORT }
-  for (let next = DEFAULT_PORT + 1; next < DEFAULT_PORT + 100; next++)
-    if (await probe(host, next)) return { port: next, taken: DEFAULT_PORT }
-  return { port: DEFAULT_PORT }
+  const { first, last } = DEFAULT_PORTS
+  if (await probe(host, first)) return { port: first }
+  for (let next = first + 1; next <= last; next++)
+    if (await probe(host, next)) return { port: next, taken: first }
+  return { port: first }
 }
 
 /** The port that listening on `port` gives, or undefined when it is taken. */

@@ -29,7 +29,7 @@ export async function examineDatabase(
     if (config.DATABASE_PREPARE && !(await keepsPrepared(place))) return [fail(CHECK, POOLED)]
     return [
       ok(CHECK, `PostgreSQL ${Math.floor(facts.version / 10_000)} answers at ${where}.`),
-      ...examineServer(facts, config.production),
+      ...examineServer(facts, config),
       ...examineTime(facts, asked),
       examineConnections(config, facts),
       examineSchema(missing, facts),
@@ -49,7 +49,7 @@ function remedy(code: string): string {
 }
 
 /** What of its settings would lose or mix up what we store. */
-function examineServer(facts: ServerFacts, production: boolean): Finding[] {
+function examineServer(facts: ServerFacts, { production, DATABASE_URL }: Config): Finding[] {
   const { version, encoding, isolation, readOnly, superuser } = facts
   const wrong: (Finding | false)[] = [
     version < 150_000 && fail(CHECK, 'It is older than PostgreSQL 15: upgrade it.'),
@@ -61,7 +61,10 @@ function examineServer(facts: ServerFacts, production: boolean): Finding[] {
         CHECK,
         `Its default_transaction_isolation is ${isolation}, which makes us try again often: use read committed.`,
       ),
-    superuser && warn(CHECK, 'Our role is a superuser: give us one that owns our schema and nothing else.'),
+    // Of the embedded one it is the only role, and nobody else can reach it.
+    superuser &&
+      DATABASE_URL !== undefined &&
+      warn(CHECK, 'Our role is a superuser: give us one that owns our schema and nothing else.'),
   ]
   return [...examineDurability(facts, production), ...wrong.filter((one) => one !== false)]
 }

@@ -23,7 +23,7 @@ export async function examine(settings: SettingValues): Promise<Finding[]> {
   for (const risk of await risksOf(config)) findings.push(warn('choices', risk))
   findings.push(...(await examineSeedFile(config.SEED_FILE)))
   findings.push(...(await examineStored(config)))
-  findings.push(await examineIssuer(config.issuer))
+  findings.push(await examineIssuer(config))
   return findings
 }
 

@@ -1,14 +1,19 @@
 /** What an examination found: one line for people, and the same for programs. */
 
+/** What is looked at, in a word or two each: docs/doctor.md says of each what. */
+export const CHECKS = [
+  'Node', 'clock', 'settings', 'choices', 'seed file', 'embedded PostgreSQL', 'disk', 'database', 'database clock', 'connections',
+  'schema', 'signing keys', 'SECRET_KEY', 'administrator', 'issuer',
+] as const // prettier-ignore
+
 export interface Finding {
-  /** What was looked at, in a word or two. */
-  readonly check: string
+  readonly check: (typeof CHECKS)[number]
   readonly status: 'ok' | 'warn' | 'fail'
   /** One sentence; where something is wrong, it says what to do. */
   readonly says: string
 }
 
-type Find = (check: string, says: string) => Finding
+type Find = (check: Finding['check'], says: string) => Finding
 
 export const ok: Find = (check, says) => ({ check, status: 'ok', says })
 /** It works, and should not stay as it is. */

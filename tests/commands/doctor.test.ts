@@ -1,10 +1,10 @@
 /** `doctor`: each fault in one line that says what to do; it changes nothing and shows no secret. */
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Finding } from '../../src/doctor/finding.ts'
+import { CHECKS, type Finding } from '../../src/doctor/finding.ts'
 import { examineProcess } from '../../src/doctor/process.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
@@ -70,7 +70,7 @@ test('a server that runs is well, and a line says so for each thing', async () =
   const server = await startServer({ SECRET_KEY: KEY }, { seed })
   const { status, findings } = await examine({ ...server.settings, SEED_FILE: undefined })
   expect(status).toBe(0)
-  const checks = new Map(findings.map((one) => [one.check, one]))
+  const checks = new Map<string, Finding>(findings.map((one) => [one.check, one]))
   for (const check of [
     'Node',
     'clock',
@@ -222,6 +222,34 @@ test('settings that are refused, and choices that are seldom wise', async () => 
   expect(found).toContain(
     'warn choices: OIDC_KEY_ROTATE is 0: signing keys are replaced by `key rotate` alone.',
   )
+})
+
+test('docs/doctor.md says of each check what it looks at', async () => {
+  const page = await readFile(resolve(import.meta.dirname, '../../docs/doctor.md'), 'utf8')
+  const rows = [...page.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, cell]) => cell!.split(', '))
+  expect(rows).toEqual(CHECKS.map((check) => `\`${check}\``))
+})
+
+test('the embedded PostgreSQL, whose one role is a superuser by itself', async () => {
+  const DATA_DIR = join(await temporaryDirectory(), 'data')
+  const begun = await runCommandHere(['user', 'create', 'root', '--role', 'admin'], { DATA_DIR })
+  expect(begun.stderr).toBe(`There was no database in DATA_DIR ${DATA_DIR}: one is made there.\n`)
+  const { findings } = await examine({ DATA_DIR })
+  expect(findings.filter(({ status, check }) => status !== 'ok' && check !== 'issuer')).toEqual([
+    {
+      check: 'embedded PostgreSQL',
+      status: 'warn',
+      says: 'The embedded PostgreSQL is for development and demos: set DATABASE_URL for anything else.',
+    },
+  ])
+  expect(findings.map(({ check }) => check)).toContain('disk')
+}, 120_000)
+
+test('a setting that was misspelt', async () => {
+  const { settings } = await leaveServer()
+  expect(await complaints({ ...settings, OIDC_TOKEN_EXPIRY: 'canary' })).toEqual([
+    'warn settings: OIDC_TOKEN_EXPIRY is no setting, and is ignored: the nearest is OIDC_TOKEN_EXPIRE.',
+  ])
 })
 
 test('a seed file with which no server starts', async () => {
