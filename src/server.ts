@@ -16,6 +16,8 @@ import { describeStrays } from './setting-names.ts'
 export interface BuildOptions {
   /** Whether this is a start of the server, which applies SEED_FILE or the demo; commands do neither. Default true. */
   start?: boolean
+  /** Whether a development start without SEED_FILE registers the demo, also in a database of yours. Default true. */
+  demo?: boolean
   /** Names of plugins of ours to leave out, such as `latchkey-introspection`; the metadata shrinks with them. */
   without?: readonly string[]
   /** The embedded PostgreSQL, where it is starting already. */
@@ -62,9 +64,9 @@ export async function buildServer(
   server.addHook('onClose', async () => own.close())
   server.setErrorHandler(sendError)
   logResponses(server)
+  for (const stray of describeStrays(settings)) server.log.warn(stray)
   try {
     await furnish(server, own, options)
-  for (const stray of describeStrays(settings)) server.log.warn(stray)
   } catch (error) {
     // Else the open database would keep the process from ending.
     await server.close()
@@ -77,7 +79,7 @@ export async function buildServer(
 async function furnish(
   server: FastifyInstance,
   own: OwnDatabase,
-  { start = true, without = [] }: BuildOptions,
+  { start = true, demo = true, without = [] }: BuildOptions,
 ): Promise<void> {
   const { config } = own
   await server.register(houseRules)
@@ -89,7 +91,7 @@ async function furnish(
     without,
     janitor: start,
     seeds: start,
-    demonstrates: start && config.SEED_FILE === undefined && !config.production,
+    demonstrates: start && demo && config.SEED_FILE === undefined && !config.production,
   })
 }
 

@@ -2,7 +2,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -30,6 +30,13 @@ test('a port that was set and is taken is refused by its name', async () => {
   expect({ status, stderr }).toEqual({ status: 1, stderr: `PORT ${port} on 127.0.0.1 is in use.\n` })
 })
 
+/** What `doctor` finds who was not told of the port either. */
+async function issuerByDoctor(): Promise<unknown> {
+  const { stdout } = await runCommand(['doctor', '--json'], settings)
+  const { findings } = JSON.parse(stdout) as { findings: unknown[] }
+  return findings.at(-1)
+}
+
 test.each([
   ['the default port moves on when it is taken, which is said', { WORKERS: '1' }, true],
   ['the default port of workers moves on when it is taken, which is said', { WORKERS: '2' }, true],
@@ -56,9 +63,35 @@ test.each([
   expect(printed.includes(`3000 is in use: ${port}`)).toBe(said)
   const discovery = await fetch(`http://127.0.0.1:${port}/.well-known/openid-configuration`)
   expect(await discovery.json()).toMatchObject({ issuer, token_endpoint: `${issuer}/token` })
+  if (said) expect(await issuerByDoctor()).toMatchObject({ check: 'issuer', status: 'ok' })
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   expect(await exit).toEqual([0, null])
+})
+
+test('a setting that was misspelt is named in the log, once for all workers', async () => {
+  const server = await spawnServer({ WORKERS: 2, OIDC_TOKEN_EXPIRES: 60 })
+  await expect.poll(server.output).toContain('OIDC_TOKEN_EXPIRES is no setting')
+  await server.stop()
+  const lines = server.output().split('\n').filter((line) => line.includes('is no setting')) // prettier-ignore
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    {
+      level: 'warn',
+      msg: 'OIDC_TOKEN_EXPIRES is no setting, and is ignored: the nearest is OIDC_TOKEN_EXPIRE.',
+    },
+  ])
+})
+
+test('with a SEED_FILE it is said that the demo is not there; without one, that it is', async () => {
+  const SEED_FILE = join(await temporaryDirectory(), 'seed.json')
+  await writeFile(SEED_FILE, JSON.stringify({ scopes: [{ name: 'of_the_file' }] }))
+  const own = await spawnServer({ SEED_FILE })
+  await expect.poll(own.output).toContain(`Demo         none, since SEED_FILE is set: ${SEED_FILE}\n`)
+  expect(own.output()).toContain('SEED_FILE is applied')
+  const demo = await spawnServer({}, { seed: 'demo' })
+  await expect.poll(demo.output).toContain('Sign in as   demo / ')
+  expect(demo.output()).toContain('"The demo is applied: what was new in it or had changed"')
+  expect(demo.output()).not.toContain('SEED_FILE')
 })
 
 test.each([

@@ -3,6 +3,13 @@ import { expect, test } from 'vitest'
 import { registerSample } from '../../src/services/demo-content.ts'
 import { startServer } from '../support/server.ts'
 
+test('who builds a server in code may be without the demo, and has a database with nothing of it', async () => {
+  const { server, get } = await startServer({}, { seed: 'demo', build: { demo: false } })
+  const { clients, users, resources } = server.oauth
+  expect([await clients.list(), await users.list(), await resources.listScopes()]).toEqual([[], [], []])
+  expect((await get('/books')).status).toBe(404)
+})
+
 test('a sample that had to move is registered where it is; its own address stays, and comes first', async () => {
   const { server } = await startServer({}, { seed: 'demo' })
   const { clients } = server.oauth

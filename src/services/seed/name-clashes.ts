@@ -10,6 +10,7 @@ import type { Database } from '../../store/database.ts'
 import { statements as recordSets } from '../../store/record-sets.ts'
 import type { Statement } from '../../store/statement.ts'
 import { TOKEN_INTROSPECTION } from '../directory.ts'
+import type { Source } from './seed-file.ts'
 import { partsOf } from './seed-memory.ts'
 import type { Wanted } from './seeded-kind.ts'
 
@@ -23,7 +24,7 @@ const AT_ONCE = 1000
 export async function withoutClashes(
   scopes: readonly Wanted[],
   clients: readonly Wanted[],
-  { database, log }: { database: Database; log: FastifyBaseLogger },
+  { database, log, source }: { database: Database; log: FastifyBaseLogger; source: Source },
 ): Promise<{ scopes: readonly Wanted[]; clients: readonly Wanted[] }> {
   const named = new Set([...scopes, ...clients].map(({ key }) => key))
   const present = async (statement: Statement<{ key: string }>): Promise<ReadonlySet<string>> => {
@@ -37,7 +38,7 @@ export async function withoutClashes(
     wanted.filter(({ key }) => {
       const isRight = key === TOKEN_INTROSPECTION
       if (had.has(key) || !(isRight || taken(key))) return true
-      log.warn({ section, name: key }, `SEED_FILE: left out, since ${isRight ? 'a right has this name' : by}`)
+      log.warn({ section, name: key }, `${source}: left out, since ${isRight ? 'a right has this name' : by}`)
       return false
     })
   const isScope = (key: string): boolean => OPENID_SCOPES.has(key) || hadScopes.has(key)

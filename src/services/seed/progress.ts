@@ -1,5 +1,6 @@
 /** Says on the log how far a long SEED_FILE has come; nothing of one that is applied at once. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Source } from './seed-file.ts'
 
 export interface Progress {
   /** A section begins, of which so many entries are new or changed. */
@@ -16,7 +17,7 @@ export interface Progress {
 const EACH = 2000
 
 /** `limit`: milliseconds after which the app that we are in gives up a start; 0 for never. */
-export function createProgress(log: FastifyBaseLogger, limit: number): Progress {
+export function createProgress(source: Source, log: FastifyBaseLogger, limit: number): Progress {
   const started = performance.now()
   let said = started
   let [section, of, applied, hashes, all] = ['', 0, 0, 0, 0]
@@ -26,12 +27,12 @@ export function createProgress(log: FastifyBaseLogger, limit: number): Progress 
     const now = performance.now()
     if (now - said < EACH) return
     said = now
-    log.info({ section, applied, of, hashed: hashes }, `SEED_FILE: ${applied} of ${of} ${section} applied`)
+    log.info({ section, applied, of, hashed: hashes }, `${source}: ${applied} of ${of} ${section} applied`)
     if (limit === 0 || hasWarned || now - started < limit / 4) return
     hasWarned = true
     log.warn(
       { pluginTimeout: limit },
-      `SEED_FILE takes long, and the app ends a start after ${limit / 1000} s: set its pluginTimeout to 0; what is applied stays`,
+      `${source} takes long, and the app ends a start after ${limit / 1000} s: set its pluginTimeout to 0; what is applied stays`,
     )
   }
 
@@ -51,7 +52,7 @@ export function createProgress(log: FastifyBaseLogger, limit: number): Progress 
     end() {
       const seconds = Math.round((performance.now() - started) / 100) / 10
       if (all > 0)
-        log.info({ entries: all, seconds }, 'SEED_FILE is applied: what was new in it or had changed')
+        log.info({ entries: all, seconds }, `${source} is applied: what was new in it or had changed`)
     },
   }
 }

@@ -10,7 +10,7 @@ import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Progress } from './progress.ts'
-import { at, explained } from './seed-file.ts'
+import { at, explained, type Source } from './seed-file.ts'
 import { changedIn, isNews, type Said, type SeedMemory } from './seed-memory.ts'
 import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
 
@@ -19,6 +19,7 @@ export interface BatchOptions {
   audit: AuditTrail
   feed: ChangeFeed
   log: FastifyBaseLogger
+  source: Source
   memory: SeedMemory
   /** What the file says, by key. */
   saying: ReadonlyMap<string, Said>

@@ -15,6 +15,9 @@ export interface Placed {
 
 export type Sections = Readonly<Record<(typeof SECTIONS)[number], readonly Placed[]>>
 
+/** What is applied: who reads the log looks for it where it is. */
+export type Source = 'SEED_FILE' | 'The demo'
+
 const SECTIONS = ['resources', 'scopes', 'clients', 'users'] as const
 
 /** Throws `ConfigError`. */

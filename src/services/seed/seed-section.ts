@@ -17,7 +17,7 @@ export async function applySection<Row, Made>(
   progress: Progress,
   options: Omit<BatchOptions, 'saying' | 'since'>,
 ): Promise<void> {
-  const { memory, database, log } = options
+  const { memory, database, log, source } = options
   const saying = new Map<string, Said>()
   for (const { key, members } of wanted) saying.set(key, memory.digest(key, inOneOrder(kind, members)))
   const [row] = await database.query(statements.since)
@@ -38,7 +38,7 @@ export async function applySection<Row, Made>(
   const gone = await missing(kind, unchanged)
   if (gone.length === 0) return
   const details = { section: kind.section, count: gone.length, first: gone.slice(0, 5) }
-  log.warn(details, 'SEED_FILE: these were deleted here, and stay so until their entries change')
+  log.warn(details, `${source}: these were deleted here, and stay so until their entries change`)
 }
 
 async function missing<Row, Made>(kind: SeededKind<Row, Made>, wanted: readonly Wanted[]): Promise<string[]> {

@@ -11,7 +11,7 @@ import { withoutClashes } from './name-clashes.ts'
 import { createProgress } from './progress.ts'
 import type { BatchOptions } from './seed-batch.ts'
 import { seededClients, wantedClients, type SeedClientsOptions } from './seed-clients.ts'
-import { readSeedFile, sectionsOf, type Entry, type Sections } from './seed-file.ts'
+import { readSeedFile, sectionsOf, type Entry, type Sections, type Source } from './seed-file.ts'
 import { createSeedMemory } from './seed-memory.ts'
 import { seededResources, seededScopes, wantedResources, wantedScopes } from './seed-records.ts'
 import { applySection } from './seed-section.ts'
@@ -27,7 +27,7 @@ export interface Seeder {
 
 export interface SeederOptions
   extends
-    Omit<BatchOptions, 'memory' | 'saying' | 'since'>,
+    Omit<BatchOptions, 'memory' | 'saying' | 'since' | 'source'>,
     Omit<SeedClientsOptions, 'overlap'>,
     SeedUsersOptions {
   secret: FindServerSecret
@@ -41,12 +41,13 @@ const TRIES = 8
 export function createSeeder(options: SeederOptions): Seeder {
   const { database, secret, log, limit } = options
 
-  async function apply(sections: Sections, overlap: number): Promise<void> {
+  async function apply(source: Source, sections: Sections, overlap: number): Promise<void> {
     const key = await secret('seed-file')
-    const progress = createProgress(log, limit)
+    const progress = createProgress(source, log, limit)
     const section = async <Row, Made>(kind: SeededKind<Row, Made>, wanted: readonly Wanted[]) =>
       applySection(kind, merged(wanted), progress, {
         ...options,
+        source,
         memory: createSeedMemory(database, key, kind.kind),
       })
     const { resources, scopes, clients, users } = sections
@@ -59,28 +60,28 @@ export function createSeeder(options: SeederOptions): Seeder {
     }
     await section(seededResources(database), wanted.resources)
     await judgedAgain(async () => {
-      const possible = await withoutClashes(wanted.scopes, wanted.clients, options)
+      const possible = await withoutClashes(wanted.scopes, wanted.clients, { ...options, source })
       await section(seededScopes(database), possible.scopes)
       await section(seededClients({ ...options, overlap }), possible.clients)
     })
     await section(seededUsers(options), wanted.users)
     progress.end()
-    await warnOfScopes(wanted.clients)
+    await warnOfScopes(source, wanted.clients)
   }
 
   /** When all of the file is there, since a client's name in a scope list is a right to introspect. */
-  async function warnOfScopes(clients: readonly Wanted[]): Promise<void> {
+  async function warnOfScopes(source: Source, clients: readonly Wanted[]): Promise<void> {
     const named = clients.flatMap(({ members }) => (members['scope'] as string[] | null | undefined) ?? [])
     const unregistered = await createFindUnregistered(database)(named)
     if (unregistered.length === 0) return
     const details = { count: unregistered.length, first: unregistered.slice(0, 20) }
-    log.warn(details, 'SEED_FILE: no scope is registered under these names of clients: they are granted as they are')
+    log.warn(details, `${source}: no scope is registered under these names of clients: they are granted as they are`)
   }
 
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
   return {
-    applyFile: async (path) => asSeed(async () => apply(await readSeedFile(path, log), 0)),
-    apply: async (content, overlap) => asSeed(async () => apply(sectionsOf(content, 'The demo', log), overlap)),
+    applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
+    apply: async (content, overlap) => asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
   }
 } // prettier-ignore
 
