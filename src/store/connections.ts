@@ -12,6 +12,9 @@ import { limitSession, STATEMENT_LIMIT } from './session-limits.ts'
 const WAIT = 2000
 /** Milliseconds in which PostgreSQL says that a new connection is ready. Nobody waits so long, but its place does. */
 const READY_WAIT = 30_000
+/** Milliseconds in which a connection on its own is ready, and what `pg` says when it is not. */
+const FIRST_WAIT = 5000
+const GIVEN_UP = 'timeout expired'
 
 export interface Place {
   /** What `pg` connects to; or else `pool`. */
@@ -20,6 +23,18 @@ export interface Place {
   pool?: pg.Pool | undefined
   /** The schema of our tables; by default the first of the connection's `search_path`, as a rule `public`. */
   schema?: string | undefined
+}
+
+/** Whoever is at the other end takes what we send, or nobody does, and nothing comes back. */
+class Unanswered extends Error {
+  readonly code = 'ETIMEDOUT'
+  readonly syscall = 'connect'
+
+  constructor({ host, port }: pg.Client) {
+    super(
+      `${host}:${port} has not answered for ${FIRST_WAIT / 1000} s; see that PostgreSQL is there, and that no firewall is between`,
+    )
+  }
 }
 
 /** `name`, in the place's schema where it has one. */
@@ -37,9 +52,11 @@ export async function withClient<T>(place: Place, work: (client: pg.ClientBase) 
       client.release()
     }
   }
-  const client = new pg.Client({ connectionString: place.url, connectionTimeoutMillis: 5000 })
+  const client = new pg.Client({ connectionString: place.url, connectionTimeoutMillis: FIRST_WAIT })
   client.on('error', ignore)
-  await client.connect()
+  await client.connect().catch((error: unknown) => {
+    throw (error as Error).message === GIVEN_UP ? new Unanswered(client) : error
+  })
   try {
     return await work(client)
   } finally {

@@ -1,8 +1,12 @@
 /** What the command line refuses: one clear sentence on stderr, nothing on stdout, exit status 1. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import { atEndOfFile } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand } from '../support/process.ts'
+import { freePort } from '../support/settings.ts'
 
 const database = await createDatabase()
 const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(40) }
@@ -76,6 +80,17 @@ describe('one sentence', () => {
     expect(stderr.trimEnd()).toMatch(sentence)
     expect(stderr).not.toContain('hidden')
   })
+})
+
+test('of a database from which nothing comes back: who it is, what to look at, and no stack', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  atEndOfFile(async () => silent.close())
+  const { port } = silent.address() as AddressInfo
+  const given = { DATABASE_URL: `postgresql://me:hidden@127.0.0.1:${port}/latchkey`, PORT: await freePort() }
+  const sentence = `This cannot start: the database that DATABASE_URL names is out of reach: 127.0.0.1:${port} has not answered for 5 s; see that PostgreSQL is there, and that no firewall is between.\n`
+  const asked = [refusal(['client', 'list'], given, runCommand), refusal(['serve'], given, runCommand)]
+  expect(await Promise.all(asked)).toEqual([sentence, sentence])
 })
 
 describe('usage', () => {
