@@ -86,7 +86,11 @@ async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
   }
 }
 
-/** The migrator takes no lock; ours belongs to a transaction, which poolers keep on one connection. */
+/**
+ * The migrator takes no lock; ours belongs to a transaction, which poolers keep on one connection. Each migration is a
+ * transaction of its own, so that what it has locked is free before the next one waits for its locks: a start that ends
+ * between two leaves a schema that the version before runs on, and the next start goes on there.
+ */
 async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
   const { rows } = await guard.query<{ name: string }>('select current_database() as name')
   const [{ MikroORM }, { migratorOptions }] = await Promise.all([
@@ -95,23 +99,28 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
   ])
   const options = { ...migratorOptions(place), dbName: rows[0]!.name, connect: false }
   const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
-  const run = async (): Promise<void> =>
+  const marks = `Latchkey: from ${oldestBeside} to ${newestOurs}`
+  const run = async (migration: string): Promise<void> =>
     orm.em.fork().transactional(async (em) => {
       const transaction = em.getTransactionContext()
       // Whatever our role is told as a rule: a migration may take its time, and not that of others.
       for (const limit of ['statement_timeout = 0', `lock_timeout = ${LOCK_WAIT}`])
         await em.getConnection().execute(`set local ${limit}`, [], 'run', transaction)
-      await orm.migrator.up({ transaction, ...(place.schema === undefined ? {} : { schema: place.schema }) })
-      const marks = `Latchkey: from ${oldestBeside} to ${newestOurs}`
+      const schema = place.schema === undefined ? {} : { schema: place.schema }
+      await orm.migrator.up({ migrations: [migration], transaction, ...schema })
       const mark = `comment on table ${qualified(place, 'migrations')} is '${marks}'`
       await em.getConnection().execute(mark, [], 'run', transaction)
     })
   try {
-    await guard.query('begin')
+    // What others did before they let go of the lock is seen, whatever the isolation as a rule.
+    await guard.query('begin isolation level read committed')
     await guard.query('set local statement_timeout = 0; set local lock_timeout = 0')
     await guard.query('set local idle_in_transaction_session_timeout = 0')
     await guard.query('select pg_advisory_xact_lock($1)', [LOCK])
-    await patiently(run)
+    await guard.query('savepoint asking')
+    const missing = await missingIn(guard, place)
+    await guard.query('rollback to savepoint asking')
+    for (const migration of missing) await patiently(async () => run(migration))
     await guard.query('commit')
   } catch (error) {
     // A connection that is lent goes back as it came.

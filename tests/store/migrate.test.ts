@@ -10,6 +10,8 @@ import { createDatabase, createEmptyDatabase, type TestDatabase } from '../suppo
 import { runCommand } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
+const NEWEST = migrationNames.toSorted().at(-1)!
+
 test('several processes that migrate an empty database at once do it once', async () => {
   const { url } = await createEmptyDatabase()
   await Promise.all([migrate(url), migrate(url), migrate(url), migrate(url)])
@@ -70,7 +72,34 @@ test('while a migration cannot have its lock others go on, and it comes to it wh
   expect(await query(`select from information_schema.columns where column_name = 'consumed_at'`)).toEqual([])
 })
 
-const NEWEST = migrationNames.toSorted().at(-1)!
+test('a migration that waits for its lock keeps none of those that ran before it', async () => {
+  const { url, query } = await createDatabase({ refusing: false })
+  const [first, second] = [
+    'Migration20261121000016_refresh_without_spent',
+    'Migration20261123000060_revoked_keys',
+  ]
+  await query('delete from migrations where name = any($1)', [[first, second]])
+  await query(`alter table refresh_tokens add column consumed_at timestamptz null,
+    add column successor_hash text null, add column successor text null`)
+  await query('alter table signing_keys drop column revoked_at')
+  const holder = new Client({ connectionString: url })
+  await holder.connect()
+  await holder.query('begin; lock table signing_keys in access share mode')
+  const migrating = migrate(url)
+  const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await expect.poll(async () => query(waiting)).toHaveLength(1)
+  const locked = `select from pg_locks where relation = 'refresh_tokens'::regclass and mode = 'AccessExclusiveLock'`
+  const done = 'select name from migrations where name = any($1)'
+  expect([await query(locked), await query(done, [[first, second]])]).toEqual([[], [{ name: first }]])
+  // The version before may be started meanwhile.
+  expect(await query(`select obj_description('migrations'::regclass) as says`)).toEqual([
+    { says: `Latchkey: from ${oldestBeside} to ${NEWEST}` },
+  ])
+  await holder.end()
+  await migrating
+  expect(await query(done, [[first, second]])).toHaveLength(2)
+})
+
 const FUTURE = 'Migration20991231000000_future'
 const comeFrom = async ({ query }: TestDatabase, oldest: string, newest = FUTURE): Promise<void> => {
   await query('insert into migrations (name) values ($1)', [FUTURE])
