@@ -26,8 +26,11 @@ export const migrationNames = [
   'Migration20261124000010_facts',
 ]
 
+/** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */
+export const versionHere = '0.1.0'
+
 /**
- * The last of the version before this one, which may run beside this schema; older ones may not, since what they still used
- * may be gone. To be moved with each version.
+ * The last of the version before that, which may run beside this schema; older ones may not, since what they still used
+ * may be gone.
  */
 export const oldestBeside = 'Migration20261121000016_refresh_without_spent'
