@@ -36,7 +36,7 @@ export async function run(argv: readonly string[]): Promise<void> {
       const { print, withServer } = await import('./run.ts')
       await withServer(
         async ({ database: { where } }) =>
-          print({ database: where }, [`The newest schema is in ${where}`], json),
+          print({ database: where }, [`The newest schema is in ${where}.`], json),
         { migrates: true },
       )
     })
