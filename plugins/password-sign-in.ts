@@ -52,9 +52,10 @@ export type PasswordCheck = (
   request: FastifyRequest,
 ) => Promise<User | null>
 
-/** Wherever a password is asked for, guesses count together: of each server, the one that the first place has taken. */
+/** Of each server, the one that the first of these places has taken: guesses count together. */
 const throttles = new WeakMap<OAuth, Throttle>()
 
+/** Wherever a password is asked for. */
 export function createPasswordCheck({ oauth, browser }: FastifyInstance): PasswordCheck {
   const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
   throttles.set(oauth, throttle)

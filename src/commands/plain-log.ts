@@ -9,7 +9,7 @@ import { quote } from './quote.ts'
 interface Line {
   readonly level: string
   readonly time: string
-  readonly msg: string
+  readonly msg?: string
   readonly err?: { readonly message: string }
   readonly [detail: string]: unknown
 }
@@ -17,7 +17,7 @@ interface Line {
 /** Lines of `loggingOptions`. */
 export const plainLog: LogStream = {
   write(line) {
-    const { level: _level, time: _time, msg, err, ...details } = JSON.parse(line) as Line
+    const { level, time: _time, msg = level, err, ...details } = JSON.parse(line) as Line
     const all = err === undefined ? details : { ...details, error: err.message }
     const about = Object.entries(all).map(([name, value]) => `${name} ${toWords(value)}`)
     const sentence = msg.charAt(0).toUpperCase() + msg.slice(1).replace(/\.$/, '')

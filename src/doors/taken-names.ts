@@ -28,7 +28,7 @@ const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
   ],
 } // prettier-ignore
 
-/** How the kinds are called that are taken at the doors of `plugins/oauth.ts`, beside those of `src/door-kinds.ts`. */
+/** How the kinds are called that are taken at the doors of `plugins/oauth.ts`, beside those of `kinds.ts`. */
 export type OwnedKind = 'artifact kind' | 'throttle kind'
 
 export interface TakenNames {
