@@ -46,7 +46,11 @@ test('the settings themselves are not, nor what is empty, nor the names of other
 
 test('from code, every name is meant for us; the environment may stand beside it', async () => {
   vi.stubEnv('SOMEBODY_ELSES', 'x')
-  const { server, output } = await startServer({ ...process.env, TOKEN_LIFETIME: 'canary', OIDC_TOKN_EXPIRE: 60 })
+  const { server, output } = await startServer({
+    ...process.env,
+    TOKEN_LIFETIME: 'canary',
+    OIDC_TOKN_EXPIRE: 60,
+  })
   expect(server.oauth.config.OIDC_TOKEN_EXPIRE).toBe(3600)
   const warned = output()
     .split('\n')

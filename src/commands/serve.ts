@@ -91,11 +91,7 @@ async function isPrepared(
   return prepared
 }
 
-async function sayCautions(
-  config: Config,
-  strays: readonly string[],
-  log: FastifyBaseLogger,
-): Promise<void> {
+async function sayCautions(config: Config, strays: readonly string[], log: FastifyBaseLogger): Promise<void> {
   for (const risk of [...strays, ...(await risksOf(config))]) log.warn(risk)
   for (const loss of await lossesAtStart(config))
     log.warn(`THE DATABASE MAY LOSE WHAT WE ACKNOWLEDGE. ${loss}`)

@@ -122,18 +122,21 @@ test('who asks for a kind while requests are served gets its own', async () => {
 test.each([
   ['ours', '/authorize/', {}],
   ['ours below a path', '/userinfo', { OIDC_ISSUER: 'http://127.0.0.1:1/auth' }],
-])('a path that is %s has its owner: the sentence names the plugin and the path', async (_whose, path, given) => {
-  const PLUGINS = join(await temporaryDirectory(), 'squatter.mjs')
-  await writeFile(PLUGINS, `export default async (fastify) => fastify.get('${path}', async () => 'mine')`)
-  const { settings } = await startServer()
-  const port = await freePort()
-  const { status, stderr } = await runCommand(['serve'], { ...settings, ...given, PLUGINS, PORT: port })
-  const whole = `${'OIDC_ISSUER' in given ? '/auth' : ''}${path}`
-  expect({ status, stderr }).toEqual({
-    status: 1,
-    stderr: `The plugin ${PLUGINS} routes GET ${whole}, which is taken: give it another path.\n`,
-  })
-})
+])(
+  'a path that is %s has its owner: the sentence names the plugin and the path',
+  async (_whose, path, given) => {
+    const PLUGINS = join(await temporaryDirectory(), 'squatter.mjs')
+    await writeFile(PLUGINS, `export default async (fastify) => fastify.get('${path}', async () => 'mine')`)
+    const { settings } = await startServer()
+    const port = await freePort()
+    const { status, stderr } = await runCommand(['serve'], { ...settings, ...given, PLUGINS, PORT: port })
+    const whole = `${'OIDC_ISSUER' in given ? '/auth' : ''}${path}`
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `The plugin ${PLUGINS} routes GET ${whole}, which is taken: give it another path.\n`,
+    })
+  },
+)
 
 test('the books of the demo make room for those of a plugin', async () => {
   const PLUGINS = join(await temporaryDirectory(), 'books.mjs')
