@@ -1,6 +1,7 @@
 /** A misspelt setting is told of, by the name that was meant; what others put into an environment is not. */
 import { expect, test, vi } from 'vitest'
 import type { SettingValues } from '../src/config.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { describeStrays } from '../src/setting-names.ts'
 import { Settings } from '../src/settings.ts'
 import { runCommandHere } from './support/command-here.ts'
@@ -51,7 +52,7 @@ test('from code, every name is meant for us; the environment may stand beside it
     TOKEN_LIFETIME: 'canary',
     OIDC_TOKN_EXPIRE: 60,
   })
-  expect(server.oauth.config.OIDC_TOKEN_EXPIRE).toBe(3600)
+  expect(kernelOf(server).config.OIDC_TOKEN_EXPIRE).toBe(3600)
   const warned = output()
     .split('\n')
     .filter((line) => line.includes('is no setting'))
