@@ -72,6 +72,16 @@ test('a contribution never replaces what the server owns, nor what an earlier on
   expect(await doors.withContributions('tokenResponse', SUBJECT, owned, CALL)).toEqual(owned)
 })
 
+test.each([
+  ['access_token', 'act'],
+  ['access_token', 'parent'],
+  ['introspection', 'act'],
+] as const)('of %s the member %s is ours', (document, member) => {
+  expect(() => createDoorRegistry().extend(document, [member], async () => ({}))).toThrow(
+    `The ${document} member ${member} is taken.`,
+  )
+})
+
 test('a contribution gets the request that is answered', async () => {
   const doors = createDoorRegistry()
   doors.extend('access_token', ['by'], async (_subject, _document, { wire }) => ({ by: wire['grant_type'] }))
