@@ -2,7 +2,7 @@
  * One PostgreSQL for a run of the tests, with one migrated template in it. The tests' own databases are
  * clones of that template.
  */
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -43,6 +43,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 const THROWAWAY = { fsync: 'off', full_page_writes: 'off', max_connections: '200', shared_buffers: '64MB' }
 
+/** Where Linux lends memory as files. A database is three hundred of them, and a run makes and drops hundreds of databases. */
+const MEMORY = '/dev/shm'
+/** Bytes: a run has had fewer at any time. */
+const ROOM = 3 * 2 ** 30
+
 /**
  * PostgreSQL remembers serializable transactions until none that ran beside them is left, in any database: ten for each
  * of these and of the connections. Past that it forgets who was in conflict with whom, and refuses what reads their rows
@@ -51,7 +56,7 @@ const THROWAWAY = { fsync: 'off', full_page_writes: 'off', max_connections: '200
 const ROOM_FOR_CONFLICTS = { max_prepared_transactions: '3000' }
 
 async function startThrowaway(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
+  const dataDir = await mkdtemp(join(await roomyDirectory(), 'latchkey-run-'))
   await chmod(dataDir, 0o755)
   const settings = { ...THROWAWAY, ...(SERIALIZABLE && ROOM_FOR_CONFLICTS) }
   const postgres = await startEmbeddedPostgres({ dataDir, database: 'postgres', settings })
@@ -60,6 +65,15 @@ async function startThrowaway(): Promise<{ url: string; stop: () => Promise<void
     await rm(dataDir, { recursive: true, force: true })
   }
   return { url: postgres.url, stop }
+}
+
+/** In memory where there is enough of it: containers often have next to none. */
+async function roomyDirectory(): Promise<string> {
+  const free = await statfs(MEMORY).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  )
+  return free >= ROOM ? MEMORY : tmpdir()
 }
 
 async function dropAll(url: string, prefix: string): Promise<void> {
