@@ -189,5 +189,7 @@ async function quiet({ server }: FastifyInstance): Promise<void> {
     const left = Math.min(asked + GRACE, begun + LONGEST_GRACE) - performance.now()
     if (left <= 0) return
     await sleep(left)
+    // What came while this process had no time for it counts.
+    await setImmediate()
   }
 }

@@ -77,7 +77,7 @@ test.each([
     const server = await spawnServer({ WORKERS, LOG_LEVEL: 'info' })
     const agents = Array.from({ length: CLIENTS }, () => agentOf(keepAlive))
     let turn = 0
-    const load = underLoad(async () => ask(server, agents[turn++ % CLIENTS]!), CLIENTS)
+    const load = underLoad(async () => ask(server, agents[turn++ % CLIENTS]!), CLIENTS, 0)
     await load.more(500)
     const status = await server.stop()
     const outcomes = await load.stop()
@@ -107,17 +107,27 @@ test('a worker whose supervisor stands still answers, and ends', async () => {
   expect(await server.stop()).toBe(0)
 }, 60_000)
 
-// Again where the clients themselves were too late.
-test('kept connections may still ask while others do', { retry: 2, timeout: 60_000 }, async () => {
-  const server = await spawnServer({})
-  const agents = Array.from({ length: 6 }, () => agentOf(true))
-  for (const agent of agents) expect(await ask(server, agent)).toEqual({ what: 200, closes: false })
-  const end = server.stop()
-  const outcomes: Outcome[] = []
-  for (const agent of agents) {
-    await sleep(200)
-    outcomes.push(await ask(server, agent))
+/** Milliseconds in which one kept connection lets the others wait for so long again. */
+const GRACE = 500
+
+test('kept connections may still ask while others do', async () => {
+  for (;;) {
+    const server = await spawnServer({})
+    const agents = Array.from({ length: 4 }, () => agentOf(true))
+    for (const agent of agents) expect(await ask(server, agent)).toEqual({ what: 200, closes: false })
+    let before = performance.now()
+    const end = server.stop()
+    const [outcomes, pauses]: [Outcome[], number[]] = [[], []]
+    for (const agent of agents) {
+      await sleep(200)
+      pauses.push(performance.now() - before)
+      before = performance.now()
+      outcomes.push(await ask(server, agent))
+    }
+    expect(await end).toBe(0)
+    // Who was late on a busy machine has asked for nothing: they come again.
+    if (pauses.some((pause) => pause > GRACE - 100)) continue
+    expect(outcomes).toEqual(agents.map(() => ({ what: 200, closes: true })))
+    return
   }
-  expect(outcomes).toEqual(agents.map(() => ({ what: 200, closes: true })))
-  expect(await end).toBe(0)
 })
