@@ -1,7 +1,9 @@
 /**
  * How the tests run: on Node's own type stripping, one process-wide PostgreSQL, one database per test file.
  */
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './tests/support/sequence.ts'
 
 export default defineConfig({
   test: {
@@ -10,8 +12,9 @@ export default defineConfig({
     globalSetup: ['tests/support/global-setup.ts'],
     setupFiles: ['tests/support/setup.ts'],
     isolate: false,
-    // Many tests wait for another process: one worker for each core, not one fewer.
-    maxWorkers: '100%',
+    // Many tests wait for another process, or for the clock: one worker more than there are cores.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     experimental: { viteModuleRunner: false },
     // What is waited for comes in its own time: on a busy machine, later.
     testTimeout: 400_000,
