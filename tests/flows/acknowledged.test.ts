@@ -25,15 +25,19 @@ test('SIGKILL under a load of revocations: each that was acknowledged holds afte
   const acknowledged: string[] = []
   const untouched = await Promise.all(clients.map(async (client) => getAccessToken(server, client)))
   let turn = 0
-  const load = underLoad(async () => {
-    const client = clients[turn++ % 2]!
-    try {
-      const token = await getAccessToken(server, client)
-      if ((await statusOf(revoke(server, client, token))) === 200) acknowledged.push(token)
-    } catch {
-      // The server was killed under this request: nothing was promised.
-    }
-  }, 8)
+  const load = underLoad(
+    async () => {
+      const client = clients[turn++ % 2]!
+      try {
+        const token = await getAccessToken(server, client)
+        if ((await statusOf(revoke(server, client, token))) === 200) acknowledged.push(token)
+      } catch {
+        // The server was killed under this request: nothing was promised.
+      }
+    },
+    8,
+    0,
+  )
   await load.more(100)
   expect(await server.stop('SIGKILL')).toBe(null)
   await load.stop()

@@ -78,14 +78,18 @@ test('killed four times under load: what was handed out is good, and a code whos
     const codes = codesOf(running)
     const journeys: Journey[] = []
     for (const { clientId } of clients) await codes({ client_id: clientId })
-    const load = underLoad(async () => {
-      const client = clients[journeys.length % 2]!
-      const code = await codes({ client_id: client.clientId }).catch(() => undefined)
-      if (code === undefined) return
-      const journey: Journey = { client, code }
-      journeys.push(journey)
-      await travel(running, journey)
-    }, 8)
+    const load = underLoad(
+      async () => {
+        const client = clients[journeys.length % 2]!
+        const code = await codes({ client_id: client.clientId }).catch(() => undefined)
+        if (code === undefined) return
+        const journey: Journey = { client, code }
+        journeys.push(journey)
+        await travel(running, journey)
+      },
+      8,
+      0,
+    )
     await load.more(20 + round)
     expect(await running.stop('SIGKILL')).toBe(null)
     await load.stop()

@@ -68,14 +68,14 @@ test('chosen secrets and passwords that take longer to hash than a plugin may: i
   }
 }) // prettier-ignore
 
-test.each([
+test.concurrent.for([
   ['its registration', `export default () => new Promise(() => {})`],
   [
     'an onReady hook',
     `export default async (app) => { app.addHook('onReady', () => new Promise(() => {})) }`,
   ],
   ['an onReady hook', `export default async (app) => { app.addHook('onReady', (done) => {}) }`],
-])('a plugin that never ends %s is named', async (what, source) => {
+] as const)('a plugin that never ends %s is named', async ([what, source], { expect }) => {
   const plugin = join(await temporaryDirectory(), 'plugin.mjs')
   await writeFile(plugin, source)
   const { settings } = await prepare({ PLUGINS: plugin, LOG_LEVEL: 'silent' }, {})

@@ -12,7 +12,7 @@ const seed = {
 const tokenStatus = async ({ post }: SpawnedServer, secret: string): Promise<number> =>
   (await post('/token', { grant_type: 'client_credentials' }, basic('reports', secret))).status
 
-test.each([1, 2])('a rotated secret and a role that was taken away, with %d worker(s)', async (WORKERS) => {
+test.concurrent.each([1, 2])('a rotated secret and a role that was taken away, with %d worker(s)', async (WORKERS) => {
   const first = await spawnServer({ WORKERS }, { seed })
   const rotated = await runCommand(['client', 'rotate-secret', 'reports', '--json'], first.settings)
   const { client_secret } = JSON.parse(rotated.stdout) as { client_secret: string }

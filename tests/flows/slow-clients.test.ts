@@ -45,10 +45,14 @@ const many = async (count: number, bytes: string): Promise<SlowClient[]> =>
 /** One more byte from each, for as long as it lives. */
 function trickle(clients: readonly SlowClient[]): Load<void> {
   let at = 0
-  return underLoad(async () => {
-    clients[at++ % clients.length]!.socket.write('x')
-    expect(await token()).toBe(200)
-  })
+  return underLoad(
+    async () => {
+      clients[at++ % clients.length]!.socket.write('x')
+      expect(await token()).toBe(200)
+    },
+    4,
+    20,
+  )
 }
 
 /** By the server, which says why: who goes on sending may not get to hear it. */

@@ -11,6 +11,8 @@ import { ALICE, SEED, WEB } from '../support/sign-in.ts'
 const opaque = { ...WEB, client_id: 'opaque', access_token_format: 'opaque' }
 const server = await spawnServer({ OIDC_TOKEN_EXPIRE: 1 }, { seed: { ...SEED, clients: [WEB, opaque] } })
 const getCode = codesOf(server, { scope: 'openid email' })
+// Everybody below is signed in.
+await getCode()
 
 const presentations: [string, (token: string) => Promise<Response>][] = [
   ['in the header', async (token) => server.get('/userinfo', bearer(token))],
@@ -18,27 +20,26 @@ const presentations: [string, (token: string) => Promise<Response>][] = [
   ['in a form', async (token) => server.post('/userinfo', { access_token: token })],
 ]
 
-test.for(['web', 'opaque'].flatMap((id) => presentations.map(([how, ask]) => [id, how, ask] as const)))(
-  'the token of the client %s, presented %s',
-  async ([client_id, , userinfo]) => {
-    const client = toClient({ ...WEB, client_id })
-    let { tokens } = await exchangeAs(server, client, await getCode({ client_id }))
-    for (let turn = 0; turn < 2; turn++) {
-      expect(tokens.expires_in).toBe(1)
-      const good = await userinfo(tokens.access_token)
-      expect([good.status, await good.json()]).toMatchObject([200, { email: ALICE.email }])
-      await sleep(1_100)
-      const dead = await userinfo(tokens.access_token)
-      expect(dead.status).toBe(401)
-      expect(dead.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/)
-      expect(await dead.json()).toMatchObject({ error: 'invalid_token' })
-      const refreshed = await refreshAs(server, client, tokens.refresh_token)
-      expect(refreshed.status).toBe(200)
-      tokens = refreshed.tokens
-    }
-    expect((await userinfo(tokens.access_token)).status).toBe(200)
-  },
-)
+test.concurrent.for(
+  ['web', 'opaque'].flatMap((id) => presentations.map(([how, ask]) => [id, how, ask] as const)),
+)('the token of the client %s, presented %s', async ([client_id, , userinfo]) => {
+  const client = toClient({ ...WEB, client_id })
+  let { tokens } = await exchangeAs(server, client, await getCode({ client_id }))
+  for (let turn = 0; turn < 2; turn++) {
+    expect(tokens.expires_in).toBe(1)
+    const good = await userinfo(tokens.access_token)
+    expect([good.status, await good.json()]).toMatchObject([200, { email: ALICE.email }])
+    await sleep(1_100)
+    const dead = await userinfo(tokens.access_token)
+    expect(dead.status).toBe(401)
+    expect(dead.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/)
+    expect(await dead.json()).toMatchObject({ error: 'invalid_token' })
+    const refreshed = await refreshAs(server, client, tokens.refresh_token)
+    expect(refreshed.status).toBe(200)
+    tokens = refreshed.tokens
+  }
+  expect((await userinfo(tokens.access_token)).status).toBe(200)
+})
 
 test('with a lifetime of 0 the token is dead at once, and the refresh token alive', async () => {
   const none = await startServer({ OIDC_TOKEN_EXPIRE: 0 }, { seed: SEED })

@@ -10,13 +10,19 @@ export interface Load<T> {
   stop(): Promise<readonly T[]>
 }
 
-/** Runs `work` again and again, `width` at a time. */
-export function underLoad<T>(work: () => Promise<T>, width = 4): Load<T> {
+/**
+ * Runs `work` again and again, `width` at a time, with `pause` milliseconds between one and the next of each: enough to
+ * meet what happens meanwhile, and not all of the machine for as long as that takes.
+ */
+export function underLoad<T>(work: () => Promise<T>, width = 4, pause = 10): Load<T> {
   const results: T[] = []
   const state = { stopped: false }
   const lanes = Promise.all(
     Array.from({ length: width }, async () => {
-      while (!state.stopped) results.push(await work())
+      while (!state.stopped) {
+        results.push(await work())
+        if (pause > 0) await sleep(pause)
+      }
     }),
   )
   lanes.catch(() => (state.stopped = true))

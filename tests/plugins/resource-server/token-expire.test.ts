@@ -16,27 +16,30 @@ async function sleepUntil(instant: number): Promise<void> {
   await sleep(Math.max(0, instant - Date.now()))
 }
 
-test.each(['jwt', 'opaque'])('1: a token that is %s is good at once and dead 1.1 s later', async (format) => {
-  const server = await start(1)
-  const client = await createClient(server, { scope: ['read'], access_token_format: format })
-  await getToken(server, client)
-  // Late in a second, so that the whole seconds of `exp` are over long before the token is.
-  await sleepUntil(Math.ceil(Date.now() / 1000) * 1000 + 750)
-  const { access_token, expires_in } = await getToken(server, client)
-  const issued = Date.now()
-  expect(expires_in).toBe(1)
-  const answer = await introspect(server, client, access_token)
-  expect(answer['active']).toBe(true)
-  expect(Number(answer['exp']) - Number(answer['iat'])).toBe(1)
+test.concurrent.each(['jwt', 'opaque'])(
+  '1: a token that is %s is good at once and dead 1.1 s later',
+  async (format) => {
+    const server = await start(1)
+    const client = await createClient(server, { scope: ['read'], access_token_format: format })
+    await getToken(server, client)
+    // Late in a second, so that the whole seconds of `exp` are over long before the token is.
+    await sleepUntil(Math.ceil(Date.now() / 1000) * 1000 + 750)
+    const { access_token, expires_in } = await getToken(server, client)
+    const issued = Date.now()
+    expect(expires_in).toBe(1)
+    const answer = await introspect(server, client, access_token)
+    expect(answer['active']).toBe(true)
+    expect(Number(answer['exp']) - Number(answer['iat'])).toBe(1)
 
-  await sleepUntil(Number(answer['exp']) * 1000 + 1)
-  expect(await statusWith(server, '/books', access_token)).toBe(200)
-  expect(await introspect(server, client, access_token)).toMatchObject({ active: true })
+    await sleepUntil(Number(answer['exp']) * 1000 + 1)
+    expect(await statusWith(server, '/books', access_token)).toBe(200)
+    expect(await introspect(server, client, access_token)).toMatchObject({ active: true })
 
-  await sleepUntil(issued + 1100)
-  expect(await statusWith(server, '/books', access_token)).toBe(401)
-  expect(await introspect(server, client, access_token)).toEqual({ active: false })
-})
+    await sleepUntil(issued + 1100)
+    expect(await statusWith(server, '/books', access_token)).toBe(401)
+    expect(await introspect(server, client, access_token)).toEqual({ active: false })
+  },
+)
 
 test.each(['jwt', 'opaque'])('0: a token that is %s has expired at once', async (format) => {
   const server = await start(0)
@@ -47,7 +50,7 @@ test.each(['jwt', 'opaque'])('0: a token that is %s has expired at once', async 
   expect(await introspect(server, client, access_token)).toEqual({ active: false })
 })
 
-test.each(['-1', 'abc', '1.5', '1e3', '3600s'])(
+test.concurrent.each(['-1', 'abc', '1.5', '1e3', '3600s'])(
   '%s: the server does not start, and says why',
   async (value) => {
     const { status, stdout, stderr } = await runCommand(['serve'], { OIDC_TOKEN_EXPIRE: value })
