@@ -5,7 +5,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { readFile } from 'node:fs/promises'
-import { setTimeout } from 'node:timers/promises'
 import { serveAssets } from './assets.ts'
 import { pageHeaders } from './headers.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
@@ -23,7 +22,7 @@ export type FindPerson = (call: BrowserCall) => Promise<Person | null>
 export interface PageDoors extends PageRegistry {
   /** Serves a page at an address of its own, by GET, and its form by POST. */
   readonly serve: ServePage
-  /** @internal Who every page names at its top, but for those on the way to a client. */
+  /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */
   name(find: FindPerson): void
 }
 
@@ -41,8 +40,6 @@ declare module 'fastify' {
   }
 }
 
-/** Milliseconds that an error waits for who is signed in. */
-const MOST_FOR_A_NAME = 1000
 const DIRECTORY = new URL('../../templates/', import.meta.url)
 const inDirectory = (name: string): URL => new URL(`${name}.eta`, DIRECTORY)
 
@@ -59,25 +56,16 @@ async function pages(fastify: FastifyInstance): Promise<void> {
 
   let findPerson: FindPerson = async () => null
 
-  /** An error is shown whatever else fails: nobody is named where the database is what failed, or where it takes long. */
-  async function personOfError(call: BrowserCall): Promise<Person | null> {
-    if (call.reply.statusCode === 503) return null
-    const given = new AbortController()
-    const soon = setTimeout(MOST_FOR_A_NAME, null, { ref: false, signal: given.signal })
-    try {
-      return await Promise.race([findPerson(call), soon])
-    } catch {
-      return null
-    } finally {
-      given.abort()
-    }
+  /** An error is shown whatever else fails, and asks the database nothing but where it offers to sign out. */
+  async function personOf(name: string, model: object, call: BrowserCall): Promise<Person | null> {
+    if (name !== 'error') return findPerson(call)
+    if (!('offersSignOut' in model) || model.offersSignOut !== true) return null
+    return findPerson(call).catch(() => null)
   }
 
   async function render(reply: FastifyReply, name: string, model: object): Promise<string> {
     const { kind, image } = registry.find(name, model)
-    const call = { request: reply.request, reply }
-    const find = name === 'error' ? personOfError : findPerson
-    const person = kind === 'page' ? await find(call) : null
+    const person = kind === 'page' ? await personOf(name, model, { request: reply.request, reply }) : null
     const html = await templates.render(name, model, person)
     reply.headers(pageHeaders(issuer, kind, image))
     return html

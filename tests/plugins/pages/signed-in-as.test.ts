@@ -61,13 +61,15 @@ test('pages on the way to an app and those of nobody do not', async () => {
   expect(pages.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404, 400, 200])
 })
 
-describe('pages of errors say it too', () => {
+const UNKNOWN_HINT = ['/end-session?id_token_hint=x', 400] as const
+
+describe('pages of errors say it where they offer to sign out, and nowhere else', () => {
   const REFUSED: readonly (readonly [path: string, status: number, init?: RequestInit])[] = [
     ['/nothing', 404],
     ['/account', 405, { method: 'PUT' }],
     ['/admin', 403],
     ['/authorize', 400],
-    ['/end-session?id_token_hint=x', 400],
+    UNKNOWN_HINT,
     ['/interaction/x', 400],
     ['/slow-down', 429],
     ['/fault', 500],
@@ -108,16 +110,18 @@ describe('pages of errors say it too', () => {
     )
   }
 
-  test('to who is signed in, whatever the error is; they sign out there', async () => {
+  test('to who is signed in, whatever the error is; they sign out where it is offered', async () => {
     const faulty = await withFaults()
     const agent = await signedIn(ALICE, createUserAgent(faulty.url), faulty)
     for (const refused of REFUSED) {
       const page = await open(faulty, agent, refused)
       const [path, status] = refused
-      expect([path, page.status, named(page), count(page)]).toEqual([path, status, 'alice', [1, 1, 1]])
+      const offers = path.startsWith('/end-session')
+      expect([path, page.status, count(page)]).toEqual([path, status, offers ? [1, 1, 1] : [0, 0, 0]])
       expect((await shownError(page))[0]).toBe(status)
     }
-    const page = await open(faulty, agent, REFUSED[0]!)
+    const page = await open(faulty, agent, UNKNOWN_HINT)
+    expect(named(page)).toBe('alice')
     const done = await agent.submit({ ...page, url: `${faulty.url}/nothing` }, 'sign-out-form')
     expect(done.body).toContain('id="signed-out"')
     expect(count(await open(faulty, agent, REFUSED[0]!))).toEqual([0, 0, 0])
@@ -142,7 +146,7 @@ describe('pages of errors say it too', () => {
       expect((await open(faulty, createUserAgent(faulty.url), [path, status])).status).toBe(status)
     }
     await proxy.restore()
-    await expect.poll(async () => named(await open(faulty, agent, ['/nothing', 404])), { timeout: 30_000 }).toBe('alice')
+    await expect.poll(async () => named(await open(faulty, agent, UNKNOWN_HINT)), { timeout: 30_000 }).toBe('alice')
   }, 60_000) // prettier-ignore
 })
 
