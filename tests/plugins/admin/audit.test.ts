@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { exported } from '../../../plugins/admin/audit/audit-export.ts'
 import { wordsOf } from '../../../plugins/admin/audit/audit-words.ts'
 import type { AuditEvent } from '../../../src/events.ts'
-import type { AuditTrail } from '../../../src/services/audit/audit.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, getTokens, SEED } from '../../support/sign-in.ts'
 import { until } from '../../support/until.ts'
@@ -14,7 +14,7 @@ import { ROOT, signedIn } from './administrator.ts'
 
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
 const { oauth } = server.server
-const trail = oauth.audit as AuditTrail
+const { audit: trail } = kernelOf(server.server)
 const [alice, root] = [(await oauth.users.find('alice'))!.id, (await oauth.users.find('root'))!.id]
 const agent = await signedIn(server)
 await getTokens(server, { scope: 'openid read_books' })
