@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import { checkout } from './page.ts'
 
 const docs = join(checkout, 'docs')
-const pages = (await readdir(docs)).filter((name) => name.endsWith('.md'))
+const inside = async (folder: string) => (await readdir(join(docs, folder))).map((name) => join(folder, name))
+const pages = [...(await inside('.')), ...(await inside('doors'))].filter((name) => name.endsWith('.md'))
 
 /** Where links of a page lead, without those to other sites. */
 async function linksOf(path: string): Promise<string[]> {

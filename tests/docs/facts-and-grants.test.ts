@@ -1,0 +1,31 @@
+/** docs/doors/facts-and-grants.md: its contribution put into a token, and its feature, which is the stranger's own file. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decodeJwt } from 'jose'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { createClient, getToken } from '../support/clients.ts'
+import { startServer } from '../support/server.ts'
+import { checkout, openPage } from './page.ts'
+
+test('a claim by the client that asks; and the feature is the one that a stranger installs', async () => {
+  const page = await openPage('doors/facts-and-grants.md')
+  const [contribution, feature] = [page.next('ts'), page.next('ts')]
+  page.end()
+
+  const stranger = join(checkout, 'tests/strangers/token-exchange/token-exchange.ts')
+  expect(feature).toBe(await readFile(stranger, 'utf8'))
+
+  const PLUGINS = join(await temporaryDirectory(), 'tenant.ts')
+  const plugin = [
+    `import { Type } from 'latchkey'`,
+    'export default async function tenant({ oauth }: any): Promise<void> {',
+    'oauth.extendClientMetadata(Type.Object({ default_tenant: Type.Optional(Type.String()) }))',
+    contribution,
+    '}',
+  ]
+  await writeFile(PLUGINS, plugin.join('\n'))
+  const server = await startServer({ PLUGINS })
+  const client = await createClient(server, { scope: ['read'], default_tenant: 'north' })
+  expect(decodeJwt((await getToken(server, client)).access_token)).toMatchObject({ tenant: 'north' })
+})
