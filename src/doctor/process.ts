@@ -16,10 +16,10 @@ function examineNode(): Finding {
   return fail('Node', `Node ${process.versions.node} is too old: install ${needed} or newer.`)
 }
 
-/** Nothing here is older than the newest migration, whose name is its day. */
+/** Nothing here is older than the newest migration, whose name is its day where it was written: tomorrow, for some. */
 function examineClock(now: number): Finding {
   const [year, month, day] = /(\d{4})(\d\d)(\d\d)/.exec(migrationNames.at(-1)!)!.slice(1).map(Number)
-  const written = Date.UTC(year!, month! - 1, day)
+  const written = Date.UTC(year!, month! - 1, day! - 1)
   const shown = new Date(now).toISOString()
   if (now >= written) return ok('clock', `It is ${shown}.`)
   return fail(

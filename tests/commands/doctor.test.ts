@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { CHECKS, type Finding } from '../../src/doctor/finding.ts'
 import { examineProcess } from '../../src/doctor/process.ts'
+import { migrationNames } from '../../src/migrations/names.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -280,6 +281,12 @@ test('an issuer whose address is answered by somebody else, or by nobody', async
   body = undefined
   expect(await of(issuer)).toMatchObject({ status: 'fail', says: expect.stringContaining('answers 404') as string }) // prettier-ignore
   expect(await of(`http://127.0.0.1:${await freePort()}`)).toMatchObject({ status: 'warn', says: expect.stringContaining('does not answer (ECONNREFUSED)') as string }) // prettier-ignore
+})
+
+test('a clock that stands where the newest migration was written tomorrow', () => {
+  const [year, month, day] = /(\d{4})(\d\d)(\d\d)/.exec(migrationNames.at(-1)!)!.slice(1).map(Number)
+  const eve = Date.UTC(year!, month! - 1, day! - 1, 12)
+  expect(examineProcess(eve)).toContainEqual(expect.objectContaining({ check: 'clock', status: 'ok' }))
 })
 
 test('a clock that stands at its beginning', () => {
