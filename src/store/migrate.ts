@@ -87,9 +87,10 @@ async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
 }
 
 /**
- * The migrator takes no lock; ours belongs to a transaction, which poolers keep on one connection. Each migration is a
- * transaction of its own, so that what it has locked is free before the next one waits for its locks: a start that ends
- * between two leaves a schema that the version before runs on, and the next start goes on there.
+ * The migrator takes no lock; ours belongs to a transaction, which poolers keep on one connection. Where nothing is yet, all
+ * migrations are one transaction: a first start that fails leaves nothing. Else each is one of its own, so that what it
+ * has locked is free before the next one waits for its locks: a start that ends between two leaves a schema that the
+ * version before runs on, and the next start goes on there.
  */
 async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
   const { rows } = await guard.query<{ name: string }>('select current_database() as name')
@@ -100,14 +101,14 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
   const options = { ...migratorOptions(place), dbName: rows[0]!.name, connect: false }
   const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
   const marks = `Latchkey: from ${oldestBeside} to ${newestOurs}`
-  const run = async (migration: string): Promise<void> =>
+  const run = async (migrations: string[]): Promise<void> =>
     orm.em.fork().transactional(async (em) => {
       const transaction = em.getTransactionContext()
       // Whatever our role is told as a rule: a migration may take its time, and not that of others.
       for (const limit of ['statement_timeout = 0', `lock_timeout = ${LOCK_WAIT}`])
         await em.getConnection().execute(`set local ${limit}`, [], 'run', transaction)
       const schema = place.schema === undefined ? {} : { schema: place.schema }
-      await orm.migrator.up({ migrations: [migration], transaction, ...schema })
+      await orm.migrator.up({ migrations, transaction, ...schema })
       const mark = `comment on table ${qualified(place, 'migrations')} is '${marks}'`
       await em.getConnection().execute(mark, [], 'run', transaction)
     })
@@ -120,7 +121,8 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
     await guard.query('savepoint asking')
     const missing = await missingIn(guard, place)
     await guard.query('rollback to savepoint asking')
-    for (const migration of missing) await patiently(async () => run(migration))
+    const steps = missing.length === names.length ? [missing] : missing.map((name) => [name])
+    for (const step of steps) await patiently(async () => run(step))
     await guard.query('commit')
   } catch (error) {
     // A connection that is lent goes back as it came.
