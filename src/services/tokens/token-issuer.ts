@@ -7,7 +7,7 @@ import type { Call } from '../../doors/back-channel.ts'
 import type { Client } from '../../doors/client.ts'
 import type { Authorization, Granted, ParentClaim } from '../../doors/facts.ts'
 import type { Parent } from '../../protocol/facts.ts'
-import { endOf, parentClaim } from '../../doors/parents.ts'
+import { parentClaim } from '../../doors/parents.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
@@ -20,6 +20,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { StoreIssuance } from './issue-transaction.ts'
+import { authorizationOf } from './new-authorization.ts'
 import { createOpaqueToken } from './opaque-tokens.ts'
 import type { Parents } from './parents.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
@@ -142,39 +143,6 @@ function issued({ id, clientId, subject }: Authorization, { wire }: Call): NewEv
   const grantType = { grant_type: String(wire['grant_type'] ?? '') }
   const details = id === undefined ? grantType : { ...grantType, authorization: id }
   return { type: 'token.issued', client: clientId, user: subject, details }
-}
-
-/**
- * The one that is continued, as far as it is granted again; else a new one. It ends with what it was granted for, and
- * nothing that goes on from it says otherwise.
- */
-function authorizationOf(granted: Granted, client: Client): Authorization {
-  const { subject, continues } = granted
-  const base = { ...granted, clientId: client.clientId }
-  if (continues !== undefined) return { ...base, ...continued(granted, client, continues.authorization) }
-  const notAfter = endOf(granted)
-  const authorization = notAfter === undefined ? base : { ...base, notAfter }
-  if (subject !== undefined) return { ...authorization, id: granted.id ?? createUuid() }
-  const { id: _none, ...ofClient } = authorization
-  return ofClient
-}
-
-/** What of it stands as it was stored. */
-function continued(granted: Granted, client: Client, stored: Authorization): Partial<Authorization> {
-  const { id, clientId, subject, createdAt, parent } = stored
-  if (id === undefined || clientId !== client.clientId || subject !== granted.subject)
-    throw new Error('only the client and the user of an Authorization can go on from it')
-  const notAfter = earlier(endOf(stored), granted.notAfter)
-  return {
-    id,
-    ...(createdAt === undefined ? {} : { createdAt }),
-    ...(parent === undefined ? {} : { parent }),
-    ...(notAfter === undefined ? {} : { notAfter }),
-  }
-}
-
-function earlier(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
 /** A token whose Authorization is stored says it there. */

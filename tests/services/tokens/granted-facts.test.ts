@@ -6,6 +6,7 @@ import { createUuid } from '../../../src/protocol/uuid.ts'
 import { createClient, introspect, type TestClient } from '../../support/clients.ts'
 import { type Answer, createFactsGrant, FACTS_GRANT, refreshed } from '../../support/facts-grant.ts'
 import { startServer } from '../../support/server.ts'
+import { authorize, exchange, SEED, type Tokens } from '../../support/sign-in.ts'
 
 const grant = createFactsGrant()
 const heard: unknown[] = []
@@ -142,4 +143,32 @@ test('contributions get the request that they answer', async () => {
   ])
   const headers = { authorization: `Bearer ${String(tokens['access_token'])}` }
   expect(await (await server.get('/userinfo', headers)).json()).toMatchObject({ path: '/userinfo' })
+})
+
+test('what a step adds to an approval goes through its code to its tokens', async () => {
+  const [notAfter, actor] = [Date.now() + 30_000, { sub: 'desk' }]
+  const stepping = await startServer(
+    {},
+    {
+      seed: SEED,
+      extend: ({ oauth }) =>
+        oauth.add('interactionStep', {
+          name: 'limits',
+          required: 'interaction_required',
+          run: async () => ({ granted: { notAfter, actor } }),
+          submit: async () => ({ note: null }),
+        }),
+    },
+  )
+  const code = (await authorize(stepping)).get('code')!
+  const [stored] = await stepping.database.query<{ left: number }>(
+    'select extract(epoch from expires_at - now())::float8 as left from authorization_codes',
+  )
+  expect(stored!.left).toBeLessThanOrEqual(30)
+  const tokens = (await (await exchange(stepping, code)).json()) as Tokens
+  const { claims, authorization } = (await stepping.server.oauth.verify(tokens.access_token))!
+  expect(claims).toMatchObject({ act: actor })
+  expect(claims.exp).toBeLessThanOrEqual(seconds(notAfter))
+  expect(authorization).toMatchObject({ notAfter, actor })
+  expect(decodeJwt(tokens.id_token).exp).toBeLessThanOrEqual(seconds(notAfter))
 })
