@@ -11,6 +11,7 @@ import type { Call, Endpoint, Grant } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Granted, Verified } from '../src/doors/facts.ts'
 import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
+import type { Fetch } from '../src/doors/outbound.ts'
 import type { Extend } from '../src/doors/registry.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
@@ -62,6 +63,8 @@ export interface OAuth {
    * is taken. A check may also be of members of others.
    */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
+  /** The one way out, to addresses that others named. */
+  readonly fetch: Fetch
   /** Stored things of a plugin's own, each living `lifetime` seconds. Throws when the kind is another's, at the start. */
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
@@ -162,6 +165,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     add: doors.add,
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
+    fetch: kernel.fetch,
     artifacts: kernel.artifacts,
     secret: kernel.secret,
     throttle: kernel.throttle,

@@ -26,6 +26,8 @@ export type {
   Spend,
   Verified,
 } from './doors/facts.ts'
+export { OutboundError } from './doors/outbound.ts'
+export type { Fetch, OutboundRequest } from './doors/outbound.ts'
 export type {
   BrowserCall,
   EndedInteraction,

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Artifacts } from '../doors/artifacts.ts'
+import type { Fetch } from '../doors/outbound.ts'
 import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { Database } from '../store/database.ts'
@@ -23,6 +24,7 @@ import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLoad, type Load } from './load.ts'
+import { createGuardedFetch } from './outbound/guarded-fetch.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createShedding, type Shedding } from './shedding.ts'
@@ -54,6 +56,7 @@ export interface Kernel extends TokenServices, UserServices {
   /** Keyed hashes and sealed values under SECRET_KEY. */
   readonly box: SecretBox
   readonly seeder: Seeder
+  readonly fetch: Fetch
   /** How busy this process is now. */
   readonly load: () => Load
   /** How much the server holds. */
@@ -176,6 +179,7 @@ export function createKernel(
       hashChosen: createHashChosen({ passwords: passwordsAtStart, production, log }),
       limit: startLimit,
     }),
+    fetch: createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS }),
     load: createLoad(database, hashing, feed),
     figures: createFigures(database),
     shedding: createShedding(log),
