@@ -11,7 +11,7 @@ import type { Call, Endpoint, Grant } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Granted, Verified } from '../src/doors/facts.ts'
 import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
-import type { Fetch } from '../src/doors/outbound.ts'
+import type { Delivery, Fetch } from '../src/doors/outbound.ts'
 import type { Extend } from '../src/doors/registry.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
@@ -25,6 +25,8 @@ import { createKernel, type Kernel } from '../src/services/kernel.ts'
 import { publishedKeysOf, type PublishedKeys } from '../src/services/keys/published-keys.ts'
 import type { FindServerSecret } from '../src/services/keys/server-secrets.ts'
 import { discreet } from '../src/services/log.ts'
+import type { GivenUpDeliveries } from '../src/services/outbox/given-up.ts'
+import type { Outbox } from '../src/services/outbox/outbox.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
@@ -65,6 +67,20 @@ export interface OAuth {
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
   /** The one way out, to addresses that others named. */
   readonly fetch: Fetch
+  /** Who does what is enqueued of a kind. */
+  deliver<P extends TObject>(delivery: Delivery<P>): void
+  /**
+   * Has something done outside, behind the request and for a day if need be: stored when it resolves. Throws `TypeError` for a
+   * kind that nobody delivers, and for a payload that does not fit it.
+   */
+  readonly enqueue: Outbox['enqueue']
+  /**
+   * The same with an event of these types: what `enqueuer` says of it is stored in the event's own transaction, so that no change
+   * is without what follows from it. It says so at once, by the event alone; what it throws is logged, and undoes nothing.
+   */
+  readonly enqueueOn: Outbox['enqueueOn']
+  /** What was given up. */
+  readonly givenUpDeliveries: GivenUpDeliveries
   /** Stored things of a plugin's own, each living `lifetime` seconds. Throws when the kind is another's, at the start. */
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
@@ -119,14 +135,16 @@ export interface OAuthOptions {
   database: Database
   /** Whether this process removes what has expired, as often as OIDC_JANITOR_INTERVAL says. Default true. */
   janitor?: boolean
+  /** Whether this process does what is enqueued. Default true. */
+  serves?: boolean
   /** Whether SEED_FILE is applied before the app is ready. Default true. */
   seeds?: boolean
 }
 
 async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
-  const { config, database, janitor = true, seeds = true } = options
+  const { config, database, janitor = true, serves = true, seeds = true } = options
   const { pluginTimeout: startLimit = 0 } = fastify.initialConfig
-  const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
+  const kernel = createKernel(config, database, discreet(fastify.log), { janitor, serves, startLimit })
   decorateKernel(fastify, kernel)
   fastify.decorateRequest('actor', null)
   beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
@@ -166,6 +184,10 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
     fetch: kernel.fetch,
+    deliver: (delivery) => doors.register('delivery', delivery.kind, delivery as unknown as Delivery),
+    enqueue: kernel.outbox.enqueue,
+    enqueueOn: kernel.outbox.enqueueOn,
+    givenUpDeliveries: kernel.givenUpDeliveries,
     artifacts: kernel.artifacts,
     secret: kernel.secret,
     throttle: kernel.throttle,

@@ -8,6 +8,7 @@ import type { ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { InteractionStep, Outcome } from './interaction.ts'
+import type { Delivery } from './outbound.ts'
 
 export interface Dispatched {
   clientAuthentication: ClientAuthentication
@@ -15,6 +16,8 @@ export interface Dispatched {
   responseMode: ResponseMode
   outcome: Outcome
   subjectType: SubjectType
+  /** By `oauth.deliver`. */
+  delivery: Delivery
 }
 
 export interface Ordered {

@@ -25,6 +25,9 @@ import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLoad, type Load } from './load.ts'
 import { createGuardedFetch } from './outbound/guarded-fetch.ts'
+import { createCourier } from './outbox/courier.ts'
+import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
+import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createShedding, type Shedding } from './shedding.ts'
@@ -57,6 +60,8 @@ export interface Kernel extends TokenServices, UserServices {
   readonly box: SecretBox
   readonly seeder: Seeder
   readonly fetch: Fetch
+  readonly outbox: Outbox
+  readonly givenUpDeliveries: GivenUpDeliveries
   /** How busy this process is now. */
   readonly load: () => Load
   /** How much the server holds. */
@@ -74,6 +79,8 @@ export interface Kernel extends TokenServices, UserServices {
 export interface KernelOptions {
   /** Whether what has expired is removed by this process too. */
   janitor: boolean
+  /** Whether this process does what is enqueued. */
+  serves: boolean
   /** Milliseconds after which the app that we are in gives up a start; 0 for never. */
   startLimit: number
 }
@@ -82,14 +89,17 @@ export function createKernel(
   config: Config,
   database: Database,
   log: FastifyBaseLogger,
-  { janitor, startLimit }: KernelOptions,
+  { janitor, serves, startLimit }: KernelOptions,
 ): Kernel {
   const { issuer, production } = config
   if (config.SECRET_KEY === undefined) throw new Error('the kernel needs SECRET_KEY')
   const box = createSecretBox(config.SECRET_KEY, misfitOfSecretKey(config))
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
-  const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS)
+  const deliveries = () => doors.owners('delivery')
+  const outbox = createOutbox({ database, box, feed, log, deliveries })
+  const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
+  const courier = createCourier({ database, audit, box, feed, log, deliveries })
   const hashing = createHashingQueue()
   const secrets = createClientSecrets(box, hashing)
   const policies = createClientPolicies(doors, production, log)
@@ -180,6 +190,8 @@ export function createKernel(
       limit: startLimit,
     }),
     fetch: createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS }),
+    outbox,
+    givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),
     load: createLoad(database, hashing, feed),
     figures: createFigures(database),
     shedding: createShedding(log),
@@ -193,9 +205,11 @@ export function createKernel(
       await throttles.start()
       audit.start()
       cleaner.start()
+      if (serves) courier.start()
     },
     async stop() {
       throttledLines.end()
+      await courier.stop()
       await cleaner.stop()
       await keys.stop()
       await feed.stop()
