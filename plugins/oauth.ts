@@ -31,6 +31,7 @@ import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
+import { createSignStatement, type SignStatement } from '../src/services/tokens/signed-statements.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
@@ -65,6 +66,8 @@ export interface OAuth {
    * is taken. A check may also be of members of others.
    */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
+  /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
+  readonly signJwt: SignStatement
   /** The one way out, to addresses that others named. */
   readonly fetch: Fetch
   /** Who does what is enqueued of a kind. */
@@ -183,6 +186,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     add: doors.add,
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
+    signJwt: createSignStatement(kernel.signJwt, kernel.issuer),
     fetch: kernel.fetch,
     deliver: (delivery) => doors.register('delivery', delivery.kind, delivery as unknown as Delivery),
     enqueue: kernel.outbox.enqueue,

@@ -66,6 +66,7 @@ export type { GivenUpDeliveries, GivenUpDelivery } from './services/outbox/given
 export type { Enqueuer } from './services/outbox/outbox.ts'
 export type { Attempt, Throttle } from './services/throttle/throttle.ts'
 export type { ThrottleLimits } from './services/throttle/throttle-limits.ts'
+export type { SignStatement } from './services/tokens/signed-statements.ts'
 export type { User } from './services/users/user.ts'
 export type { UserRegistry } from './services/users/user-registry.ts'
 export type { Browser } from '../plugins/browser.ts'
