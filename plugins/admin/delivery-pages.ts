@@ -7,8 +7,8 @@ const PATH = '/deliveries'
 const RETRY = '/deliveries/retry'
 const Text = () => Type.Optional(Type.String())
 
-export function addDeliveryPages({ oauth, serve, uri, target, assertGenuine }: Desk): void {
-  const { givenUpDeliveries } = oauth
+export function addDeliveryPages({ kernel, serve, uri, target, assertGenuine }: Desk): void {
+  const { givenUpDeliveries } = kernel
 
   serve({
     path: `/admin${PATH}`,

@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose'
 import { beforeEach, expect, test } from 'vitest'
 import type { AuditEvent, EventType } from '../../src/events.ts'
 import { ENDINGS } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { janitorOf, openAs } from '../support/expired-rows.ts'
 import { startServer } from '../support/server.ts'
 import { answerOf, authorizationUrl, getTokens, goThrough, refresh, SEED, WEB } from '../support/sign-in.ts'
@@ -95,7 +96,7 @@ test.each([
 
 test('a withdrawn consent, a revoked Authorization and a replay name their session', async () => {
   const withdrawn = await signIn()
-  await oauth.consents.withdraw(userId, 'web')
+  await kernelOf(server.server).consents.withdraw(userId, 'web')
   const revoked = await signIn()
   const { authorizations } = await oauth.authorizations.listByUser(userId)
   await oauth.authorizations.revoke(authorizations[0]!.id)

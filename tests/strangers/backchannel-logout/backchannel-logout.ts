@@ -31,7 +31,6 @@ export default async function backChannelLogout({ oauth }: FastifyInstance): Pro
       if (client === null || typeof address !== 'string' || (needsSid && sid === undefined)) return
       const now = Math.floor(Date.now() / 1000)
       const claims = {
-        iss: oauth.issuer,
         aud: clientId,
         sub: oauth.subjectOf(user, client),
         ...(sid === undefined ? {} : { sid }),
