@@ -138,16 +138,14 @@ export interface OAuthOptions {
   database: Database
   /** Whether this process removes what has expired, as often as OIDC_JANITOR_INTERVAL says. Default true. */
   janitor?: boolean
-  /** Whether this process does what is enqueued. Default true. */
-  serves?: boolean
   /** Whether SEED_FILE is applied before the app is ready. Default true. */
   seeds?: boolean
 }
 
 async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
-  const { config, database, janitor = true, serves = true, seeds = true } = options
+  const { config, database, janitor = true, seeds = true } = options
   const { pluginTimeout: startLimit = 0 } = fastify.initialConfig
-  const kernel = createKernel(config, database, discreet(fastify.log), { janitor, serves, startLimit })
+  const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
   decorateKernel(fastify, kernel)
   fastify.decorateRequest('actor', null)
   beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
@@ -159,6 +157,8 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     await kernel.start()
     if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
   })
+  // Not before: whom it tells something may ask it back at once, for its keys. And a command listens to nobody.
+  fastify.addHook('onListen', async () => kernel.courier.start())
   fastify.addHook('onClose', async () => kernel.stop())
 }
 

@@ -106,8 +106,6 @@ export interface InstallOptions extends Pick<LatchkeyOptions, 'pages' | 'without
   standalone?: boolean
   /** Whether the demo is served and registered. Default false. */
   demonstrates?: boolean
-  /** Whether it does what is enqueued. Default true. */
-  serves?: boolean
   /** Whether SEED_FILE is applied. Default true. */
   seeds?: boolean
 }
@@ -118,11 +116,11 @@ export async function install(
   { config, database }: OwnDatabase,
   options: InstallOptions,
 ): Promise<void> {
-  const { standalone = false, janitor = true, serves = true, demonstrates = false, seeds = true } = options
+  const { standalone = false, janitor = true, demonstrates = false, seeds = true } = options
   const left = leftOut(options)
   const prefix = config.basePath
 
-  await app.register(oauth, { config, database, janitor, serves, seeds })
+  await app.register(oauth, { config, database, janitor, seeds })
   if (!left.has(nameOf(resourceServer))) await app.register(resourceServer)
 
   const served = PLUGINS.filter((plugin) => !left.has(nameOf(plugin)))

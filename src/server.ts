@@ -90,7 +90,6 @@ async function furnish(
     standalone: true,
     without,
     janitor: start,
-    serves: start,
     seeds: start,
     demonstrates: start && demo && config.SEED_FILE === undefined && !config.production,
   })

@@ -25,7 +25,7 @@ import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLoad, type Load } from './load.ts'
 import { createGuardedFetch } from './outbound/guarded-fetch.ts'
-import { createCourier } from './outbox/courier.ts'
+import { createCourier, type Courier } from './outbox/courier.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
 import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
@@ -61,6 +61,8 @@ export interface Kernel extends TokenServices, UserServices {
   readonly seeder: Seeder
   readonly fetch: Fetch
   readonly outbox: Outbox
+  /** Not started with the others: by who listens. */
+  readonly courier: Courier
   readonly givenUpDeliveries: GivenUpDeliveries
   /** How busy this process is now. */
   readonly load: () => Load
@@ -79,8 +81,6 @@ export interface Kernel extends TokenServices, UserServices {
 export interface KernelOptions {
   /** Whether what has expired is removed by this process too. */
   janitor: boolean
-  /** Whether this process does what is enqueued. */
-  serves: boolean
   /** Milliseconds after which the app that we are in gives up a start; 0 for never. */
   startLimit: number
 }
@@ -89,7 +89,7 @@ export function createKernel(
   config: Config,
   database: Database,
   log: FastifyBaseLogger,
-  { janitor, serves, startLimit }: KernelOptions,
+  { janitor, startLimit }: KernelOptions,
 ): Kernel {
   const { issuer, production } = config
   if (config.SECRET_KEY === undefined) throw new Error('the kernel needs SECRET_KEY')
@@ -191,6 +191,7 @@ export function createKernel(
     }),
     fetch: createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS }),
     outbox,
+    courier,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),
     load: createLoad(database, hashing, feed),
     figures: createFigures(database),
@@ -205,7 +206,6 @@ export function createKernel(
       await throttles.start()
       audit.start()
       cleaner.start()
-      if (serves) courier.start()
     },
     async stop() {
       throttledLines.end()

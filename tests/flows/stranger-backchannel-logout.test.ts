@@ -62,7 +62,9 @@ async function startApp(how = ''): Promise<App> {
   })
   const told: Told[] = []
   const lines = createInterface({ input: child.stdout! })
-  await once(lines, 'line')
+  const failed = once(lines, 'close').then(() => Promise.reject(new Error('The app has ended.')))
+  await Promise.race([once(lines, 'line'), failed])
+  failed.catch(() => {})
   lines.on('line', (line) => told.push(JSON.parse(line) as Told))
   return { told, stop }
 }
