@@ -67,7 +67,7 @@ export interface OAuth {
    */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
   /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
-  readonly signJwt: SignStatement
+  readonly signStatement: SignStatement
   /** The one way out, to addresses that others named. */
   readonly fetch: Fetch
   /** Who does what is enqueued of a kind. */
@@ -186,7 +186,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     add: doors.add,
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
-    signJwt: createSignStatement(kernel.signJwt, kernel.issuer),
+    signStatement: createSignStatement(kernel.signJwt, kernel.issuer),
     fetch: kernel.fetch,
     deliver: (delivery) => doors.register('delivery', delivery.kind, delivery as unknown as Delivery),
     enqueue: kernel.outbox.enqueue,

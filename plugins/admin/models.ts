@@ -81,7 +81,7 @@ export interface KeysPage {
 
 /** What was given up, the last first. */
 export interface DeliveriesPage extends Paged {
-  /** Those that are tried by themselves; 1001 stands for more. */
+  /** Those that are tried by themselves; 501 stands for more. */
   waiting: number
   rows: readonly {
     id: string

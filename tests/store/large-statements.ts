@@ -140,7 +140,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'outbox-failed': [[UUID, 1, 60, 'why', false], 1],
   'outbox-release': [[UUID, 1], 1],
   'outbox-given-up': [[NIL, PAGE], 2 * PAGE],
-  'outbox-waiting': [[1001], 2 * 1001],
+  'outbox-waiting': [[501], 2 * 501],
   'outbox-retry': [[UUID], 1],
   'outbox-retry-all': [[BATCH], 2 * BATCH],
   'outbox-expired': [[], REMOVAL],

@@ -24,7 +24,7 @@ export interface GivenUpDeliveries {
     after?: string | undefined
     limit?: number
   }): Promise<{ deliveries: readonly GivenUpDelivery[]; next: string | null }>
-  /** How many wait to be tried; 1001 stands for more. */
+  /** How many wait to be tried; 501 stands for more. */
   waiting(): Promise<number>
   /** From now on it is tried for another day; false where it was not given up, or there is none. */
   retry(id: string): Promise<boolean>
@@ -32,7 +32,7 @@ export interface GivenUpDeliveries {
   retryAll(): Promise<number>
 }
 
-const MOST_COUNTED = 1001
+const MOST_COUNTED = 501
 const BATCH = 500
 
 /** @internal */

@@ -39,7 +39,7 @@ export default async function backChannelLogout({ oauth }: FastifyInstance): Pro
         jti: id,
         events: { [EVENT]: {} },
       }
-      const token = await oauth.signJwt(claims, { algorithm: String(algorithm), typ: 'logout+jwt' })
+      const token = await oauth.signStatement(claims, { algorithm: String(algorithm), typ: 'logout+jwt' })
       const body = new URLSearchParams({ logout_token: token })
       const { ok, status } = await oauth.fetch(address, { method: 'POST', body })
       if (!ok) throw new Error(`the app answered with ${status}`)
