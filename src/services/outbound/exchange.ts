@@ -3,6 +3,7 @@
  * connected to. Bounded in time by the signal, and in bytes here; redirects are for `guarded-fetch.ts`.
  */
 import { isIP, type LookupFunction } from 'node:net'
+import { callbackify } from 'node:util'
 import { OutboundError } from '../../doors/outbound.ts'
 import type { Resolve } from './resolver.ts'
 
@@ -60,18 +61,18 @@ export async function exchange(
 
 /** For `net.connect`, which connects to what it is given and asks nobody again. */
 function lookupWith({ resolve, isPublic }: Guard): LookupFunction {
-  return (hostname, { all }, callback) => {
-    resolve(hostname).then(
-      (found) => {
-        const addresses = found.filter(isPublic).map((address) => ({ address, family: isIP(address) }))
-        const [first] = addresses
-        if (first === undefined) callback(notPublic(), [])
-        else if (all) callback(null, addresses)
-        else callback(null, first.address, first.family)
-      },
-      (error: Error) => callback(error, []),
-    )
-  }
+  const find = callbackify(async (hostname: string) => {
+    const addresses = (await resolve(hostname)).filter(isPublic)
+    if (addresses.length === 0) throw notPublic()
+    return addresses.map((address) => ({ address, family: isIP(address) }))
+  })
+  return (hostname, { all }, callback) =>
+    find(hostname, (error, addresses) => {
+      const [first] = addresses ?? []
+      if (first === undefined) callback(error, [])
+      else if (all) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
 }
 
 async function readBody(body: AsyncIterable<Uint8Array> | null): Promise<Uint8Array<ArrayBuffer>> {
