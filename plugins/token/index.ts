@@ -12,7 +12,8 @@ import type { RegisteredGrant } from '../../src/doors/registry.ts'
 
 async function token(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { grants } = kernelOf(fastify).doors
+  const { doors, requestParameters } = kernelOf(fastify)
+  const { grants } = doors
   oauth.registerEndpoint({
     path: '/token',
     metadata: 'token_endpoint',
@@ -23,7 +24,7 @@ async function token(fastify: FastifyInstance): Promise<void> {
       const grant = findGrant(grants, grant_type)
       assertMayUse(call.client, grant)
       const granted = await grant.authorize(call.wire, call)
-      return oauth.issue(granted, call)
+      return oauth.issue(await requestParameters.narrow(granted, call), call)
     },
   })
   oauth.extend('metadata', async () => ({
