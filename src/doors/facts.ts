@@ -86,6 +86,8 @@ export interface AccessTokenClaims extends Bag {
 /** `Parent` on the wire. */
 export interface ParentClaim {
   readonly client_id: string
+  /** Seconds since the epoch. */
+  readonly iat: number
   readonly authorization_id?: string
   readonly jti?: string
   readonly parent?: ParentClaim

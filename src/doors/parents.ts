@@ -10,10 +10,12 @@ import { instantsOf } from '../protocol/token-instants.ts'
  */
 export function parentOf(found: Verified | Authorization): Parent {
   if ('claims' in found) return parentOfToken(found)
-  const { id, clientId, notAfter, parent } = found
-  if (id === undefined) throw new TypeError('an Authorization that is not stored can be no parent')
+  const { id, clientId, createdAt, notAfter, parent } = found
+  if (id === undefined || createdAt === undefined)
+    throw new TypeError('an Authorization that is not stored can be no parent')
   return {
     clientId,
+    since: createdAt,
     authorization: id,
     ...(notAfter === undefined ? {} : { notAfter }),
     ...(parent === undefined ? {} : { parent }),
@@ -22,10 +24,12 @@ export function parentOf(found: Verified | Authorization): Parent {
 
 function parentOfToken({ claims, authorization }: Verified): Parent {
   const { id, parent } = authorization ?? { id: undefined, parent: parentInClaims(claims) }
+  const { issuedAt, expiresAt } = instantsOf(claims)
   return {
     clientId: claims.client_id,
+    since: authorization?.createdAt ?? issuedAt,
     token: claims.jti,
-    notAfter: instantsOf(claims).expiresAt,
+    notAfter: expiresAt,
     ...(id === undefined ? {} : { authorization: id }),
     ...(parent === undefined ? {} : { parent }),
   }
@@ -40,9 +44,10 @@ export function endOf({ notAfter, parent }: Pick<Granted, 'notAfter' | 'parent'>
 }
 
 /** A token without an Authorization says itself what it was granted for. */
-export function parentClaim({ clientId, authorization, token, parent }: Parent): ParentClaim {
+export function parentClaim({ clientId, since, authorization, token, parent }: Parent): ParentClaim {
   return {
     client_id: clientId,
+    iat: Math.floor(since / 1000),
     ...(authorization === undefined ? {} : { authorization_id: authorization }),
     ...(token === undefined ? {} : { jti: token }),
     ...(parent === undefined ? {} : { parent: parentClaim(parent) }),
@@ -52,10 +57,11 @@ export function parentClaim({ clientId, authorization, token, parent }: Parent):
 /** Of claims that we signed or stored. */
 export function parentInClaims({ parent }: Pick<AccessTokenClaims, 'parent'>): Parent | undefined {
   if (parent === undefined) return undefined
-  const { client_id: clientId, authorization_id: authorization, jti: token } = parent
+  const { client_id: clientId, iat, authorization_id: authorization, jti: token } = parent
   const before = parentInClaims(parent)
   return {
     clientId,
+    since: iat * 1000,
     ...(authorization === undefined ? {} : { authorization }),
     ...(token === undefined ? {} : { token }),
     ...(before === undefined ? {} : { parent: before }),

@@ -30,6 +30,8 @@ export interface Binding {
  */
 export interface Parent {
   readonly clientId: string
+  /** When it was granted, in milliseconds since the epoch: a client that was registered later is another. */
+  readonly since: number
   /** The id of the Authorization; absent for a token that a client got for itself. */
   readonly authorization?: string
   /** The `jti`, where it is one token. */

@@ -23,7 +23,13 @@ const LASTING: Granted = {
   refreshable: false,
   actor: { sub: 'service', act: { sub: 'desk' } },
   binding: { tokenType: 'DPoP', cnf: { jkt: 'thumbprint' } },
-  parent: { clientId: 'web', token: 'jti', notAfter: 1_800_000_000_000, parent: { clientId: 'desk' } },
+  parent: {
+    clientId: 'web',
+    since: 1_700_000_000_123,
+    token: 'jti',
+    notAfter: 1_800_000_000_000,
+    parent: { clientId: 'desk', since: 1_700_000_000_000 },
+  },
   notAfter: 1_900_000_000_123,
 }
 const client: Client = {

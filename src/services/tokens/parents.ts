@@ -10,19 +10,16 @@ import type { Directory } from '../directory.ts'
 import type { Revocations } from './revocations.ts'
 
 export interface Parents {
-  /**
-   * Of what was granted for `parent` at the instant `since`, in milliseconds since the epoch: false once that one, or one
-   * before it, has ended. Throws 503 when it cannot be decided.
-   */
-  stand(parent: Parent, since: number): Promise<boolean>
+  /** False once `parent`, or one before it, has ended. Throws 503 when it cannot be decided. */
+  stand(parent: Parent): Promise<boolean>
 }
 
 /** Each is looked at: nobody needs more. */
 const MOST = 8
 
 export function createParents(database: Database, directory: Directory, revocations: Revocations): Parents {
-  async function stands(parent: Parent, since: number): Promise<boolean> {
-    const { clientId, authorization, token, notAfter = Infinity } = parent
+  async function stands(parent: Parent): Promise<boolean> {
+    const { clientId, since, authorization, token, notAfter = Infinity } = parent
     if (Date.now() >= notAfter || (token !== undefined && revocations.isRevoked(token))) return false
     const client = await directory.findClient(clientId)
     if (client === null || !isOfClient(clientId, since, client)) return false
@@ -32,10 +29,10 @@ export function createParents(database: Database, directory: Directory, revocati
   }
 
   return {
-    async stand(parent, since) {
+    async stand(parent) {
       const line = lineOf(parent)
       if (line.length > MOST) return false
-      return (await Promise.all(line.map(async (one) => stands(one, since)))).every(Boolean)
+      return (await Promise.all(line.map(stands))).every(Boolean)
     },
   }
 }

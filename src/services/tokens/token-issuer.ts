@@ -53,8 +53,8 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     doors.grants.has('refresh_token')
 
   /** Refuses what was granted for something that has ended meanwhile. */
-  async function assertStanding(parent: Parent, since: number): Promise<void> {
-    if (!(await parents.stand(parent, since))) throw hasEnded()
+  async function assertStanding(parent: Parent): Promise<void> {
+    if (!(await parents.stand(parent))) throw hasEnded()
   }
 
   /** Of what this access token is for, and of all that was approved. */
@@ -77,7 +77,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const { terms, approved } = await termsOf(granted, client)
       const authorization = authorizationOf(granted, client)
       const { parent, notAfter } = authorization
-      if (parent !== undefined) await assertStanding(parent, authorization.createdAt ?? Date.now())
+      if (parent !== undefined) await assertStanding(parent)
 
       const now = Date.now()
       const iat = Math.floor(now / 1000)

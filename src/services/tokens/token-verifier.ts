@@ -85,16 +85,6 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return row === undefined || row.revokedAt !== null ? null : toAuthorization(row)
   }
 
-  /** Whether what it was granted for does, if anything: with its Authorization, or by itself. */
-  async function stands(
-    claims: AccessTokenClaims,
-    issuedAt: number,
-    authorization: Authorization | undefined,
-  ): Promise<boolean> {
-    const parent = authorization === undefined ? parentInClaims(claims) : authorization.parent
-    return parent === undefined || parents.stand(parent, authorization?.createdAt ?? issuedAt)
-  }
-
   async function finish(
     claims: AccessTokenClaims,
     revoked: boolean,
@@ -106,7 +96,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (client === null || !isOfClient(claims.client_id, issuedAt, client)) return null
     const authorization = await findAuthorization(claims, read)
     if (authorization === null) return null
-    if (!(await stands(claims, issuedAt, authorization))) return null
+    const parent = authorization === undefined ? parentInClaims(claims) : authorization.parent
+    if (parent !== undefined && !(await parents.stand(parent))) return null
     return { claims, ...(authorization === undefined ? {} : { authorization }) }
   }
 

@@ -171,6 +171,19 @@ test.each(formats)(
   },
 )
 
+test('a client that is registered anew is another, and what was granted for its tokens before has ended', async () => {
+  const owner = await createClient(server, { scope: ['read'] })
+  const { access_token: token } = await getToken(server, owner)
+  const parent = await parentOfToken(token)
+  const facts = { subjectClient: owner.clientId }
+  expect(await grant.get(server, apps.jwt, { ...facts, parent })).toMatchObject({ status: 200 })
+  const before = { ...parent, since: parent.since - 10_000 }
+  expect(await grant.get(server, apps.jwt, { ...facts, parent: before })).toMatchObject({
+    status: 400,
+    error: 'invalid_grant',
+  })
+})
+
 test('a line of them has an end', async () => {
   const owner = await createClient(server, { scope: ['read'] })
   let { access_token: token } = await getToken(server, owner)
