@@ -7,6 +7,8 @@ import type { Bag } from '../src/protocol/bag.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { TOKEN_INTROSPECTION } from '../src/services/directory.ts'
+import { BEARER, schemeOfAll } from './require-scope/schemes.ts'
+import { confirmedBy } from './require-scope/sender-constraint.ts'
 
 const INACTIVE = Object.freeze({ active: false })
 
@@ -26,6 +28,13 @@ async function introspection(fastify: FastifyInstance): Promise<void> {
     return (await oauth.findUser(subject))?.username
   }
 
+  /** Left out for a token that is bound in a way that is not known here any more. */
+  function typeOf({ cnf }: Verified['claims']): string | undefined {
+    if (cnf === undefined) return BEARER
+    const bound = confirmedBy(cnf, doors.all('senderConstraint'))
+    return bound && schemeOfAll(bound.map(([constraint]) => constraint))
+  }
+
   oauth.registerEndpoint({
     path: '/introspect',
     metadata: 'introspection_endpoint',
@@ -36,7 +45,7 @@ async function introspection(fastify: FastifyInstance): Promise<void> {
       return doors.withContributions(
         'introspection',
         verified,
-        response(verified, await usernameOf(verified)),
+        response(verified, await usernameOf(verified), typeOf(verified.claims)),
         call,
       )
     },
@@ -73,9 +82,9 @@ function showsProfile({ scope }: Bag): boolean {
 }
 
 /** RFC 7662 §2.2. */
-function response({ claims }: Verified, username: string | undefined): Bag {
-  const { scope, client_id, exp, iat, sub, aud, iss, jti, act } = claims
-  return { active: true, scope, client_id, username, token_type: 'Bearer', exp, iat, sub, aud, iss, jti, act }
+function response({ claims }: Verified, username: string | undefined, token_type: string | undefined): Bag {
+  const { scope, client_id, exp, iat, sub, aud, iss, jti, act, cnf } = claims
+  return { active: true, scope, client_id, username, token_type, exp, iat, sub, aud, iss, jti, act, cnf }
 }
 
 /** Public clients may not introspect: they could not be told from anybody else. */

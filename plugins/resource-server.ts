@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Verified } from '../src/doors/facts.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { instantsOf } from '../src/protocol/token-instants.ts'
 import { isUnavailable } from '../src/store/failures.ts'
@@ -12,6 +13,7 @@ import requireScope, {
   BearerError,
   VerificationUnavailable,
   type AccessToken,
+  type SenderConstraint,
   type Verifier,
 } from './require-scope/index.ts'
 
@@ -20,6 +22,7 @@ async function resourceServer(fastify: FastifyInstance): Promise<void> {
   await fastify.register(requireScope, {
     verifier: createOwnVerifier(oauth),
     resource: oauth.issuer,
+    senderConstraints: ownConstraints(fastify),
     metadata: { authorization_servers: [oauth.issuer] },
   })
 }
@@ -34,10 +37,7 @@ export function createOwnVerifier(
 ): Verifier {
   return {
     async verify(token) {
-      const verified = await oauth.verify(token).catch((cause: unknown) => {
-        const away = (cause instanceof OAuthError && cause.status === 503) || isUnavailable(cause)
-        throw away ? new VerificationUnavailable({ retryAfter: 2, cause }) : cause
-      })
+      const verified = await oauth.verify(token).catch(refuse)
       if (verified === null)
         throw new BearerError('invalid_token', 'The access token is expired, revoked or not ours')
       const accessToken = toAccessToken(verified.claims)
@@ -46,6 +46,33 @@ export function createOwnVerifier(
         : Object.assign(accessToken, await behind(verified, accessToken))
     },
   }
+}
+
+/** The registered sender constraints, once they all are: until then the list is empty. */
+export function ownConstraints(fastify: FastifyInstance): readonly SenderConstraint[] {
+  const constraints: SenderConstraint[] = []
+  fastify.addHook('onReady', async () => {
+    for (const constraint of kernelOf(fastify).doors.all('senderConstraint')) {
+      const { scheme, confirmation, challenge, metadata } = constraint
+      constraints.push({
+        scheme,
+        confirmation,
+        challenge,
+        metadata,
+        verify: async (...given) => constraint.verify(...given).catch(refuse),
+      })
+    }
+  })
+  return constraints
+}
+
+/** An error of the protocol as a guarded route tells it; a database that is away decides nothing. */
+function refuse(error: unknown): never {
+  if ((error instanceof OAuthError && error.status === 503) || isUnavailable(error))
+    throw new VerificationUnavailable({ retryAfter: 2, cause: error })
+  if (!(error instanceof OAuthError) || error.status >= 500) throw error
+  const { code, message, headers, cause } = error
+  throw new BearerError(code, message, { headers, cause })
 }
 
 function toAccessToken(claims: Readonly<Record<string, unknown>>): AccessToken {

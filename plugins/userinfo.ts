@@ -20,7 +20,7 @@ import { kernelOf } from '../src/http/kernel-of.ts'
 import type { AccessToken } from './require-scope/access-token.ts'
 import { BearerError } from './require-scope/bearer-error.ts'
 import { createGuard, verifiedToken } from './require-scope/guard.ts'
-import { createOwnVerifier } from './resource-server.ts'
+import { createOwnVerifier, ownConstraints } from './resource-server.ts'
 
 /** A token of a user. */
 interface UserToken extends AccessToken {
@@ -50,6 +50,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     audienceOf: () => [issuer],
     realm: issuer,
     queryParameter: true,
+    senderConstraints: ownConstraints(fastify),
     resourceMetadata: undefined,
     now: Date.now,
   }

@@ -26,8 +26,6 @@ export type {
   Spend,
   Verified,
 } from './doors/facts.ts'
-export { OutboundError } from './doors/outbound.ts'
-export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './doors/outbound.ts'
 export type {
   BrowserCall,
   EndedInteraction,
@@ -38,6 +36,7 @@ export type {
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'
+export type { SenderConstraint } from './doors/sender-constraint.ts'
 export {
   approvalFromJson,
   approvalToJson,
@@ -46,7 +45,6 @@ export {
   type StoredApproval,
 } from './doors/stored-facts.ts'
 export type * from './events.ts'
-export { ENDINGS } from './events.ts'
 export type { Bag } from './protocol/bag.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
 export type { Actor, Authentication, Binding, Parent, StoredGranted } from './protocol/facts.ts'
@@ -62,11 +60,8 @@ export type { ClientRegistry } from './services/clients/client-registry.ts'
 export type { PublishedKeys } from './services/keys/published-keys.ts'
 export type { KeyRecord } from './services/keys/ring-key.ts'
 export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './services/resource-registry.ts'
-export type { GivenUpDeliveries, GivenUpDelivery } from './services/outbox/given-up.ts'
-export type { Enqueuer } from './services/outbox/outbox.ts'
 export type { Attempt, Throttle } from './services/throttle/throttle.ts'
 export type { ThrottleLimits } from './services/throttle/throttle-limits.ts'
-export type { SignStatement } from './services/tokens/signed-statements.ts'
 export type { User } from './services/users/user.ts'
 export type { UserRegistry } from './services/users/user-registry.ts'
 export type { Browser } from '../plugins/browser.ts'
@@ -81,7 +76,13 @@ export type {
   ShownPage,
 } from '../plugins/pages/index.ts'
 export type * from '../plugins/pages/models.ts'
+export { BearerError, type BearerErrorOptions } from '../plugins/require-scope/bearer-error.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
+export type {
+  BoundToken,
+  ConstrainedReply,
+  ConstrainedRequest,
+} from '../plugins/require-scope/sender-constraint.ts'
 
 /**
  * Builds a server from settings by their names; the environment is not read. Creates or migrates the database;

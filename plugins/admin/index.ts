@@ -14,7 +14,6 @@ import { addNewClient } from './clients/client-new.ts'
 import { addClientPage } from './clients/client-page.ts'
 import { addClientSecret } from './clients/client-secret.ts'
 import { addDashboard } from './dashboard.ts'
-import { addDeliveryPages } from './delivery-pages.ts'
 import { createDesk } from './desk.ts'
 import { createGuard } from './guard.ts'
 import { addKeyPages } from './key-pages.ts'
@@ -32,7 +31,6 @@ const TEMPLATES = [
   'admin-client-secret',
   'admin-audit',
   'admin-dashboard',
-  'admin-deliveries',
   'admin-field',
   'admin-keys',
   'admin-key-revoke',
@@ -48,7 +46,6 @@ const SECTIONS: readonly (readonly [text: string, path: string])[] = [
   ['Users', '/admin/users'],
   ['Scopes and resources', '/admin/scopes'],
   ['Keys', '/admin/keys'],
-  ['Deliveries', '/admin/deliveries'],
   ['Audit log', '/admin/audit'],
 ]
 
@@ -76,7 +73,6 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addResourcePages(desk)
     addKeyPages(desk)
     addKeyRevocation(desk)
-    addDeliveryPages(desk)
     addAuditList(desk)
     addAuditExport(desk)
   })

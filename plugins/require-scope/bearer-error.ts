@@ -4,19 +4,30 @@
 const REFUSED = Symbol.for('@latchkey/require-scope: refused')
 const UNAVAILABLE = Symbol.for('@latchkey/require-scope: unavailable')
 
-export type BearerErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope'
+/** Those of RFC 6750, and what a sender constraint has of its own, such as `use_dpop_nonce` (RFC 9449 §9). */
+export type BearerErrorCode = 'invalid_request' | 'invalid_token' | 'insufficient_scope' | (string & {})
 
-const STATUS = { invalid_request: 400, invalid_token: 401, insufficient_scope: 403 } as const
+const STATUS: ReadonlyMap<string | undefined, 400 | 403> = new Map([
+  ['invalid_request', 400],
+  ['insufficient_scope', 403],
+] as const)
+
+export interface BearerErrorOptions {
+  cause?: unknown
+  headers?: Readonly<Record<string, string>>
+}
 
 /**
- * A refusal by RFC 6750 §3.1. `message` is its public description, `cause` is for the log alone.
- * Without a code it stands for "no token came": 401, and the challenge names no error.
+ * A refusal by RFC 6750 §3.1. `message` is its public description, `cause` is for the log alone. A code that is not the RFC's is
+ * a 401. Without a code it stands for "no token came": 401, and the challenge names no error.
  */
 export class BearerError extends Error {
   override readonly name = 'BearerError'
   readonly error: BearerErrorCode | undefined
   /** The HTTP status, which Fastify's error handlers read. */
   readonly statusCode: 400 | 401 | 403
+  /** Further headers of the answer, lower case. */
+  readonly headers: Readonly<Record<string, string>>
   /** @internal */
   readonly [REFUSED] = true
 
@@ -24,10 +35,15 @@ export class BearerError extends Error {
     return this === BearerError ? isMarked(value, REFUSED) : super[Symbol.hasInstance](value)
   }
 
-  constructor(error: BearerErrorCode | undefined, description: string, options?: { cause?: unknown }) {
+  constructor(
+    error: BearerErrorCode | undefined,
+    description: string,
+    { headers = {}, ...options }: BearerErrorOptions = {},
+  ) {
     super(description, options)
     this.error = error
-    this.statusCode = error === undefined ? 401 : STATUS[error]
+    this.statusCode = STATUS.get(error) ?? 401
+    this.headers = headers
   }
 
   /** What the caller is told, under its wire names. */

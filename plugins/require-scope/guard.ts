@@ -3,8 +3,10 @@
 import type { AccessToken, Verifier } from './access-token.ts'
 import { BearerError, VerificationUnavailable } from './bearer-error.ts'
 import { formatChallenge } from './challenge.ts'
-import { presentedToken } from './presentation.ts'
-import type { CarryingRequest } from './presentation.ts'
+import { credentialsOf, presentedToken } from './presentation.ts'
+import { BEARER } from './schemes.ts'
+import { boundBy } from './sender-constraint.ts'
+import type { ConstrainedReply, ConstrainedRequest, SenderConstraint } from './sender-constraint.ts'
 
 /** Marks a route (in its `config`) that stays open below a guard that was added for a whole app. */
 export const openRoute = Symbol('@latchkey/require-scope: open route')
@@ -14,15 +16,14 @@ export const ownErrorHandler = Symbol('@latchkey/require-scope: own error handle
 export const verifiedToken = Symbol('@latchkey/require-scope: verified token')
 
 /** The parts of a Fastify request that a guard uses, so that one hook fits every route whatever its types. */
-export interface GuardedRequest extends CarryingRequest {
+export interface GuardedRequest extends ConstrainedRequest {
   readonly routeOptions: { readonly config: object }
   readonly server: { readonly errorHandler: { readonly name: string } }
 }
 
 /** The parts of a Fastify reply that a guard uses. */
-export interface GuardedReply {
+export interface GuardedReply extends ConstrainedReply {
   statusCode: number
-  header(name: string, value: string): unknown
   // What a route may send is its own affair, and nothing that every route may send is a type.
   send(body: never): unknown
 }
@@ -37,6 +38,8 @@ export interface Policy {
   readonly audienceOf: (issuer: string) => readonly string[]
   readonly realm: string
   readonly queryParameter: boolean
+  /** The ways in which tokens may be bound to a key: one list, which is full when the app is ready. */
+  readonly senderConstraints: readonly SenderConstraint[]
   readonly resourceMetadata: string | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -48,9 +51,15 @@ export function createGuard(policy: Policy, scopes: readonly string[]): RequireS
     const config = request.routeOptions.config as { [openRoute]?: boolean }
     if (config[openRoute] === true) return undefined
     try {
-      const presented = presentedToken(request, policy.queryParameter)
+      const presented = presentedToken(request, policy.queryParameter, policy.senderConstraints)
       const token = await policy.verifier.verify(presented.value)
       assertGood(token, policy)
+      for (const [constraint, confirmation] of boundBy(token, presented, policy.senderConstraints))
+        await constraint.verify(
+          request,
+          { value: presented.value, confirmation, claims: token.claims },
+          reply,
+        )
       assertGranted(token, scopes)
       ;(request as { [verifiedToken]?: AccessToken })[verifiedToken] = token
       // RFC 6750 §2.3: what was fetched with a token in its URL is nobody else's.
@@ -68,10 +77,6 @@ function assertGood(token: AccessToken, { audienceOf, now }: Policy): void {
   const accepted = audienceOf(token.issuer)
   if (!token.audience.some((audience) => accepted.includes(audience))) {
     throw new BearerError('invalid_token', 'The token is for another audience')
-  }
-  // RFC 7800 §3.1: whoever stole a bound token must not get to use it as a plain bearer token.
-  if (Object.hasOwn(token.claims, 'cnf')) {
-    throw new BearerError('invalid_token', 'The token is bound to a key, which is not supported here')
   }
 }
 
@@ -94,7 +99,10 @@ function refuse(
   reply.statusCode = error.statusCode
   reply.header('cache-control', 'no-store')
   if (error instanceof VerificationUnavailable) reply.header('retry-after', String(error.retryAfter))
-  else reply.header('www-authenticate', challengeFor(error, policy, scopes))
+  else {
+    for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
+    reply.header('www-authenticate', challengesFor(error, request, policy, scopes))
+  }
   const config = request.routeOptions.config as { [ownErrorHandler]?: boolean }
   if (config[ownErrorHandler] === true || request.server.errorHandler.name !== 'defaultErrorHandler')
     throw error
@@ -104,12 +112,29 @@ function refuse(
   return reply
 }
 
-function challengeFor(error: BearerError, policy: Policy, scopes: readonly string[]): string {
-  return formatChallenge({
-    realm: policy.realm,
-    error: error.error,
-    error_description: error.error === undefined ? undefined : error.message,
-    scope: error.statusCode === 400 ? undefined : scopes.join(' '),
-    resource_metadata: policy.resourceMetadata,
-  })
+/** What was presented is told in its own scheme what is wrong with it; where nothing came, every scheme is named. */
+function challengesFor(
+  error: BearerError,
+  request: GuardedRequest,
+  policy: Policy,
+  scopes: readonly string[],
+): string {
+  const { realm, resourceMetadata, senderConstraints } = policy
+  const presented = credentialsOf(request, senderConstraints)?.scheme ?? BEARER
+  const schemes = new Set([BEARER, ...senderConstraints.map(({ scheme }) => scheme)])
+  return [...schemes]
+    .filter((scheme) => error.error === undefined || scheme === presented)
+    .map((scheme) => {
+      const own = senderConstraints.filter((constraint) => constraint.scheme === scheme)
+      const challenge = {
+        ...Object.assign({}, ...own.map((constraint) => constraint.challenge)),
+        realm,
+        error: error.error,
+        error_description: error.error === undefined ? undefined : error.message,
+        scope: error.statusCode === 400 ? undefined : scopes.join(' '),
+        resource_metadata: resourceMetadata,
+      }
+      return formatChallenge(challenge, scheme)
+    })
+    .join(', ')
 }

@@ -16,7 +16,7 @@ import type { TrustedIssuer } from './trusted-issuer.ts'
 
 export type { AccessToken, Verifier } from './access-token.ts'
 export { BearerError, VerificationUnavailable } from './bearer-error.ts'
-export type { BearerErrorCode } from './bearer-error.ts'
+export type { BearerErrorCode, BearerErrorOptions } from './bearer-error.ts'
 export type { Relaxation } from './claims.ts'
 export type { RequireScopeHook } from './guard.ts'
 export type {
@@ -26,6 +26,12 @@ export type {
   RequireScopeOptions,
   VerifierModeOptions,
 } from './options.ts'
+export type {
+  BoundToken,
+  ConstrainedReply,
+  ConstrainedRequest,
+  SenderConstraint,
+} from './sender-constraint.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -74,8 +80,9 @@ const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options)
   })
   if (resource !== undefined && metadata !== undefined) {
     const authorizationServers = settings.issuers.map(({ issuer }) => issuer)
-    const { queryParameter } = settings
-    serveMetadata(fastify, { resource, authorizationServers, queryParameter, scopes, extra: metadata })
+    const { queryParameter, senderConstraints } = settings
+    const extra = { senderConstraints, extra: metadata }
+    serveMetadata(fastify, { resource, authorizationServers, queryParameter, scopes, ...extra })
   }
 }
 

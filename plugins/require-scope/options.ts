@@ -4,6 +4,7 @@ import { RELAXATIONS } from './claims.ts'
 import type { Relaxation } from './claims.ts'
 import { isLoopback } from './issuer-metadata.ts'
 import { assertScopes } from './scope.ts'
+import type { SenderConstraint } from './sender-constraint.ts'
 import type { IssuerPolicy, KeyPolicy } from './trusted-issuer.ts'
 import { ALGORITHMS } from './verification-keys.ts'
 
@@ -44,6 +45,8 @@ interface CommonOptions {
   realm?: string | undefined
   /** Also takes tokens from the query parameter `access_token` (RFC 6750 §2.3). Default false: URLs get logged. */
   queryParameter?: boolean | undefined
+  /** How tokens that are bound to a key (`cnf`) are presented here. Default none: such tokens are refused. */
+  senderConstraints?: readonly SenderConstraint[] | undefined
   /** The clock, in milliseconds since 1970, for tests. */
   now?: (() => number) | undefined
 }
@@ -79,10 +82,13 @@ export interface Settings {
   readonly metadata: Readonly<Record<string, unknown>> | undefined
   readonly realm: string
   readonly queryParameter: boolean
+  /** The very list that was given. */
+  readonly senderConstraints: readonly SenderConstraint[]
   readonly now: () => number
 }
 
-const NAMES = 'issuer verifier audience keys resource metadata realm queryParameter now'.split(' ')
+const NAMES =
+  'issuer verifier audience keys resource metadata realm queryParameter senderConstraints now'.split(' ')
 const ISSUER_NAMES = 'issuer audience algorithms jwksUri accept dangerouslyAllowInsecureHttp'.split(' ')
 const KEY_NAMES = 'prefetch staleIfError cooldown timeout'.split(' ')
 /** What Fastify itself puts among a plugin's options. */
@@ -122,6 +128,7 @@ export function readOptions(options: RequireScopeOptions): Settings {
     metadata: readMetadata(options),
     realm,
     queryParameter,
+    senderConstraints: readConstraints(options.senderConstraints ?? []),
     now,
   }
 }
@@ -164,6 +171,23 @@ function readKeys(options: KeyOptions): Pick<Settings, 'keys' | 'prefetch'> {
       timeout: inMilliseconds('timeout', timeout, 0.05),
     },
   }
+}
+
+function readConstraints(constraints: readonly SenderConstraint[]): readonly SenderConstraint[] {
+  assert(Array.isArray(constraints), 'senderConstraints must be a list')
+  const known = new Set<string>()
+  for (const constraint of constraints) {
+    const { scheme, confirmation } = constraint
+    assert(typeof scheme === 'string' && /^[\w-]+$/.test(scheme), 'a sender constraint has no scheme')
+    assert(typeof confirmation === 'string' && confirmation !== '', 'a sender constraint has no confirmation')
+    assert(
+      typeof constraint.verify === 'function',
+      `the sender constraint ${confirmation} has no verify method`,
+    )
+    assert(!known.has(confirmation), `the sender constraint ${confirmation} is listed twice`)
+    known.add(confirmation)
+  }
+  return constraints
 }
 
 function readMetadata({ metadata, resource }: RequireScopeOptions): Settings['metadata'] {

@@ -1,5 +1,7 @@
 // Finds the access token in a request (RFC 6750 §2): header, form body or query, and never two of them.
 import { BearerError } from './bearer-error.ts'
+import { BEARER, schemeNamed } from './schemes.ts'
+import type { Schemed } from './schemes.ts'
 
 /** The parts of a Fastify request that may carry a token. */
 export interface CarryingRequest {
@@ -15,18 +17,26 @@ export interface CarryingRequest {
 export interface PresentedToken {
   readonly value: string
   readonly inQuery: boolean
+  /** The authentication scheme; Bearer where it came otherwise than in the header. */
+  readonly scheme: string
 }
 
-const CREDENTIALS = /^bearer(?: +(.*))?$/i
+const CREDENTIALS = /^([^ ]+)(?: +(.*))?$/
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /**
- * The one token of a request. A body counts once it is parsed, so not in an `onRequest` hook; a query parameter is
- * read only when `queryParameter` is set, but beside another token it is refused even so.
+ * The one token of a request, in the header under Bearer or one of `schemes`. A body counts once it is parsed, so not in an
+ * `onRequest` hook; a query parameter is read only when `queryParameter` is set, but beside another token it is refused even so.
  * @throws {BearerError} without a code when there is none; `invalid_request` when it is malformed, or one of several
  */
-export function presentedToken(request: CarryingRequest, queryParameter: boolean): PresentedToken {
-  const header = tokenInHeader(request)
+export function presentedToken(
+  request: CarryingRequest,
+  queryParameter: boolean,
+  schemes: readonly Schemed[],
+): PresentedToken {
+  assertOneHeader(request)
+  const credentials = credentialsOf(request, schemes)
+  const header = credentials?.value
   const body = isForm(request) ? parameter(request.body) : undefined
   const query = parameter(request.query)
   const found = [header, body, query].filter((value) => value !== undefined)
@@ -35,19 +45,27 @@ export function presentedToken(request: CarryingRequest, queryParameter: boolean
   if (value === undefined) throw new BearerError(undefined, 'An access token is required')
   if (typeof value !== 'string') throw malformed('The access_token parameter is repeated')
   if (!TOKEN.test(value)) throw malformed('The access token is malformed')
-  return { value, inQuery: value === query }
+  return { value, inQuery: value === query, scheme: credentials?.scheme ?? BEARER }
 }
 
-function tokenInHeader({ headers, raw }: CarryingRequest): string | undefined {
-  // Node keeps the first of several Authorization headers and hides the rest.
+/** What the Authorization header holds, where that can be a token. */
+export function credentialsOf(
+  { headers }: CarryingRequest,
+  schemes: readonly Schemed[],
+): { readonly scheme: string; readonly value: string } | undefined {
+  const [, name = '', value = ''] = CREDENTIALS.exec(headers.authorization ?? '') ?? []
+  const scheme = schemeNamed(name, schemes)
+  return scheme === undefined ? undefined : { scheme, value: value.trimEnd() }
+}
+
+/** Node keeps the first of several Authorization headers and hides the rest. */
+function assertOneHeader({ raw }: CarryingRequest): void {
   let occurrences = 0
   for (let i = 0; i < raw.rawHeaders.length; i += 2) {
     const name = raw.rawHeaders[i]
     if (name?.length === 13 && name.toLowerCase() === 'authorization') occurrences++
   }
   if (occurrences > 1) throw malformed('The Authorization header is repeated')
-  const credentials = CREDENTIALS.exec(headers.authorization ?? '')
-  return credentials === null ? undefined : (credentials[1] ?? '').trimEnd()
 }
 
 function isForm({ headers }: CarryingRequest): boolean {

@@ -1,6 +1,7 @@
 // Says which authorization servers and scopes go with this resource (RFC 9728), at the path-inserted URL and at the root.
 import type { FastifyInstance } from 'fastify'
 import { openRoute } from './guard.ts'
+import type { SenderConstraint } from './sender-constraint.ts'
 
 export interface ResourceMetadata {
   /** The resource's identifier. */
@@ -9,6 +10,7 @@ export interface ResourceMetadata {
   readonly queryParameter: boolean
   /** The scopes of the guarded routes, still growing while routes are added. */
   readonly scopes: ReadonlySet<string>
+  readonly senderConstraints: readonly SenderConstraint[]
   /** What the app adds, under its wire names. */
   readonly extra: Readonly<Record<string, unknown>>
 }
@@ -53,6 +55,7 @@ function document({
   authorizationServers,
   queryParameter,
   scopes,
+  senderConstraints,
   extra,
 }: ResourceMetadata): object {
   const named = (extra['scopes_supported'] ?? []) as readonly string[]
@@ -61,6 +64,7 @@ function document({
   return {
     bearer_methods_supported: queryParameter ? ['header', 'query'] : ['header'],
     ...(authorizationServers.length === 0 ? {} : { authorization_servers: authorizationServers }),
+    ...Object.assign({}, ...senderConstraints.map(({ metadata }) => metadata)),
     ...extra,
     resource,
     ...(scopesSupported.length === 0 ? {} : { scopes_supported: scopesSupported }),

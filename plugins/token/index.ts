@@ -9,11 +9,18 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { RegisteredGrant } from '../../src/doors/registry.ts'
+import type { SenderConstraint } from '../../src/doors/sender-constraint.ts'
+import { bindingOf, boundTo } from './binding.ts'
 
 async function token(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { doors, requestParameters } = kernelOf(fastify)
+  const { doors } = kernelOf(fastify)
   const { grants } = doors
+  let constraints: readonly SenderConstraint[] = []
+  fastify.addHook('onReady', async () => {
+    constraints = doors.all('senderConstraint')
+  })
+
   oauth.registerEndpoint({
     path: '/token',
     metadata: 'token_endpoint',
@@ -23,13 +30,15 @@ async function token(fastify: FastifyInstance): Promise<void> {
     async handle({ grant_type }, call) {
       const grant = findGrant(grants, grant_type)
       assertMayUse(call.client, grant)
+      const binding = constraints.length === 0 ? undefined : await bindingOf(constraints, call)
       const granted = await grant.authorize(call.wire, call)
-      return oauth.issue(await requestParameters.narrow(granted, call), call)
+      return oauth.issue(boundTo(granted, binding, call.client), call)
     },
   })
   oauth.extend('metadata', async () => ({
     grant_types_supported: [...grants.keys()],
     token_endpoint_auth_methods_supported: [...oauth.owners('clientAuthentication').keys()],
+    ...Object.assign({}, ...doors.all('senderConstraint').map(({ metadata }) => metadata)),
   }))
 }
 

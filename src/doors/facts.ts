@@ -17,8 +17,6 @@ export interface Granted {
   approvedResources?: readonly string[]
   /** Facts of the authorization request that live on with the Authorization. */
   parameters?: Bag
-  /** Those that were approved, where this access token alone is for less (`Parameter.narrow`). */
-  approvedParameters?: Bag
   /** How and when the end-user was authenticated. */
   authentication?: Authentication
   /** The id of the remembered consent that it rests on: nothing is issued once that is withdrawn. */
@@ -27,7 +25,10 @@ export interface Granted {
   refreshable?: boolean
   /** Who acts for the subject: the `act` of its access tokens. */
   actor?: Actor
-  /** What its tokens are bound to. */
+  /**
+   * What its tokens are bound to, as the token endpoint finds out and no grant. What a grant hands back of an Authorization or
+   * a code that was bound is what the request must show again, of a public client.
+   */
   binding?: Binding
   /** What it was granted for, and ends with, as `parentOf` makes it. */
   parent?: Parent
@@ -79,6 +80,8 @@ export interface AccessTokenClaims extends Bag {
   readonly iat: number
   readonly exp: number
   readonly act?: Actor
+  /** What it is bound to (RFC 7800). */
+  readonly cnf?: Bag
   /** What it was granted for, where no Authorization says it. */
   readonly parent?: ParentClaim
 }

@@ -144,9 +144,13 @@ export function createDoorRegistry(): DoorRegistry {
   }
 }
 
-/** A parameter is known by its name, and by the one under which it lives on; a step by its own. A policy has none. */
+/**
+ * A parameter is known by its name, and by the one under which it lives on; a step by its own; a sender constraint by its
+ * member of `cnf`. A policy has none.
+ */
 function namesOf(item: Ordered[keyof Ordered]): readonly string[] {
   if (typeof item === 'function') return []
+  if ('confirmation' in item) return [item.confirmation]
   const as = 'kept' in item ? item.kept : undefined
   return typeof as === 'string' && as !== item.name ? [item.name, as] : [item.name]
 }

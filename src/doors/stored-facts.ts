@@ -16,7 +16,6 @@ const ALIKE = [
   'subject',
   'approvedResources',
   'parameters',
-  'approvedParameters',
   'authentication',
   'consent',
   'refreshable',

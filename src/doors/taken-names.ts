@@ -18,13 +18,13 @@ const CLAIMS = Object.keys(StandardClaims.properties)
 /** What the server says in each document. */
 const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
   tokenResponse: ['token_type', 'access_token', 'expires_in', 'refresh_token', 'scope'],
-  access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id', 'act', 'parent'],
+  access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id', 'act', 'parent', 'cnf'],
   id_token: [
     'iss', 'sub', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash', ...CLAIMS,
   ],
   userinfo: ['sub', ...CLAIMS],
   introspection: [
-    'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti', 'act',
+    'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti', 'act', 'cnf',
   ],
 } // prettier-ignore
 

@@ -2,14 +2,7 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
 /** What changed: its `key` is the thing's primary key. */
-export type ChangeKind =
-  | 'client'
-  | 'user'
-  | 'scope'
-  | 'resource'
-  | 'signing_key'
-  | 'revoked_token'
-  | 'delivery'
+export type ChangeKind = 'client' | 'user' | 'scope' | 'resource' | 'signing_key' | 'revoked_token'
 
 const ChangeSchema = defineEntity({
   name: 'Change',

@@ -5,6 +5,7 @@ import type { ClientAuthentication } from '../../src/doors/client.ts'
 import type { Authorization, AccessTokenClaims } from '../../src/doors/facts.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
 import { createDoorRegistry } from '../../src/doors/registry.ts'
+import { KEY_CONSTRAINT } from '../support/key-constraint.ts'
 
 const SUBJECT = { clientId: 'c' } as Authorization
 const CALL = { wire: { grant_type: 'x' } } as unknown as Call
@@ -38,6 +39,19 @@ test('a grant sees only what passed its own parser', async () => {
   await expect(registered.authorize(parseForm('voucher=1'), {} as never)).resolves.toMatchObject({
     resources: [],
   })
+})
+
+test('a sender constraint owns its member of cnf', () => {
+  const doors = createDoorRegistry()
+  doors.add('senderConstraint', KEY_CONSTRAINT)
+  expect(() => doors.add('senderConstraint', { ...KEY_CONSTRAINT, scheme: 'Other' })).toThrow(
+    'The senderConstraint key is taken.',
+  )
+  for (const at of ['access_token', 'introspection'] as const)
+    expect(() => doors.extend(at, ['cnf'], async () => ({}))).toThrow(`The ${at} member cnf is taken.`)
+  expect(() => doors.extend('tokenResponse', ['token_type'], async () => ({}))).toThrow(
+    'The tokenResponse member token_type is taken.',
+  )
 })
 
 test('what is ordered is kept in the order of registration', () => {

@@ -63,7 +63,7 @@ export interface RefreshTokens {
   lifetime(of: Pick<Authorization, 'createdAt' | 'notAfter'>): number
   /**
    * Puts `successor` in the place of `token`, with an opaque access token where there is one (its hash, claims and end);
-   * false when that is not current any more.
+   * false when that is not current any more. A token that follows itself goes on living.
    * @internal
    */
   rotate(query: Query, rotation: Rotation): Promise<boolean>
@@ -170,7 +170,7 @@ export function createRefreshTokens(options: RefreshTokensOptions): RefreshToken
         id: form.authorizationId,
         hash: form.hash,
         successor: hashOf(successor),
-        sealed: seal(successor, token),
+        sealed: successor === token ? null : seal(successor, token),
         lifetime,
       }
       const { rotate, rotateForOpaque } = statements

@@ -52,6 +52,12 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     client.grantTypes.has('refresh_token') &&
     doors.grants.has('refresh_token')
 
+  /** One that a public client can use with its key alone stays as it is: stolen, it is good for nobody. */
+  function refreshTokenOf({ id }: Authorization, { continues }: Granted, client: Client): string {
+    if (continues?.authorization.binding !== undefined && client.isPublic()) return continues.refreshToken
+    return refreshTokens.create(id!, continues?.refreshToken)
+  }
+
   /** Refuses what was granted for something that has ended meanwhile. */
   async function assertStanding(parent: Parent): Promise<void> {
     if (!(await parents.stand(parent))) throw hasEnded()
@@ -83,7 +89,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const iat = Math.floor(now / 1000)
       const lifetime = Math.floor(secondsLeft(notAfter, terms.lifetime, now))
       if (notAfter !== undefined && lifetime < 1) throw hasEnded()
-      const { scopes, subject, subjectClient, continues } = granted
+      const { scopes, subject, subjectClient } = granted
       const { audience } = terms
       const scope = formatScope(scopes)
       const claims = await doors.withContributions(
@@ -101,6 +107,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
           // Owned also where there is none, so that no contribution can name one.
           [AUTHORIZATION_ID]: authorization.id,
           act: authorization.actor,
+          cnf: granted.binding?.cnf,
           parent: claimOf(authorization),
         },
         call,
@@ -108,7 +115,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const opaque = terms.format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
       const accessToken = opaque ?? (await sign(claims))
       const refreshToken = mayRefresh(granted, client)
-        ? refreshTokens.create(authorization.id!, continues?.refreshToken)
+        ? refreshTokenOf(authorization, granted, client)
         : undefined
       const response = await doors.withContributions(
         'tokenResponse',
@@ -116,7 +123,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         {
           ...granted.response,
           // In the two spellings of the seed specification (§2); it is compared without case (RFC 6749 §5.1).
-          token_type: subject === undefined ? 'Bearer' : 'bearer',
+          token_type: granted.binding?.tokenType ?? (subject === undefined ? 'Bearer' : 'bearer'),
           access_token: accessToken,
           expires_in: lifetime,
           refresh_token: refreshToken,

@@ -132,11 +132,9 @@ export function createConsents(
     async withdraw(userId, clientId) {
       if (!isUuid(userId)) return false
       return audit.transaction(async (query, note) => {
-        const sids = await withdraw(query, userId, clientId)
-        if (sids === null) return false
-        const details = { clients: [{ client: clientId, sids }] }
-        note({ type: 'consent.withdrawn', user: userId, client: clientId, details })
-        return true
+        const was = await withdraw(query, userId, clientId)
+        if (was) note({ type: 'consent.withdrawn', user: userId, client: clientId, details: {} })
+        return was
       })
     },
   }

@@ -5,6 +5,7 @@ import type { Granted } from '../../../src/doors/facts.ts'
 import { createUuid } from '../../../src/protocol/uuid.ts'
 import { createClient, introspect, type TestClient } from '../../support/clients.ts'
 import { type Answer, createFactsGrant, FACTS_GRANT, refreshed } from '../../support/facts-grant.ts'
+import { addKeyConstraint } from '../../support/key-constraint.ts'
 import { startServer } from '../../support/server.ts'
 import { authorize, exchange, SEED, type Tokens } from '../../support/sign-in.ts'
 
@@ -15,6 +16,7 @@ const server = await startServer(
   {
     extend(app) {
       grant.add(app)
+      addKeyConstraint(app)
       for (const at of ['access_token', 'tokenResponse'] as const)
         app.oauth.extend(at, ['heard'], async (_subject, _document, { wire }) => {
           heard.push([at, wire['grant_type']])
@@ -47,8 +49,9 @@ const verified = async ({ access_token: token }: Answer) => server.server.oauth.
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
 test.each(formats)('a binding lives on with the Authorization of a token (%s)', async (_format, client) => {
-  const binding = { tokenType: 'DPoP', cnf: { jkt: 'thumbprint' } }
-  const first = await get(client, { binding })
+  const binding = { tokenType: 'Key', cnf: { key: 'a' } }
+  const asked = { ...client, basic: { ...client.basic, 'x-key': 'a' } }
+  const first = await get(asked)
   expect((await verified(first))?.authorization?.binding).toEqual(binding)
   expect((await verified(await refresh(client, first)))?.authorization?.binding).toEqual(binding)
 })

@@ -1,0 +1,18 @@
+/** What makes tokens good only for who holds a key. */
+import type { SenderConstraint as CheckedConstraint } from '../../plugins/require-scope/sender-constraint.ts'
+import type { Call } from './back-channel.ts'
+
+/**
+ * One way to bind tokens to a key. Of a token, the server owns `cnf` and `token_type`: a constraint only says what a request
+ * shows, and the rest (which tokens carry it, who may refresh, which scheme a token comes under) is the same for all. With
+ * `verify` and the members beside it, the same constraint is an option of `@latchkey/require-scope` elsewhere. What it
+ * throws may also be an `OAuthError`.
+ */
+export interface SenderConstraint extends CheckedConstraint {
+  /**
+   * What this token request shows that it holds, and its tokens will be bound to: the value of the constraint's member of
+   * `cnf`. Undefined where it shows nothing. Throws `OAuthError`: for a proof that is no good, and where the client must
+   * have one.
+   */
+  bind(call: Call): Promise<string | undefined>
+}
