@@ -36,11 +36,14 @@ const SEED = {
   ],
 }
 
+const refusing = await createDatabase()
+
 /** Why a server does not start with this file. */
 async function refusal(content: unknown): Promise<string> {
   const file = join(await temporaryDirectory(), 'seed.json')
   await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
-  const error: unknown = await startServer({ SEED_FILE: file }).then(
+  const settings = { SEED_FILE: file, SECRET_KEY: 'k'.repeat(40) }
+  const error: unknown = await startServer(settings, { database: refusing }).then(
     async (server) => server.close(),
     (thrown: unknown) => thrown,
   )
@@ -239,11 +242,12 @@ test.each([
     /access_token_lifetime must be a whole number of seconds/,
   ],
 ])(
-  '%j keeps the server from starting, with one sentence that says where and why',
+  '%j keeps the server from starting, with one sentence that says where and why, and writes nothing',
   async (content, sentence) => {
     const message = await refusal(content)
     expect(message).toMatch(sentence)
     expect(message).not.toContain(SECRET)
+    expect((await rows(refusing)).flat()).toEqual([])
   },
 )
 

@@ -15,6 +15,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A connection string of the migrated template; databases of the run are named after it. */
     templateUrl: string
+    /** A directory of the run's own, for what several files use and one makes. */
+    runDirectory: string
   }
 }
 
@@ -34,8 +36,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await stop()
     throw error
   }
+  const runDirectory = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
   project.provide('templateUrl', template)
+  project.provide('runDirectory', runDirectory)
   return async () => {
+    await rm(runDirectory, { recursive: true, force: true })
     if (given) await dropAll(url, name)
     await stop()
   }

@@ -4,10 +4,12 @@
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { inject } from 'vitest'
 import { temporaryDirectory } from './cleanup.ts'
+import { until } from './until.ts'
 
 const checkout = resolve(import.meta.dirname, '../..')
 const DIRECTORIES = { latchkey: '.', '@latchkey/require-scope': 'plugins/require-scope' } as const
@@ -16,6 +18,10 @@ const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offlin
 
 export type PackageName = keyof typeof DIRECTORIES
 
+interface Failed {
+  failed: string
+}
+
 export interface Packed {
   /** Path of the `.tgz`. */
   tarball: string
@@ -23,9 +29,28 @@ export interface Packed {
   files: string[]
 }
 
-/** `npm pack`, which builds first. */
+/** `npm pack`, which builds first: once in a run, by the worker that comes first. */
 export async function pack(name: PackageName): Promise<Packed> {
-  const destination = await temporaryDirectory()
+  const place = join(inject('runDirectory'), name.replace('/', '-'))
+  const report = join(place, 'packed.json')
+  const isFirst = await mkdir(place).then(
+    () => true,
+    () => false,
+  )
+  if (isFirst) {
+    const packed = await packInto(place, name).catch((error: Error) => ({ failed: error.message }))
+    await writeFile(`${report}.new`, JSON.stringify(packed))
+    await rename(`${report}.new`, report)
+  }
+  const packed = await until(
+    async () => JSON.parse(await readFile(report, 'utf8')) as Packed | Failed,
+    190_000,
+  )
+  if ('failed' in packed) throw new Error(packed.failed)
+  return packed
+}
+
+async function packInto(destination: string, name: PackageName): Promise<Packed> {
   const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', destination]
   const [packed] = JSON.parse(await run('npm', args, join(checkout, DIRECTORIES[name]))) as [
     { filename: string; files: { path: string }[] },
