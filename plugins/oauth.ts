@@ -11,6 +11,7 @@ import type { Call, Endpoint, Grant } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Granted, Verified } from '../src/doors/facts.ts'
 import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
+import type { Delivery, Fetch } from '../src/doors/outbound.ts'
 import type { Extend } from '../src/doors/registry.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
@@ -24,10 +25,13 @@ import { createKernel, type Kernel } from '../src/services/kernel.ts'
 import { publishedKeysOf, type PublishedKeys } from '../src/services/keys/published-keys.ts'
 import type { FindServerSecret } from '../src/services/keys/server-secrets.ts'
 import { discreet } from '../src/services/log.ts'
+import type { GivenUpDeliveries } from '../src/services/outbox/given-up.ts'
+import type { Outbox } from '../src/services/outbox/outbox.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
+import { createSignStatement, type SignStatement } from '../src/services/tokens/signed-statements.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
@@ -62,6 +66,24 @@ export interface OAuth {
    * is taken. A check may also be of members of others.
    */
   extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
+  /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
+  readonly signStatement: SignStatement
+  /** The one way out, to addresses that others named. */
+  readonly fetch: Fetch
+  /** Who does what is enqueued of a kind. */
+  deliver<P extends TObject>(delivery: Delivery<P>): void
+  /**
+   * Has something done outside, behind the request and for a day if need be: stored when it resolves. Throws `TypeError` for a
+   * kind that nobody delivers, and for a payload that does not fit it.
+   */
+  readonly enqueue: Outbox['enqueue']
+  /**
+   * The same with an event of these types: what `enqueuer` says of it is stored in the event's own transaction, so that no change
+   * is without what follows from it. It says so at once, by the event alone; what it throws is logged, and undoes nothing.
+   */
+  readonly enqueueOn: Outbox['enqueueOn']
+  /** What was given up. */
+  readonly givenUpDeliveries: GivenUpDeliveries
   /** Stored things of a plugin's own, each living `lifetime` seconds. Throws when the kind is another's, at the start. */
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
@@ -135,6 +157,8 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     await kernel.start()
     if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
   })
+  // Not before: whom it tells something may ask it back at once, for its keys. And a command listens to nobody.
+  fastify.addHook('onListen', async () => kernel.courier.start())
   fastify.addHook('onClose', async () => kernel.stop())
 }
 
@@ -162,6 +186,12 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     add: doors.add,
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
+    signStatement: createSignStatement(kernel.signJwt, kernel.issuer),
+    fetch: kernel.fetch,
+    deliver: (delivery) => doors.register('delivery', delivery.kind, delivery as unknown as Delivery),
+    enqueue: kernel.outbox.enqueue,
+    enqueueOn: kernel.outbox.enqueueOn,
+    givenUpDeliveries: kernel.givenUpDeliveries,
     artifacts: kernel.artifacts,
     secret: kernel.secret,
     throttle: kernel.throttle,

@@ -51,6 +51,7 @@ export function parseConfig(
   const settings = parsed as Settings
   assertDatabaseUrl(settings.DATABASE_URL)
   assertTrustedProxies(settings.TRUSTED_PROXIES)
+  assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
   const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? DEFAULT_PORTS.first}`
@@ -137,6 +138,17 @@ function assertTrustedProxies(proxies: readonly string[]): void {
     if (bits === 0 || !isNetwork || more !== undefined)
       throw new ConfigError(
         `TRUSTED_PROXIES must list addresses or networks such as 10.0.0.0/8; it has ${JSON.stringify(proxy.slice(0, 80))}.`,
+      )
+  }
+}
+
+/** An address with a path would say more than it does. */
+function assertOrigins(origins: readonly string[]): void {
+  for (const origin of origins) {
+    const url = URL.parse(origin)
+    if (url?.origin !== origin || !/^https?:$/.test(url.protocol))
+      throw new ConfigError(
+        `UNSAFE_OUTBOUND_ORIGINS must list origins such as http://10.0.0.5:8080; it has ${JSON.stringify(origin.slice(0, 80))}.`,
       )
   }
 }

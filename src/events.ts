@@ -5,25 +5,48 @@
 import type { Bag } from './protocol/bag.ts'
 import type { Changes } from './protocol/changes.ts'
 
+/** A client from which something of a user's was taken, and the sessions (`sid`) that it had come from: 500 at most. */
+export interface EndedClient {
+  readonly client: string
+  readonly sids: readonly string[]
+}
+
+/** What ends tells whom it was taken from, those included whose `offline_access` outlives a session. */
+interface Ended {
+  readonly clients: readonly EndedClient[]
+}
+
+/** Events by which something ends that clients had of users. */
+export const ENDINGS = [
+  'user.signed_out',
+  'session.ended',
+  'user.password_changed',
+  'user.disabled',
+  'consent.withdrawn',
+  'authorization.revoked',
+  'authorization.replayed',
+  'client.deleted',
+] as const satisfies readonly EventType[]
+
 /** By the type of the event. Whom it is about stands in the event itself. */
 export interface EventDetails {
   'user.registered': { readonly changes: Changes }
   'user.changed': { readonly changes: Changes }
   /** Every session and token of theirs ended with the old one. */
-  'user.password_changed': Bag
+  'user.password_changed': Ended
   /** A one-time link was made, by which they may set a password; `expires` is in seconds since the epoch. */
   'user.password_link_made': { readonly expires: number }
   /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
   'user.link_refused': { readonly link: 'setup' | 'password' }
-  'user.disabled': Bag
+  'user.disabled': Ended
   'user.enabled': Bag
   /** `sid` names the session; `amr` is RFC 8176. */
   'user.signed_in': { readonly sid: string; readonly amr: readonly string[] }
   /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
   'user.sign_in_failed': { readonly account?: string }
-  'user.signed_out': { readonly sid: string }
+  'user.signed_out': Ended & { readonly sid: string }
   /** Somebody other than its browser ended it; without `sid`, all of the user's, or all but `except`. */
-  'session.ended': { readonly sid?: string; readonly except?: string }
+  'session.ended': Ended & { readonly sid?: string; readonly except?: string }
   /** `lines` are the keys of what was allowed beside scopes and resources. */
   'consent.given': {
     readonly scopes: readonly string[]
@@ -31,12 +54,12 @@ export interface EventDetails {
     readonly lines?: readonly string[]
   }
   'consent.denied': Bag
-  'consent.withdrawn': Bag
+  'consent.withdrawn': Ended
   'client.registered': { readonly changes: Changes }
   'client.changed': { readonly changes: Changes }
   /** `overlap`: seconds that the former secret goes on working. */
   'client.secret_rotated': { readonly overlap: number }
-  'client.deleted': Bag
+  'client.deleted': Ended
   'client.authentication_failed': { readonly account?: string }
   /**
    * Failures were too many, so more tries are refused for a while: at an account from one network, at a network, whatever
@@ -62,9 +85,17 @@ export interface EventDetails {
   /** One access token alone. */
   'token.revoked': { readonly jti?: string }
   /** With all tokens that name it. */
-  'authorization.revoked': { readonly authorization: string; readonly cause: string }
+  'authorization.revoked': Ended & {
+    readonly authorization: string
+    readonly cause: string
+    readonly sid?: string
+  }
   /** A code or refresh token came once more, which ended its Authorization (RFC 9700 §2.1.1, §4.14.2). */
-  'authorization.replayed': { readonly authorization: string }
+  'authorization.replayed': Ended & { readonly authorization: string; readonly sid?: string }
+  /** What was to be done outside failed for a day, or cannot be done at all. */
+  'delivery.given_up': { readonly delivery: string; readonly kind: string; readonly attempts: number }
+  /** Somebody had it tried again, or `count` of them. */
+  'delivery.retried': { readonly kind: string; readonly delivery?: string; readonly count?: number }
 }
 
 export type EventType = keyof EventDetails

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { ConfigError, type Config } from './config.ts'
 import type { LatchkeyOptions, OrmLike } from './latchkey-options.ts'
+import { outboundRisksOf } from './words/risks.ts'
 
 /** Throws `ConfigError` where we would be at another address than the issuer's, or in another's place. */
 export function assertRoom(app: FastifyInstance, { issuer, basePath }: Config, prefix?: string): void {
@@ -43,6 +44,7 @@ export function warnOfRisks(app: FastifyInstance, config: Config, pool: pg.Pool 
     )
   if (config.TRUSTED_PROXIES.length > 0)
     log.warn("latchkey: TRUSTED_PROXIES is not used here; the app's trustProxy decides")
+  for (const risk of outboundRisksOf(config)) log.warn(`latchkey: ${risk}`)
   if (pool !== undefined && !pool.options.connectionTimeoutMillis)
     log.warn(
       'latchkey: the pool has no connectionTimeoutMillis, so requests wait for ever while the database is away',

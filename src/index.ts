@@ -26,6 +26,8 @@ export type {
   Spend,
   Verified,
 } from './doors/facts.ts'
+export { OutboundError } from './doors/outbound.ts'
+export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './doors/outbound.ts'
 export type {
   BrowserCall,
   EndedInteraction,
@@ -45,6 +47,7 @@ export {
   type StoredApproval,
 } from './doors/stored-facts.ts'
 export type * from './events.ts'
+export { ENDINGS } from './events.ts'
 export type { Bag } from './protocol/bag.ts'
 export type { ClientInformation } from './protocol/client-metadata.ts'
 export type { Actor, Authentication, Binding, Parent, StoredGranted } from './protocol/facts.ts'
@@ -60,8 +63,11 @@ export type { ClientRegistry } from './services/clients/client-registry.ts'
 export type { PublishedKeys } from './services/keys/published-keys.ts'
 export type { KeyRecord } from './services/keys/ring-key.ts'
 export type { ResourceInformation, ResourceRegistry, ScopeInformation } from './services/resource-registry.ts'
+export type { GivenUpDeliveries, GivenUpDelivery } from './services/outbox/given-up.ts'
+export type { Enqueuer } from './services/outbox/outbox.ts'
 export type { Attempt, Throttle } from './services/throttle/throttle.ts'
 export type { ThrottleLimits } from './services/throttle/throttle-limits.ts'
+export type { SignStatement } from './services/tokens/signed-statements.ts'
 export type { User } from './services/users/user.ts'
 export type { UserRegistry } from './services/users/user-registry.ts'
 export type { Browser } from '../plugins/browser.ts'

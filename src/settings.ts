@@ -62,6 +62,11 @@ export const Settings = Type.Object({
     default: [],
     description: 'modules to register: paths or package names',
   }),
+  UNSAFE_OUTBOUND_ORIGINS: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description:
+      'origins that this server may ask though they are private, this machine, or plain http, such as http://10.0.0.5:8080',
+  }),
   WORKERS: Type.Integer({ default: 1, minimum: 1, maximum: 64, description: 'processes on this machine' }),
   SHUTDOWN_DELAY: Type.Integer({
     default: 0,

@@ -216,3 +216,28 @@ test.each([
 test.each(['0.0.0.0/0', '::/0'])('%s would let everybody name an address, and is refused', (proxy) => {
   expect(refusal({ TRUSTED_PROXIES: proxy })).toContain('TRUSTED_PROXIES')
 })
+
+test('origins that may be asked are named as origins', () => {
+  const origins = ['http://10.0.0.5:8080', 'https://app.internal', 'http://[::1]:9000']
+  expect(parseConfig({ UNSAFE_OUTBOUND_ORIGINS: origins.join(', ') }).UNSAFE_OUTBOUND_ORIGINS).toEqual(
+    origins,
+  )
+  expect(parseConfig({}).UNSAFE_OUTBOUND_ORIGINS).toEqual([])
+})
+
+test.each([
+  'app.internal',
+  'https://app.internal/',
+  'https://app.internal/path',
+  'https://app.internal:443',
+  'HTTPS://app.internal',
+  'https://user@app.internal',
+  'ftp://app.internal',
+  'file:///etc',
+  'null',
+  '*',
+])('%s is no origin, and the sentence names it', (origin) => {
+  expect(refusal({ UNSAFE_OUTBOUND_ORIGINS: `https://a.example,${origin}` })).toBe(
+    `UNSAFE_OUTBOUND_ORIGINS must list origins such as http://10.0.0.5:8080; it has ${JSON.stringify(origin)}.`,
+  )
+})

@@ -14,6 +14,7 @@ import { addNewClient } from './clients/client-new.ts'
 import { addClientPage } from './clients/client-page.ts'
 import { addClientSecret } from './clients/client-secret.ts'
 import { addDashboard } from './dashboard.ts'
+import { addDeliveryPages } from './delivery-pages.ts'
 import { createDesk } from './desk.ts'
 import { createGuard } from './guard.ts'
 import { addKeyPages } from './key-pages.ts'
@@ -31,6 +32,7 @@ const TEMPLATES = [
   'admin-client-secret',
   'admin-audit',
   'admin-dashboard',
+  'admin-deliveries',
   'admin-field',
   'admin-keys',
   'admin-key-revoke',
@@ -46,6 +48,7 @@ const SECTIONS: readonly (readonly [text: string, path: string])[] = [
   ['Users', '/admin/users'],
   ['Scopes and resources', '/admin/scopes'],
   ['Keys', '/admin/keys'],
+  ['Deliveries', '/admin/deliveries'],
   ['Audit log', '/admin/audit'],
 ]
 
@@ -73,6 +76,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addResourcePages(desk)
     addKeyPages(desk)
     addKeyRevocation(desk)
+    addDeliveryPages(desk)
     addAuditList(desk)
     addAuditExport(desk)
   })

@@ -6,6 +6,7 @@ import type { AuditRow } from './audit/audit-models.ts'
 declare module '../pages/models.ts' {
   interface Pages {
     'admin-dashboard': DashboardPage
+    'admin-deliveries': DeliveriesPage
     'admin-field': FieldView
     'admin-keys': KeysPage
     'admin-key-revoke': KeyRevokePage
@@ -76,6 +77,26 @@ export interface KeysPage {
   jwksUri: string
   /** What was asked for and is not done; null for nothing. */
   notice: Notice | null
+}
+
+/** What was given up, the last first. */
+export interface DeliveriesPage extends Paged {
+  /** Those that are tried by themselves; 501 stands for more. */
+  waiting: number
+  rows: readonly {
+    id: string
+    kind: string
+    enqueuedAt: Date
+    givenUpAt: Date
+    attempts: number
+    /** Null where nobody tried. */
+    lastError: string | null
+    retry: FormTarget
+  }[]
+  /** Null where there are not several. */
+  retryAll: FormTarget | null
+  /** Something was asked to be tried again just now. */
+  retried: boolean
 }
 
 /** Asks once more. */

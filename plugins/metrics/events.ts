@@ -16,6 +16,7 @@ const COUNTED = [
     'latchkey_replays_total',
     'Codes and refresh tokens that came a second time, which ended their Authorization',
   ],
+  ['delivery.given_up', 'latchkey_deliveries_given_up_total', 'Deliveries to others that failed for a day'],
 ] as const satisfies readonly (readonly [EventType, string, string])[]
 
 export function countEvents(audit: Pick<Audit, 'on'>, registry: Registry): void {

@@ -14,7 +14,7 @@ import { bindingOf, boundTo } from './binding.ts'
 
 async function token(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { doors } = kernelOf(fastify)
+  const { doors, requestParameters } = kernelOf(fastify)
   const { grants } = doors
   let constraints: readonly SenderConstraint[] = []
   fastify.addHook('onReady', async () => {
@@ -32,7 +32,8 @@ async function token(fastify: FastifyInstance): Promise<void> {
       assertMayUse(call.client, grant)
       const binding = constraints.length === 0 ? undefined : await bindingOf(constraints, call)
       const granted = await grant.authorize(call.wire, call)
-      return oauth.issue(boundTo(granted, binding, call.client), call)
+      const narrowed = await requestParameters.narrow(granted, call)
+      return oauth.issue(boundTo(narrowed, binding, call.client), call)
     },
   })
   oauth.extend('metadata', async () => ({

@@ -6,6 +6,7 @@ import { withJson } from './json-option.ts'
 /** Commands of a file each, with what is said of them without it. */
 const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
   ['client', 'registered clients: create, list, show, update, rotate-secret, delete', async () => (await import('./client.ts')).clientCommand()],
+  ['delivery', 'what could not be delivered to others: list, retry', async () => (await import('./delivery.ts')).deliveryCommand()],
   ['import', 'clients and users from Django with django-oidc-provider', async () => (await import('./import.ts')).importCommand()],
   ['key', 'signing keys: list, rotate, revoke', async () => (await import('./key.ts')).keyCommand()],
   ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],

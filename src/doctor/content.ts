@@ -112,6 +112,7 @@ async function examineSecretKey(database: Database, secretKey: readonly string[]
 
 const REMEDY = {
   'signing keys': 'a start makes them anew',
+  deliveries: 'each ends when it is made, or 30 days after it was given up',
   'server secrets': 'a start makes them anew when they are used',
   'client secrets': 'each is made anew when its client uses it; `client rotate-secret` for one that does not',
 } as const

@@ -40,6 +40,13 @@ export interface Parameter {
   parse?(raw: Wire[string] | undefined, client: Client, wire: Wire): unknown
   /** Whether the value lives on with the Authorization, and the name if that is another; default false. */
   readonly kept?: boolean | string
+  /**
+   * What of `had`, the value that lives on, this access token is for, where a token request sends the parameter again and
+   * `parse` made `asked` of it; what was approved lives on as it is. Never more than `had`: throws `OAuthError` for that.
+   * `had` is undefined where nothing was approved, as for a client that acts for itself. Without it, a token request says
+   * nothing by this parameter.
+   */
+  narrow?(had: unknown, asked: unknown, client: Client): unknown
   /** What it says on the consent page: asked for while it is new, and remembered by its key. */
   consent?(value: unknown): readonly ConsentLine[]
 }

@@ -17,6 +17,8 @@ export interface Granted {
   approvedResources?: readonly string[]
   /** Facts of the authorization request that live on with the Authorization. */
   parameters?: Bag
+  /** Those that were approved, where this access token alone is for less (`Parameter.narrow`). */
+  approvedParameters?: Bag
   /** How and when the end-user was authenticated. */
   authentication?: Authentication
   /** The id of the remembered consent that it rests on: nothing is issued once that is withdrawn. */

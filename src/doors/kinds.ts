@@ -8,6 +8,7 @@ import type { ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { InteractionStep, Outcome } from './interaction.ts'
+import type { Delivery } from './outbound.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
 
 export interface Dispatched {
@@ -16,6 +17,8 @@ export interface Dispatched {
   responseMode: ResponseMode
   outcome: Outcome
   subjectType: SubjectType
+  /** By `oauth.deliver`. */
+  delivery: Delivery
 }
 
 export interface Ordered {

@@ -16,6 +16,7 @@ const ALIKE = [
   'subject',
   'approvedResources',
   'parameters',
+  'approvedParameters',
   'authentication',
   'consent',
   'refreshable',

@@ -7,6 +7,7 @@ import { Authorization } from './authorization.ts'
 import { Change } from './change.ts'
 import { Client, ClientSecret } from './client.ts'
 import { Consent } from './consent.ts'
+import { OutboxEntry } from './outbox-entry.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
 import { SeedEntry } from './seed-entry.ts'
@@ -20,5 +21,5 @@ export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
   User, Session, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
-  Throttle, AuditEvent, Activity, SeedEntry,
+  Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry,
 ] // prettier-ignore

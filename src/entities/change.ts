@@ -2,7 +2,14 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
 /** What changed: its `key` is the thing's primary key. */
-export type ChangeKind = 'client' | 'user' | 'scope' | 'resource' | 'signing_key' | 'revoked_token'
+export type ChangeKind =
+  | 'client'
+  | 'user'
+  | 'scope'
+  | 'resource'
+  | 'signing_key'
+  | 'revoked_token'
+  | 'delivery'
 
 const ChangeSchema = defineEntity({
   name: 'Change',

@@ -49,6 +49,7 @@ export interface StoredGranted {
   readonly resources: readonly string[]
   readonly approvedResources?: readonly string[] | null | undefined
   readonly parameters?: Bag | null | undefined
+  readonly approvedParameters?: Bag | null | undefined
   readonly authentication?: Authentication | null | undefined
   readonly consent?: string | null | undefined
   readonly refreshable?: boolean | null | undefined

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Artifacts } from '../doors/artifacts.ts'
+import type { Fetch } from '../doors/outbound.ts'
 import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { Database } from '../store/database.ts'
@@ -23,6 +24,10 @@ import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLoad, type Load } from './load.ts'
+import { createGuardedFetch } from './outbound/guarded-fetch.ts'
+import { createCourier, type Courier } from './outbox/courier.ts'
+import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
+import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createShedding, type Shedding } from './shedding.ts'
@@ -54,6 +59,11 @@ export interface Kernel extends TokenServices, UserServices {
   /** Keyed hashes and sealed values under SECRET_KEY. */
   readonly box: SecretBox
   readonly seeder: Seeder
+  readonly fetch: Fetch
+  readonly outbox: Outbox
+  /** Not started with the others: by who listens. */
+  readonly courier: Courier
+  readonly givenUpDeliveries: GivenUpDeliveries
   /** How busy this process is now. */
   readonly load: () => Load
   /** How much the server holds. */
@@ -86,7 +96,10 @@ export function createKernel(
   const box = createSecretBox(config.SECRET_KEY, misfitOfSecretKey(config))
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
-  const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS)
+  const deliveries = () => doors.owners('delivery')
+  const outbox = createOutbox({ database, box, feed, log, deliveries })
+  const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
+  const courier = createCourier({ database, audit, box, feed, log, deliveries })
   const hashing = createHashingQueue()
   const secrets = createClientSecrets(box, hashing)
   const policies = createClientPolicies(doors, production, log)
@@ -176,6 +189,10 @@ export function createKernel(
       hashChosen: createHashChosen({ passwords: passwordsAtStart, production, log }),
       limit: startLimit,
     }),
+    fetch: createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS }),
+    outbox,
+    courier,
+    givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),
     load: createLoad(database, hashing, feed),
     figures: createFigures(database),
     shedding: createShedding(log),
@@ -192,6 +209,7 @@ export function createKernel(
     },
     async stop() {
       throttledLines.end()
+      await courier.stop()
       await cleaner.stop()
       await keys.stop()
       await feed.stop()

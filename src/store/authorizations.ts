@@ -1,6 +1,7 @@
 /** Authorizations: what the tokens of one approval have in common. Who revokes one ends them all. */
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
+import { Session } from '../entities/session.ts'
 import {
   AUTHORIZATION,
   authorizationColumns,
@@ -11,6 +12,9 @@ import { isConsented } from './consents.ts'
 import { parameters } from './parameters.ts'
 import { statement, type TableOf } from './statement.ts'
 import { NIL } from '../protocol/uuid.ts'
+
+/** Whose it was, and of which session. */
+export type RevokedRow = Pick<Authorization, 'clientId' | 'subject'> & { sid: string | null }
 
 /** One that lives, for people to look at. */
 export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]> & {
@@ -56,12 +60,12 @@ export const statements = {
       where ${authorization.column('id')} = $1 and ${authorization.column('codeProof')} = $2`
     },
   ),
-  revoke: statement<Pick<Authorization, 'clientId' | 'subject'>>('authorization-revoke', (table) => {
+  revoke: statement<RevokedRow>('authorization-revoke', (table) => {
     const authorization = table(Authorization)
     return `update ${authorization.name}
       set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $2
       where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null
-      returning ${authorization.columns('clientId', 'subject')}`
+      returning ${authorization.columns('clientId', 'subject')}, ${authorization.column('authentication')}->>'sid' as "sid"`
   }),
   /** Of the user $1, by client and age, at most $3 behind the one of the id $2; from the first where that is gone. */
   listByUser: statement<ListedAuthorizationRow>('authorizations-of-user', (table) => {
@@ -69,6 +73,19 @@ export const statements = {
     return listed(
       table,
       `select * from ${living(table)} and ${subject} = $1
+      and (${clientId}, ${createdAt}, ${id}) > (${behind(table, `coalesce(p.${clientId}, ''), `)})
+      order by ${clientId}, ${createdAt}, ${id} limit $3`,
+    )
+  }),
+  /** Of the session whose `sid` is $1, while it lasts, the same. */
+  listBySession: statement<ListedAuthorizationRow>('authorizations-of-session', (table) => {
+    const { subject, clientId, createdAt, id } = columnsOf(table)
+    const session = table(Session)
+    return listed(
+      table,
+      `select * from ${living(table)}
+      and ${subject} = (select ${session.column('user')}::text from ${session.name} where ${session.column('sid')} = $1)
+      and ${table(Authorization).column('authentication')}->>'sid' = $1::uuid::text
       and (${clientId}, ${createdAt}, ${id}) > (${behind(table, `coalesce(p.${clientId}, ''), `)})
       order by ${clientId}, ${createdAt}, ${id} limit $3`,
     )

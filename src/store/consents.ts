@@ -2,6 +2,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Consent } from '../entities/consent.ts'
+import { MOST_SIDS } from './endings.ts'
 import { type Query, statement, type TableOf } from './statement.ts'
 
 /** A client that a user allows something, or has an Authorization for. */
@@ -66,13 +67,13 @@ export const statements = {
     return `delete from ${code.name} where ${code.column('subject')} = $1
       and ${code.column('clientId')} = $2 and ${code.column('spentAt')} is null`
   }),
-  revokeAuthorizations: statement<{ revoked: true }>('consent-authorizations-revoke', (table) => {
+  revokeAuthorizations: statement<{ sid: string | null }>('consent-authorizations-revoke', (table) => {
     const authorization = table(Authorization)
     return `update ${authorization.name}
       set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = 'consent withdrawn'
       where ${authorization.column('subject')} = $1 and ${authorization.column('clientId')} = $2
         and ${authorization.column('revokedAt')} is null
-      returning true as "revoked"`
+      returning ${authorization.column('authentication')}->>'sid' as "sid"`
   }),
 }
 
@@ -86,11 +87,16 @@ export function isConsented(table: TableOf, id: string, userId: string, clientId
     and ${consent.column('client')} = ${clientId} and ${consent.column('id')} = ${id} for share)`
 }
 
-/** Ends all that the user has allowed the client; returns whether there was anything. Codes first, as in `endings.ts`. */
-export async function withdraw(query: Query, userId: string, clientId: string): Promise<boolean> {
+/**
+ * Ends all that the user has allowed the client; returns the sessions that it came from, or null where there was nothing. Codes
+ * first, as in `endings.ts`.
+ */
+export async function withdraw(query: Query, userId: string, clientId: string): Promise<string[] | null> {
   const values = [userId, clientId]
   const forgotten = await query(statements.forget, values)
   await query(statements.deleteCodes, values)
   const revoked = await query(statements.revokeAuthorizations, values)
-  return forgotten.length + revoked.length > 0
+  if (forgotten.length + revoked.length === 0) return null
+  const sids = new Set(revoked.map(({ sid }) => sid).filter((sid) => sid !== null))
+  return [...sids].slice(0, MOST_SIDS)
 }

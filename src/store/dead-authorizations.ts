@@ -5,6 +5,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
+import { Session } from '../entities/session.ts'
 import { BATCH, counting, type Removed } from './expired.ts'
 import { statement, type Statement } from './statement.ts'
 
@@ -17,17 +18,23 @@ export interface DueAuthorization {
 export const statements = {
   /**
    * Those whose time has come to be looked at. One ends when its refresh token has, and after it an access token
-   * that was got by that: $1 seconds; what was revoked, 30 days after, for people who ask why.
+   * that was got by that: $1 seconds; and not before its session, whose end its client is to hear of. What was revoked, 30
+   * days after, for people who ask why.
    */
   due: statement<DueAuthorization>('authorizations-due', (table) => {
     const authorization = table(Authorization)
     const refresh = table(RefreshToken)
+    const session = table(Session)
+    const named = `${authorization.column('authentication')}->>'sid'`
+    const sid = `case when ${named} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${named})::uuid end`
     const [id, keptUntil] = [authorization.column('id'), authorization.column('keptUntil')]
     return `select "id", case when "endsAt" > now() then "endsAt" end as "endsAt" from (
         select ${id} as "id", least(${authorization.column('revokedAt')} + interval '30 days',
           greatest(${authorization.column('createdAt')}, (
             select ${refresh.column('expiresAt')} from ${refresh.name}
             where ${refresh.column('authorizationId')} = ${authorization.name}.${id}
+          ), (
+            select ${session.column('expiresAt')} from ${session.name} where ${session.column('sid')} = ${sid}
           )) + make_interval(secs => $1)) as "endsAt"
         from ${authorization.name} where ${keptUntil} < now() order by ${keptUntil} limit ${BATCH}) due`
   }),

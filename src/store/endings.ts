@@ -5,14 +5,18 @@
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Session } from '../entities/session.ts'
+import type { EndedClient } from '../events.ts'
 import { type Query, statement, type Statement } from './statement.ts'
 import { statements as users } from './users.ts'
+
+/** Sessions that an event names for each client. */
+export const MOST_SIDS = 500
 
 /** In each, $1 is the user's id. */
 interface Ending {
   readonly deleteSessions: Statement<Pick<Session, 'sid'>>
   readonly deleteCodes: Statement<never>
-  readonly revokeAuthorizations: Statement<never>
+  readonly revokeAuthorizations: Statement<EndedClient>
 }
 
 /**
@@ -34,14 +38,20 @@ function ending(suffix: string, ofSession: (sid: string) => string, all = false)
         where ${code.column('subject')} = $1 and ${code.column('spentAt')} is null
           and ${ofSession(`${code.column('granted')}->'authentication'->>'sid'`)}`
     }),
-    /** $3 is the cause. */
+    /** $3 is the cause. Returns whose they were, of those too that outlive it. */
     revokeAuthorizations: statement(`authorizations-end${suffix}`, (table) => {
       const authorization = table(Authorization)
       const outlives = `'offline_access' = any(${authorization.column('scopes')})`
-      return `update ${authorization.name}
-        set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $3
-        where ${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
-          and ${ofSession(`${authorization.column('authentication')}->>'sid'`)}${all ? '' : ` and not ${outlives}`}`
+      const sid = `${authorization.column('authentication')}->>'sid'`
+      const whose = `${authorization.column('clientId')} as client, ${sid} as sid`
+      const living = `${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
+        and ${ofSession(sid)}`
+      return `with revoked as (update ${authorization.name}
+          set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $3
+          where ${living}${all ? '' : ` and not ${outlives}`} returning ${whose})
+        select "client", (coalesce(array_agg(distinct sid) filter (where sid is not null), '{}'))[:${MOST_SIDS}] as "sids"
+        from (select * from revoked${all ? '' : ` union all select ${whose} from ${authorization.name} where ${living} and ${outlives}`}) held
+        group by "client" order by "client"`
     }),
   }
 }
@@ -62,12 +72,16 @@ export const statements = {
 }
 
 /**
- * Ends everything of the user, in the transaction of `query`. `cause` is for people who ask later. So that nothing
- * begins meanwhile, the user's own row must have changed before.
+ * Ends everything of the user, in the transaction of `query`; returns from whom. `cause` is for people who ask later. So
+ * that nothing begins meanwhile, the user's own row must have changed before.
  */
-export async function endEverything(query: Query, userId: string, cause: string): Promise<void> {
+export async function endEverything(
+  query: Query,
+  userId: string,
+  cause: string,
+): Promise<readonly EndedClient[]> {
   await forgetBrowsers(query, userId)
-  await end(query, everything, userId, cause, null)
+  return (await end(query, everything, userId, cause, null)).clients
 }
 
 /**
@@ -78,18 +92,29 @@ export async function forgetBrowsers(query: Query, userId: string): Promise<void
   await query(users.forgetBrowsers, [userId, new Date()])
 }
 
-/** Ends one session, with what it gave; returns whether the user had it. */
-export async function endSession(query: Query, userId: string, cause: string, sid: string): Promise<boolean> {
+/** What came of it: whether there were any sessions, and the clients that had something of them. */
+export interface SessionsEnded {
+  readonly ended: boolean
+  readonly clients: readonly EndedClient[]
+}
+
+/** Ends one session of the user, with what it gave. */
+export async function endSession(
+  query: Query,
+  userId: string,
+  cause: string,
+  sid: string,
+): Promise<SessionsEnded> {
   return end(query, one, userId, cause, sid)
 }
 
-/** Ends all sessions but `kept`, with what they gave, also those that had ended by themselves; returns whether there were any. */
+/** Ends all sessions but `kept`, with what they gave, also those that had ended by themselves. */
 export async function endSessions(
   query: Query,
   userId: string,
   cause: string,
   kept: string | null,
-): Promise<boolean> {
+): Promise<SessionsEnded> {
   return end(query, others, userId, cause, kept)
 }
 
@@ -103,9 +128,9 @@ async function end(
   userId: string,
   cause: string,
   sid: string | null,
-): Promise<boolean> {
+): Promise<SessionsEnded> {
   const ended = await query(deleteSessions, [userId, sid])
   await query(deleteCodes, [userId, sid])
-  await query(revokeAuthorizations, [userId, sid, cause])
-  return ended.length > 0
+  const clients = await query(revokeAuthorizations, [userId, sid, cause])
+  return { ended: ended.length > 0, clients }
 }

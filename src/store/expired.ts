@@ -8,6 +8,7 @@ import { Activity } from '../entities/audit-event.ts'
 import { Artifact } from '../entities/artifact.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Change } from '../entities/change.ts'
+import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { Session } from '../entities/session.ts'
 import { Throttle } from '../entities/throttle.ts'
 import { statement, type Statement, type Table } from './statement.ts'
@@ -28,6 +29,8 @@ export const statements = {
   changes: removal('changes-expired', Change, ['id'], 'changedAt', { kept: '1 hour' }),
   /** Such an instant in the past says that no failure is remembered. */
   activity: removal('activity-expired', Activity, ['hour', 'type', 'writer'], 'hour', { kept: '35 days' }),
+  /** Given up, and still not tried again. */
+  outbox: removal('outbox-expired', OutboxEntry, ['id'], 'triesUntil', { kept: '30 days' }),
   throttles: removal('throttles-expired', Throttle, ['source', 'account'], 'freeAt', { kept: '1 day' }),
 }
 

@@ -1,5 +1,6 @@
 /** Which SECRET_KEY what is stored was made with: each value begins with the id of its key, and a dot. */
 import { ClientSecret } from '../entities/client.ts'
+import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { ServerSecret } from '../entities/server-secret.ts'
 import { SigningKey } from '../entities/signing-key.ts'
 import { statement } from './statement.ts'
@@ -7,7 +8,7 @@ import { statement } from './statement.ts'
 export interface SecretKeyUse {
   /** The id of the key. */
   readonly key: string
-  readonly what: 'signing keys' | 'server secrets' | 'client secrets'
+  readonly what: 'signing keys' | 'server secrets' | 'client secrets' | 'deliveries'
   readonly count: number
 }
 
@@ -15,6 +16,7 @@ export const statements = {
   /** All that is alive. Secrets hashed by argon2id depend on no key, and begin with a dollar sign. */
   all: statement<SecretKeyUse>('secret-key-uses', (table) => {
     const [signing, server, client] = [table(SigningKey), table(ServerSecret), table(ClientSecret)]
+    const entry = table(OutboxEntry)
     const part = (what: SecretKeyUse['what'], value: string, from: string) =>
       `select split_part(${value}, '.', 1) as "key", '${what}' as "what", count(*)::int as "count"
         from ${from} group by 1`
@@ -25,6 +27,7 @@ export const statements = {
     ]
     return `${part('signing keys', signing.column('privateJwk'), `${signing.name} where ${retires} is null or ${retires} > now()`)}
       union all ${part('server secrets', server.column('sealed'), server.name)}
+      union all ${part('deliveries', entry.column('payload'), entry.name)}
       union all ${part('client secrets', hash, `${client.name} where ${hash} not like '$%' and (${expires} is null or ${expires} > now())`)}`
   }),
 }

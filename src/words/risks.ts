@@ -7,16 +7,30 @@ import { readFile, stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 
-/** Sentences, each of which names what to change; none for a development start, which is not for others. */
+/**
+ * Sentences, each of which names what to change; for a development start, which is not for others, only of what reaches
+ * others.
+ */
 export async function risksOf(config: Config): Promise<string[]> {
-  if (!config.production) return []
+  if (!config.production) return outboundRisksOf(config)
   return [
+    ...outboundRisksOf(config),
     ...ofLifetimes(config),
     ...ofNetwork(config),
     ...ofDatabase(config),
     ...ofProcess(config),
     ...(await ofSeedFile(config)),
   ]
+}
+
+/** Also for who embeds the server. */
+export function outboundRisksOf({ UNSAFE_OUTBOUND_ORIGINS: origins }: Config): string[] {
+  return named([
+    [
+      origins.length > 0,
+      `UNSAFE_OUTBOUND_ORIGINS LETS CLIENTS MAKE THIS SERVER ASK ${origins.join(' AND ')}, WHATEVER IS THERE: name only what is meant for that.`,
+    ],
+  ])
 }
 
 const DAY = 86_400

@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import { CHECKS, type Finding } from '../../src/doctor/finding.ts'
 import { examineProcess } from '../../src/doctor/process.ts'
 import { migrationNames } from '../../src/migrations/names.ts'
+import { createSecretBox } from '../../src/services/keys/secret-box.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -114,7 +115,11 @@ test('it changes nothing, and makes nothing', async () => {
 })
 
 test('keys that SECRET_KEY does not fit, and what a former one is still needed for', async () => {
-  const { settings } = await leaveServer()
+  const { settings, database } = await leaveServer()
+  const sealed = createSecretBox([KEY]).seal('{}', 'outbox')
+  await database.query(
+    `insert into outbox (id, kind, payload) values (gen_random_uuid(), 'news', '${sealed}')`,
+  )
   const other = 'another-key-that-is-long-enough-0123456789'
   const lost = await complaints({ ...settings, SECRET_KEY: other })
   expect(lost.filter((one) => one.includes('cannot be decrypted'))).toHaveLength(2)
@@ -126,6 +131,7 @@ test('keys that SECRET_KEY does not fit, and what a former one is still needed f
     expect.arrayContaining([
       'warn SECRET_KEY: 2 signing keys still depend on a former key',
       'warn SECRET_KEY: 1 client secrets still depend on a former key',
+      'warn SECRET_KEY: 1 deliveries still depend on a former key',
     ]),
   )
   expect(await complaints({ ...settings, SECRET_KEY: `${KEY},${other}` })).toEqual([

@@ -17,6 +17,7 @@ const LASTING: Granted = {
   resources: ['https://api.example'],
   approvedResources: ['https://api.example', 'https://other.example'],
   parameters: { nonce: 'n', nothing: null },
+  approvedParameters: { nonce: 'n', details: ['all'] },
   authentication: { time: 1_700_000_000_123, amr: ['pwd'], sid: 'sid' },
   consent: 'consent',
   refreshable: false,

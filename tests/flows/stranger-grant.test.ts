@@ -38,9 +38,9 @@ compiling.catch(() => {})
 
 /** All that a plugin finds. */
 const DOORS =
-  'add artifacts audit authorizations checkSecret clients config endpoints extend extendClientMetadata findClient findResource ' +
-  'findScope findUser issue issuer keys owners parseApproval readToken register registerEndpoint registerGrant resources revoke ' +
-  'revokeToken secret sessions subjectOf throttle users verify'
+  'add artifacts audit authorizations checkSecret clients config deliver endpoints enqueue enqueueOn extend extendClientMetadata ' +
+  'fetch findClient findResource findScope findUser givenUpDeliveries issue issuer keys owners parseApproval readToken register ' +
+  'registerEndpoint registerGrant resources revoke revokeToken secret sessions signStatement subjectOf throttle users verify'
 /** And within these four. */
 const WITHIN =
   'audit.activity audit.list audit.observe audit.on config.basePath config.production keys.algorithms keys.jwks keys.keys ' +

@@ -52,6 +52,7 @@ test('what an operator watches is there from the start', async () => {
     'latchkey_sign_ins_failed_total',
     'latchkey_client_authentications_failed_total',
     'latchkey_replays_total',
+    'latchkey_deliveries_given_up_total',
     'latchkey_shed_requests_total',
   ])
     expect([...found]).toContain(name)

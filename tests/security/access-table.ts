@@ -109,6 +109,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/keys': administration(200, 405),
   '/admin/keys/rotate': administration(303, 400),
   '/admin/keys/revoke': administration(303, 403),
+  '/admin/deliveries': administration(200, 405),
+  '/admin/deliveries/retry': administration(303, 403),
   '/admin/audit': administration(200, 405),
   '/admin/audit/export': administration(200, 405, 'format=jsonl'),
 }

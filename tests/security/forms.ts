@@ -171,6 +171,11 @@ export const ADMINISTRATION = {
     await keys.provide('PS256')
     return { path: `/keys/revoke?kid=${keys.signer('PS256').kid}` }
   }),
+  'another try of a delivery': administered('retry-0', '/admin/deliveries/retry', async ({ database }) => {
+    await database.query(`insert into outbox (id, kind, payload, tries_until, given_up_at)
+      values (gen_random_uuid(), 'news', 'sealed', now(), now())`)
+    return { path: '/deliveries' }
+  }),
   'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
   scope: ofRecord('scope', 'record'),
   'scope deletion': ofRecord('scope', 'delete-record'),
@@ -245,6 +250,7 @@ export async function stateOf({ database }: TestServer): Promise<unknown> {
     (select json_agg(r order by resource) from resources r) as resources,
     (select json_agg(kid order by kid) from signing_keys) as signing_keys,
     (select count(*)::int from authorization_codes) as codes,
+    (select count(*)::int from outbox where given_up_at is null) as deliveries,
     (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
   return state

@@ -21,7 +21,8 @@ const DISTRIBUTED = new Map([
 const EVERYWHERE = new Map(
   Object.entries({
     'people look at what they have approved, a page at a time': [
-      'authorizations-of-user', 'authorizations-of-client', 'authorizations-of-clients', 'consents-connected',
+      'authorizations-of-user', 'authorizations-of-client', 'authorizations-of-clients', 'authorizations-of-session',
+      'consents-connected',
     ],
     'all that a user, a session or a consent gave ends': [
       'authorization-codes-end', 'authorization-codes-end-one', 'authorization-codes-end-others',

@@ -22,12 +22,14 @@ export interface Certificate {
   key: string
 }
 
-/** For localhost; this process trusts it from now on. */
-export async function createCertificate(): Promise<Certificate> {
+/** For these hosts; this process trusts it from now on. */
+export async function createCertificate(...hosts: readonly string[]): Promise<Certificate> {
+  const [name, ...others] = hosts.length === 0 ? ['localhost'] : hosts
   const directory = await temporaryDirectory()
   const [certificate, key] = [join(directory, 'fullchain.pem'), join(directory, 'privkey.pem')]
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '2']
+  const names = [name, ...others].map((host) => `DNS:${host}`).join(',')
+  const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${names}`, '-days', '2']
   execFileSync('openssl', [...request, ...subject, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
   setDefaultCACertificates([...getCACertificates('default'), await readFile(certificate, 'utf8')])
   return { certificate, key }

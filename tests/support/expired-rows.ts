@@ -73,6 +73,13 @@ export const TABLES: Table[] = [
     isDead: ({ at }) => at < -HOUR,
   },
   {
+    table: 'outbox',
+    key: 'kind',
+    insert: `(id, kind, payload, tries_until, given_up_at)
+      select gen_random_uuid(), key, 'sealed', ${AT}, ${FLAGGED}`,
+    isDead: ({ at }) => at < -30 * DAY,
+  },
+  {
     table: 'throttles',
     key: 'source',
     insert: `(source, account, free_at) select key, '*', ${AT}`,

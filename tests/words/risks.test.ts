@@ -23,6 +23,7 @@ test('a prudent production start is told nothing, and a development start neithe
 })
 
 test.each<[string, SettingValues]>([
+  ['UNSAFE_OUTBOUND_ORIGINS', { UNSAFE_OUTBOUND_ORIGINS: 'http://10.0.0.5:8080,https://app.internal' }],
   ['OIDC_TOKEN_EXPIRE', { OIDC_TOKEN_EXPIRE: 86_401 }],
   ['OIDC_CODE_EXPIRE', { OIDC_CODE_EXPIRE: 601 }],
   ['OIDC_REFRESH_REUSE_INTERVAL', { OIDC_REFRESH_REUSE_INTERVAL: 61 }],
@@ -72,4 +73,11 @@ test('SEED_FILE is named where it holds secrets and everybody may read it', asyn
   await writeFile(SEED_FILE, '{"scopes":[{"name":"read"}]}')
   await chmod(SEED_FILE, 0o644)
   expect(await others(settings)).toEqual([])
+})
+
+test('origins that may be asked whatever is there are named in development too', async () => {
+  const named = { UNSAFE_OUTBOUND_ORIGINS: 'http://127.0.0.1:8080,https://app.internal' }
+  expect(await risksOf(parseConfig(named))).toEqual([
+    expect.stringContaining('http://127.0.0.1:8080 AND https://app.internal'),
+  ])
 })

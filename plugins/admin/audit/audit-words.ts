@@ -36,6 +36,8 @@ const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'scope.deleted': 'Scope deleted',
   'key.created': 'Signing key made',
   'key.revoked': 'Signing key revoked',
+  'delivery.given_up': 'Delivery given up',
+  'delivery.retried': 'Delivery tried again',
 }
 
 const WORDS: ReadonlyMap<string, string> = new Map(Object.entries(OURS))

@@ -10,6 +10,7 @@ import type { AuditEvent, EventType, NewEvent } from '../../events.ts'
 import { statements } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
+import type { OutboxTrail } from '../outbox/outbox.ts'
 import { createAuditBatches, type TokensTold } from './audit-batches.ts'
 import { createAuditLog, type AuditLog } from './audit-log.ts'
 import { complete, toRow } from './audit-row.ts'
@@ -49,11 +50,19 @@ export interface AuditTrail extends Audit {
   stop(): Promise<void>
 }
 
+const NO_OUTBOX: OutboxTrail = {
+  follow: async () => false,
+  followBy: () => false,
+  followObserved() {},
+  announce: async () => {},
+}
+
 /** @internal */
 export function createAudit(
   database: Database,
   log: FastifyBaseLogger,
   tokens: TokensTold = 'each',
+  outbox: OutboxTrail = NO_OUTBOX,
 ): AuditTrail {
   const listeners = new Map<string, Listener<EventType>[]>()
   const batches = createAuditBatches(database, log, tokens)
@@ -83,27 +92,30 @@ export function createAudit(
   return {
     ...createAuditLog(database),
     async transaction(work) {
-      const { result, events } = await database.transaction(async (query) => {
+      const { result, events, enqueued } = await database.transaction(async (query) => {
         const noted: AuditEvent[] = []
         const result = await work(query, (event) => noted.push(complete(event)))
         if (noted.length > 0) await query(statements.insert, [JSON.stringify(noted.map(toRow))])
-        return { result, events: noted }
+        return { result, events: noted, enqueued: await outbox.follow(query, noted) }
       })
+      if (enqueued) await outbox.announce()
       tellStored(events)
       return result
     },
     async transactional(work) {
-      const { result, events } = await database.transactional(async (em) => {
+      const { result, events, enqueued } = await database.transactional(async (em) => {
         const noted: AuditEvent[] = []
         const result = await work(em, (event) => noted.push(complete(event)))
         for (const event of noted) em.create(AuditEventEntity, toRow(event), { persist: true })
-        return { result, events: noted }
+        return { result, events: noted, enqueued: outbox.followBy(em, noted) }
       })
+      if (enqueued) await outbox.announce()
       tellStored(events)
       return result
     },
     observe(event) {
       batches.add(event)
+      outbox.followObserved(() => complete(event), event.type)
       if (listeners.has(event.type)) tell(complete(event))
     },
     on(type, listener) {

@@ -237,7 +237,12 @@ export function createClientRegistry({
       if (clientId === '') return false
       return change(clientId, async (em, note) => {
         const deleted = (await em.nativeDelete(Client, { clientId })) > 0
-        if (deleted) note({ type: 'client.deleted', client: clientId, details: {} })
+        if (deleted)
+          note({
+            type: 'client.deleted',
+            client: clientId,
+            details: { clients: [{ client: clientId, sids: [] }] },
+          })
         return deleted
       })
     },

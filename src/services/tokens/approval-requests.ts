@@ -2,16 +2,14 @@
  * What a client may ask an end-user to approve, wherever it asks: the registered parameters, the scopes that it may
  * have, the resources they belong to. Which endpoint asks, and for what response, is for its plugin.
  */
-import type { ApprovalRequest, Parameter } from '../../doors/approval.ts'
+import type { ApprovalRequest } from '../../doors/approval.ts'
 import type { Client } from '../../doors/client.ts'
 import { OAuthError } from '../../protocol/errors.ts'
-import { compileParameters } from '../../protocol/parameters.ts'
-import { Type } from '../../protocol/schema.ts'
 import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
 import { withoutCredentials, type Wire } from '../../protocol/wire.ts'
 import type { Audiences } from './audiences.ts'
 import type { Directory } from '../directory.ts'
-import type { DoorRegistry } from '../../doors/registry.ts'
+import type { RequestParameters } from './request-parameters.ts'
 
 export interface Approvals {
   /** Throws `OAuthError` for what the client may not ask. */
@@ -23,26 +21,12 @@ export interface Approvals {
   review<Request extends ApprovalRequest>(request: Request): Promise<Request>
 }
 
-type RawParameters = (wire: Wire) => Record<string, Wire[string]>
-
 /** @internal */
-export function createApprovals(doors: DoorRegistry, directory: Directory, audiences: Audiences): Approvals {
-  let parsers: readonly (readonly [Parameter, RawParameters])[] | undefined
-
-  async function parseParameters(wire: Wire, client: Client): Promise<Record<string, unknown>> {
-    parsers ??= doors.all('parameter').map((parameter) => {
-      const schema = Type.Object({ [parameter.name]: Type.Optional(parameter.schema) })
-      return [parameter, compileParameters(schema) as never] as const
-    })
-    const parameters: Record<string, unknown> = {}
-    for (const [{ name, parse }, check] of parsers) {
-      const raw = check(wire)[name]
-      const value = parse === undefined ? raw : await parse(raw, client, wire)
-      if (value !== undefined) parameters[name] = value
-    }
-    return parameters
-  }
-
+export function createApprovals(
+  requestParameters: RequestParameters,
+  directory: Directory,
+  audiences: Audiences,
+): Approvals {
   /** The scopes of OpenID Connect for every client, and registered scopes that stand in the client's `scope`. */
   async function grantableTo(client: Client, asked: Iterable<string>): Promise<ReadonlySet<string>> {
     const granted = new Set<string>()
@@ -59,7 +43,7 @@ export function createApprovals(doors: DoorRegistry, directory: Directory, audie
   return {
     async parse(client, sent) {
       const wire = withoutCredentials(sent)
-      const parameters = await parseParameters(wire, client)
+      const parameters = await requestParameters.parse(wire, client)
       const { scope, resource = [] } = wire
       const asked = typeof scope === 'string' ? parseScope(scope) : defaultOf(client)
       const scopes = await grantableTo(client, asked)

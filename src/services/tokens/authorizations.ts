@@ -34,6 +34,8 @@ interface PageWanted {
 export interface Authorizations {
   /** By client, the oldest first. */
   listByUser(userId: string, page?: PageWanted): Promise<AuthorizationPage>
+  /** What a session of this `sid` gave, by client, the oldest first; of one that lasts. */
+  listBySession(sid: string, page?: PageWanted): Promise<AuthorizationPage>
   /** The oldest first. */
   listByClient(clientId: string, page?: PageWanted): Promise<AuthorizationPage>
   /**
@@ -57,6 +59,8 @@ export function createAuthorizations(database: Database, revoker: TokenRevoker):
 
   return {
     listByUser: async (userId, wanted) => page(statements.listByUser, userId, wanted),
+    listBySession: async (sid, wanted) =>
+      isUuid(sid) ? page(statements.listBySession, sid, wanted) : { authorizations: [], next: null },
     listByClient: async (clientId, wanted) => page(statements.listByClient, clientId, wanted),
     revoke: async (id) => isUuid(id) && revoker.revokeAuthorization(id, 'revoked by hand'),
   }

@@ -9,11 +9,17 @@ export function toAuthorization(row: AuthorizationRow): Authorization {
   return { ...grantedFromJson(row), id, clientId, createdAt: createdAt.getTime() }
 }
 
-/** A new one, for these resources. */
+/** A new one, for these resources. It is all that was approved, whatever less the first access token is for. */
 export function toRow(
   authorization: Authorization,
   resources: readonly string[],
 ): Given<keyof typeof AUTHORIZATION> {
-  const { id, clientId, parameters = {} } = authorization
-  return { ...grantedToJson(authorization), id, clientId, resources, parameters }
+  const { id, clientId, approvedParameters, parameters = {} } = authorization
+  return {
+    ...grantedToJson(authorization),
+    id,
+    clientId,
+    resources,
+    parameters: approvedParameters ?? parameters,
+  }
 }

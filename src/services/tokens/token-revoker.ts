@@ -3,6 +3,7 @@ import { statements as authorizations } from '../../store/authorizations.ts'
 import { statements, storeRevocation } from '../../store/tokens.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { Revocations } from './revocations.ts'
+import { endedOf } from './replays.ts'
 import { parseOpaqueToken } from './opaque-tokens.ts'
 import type { TokenVerifier } from './token-verifier.ts'
 
@@ -42,7 +43,7 @@ export function createTokenRevoker(
       return audit.transaction(async (query, note) => {
         const [row] = await query(authorizations.revoke, [authorizationId, cause])
         if (row === undefined) return false
-        const details = { authorization: authorizationId, cause }
+        const details = { authorization: authorizationId, cause, ...endedOf(row) }
         note({ type: 'authorization.revoked', client: row.clientId, user: row.subject, details })
         return true
       })

@@ -17,6 +17,7 @@ import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createOwedCodes } from './owed-codes.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { createParents } from './parents.ts'
+import { createRequestParameters, type RequestParameters } from './request-parameters.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 import { createReplayEnding } from './replays.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
@@ -28,6 +29,7 @@ import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
 export interface TokenServices {
   readonly audiences: Audiences
   readonly approvals: Approvals
+  readonly requestParameters: RequestParameters
   readonly subjectOf: SubjectOf
   readonly signJwt: SignJwt
   readonly ownJwts: OwnJwtVerifier
@@ -55,6 +57,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
   const { config, database, doors, audit, feed, directory, keys, box } = options
   const { issuer } = config
   const audiences = createAudiences(directory, issuer, config.OIDC_TOKEN_EXPIRE)
+  const requestParameters = createRequestParameters(doors)
   const subjectOf = createSubjects(doors)
   const signJwt = createJwtSigner(keys, config.OIDC_SIGN_SYNCHRONOUSLY)
   const ownJwts = createOwnJwtVerifier(keys, issuer)
@@ -74,7 +77,8 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
 
   return {
     audiences,
-    approvals: createApprovals(doors, directory, audiences),
+    approvals: createApprovals(requestParameters, directory, audiences),
+    requestParameters,
     subjectOf,
     signJwt,
     ownJwts,

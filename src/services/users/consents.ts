@@ -132,9 +132,11 @@ export function createConsents(
     async withdraw(userId, clientId) {
       if (!isUuid(userId)) return false
       return audit.transaction(async (query, note) => {
-        const was = await withdraw(query, userId, clientId)
-        if (was) note({ type: 'consent.withdrawn', user: userId, client: clientId, details: {} })
-        return was
+        const sids = await withdraw(query, userId, clientId)
+        if (sids === null) return false
+        const details = { clients: [{ client: clientId, sids }] }
+        note({ type: 'consent.withdrawn', user: userId, client: clientId, details })
+        return true
       })
     },
   }

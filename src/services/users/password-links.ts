@@ -7,12 +7,12 @@ import { OAuthError } from '../../protocol/errors.ts'
 import { userError } from '../../protocol/user-members.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
-import { endEverything } from '../../store/endings.ts'
 import { statements } from '../../store/users.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { COMMON, MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
+import { endWithPassword } from './user-registry.ts'
 import { toUser, type User } from './user.ts'
 
 export interface PasswordLinks {
@@ -83,8 +83,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       const row = await audit.transaction(async (query, note) => {
         const [changed] = await query(statements.spendPasswordLink, [hashOf(code), hashed])
         if (changed === undefined) throw spent()
-        await endEverything(query, changed.id, 'password changed')
-        note({ type: 'user.password_changed', user: changed.id, details: {} })
+        await endWithPassword(query, note, changed.id)
         await recordChange(query, 'user', changed.id)
         return changed
       })

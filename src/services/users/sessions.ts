@@ -108,8 +108,8 @@ export function createSessions(
     },
     end: ({ userId, sid }) =>
       audit.transaction(async (query, note) => {
-        await endSession(query, userId, 'signed out', sid)
-        note({ type: 'user.signed_out', user: userId, details: { sid } })
+        const { clients } = await endSession(query, userId, 'signed out', sid)
+        note({ type: 'user.signed_out', user: userId, details: { sid, clients } })
       }),
     async list(userId) {
       if (!isUuid(userId)) return []
@@ -119,8 +119,8 @@ export function createSessions(
       if (!isUuid(userId)) return false
       return audit.transaction(async (query, note) => {
         if ((await query(statements.isOfUser, [userId, sid])).length > 0) await forgetBrowsers(query, userId)
-        const ended = await endSession(query, userId, 'session ended', sid)
-        if (ended) note({ type: 'session.ended', user: userId, details: { sid } })
+        const { ended, clients } = await endSession(query, userId, 'session ended', sid)
+        if (ended) note({ type: 'session.ended', user: userId, details: { sid, clients } })
         return ended
       })
     },
@@ -128,8 +128,9 @@ export function createSessions(
       if (!isUuid(userId)) return
       await audit.transaction(async (query, note) => {
         await forgetBrowsers(query, userId)
-        await endSessions(query, userId, 'session ended', except ?? null)
-        note({ type: 'session.ended', user: userId, details: except === undefined ? {} : { except } })
+        const { clients } = await endSessions(query, userId, 'session ended', except ?? null)
+        const details = { ...(except === undefined ? {} : { except }), clients }
+        note({ type: 'session.ended', user: userId, details })
       })
     },
   }

@@ -168,8 +168,8 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     const [row] = await query(statements.disable, [usernameKey(username)])
     if (row === undefined) return undefined
     if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
-    await endEverything(query, row.id, 'user disabled')
-    if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: {} })
+    const clients = await endEverything(query, row.id, 'user disabled')
+    if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
     return row
   }
 
@@ -200,8 +200,8 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
  * @internal
  */
 export async function endWithPassword(query: Query, note: Note, id: string): Promise<void> {
-  await endEverything(query, id, 'password changed')
-  note({ type: 'user.password_changed', user: id, details: {} })
+  const clients = await endEverything(query, id, 'password changed')
+  note({ type: 'user.password_changed', user: id, details: { clients } })
 }
 
 /**

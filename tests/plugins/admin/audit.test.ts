@@ -152,9 +152,9 @@ test('an export has all that matches, in either form, however long', async () =>
 test('no cell of an export is a formula, and each is one cell', async () => {
   for (const client of FORMULAS)
     await trail.transaction(async (_query, note) =>
-      note({ type: 'client.deleted', client, details: { note: client } }),
+      note({ type: 'user.enabled', client, details: { note: client } }),
     )
-  const { body } = await agent.get(`${server.url}/admin/audit/export?format=csv&type=client.deleted`)
+  const { body } = await agent.get(`${server.url}/admin/audit/export?format=csv&type=user.enabled`)
   const cells = [...body.matchAll(/"((?:[^"]|"")*)"(?:,|\r\n)/g)].map(([, cell]) =>
     cell!.replaceAll('""', '"'),
   )

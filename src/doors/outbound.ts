@@ -1,0 +1,73 @@
+/** The way out: requests to addresses that others named, and things that are done behind the change they belong to. */
+import type { Static, TObject } from 'typebox'
+import type { Bag } from '../protocol/bag.ts'
+import { OAuthError } from '../protocol/errors.ts'
+
+/** How an address is asked, where it is not a plain GET. */
+export interface OutboundRequest {
+  /** Default `GET`. */
+  readonly method?: 'GET' | 'POST'
+  /** A GET with others than `accept` is neither kept nor shared. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of a POST. */
+  readonly body?: string | URLSearchParams
+  /** How many redirects a GET follows at most, up to 5; by default none: then one is an answer as any other. */
+  readonly redirects?: number
+  /**
+   * Seconds: a kept answer that is older is asked for again, such as keys in which one is missing. What is younger than
+   * half a minute is taken all the same, so that nobody can make us ask others as often as they ask us.
+   */
+  readonly maxAge?: number
+}
+
+/**
+ * Asks an address that somebody named. https only; never this machine, a private network or its cloud, unless
+ * UNSAFE_OUTBOUND_ORIGINS names the origin; 5 seconds and 64 KiB at most. The answer is complete, whatever its status. GETs
+ * are kept by the rules of HTTP (RFC 9111), half a minute at least and an hour at most. Throws `OutboundError`.
+ */
+export type Fetch = (address: string | URL, request?: OutboundRequest) => Promise<Response>
+
+/**
+ * No answer, or none that was taken. What a client is told is the same for every reason, so that nobody sees through it
+ * what our network looks like; catch it to refuse in the words of your own endpoint.
+ */
+export class OutboundError extends OAuthError {
+  /** What happened, for the log and for administrators. */
+  readonly reason: string
+
+  constructor(reason: string, options: { cause?: unknown } = {}) {
+    super('invalid_request', 'an address that this request depends on could not be fetched', {
+      cause: options.cause ?? reason,
+    })
+    this.reason = reason
+  }
+}
+
+/** What a delivery knows of itself. */
+export interface DeliveryTry {
+  /** The same at each try, so that who gets it twice can tell. */
+  readonly id: string
+  /** 1 at first. */
+  readonly attempt: number
+  /** When it was enqueued; milliseconds since the epoch. */
+  readonly enqueuedAt: number
+}
+
+/** Something that is done outside, behind the change that it belongs to; at least once. */
+export interface Delivery<P extends TObject = TObject> {
+  /** One owner for each. */
+  readonly kind: string
+  /** What is stored of it, encrypted: 32 KiB of JSON at most. One that does not fit it any more is given up. */
+  readonly payload: P
+  /**
+   * Does it, within 15 seconds. What it throws puts it off for a pause that grows, up to an hour; after a day it is given up, and
+   * administrators see the message of what was thrown.
+   */
+  deliver(payload: Static<P>, attempt: DeliveryTry): Promise<void>
+}
+
+/** What a listener enqueues with the change that it hears of. */
+export interface Enqueued {
+  readonly kind: string
+  readonly payload: Bag
+}

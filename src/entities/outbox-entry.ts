@@ -1,0 +1,27 @@
+/** Something that is to be done outside, stored with the change that it belongs to; gone when it is done. */
+import { defineEntity, p } from '@mikro-orm/core'
+
+const OutboxEntrySchema = defineEntity({
+  name: 'OutboxEntry',
+  tableName: 'outbox',
+  properties: {
+    id: p.uuid().primary(),
+    kind: p.text(),
+    /** JSON, sealed under SECRET_KEY for this `id`. */
+    payload: p.text(),
+    enqueuedAt: p.datetime().defaultRaw('now()'),
+    /** Not tried before; while a process is at it, when that one is taken for dead. */
+    dueAt: p.datetime().defaultRaw('now()'),
+    /** Given up when it fails after that; and shown to administrators, whether it was tried or not. */
+    triesUntil: p.datetime().defaultRaw("(now() + '1 day'::interval)").index(),
+    /** Begun, by whichever process. */
+    attempts: p.integer().default(0),
+    /** Why the last attempt failed, for people. */
+    lastError: p.text().nullable(),
+    givenUpAt: p.datetime().nullable(),
+  },
+  indexes: [{ properties: ['dueAt'], where: '"given_up_at" is null' }],
+})
+
+export class OutboxEntry extends OutboxEntrySchema.class {}
+OutboxEntrySchema.setClass(OutboxEntry)

@@ -1,0 +1,18 @@
+/**
+ * Which IP addresses are of the public internet: all that the registries give to hosts there, and none that means this
+ * machine, this network, its cloud, or another address in disguise (RFC 6890, RFC 4193, RFC 6598, RFC 6052).
+ */
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** RFC 4291 §2.4: nothing outside it is given to hosts. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
+
+/** False also for what is no address. */
+export function isPublicAddress(address: string): boolean {
+  // Its own parser also reads what others take for a name, such as 1.2.3.
+  if (isIP(address) === 0) return false
+  const parsed = ipaddr.parse(address)
+  if (parsed.range() !== 'unicast') return false
+  return !(parsed instanceof ipaddr.IPv6) || parsed.match(GLOBAL_UNICAST, 3)
+}

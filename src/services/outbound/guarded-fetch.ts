@@ -1,0 +1,114 @@
+/**
+ * `oauth.fetch`: the one way out of this server, to addresses that others chose. What an address may be, how many requests
+ * are under way, and which redirects are followed is decided here; what may be connected to, in `exchange.ts`.
+ */
+import { type Fetch, OutboundError, type OutboundRequest } from '../../doors/outbound.ts'
+import { isPublicAddress } from '../../protocol/public-address.ts'
+import { type Answer, type Asked, exchange, type Guard } from './exchange.ts'
+import { createKeptAnswers } from './kept-answers.ts'
+import { createResolve } from './resolver.ts'
+
+export interface GuardedFetchOptions extends Partial<Guard> {
+  /** That may be private or plain http: UNSAFE_OUTBOUND_ORIGINS. */
+  unsafeOrigins: readonly string[]
+  /** Milliseconds since the epoch; by default the clock's. */
+  now?: () => number
+  /** Milliseconds for a request with all that it is redirected to. */
+  limit?: number
+}
+
+const LIMIT = 5000
+/** Requests of one process that are under way, and those to one origin. */
+const MOST = 100
+const MOST_AT_ONE = 10
+const MOST_REDIRECTS = 5
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+/** What a redirect to another origin does not carry along. */
+const FOR_ONE_ORIGIN = /^(?:authorization|cookie|proxy-authorization)$/i
+
+export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
+  const { unsafeOrigins, now = Date.now, limit = LIMIT, isPublic = isPublicAddress } = options
+  const guard: Guard = { resolve: options.resolve ?? createResolve(), isPublic }
+  const unsafe = new Set(unsafeOrigins)
+  const kept = createKeptAnswers(now)
+  const underWay = new Map<string, number>()
+  let all = 0
+
+  function check(url: URL): URL {
+    if (url.username !== '' || url.password !== '') throw new OutboundError('the address holds credentials')
+    if (url.protocol !== 'https:' && !unsafe.has(url.origin))
+      throw new OutboundError('the address is not https')
+    return url
+  }
+
+  async function once(asked: Asked, signal: AbortSignal): Promise<Answer> {
+    const { origin } = asked.url
+    const there = underWay.get(origin) ?? 0
+    if (all >= MOST || there >= MOST_AT_ONE) throw new OutboundError('too many requests are under way')
+    all++
+    underWay.set(origin, there + 1)
+    try {
+      return await exchange(asked, unsafe.has(origin) ? undefined : guard, signal)
+    } finally {
+      all--
+      const left = underWay.get(origin)! - 1
+      if (left === 0) underWay.delete(origin)
+      else underWay.set(origin, left)
+    }
+  }
+
+  async function follow(asked: Asked, redirects: number): Promise<Answer> {
+    const signal = AbortSignal.timeout(limit)
+    let at = asked
+    for (let left = redirects; ; left--) {
+      const answer = await once(at, signal)
+      const location = answer.headers.get('location')
+      if (redirects === 0 || !REDIRECTS.has(answer.status) || location === null) return answer
+      if (left === 0) throw new OutboundError('it redirects too often')
+      const url = check(parse(location, at.url))
+      at = { ...at, url, headers: url.origin === at.url.origin ? at.headers : without(at.headers) }
+    }
+  }
+
+  return async (address, request = {}) => {
+    const { method = 'GET', headers = {}, body, maxAge = Number.POSITIVE_INFINITY } = request
+    const redirects = redirectsOf(method, request)
+    const url = check(parse(address))
+    url.hash = ''
+    const asked: Asked = { url, method, headers: { 'user-agent': 'latchkey', ...headers }, body }
+    if (method === 'POST' || !isPlain(headers)) return toResponse(await follow(asked, redirects))
+    const key = JSON.stringify([url.href, headers['accept'] ?? '', redirects])
+    return toResponse(
+      await kept.get(key, maxAge * 1000, async (conditions) =>
+        follow({ ...asked, headers: { ...asked.headers, ...conditions } }, redirects),
+      ),
+    )
+  }
+}
+
+/** Throws `TypeError` for what no caller may ask. */
+function redirectsOf(method: string, { redirects = 0, body }: OutboundRequest): number {
+  if (redirects > 0 && method !== 'GET') throw new TypeError('only a GET follows redirects')
+  if (body !== undefined && method === 'GET') throw new TypeError('a GET has no body')
+  return Math.min(redirects, MOST_REDIRECTS)
+}
+
+function parse(address: string | URL, base?: URL): URL {
+  const url = URL.parse(address, base)
+  if (url === null) throw new OutboundError('the address is no URL')
+  return url
+}
+
+function isPlain(headers: Readonly<Record<string, string>>): boolean {
+  return Object.keys(headers).every((name) => name === 'accept')
+}
+
+function without(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !FOR_ONE_ORIGIN.test(name)))
+}
+
+/** Each caller gets one of their own. */
+function toResponse({ status, headers, body }: Answer): Response {
+  const bodiless = status === 204 || status === 205 || status === 304
+  return new Response(bodiless ? null : body, { status, headers })
+}

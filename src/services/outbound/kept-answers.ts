@@ -1,0 +1,105 @@
+/**
+ * Answers to GETs, kept by the rules of HTTP (RFC 9111) within bounds: in bytes, in how soon one is asked for again, and in
+ * how long it is believed. Many who ask for the same at once share one request, and a failure is remembered for seconds.
+ */
+import { LRUCache } from 'lru-cache'
+import { OutboundError } from '../../doors/outbound.ts'
+import type { Answer } from './exchange.ts'
+import { FLOOR, freshnessOf } from './freshness.ts'
+
+/** Asks for it; with the headers by which what is kept may be confirmed (RFC 9110 §13.1). */
+export type Ask = (conditions: Readonly<Record<string, string>>) => Promise<Answer>
+
+export interface KeptAnswers {
+  /** By `key`, not older than `maxAge` milliseconds, or than the floor. Throws `OutboundError`. */
+  get(key: string, maxAge: number, ask: Ask): Promise<Answer>
+}
+
+interface Kept {
+  readonly answer: Answer
+  /** Milliseconds since the epoch; of the answer, or of the last word that it is still good. */
+  readonly at: number
+  readonly freshUntil: number
+  readonly staleUntil: number
+}
+
+/** Bytes. */
+const ROOM = 8_388_608
+/** What an entry takes beside its body. */
+const EACH = 2048
+const REMEMBERED = 2000
+/** Milliseconds that a failure is remembered. */
+const FAILURE = 5000
+
+/** `now`: milliseconds since the epoch. */
+export function createKeptAnswers(now: () => number): KeptAnswers {
+  const kept = new LRUCache<string, Kept>({
+    maxSize: ROOM,
+    sizeCalculation: ({ answer }) => answer.body.byteLength + EACH,
+  })
+  const failures = new LRUCache<string, { error: OutboundError | undefined; until: number }>({
+    maxSize: REMEMBERED,
+    sizeCalculation: () => 1,
+  })
+  const underWay = new Map<string, Promise<Answer>>()
+
+  function keep(key: string, answer: Answer): Answer {
+    const at = now()
+    const { fresh, stale } = freshnessOf(answer.headers, at)
+    kept.set(key, { answer, at, freshUntil: at + fresh, staleUntil: at + stale })
+    return answer
+  }
+
+  async function askFor(key: string, had: Kept | undefined, ask: Ask): Promise<Answer> {
+    try {
+      const answer = await ask(had === undefined ? {} : conditionsOf(had.answer.headers))
+      if (answer.status === 304 && had !== undefined) return keep(key, confirmed(had.answer, answer.headers))
+      if (answer.status < 500) return keep(key, answer)
+      failures.set(key, { error: undefined, until: now() + FAILURE })
+      return stillGood(had) ?? answer
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error
+      failures.set(key, { error, until: now() + FAILURE })
+      const stale = stillGood(had)
+      if (stale === undefined) throw error
+      return stale
+    }
+  }
+
+  const stillGood = (had: Kept | undefined): Answer | undefined =>
+    had !== undefined && now() < had.staleUntil ? had.answer : undefined
+
+  return {
+    async get(key, maxAge, ask) {
+      const had = kept.get(key)
+      const age = Math.max(maxAge, FLOOR)
+      if (had !== undefined && now() < Math.min(had.freshUntil, had.at + age)) return had.answer
+      const failed = failures.get(key)
+      if (failed !== undefined && now() < failed.until) {
+        const stale = stillGood(had)
+        if (stale !== undefined) return stale
+        throw failed.error ?? new OutboundError('it answered with a failure a moment ago')
+      }
+      const asked =
+        underWay.get(key) ??
+        askFor(key, had, ask).finally(() => {
+          underWay.delete(key)
+        })
+      underWay.set(key, asked)
+      return asked
+    },
+  }
+}
+
+function conditionsOf(headers: Headers): Record<string, string> {
+  const [etag, modified] = [headers.get('etag'), headers.get('last-modified')]
+  if (etag !== null) return { 'if-none-match': etag }
+  return modified === null ? {} : { 'if-modified-since': modified }
+}
+
+/** RFC 9111 §4.3.4: what was kept, with what is said of it now. */
+function confirmed({ status, headers, body }: Answer, said: Headers): Answer {
+  const merged = new Headers(headers)
+  for (const [name, value] of said) merged.set(name, value)
+  return { status, headers: merged, body }
+}

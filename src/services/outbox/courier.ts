@@ -1,0 +1,192 @@
+/**
+ * Does what is enqueued, in every process that serves: takes what is due for a while, tries it, and puts off what fails. It
+ * asks the database when something was enqueued or comes due, and never otherwise.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { type Delivery, OutboundError } from '../../doors/outbound.ts'
+import type { Bag } from '../../protocol/bag.ts'
+import { misfitOf } from '../../protocol/schema.ts'
+import { recordChange } from '../../store/changes.ts'
+import type { Database } from '../../store/database.ts'
+import { type ClaimedRow, statements } from '../../store/outbox.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+import { contextOf } from './outbox.ts'
+
+export interface Courier {
+  start(): void
+  /** Finishes what is under way, or gives it back to the others. */
+  stop(): Promise<void>
+}
+
+export interface CourierOptions {
+  database: Database
+  audit: AuditTrail
+  box: SecretBox
+  feed: ChangeFeed
+  log: FastifyBaseLogger
+  deliveries: () => ReadonlyMap<string, Delivery>
+  /** Milliseconds for one attempt. Default 15 000. */
+  limit?: number
+  /** Milliseconds that a stop waits for what is under way: by default, as long as a request to outside may take. */
+  stopLimit?: number
+}
+
+/** Under way in one process. */
+const TOGETHER = 10
+const LIMIT = 15_000
+const STOP_LIMIT = 6000
+/** Seconds after which a process that has taken something is taken for dead. */
+const LEASE = 30
+/** Seconds between two attempts, at most. */
+const LONGEST_PAUSE = 3600
+/** Milliseconds after a failure of the database. */
+const DATABASE_PAUSE = 5000
+
+/** There is no use in trying it again. */
+class Hopeless extends Error {}
+
+export function createCourier(options: CourierOptions): Courier {
+  const { database, audit, box, feed, log, deliveries, limit = LIMIT, stopLimit = STOP_LIMIT } = options
+  const underWay = new Map<Promise<void>, ClaimedRow>()
+  let timer: NodeJS.Timeout | undefined
+  let wakesAt = Number.POSITIVE_INFINITY
+  let round: Promise<void> | undefined
+  let started = false
+  let stopped = false
+  let failing = false
+
+  /** Looks what is due, in so many milliseconds at the latest. */
+  function wake(wait = 0): void {
+    const delay = Math.min(Math.max(wait, 0), LONGEST_PAUSE * 1000)
+    const at = performance.now() + delay
+    if (!started || stopped || at >= wakesAt) return
+    clearTimeout(timer)
+    wakesAt = at
+    timer = setTimeout(look, delay).unref()
+  }
+
+  function look(): void {
+    wakesAt = Number.POSITIVE_INFINITY
+    if (round !== undefined) return void round.then(() => wake())
+    round = claim()
+      .then(
+        () => (failing = false),
+        (error: unknown) => {
+          if (!failing)
+            log.warn({ err: error }, 'what waits for delivery could not be read; this is tried again')
+          failing = true
+          wake(DATABASE_PAUSE)
+        },
+      )
+      .then(() => (round = undefined))
+  }
+
+  async function claim(): Promise<void> {
+    const kinds = [...deliveries().keys()]
+    const free = TOGETHER - underWay.size
+    if (free === 0) return
+    const claimed = await database.query(statements.claim, [kinds, LEASE, free])
+    for (const row of claimed) {
+      const attempt = tryOne(row).finally(() => {
+        underWay.delete(attempt)
+        // There may be more than could be taken at once.
+        if (claimed.length === free) wake()
+      })
+      underWay.set(attempt, row)
+    }
+    if (claimed.length === free) return
+    const [next] = await database.query(statements.next, [kinds])
+    if (next !== undefined) wake(next.wait)
+  }
+
+  async function tryOne(row: ClaimedRow): Promise<void> {
+    try {
+      await deliver(row)
+    } catch (error) {
+      await putOff(row, error).catch(report)
+      return
+    }
+    await database.query(statements.done, [row.id]).catch(report)
+  }
+
+  /** It lapses, and is tried again. */
+  function report(error: unknown): void {
+    log.warn({ err: error }, 'it could not be stored what became of a delivery; it is tried again')
+    wake(LEASE * 1000)
+  }
+
+  async function deliver({ id, kind, payload, attempts: attempt, enqueuedAt }: ClaimedRow): Promise<void> {
+    const delivery = deliveries().get(kind)!
+    const opened = open(id, payload)
+    if (misfitOf(delivery.payload, opened) !== undefined)
+      throw new Hopeless('its payload does not fit any more')
+    const over = new AbortController()
+    const late = sleep(limit, undefined, { signal: over.signal, ref: false }).then(() => {
+      throw new Error(`it took longer than ${limit / 1000} seconds`)
+    })
+    late.catch(() => {})
+    const trying = delivery.deliver(opened, { id, attempt, enqueuedAt: enqueuedAt.getTime() })
+    await Promise.race([trying, late]).finally(() => over.abort())
+  }
+
+  function open(id: string, payload: string): Bag {
+    try {
+      return JSON.parse(box.open(payload, contextOf(id))) as Bag
+    } catch (cause) {
+      throw new Hopeless('its payload cannot be decrypted', { cause })
+    }
+  }
+
+  async function putOff({ id, kind, attempts }: ClaimedRow, error: unknown): Promise<void> {
+    const pause = Math.min(2 ** (attempts - 1), LONGEST_PAUSE) * (0.5 + Math.random())
+    const givenUp = await audit.transaction(async (query, note) => {
+      const values = [id, attempts, pause, describe(error), error instanceof Hopeless]
+      const [row] = await query(statements.failed, values)
+      if (row?.givenUp) note({ type: 'delivery.given_up', details: { delivery: id, kind, attempts } })
+      return row?.givenUp ?? false
+    })
+    const what = { err: error, delivery: id, kind, attempts }
+    if (givenUp) return log.error(what, 'a delivery is given up')
+    if (attempts === 1) log.warn(what, 'a delivery failed; it is tried again')
+    wake(pause * 1000)
+  }
+
+  feed.on('delivery', () => wake())
+  feed.onGap(async () => wake())
+
+  return {
+    start() {
+      started = deliveries().size > 0
+      wake()
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await round
+      if (underWay.size === 0) return
+      const over = new AbortController()
+      const waited = sleep(stopLimit, undefined, { signal: over.signal }).catch(() => {})
+      await Promise.race([Promise.allSettled(underWay.keys()), waited])
+      over.abort()
+      await giveBack([...underWay.values()]).catch(report)
+    },
+  }
+
+  async function giveBack(rows: readonly ClaimedRow[]): Promise<void> {
+    if (rows.length === 0) return
+    await database.transaction(async (query) => {
+      for (const { id, attempts } of rows) await query(statements.release, [id, attempts])
+      await recordChange(query, 'delivery', '')
+    })
+  }
+}
+
+/** One line, and not a long one. */
+function describe(error: unknown): string {
+  const text =
+    error instanceof OutboundError ? error.reason : error instanceof Error ? error.message : String(error)
+  return text.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 300)
+}

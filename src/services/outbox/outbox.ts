@@ -1,0 +1,133 @@
+/**
+ * What is enqueued: stored with the change that it belongs to, sealed, and told to every process. Doing it is for
+ * `courier.ts`.
+ */
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Delivery, Enqueued } from '../../doors/outbound.ts'
+import { OutboxEntry } from '../../entities/outbox-entry.ts'
+import type { AuditEvent, EventType } from '../../events.ts'
+import type { Bag } from '../../protocol/bag.ts'
+import { misfitOf } from '../../protocol/schema.ts'
+import { createUuid } from '../../protocol/uuid.ts'
+import { persistChange, recordChange } from '../../store/changes.ts'
+import type { Database } from '../../store/database.ts'
+import { statements } from '../../store/outbox.ts'
+import type { Query } from '../../store/statement.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+
+/** What is enqueued with an event; the listener only says it, and neither waits nor asks anybody. */
+export type Enqueuer<Type extends EventType> = (event: AuditEvent<Type>) => readonly Enqueued[]
+
+export interface Outbox {
+  /**
+   * Stores it; from then on some process does it, at least once. Throws `TypeError` for a kind that nobody delivers, and for a
+   * payload that does not fit it.
+   */
+  enqueue(kind: string, payload: Bag): Promise<void>
+  /** From now on, what `enqueuer` says of each event of these types is stored in the event's own transaction. */
+  enqueueOn<Type extends EventType>(types: Type | readonly Type[], enqueuer: Enqueuer<Type>): void
+}
+
+/**
+ * For the audit log, which tells events with the change that they are of.
+ * @internal
+ */
+export interface OutboxTrail {
+  /** What these events enqueue, stored in the transaction of `query`; returns whether there was anything. */
+  follow(query: Query, events: readonly AuditEvent[]): Promise<boolean>
+  /** The same by an entity manager. */
+  followBy(em: EntityManager, events: readonly AuditEvent[]): boolean
+  /** The same of an event that has no transaction. */
+  followObserved(event: () => AuditEvent, type: EventType): void
+  /** Once it is committed: what was stored is done soon. */
+  announce(): Promise<void>
+}
+
+/** @internal */
+export interface OutboxOptions {
+  database: Database
+  box: SecretBox
+  feed: ChangeFeed
+  log: FastifyBaseLogger
+  deliveries: () => ReadonlyMap<string, Delivery>
+}
+
+/** Characters of a payload as JSON. */
+const MOST = 32_768
+
+/** @internal */
+export function createOutbox({ database, box, feed, log, deliveries }: OutboxOptions): Outbox & OutboxTrail {
+  const enqueuers = new Map<EventType, Enqueuer<EventType>[]>()
+
+  function rowOf({ kind, payload }: Enqueued): Pick<OutboxEntry, 'id' | 'kind' | 'payload'> {
+    const delivery = deliveries().get(kind)
+    if (delivery === undefined) throw new TypeError(`nobody delivers ${kind}: see oauth.deliver`)
+    const misfit = misfitOf(delivery.payload, payload)
+    if (misfit !== undefined)
+      throw new TypeError(`the payload of a ${kind} does not fit: ${misfit.instancePath} ${misfit.message}`)
+    const text = JSON.stringify(payload)
+    if (text.length > MOST) throw new TypeError(`the payload of a ${kind} has more than ${MOST} characters`)
+    const id = createUuid(Date.now())
+    return { id, kind, payload: box.seal(text, contextOf(id)) }
+  }
+
+  /** What a listener does wrong is logged, and keeps nobody from ending what they want to end. */
+  function rowsOf(events: readonly AuditEvent[]) {
+    return events.flatMap((event) =>
+      (enqueuers.get(event.type) ?? []).flatMap((enqueuer) => {
+        try {
+          return enqueuer(event).map(rowOf)
+        } catch (error) {
+          log.error({ err: error, event: event.type }, 'what goes with an event could not be enqueued')
+          return []
+        }
+      }),
+    )
+  }
+
+  async function store(query: Query, rows: ReturnType<typeof rowsOf>): Promise<boolean> {
+    if (rows.length === 0) return false
+    const columns = (['id', 'kind', 'payload'] as const).map((column) => rows.map((row) => row[column]))
+    await query(statements.enqueue, columns)
+    await recordChange(query, 'delivery', '')
+    return true
+  }
+
+  const announce = async (): Promise<void> => feed.announce('delivery', '')
+
+  async function storeNow(rows: ReturnType<typeof rowsOf>): Promise<void> {
+    if (await database.transaction(async (query) => store(query, rows))) await announce()
+  }
+
+  return {
+    announce,
+    enqueue: async (kind, payload) => storeNow([rowOf({ kind, payload })]),
+    enqueueOn(types, enqueuer) {
+      for (const type of [types].flat() as EventType[])
+        enqueuers.set(type, [...(enqueuers.get(type) ?? []), enqueuer as unknown as Enqueuer<EventType>])
+    },
+    follow: async (query, events) => enqueuers.size > 0 && store(query, rowsOf(events)),
+    followBy(em, events) {
+      const rows = enqueuers.size > 0 ? rowsOf(events) : []
+      for (const row of rows) em.create(OutboxEntry, row, { persist: true })
+      if (rows.length > 0) persistChange(em, 'delivery', '')
+      return rows.length > 0
+    },
+    followObserved(event, type) {
+      if (!enqueuers.has(type)) return
+      storeNow(rowsOf([event()])).catch((error: unknown) =>
+        log.error({ err: error, event: type }, 'what goes with an event could not be enqueued'),
+      )
+    },
+  }
+}
+
+/**
+ * What a sealed payload is bound to.
+ * @internal
+ */
+export function contextOf(id: string): string {
+  return `outbox ${id}`
+}

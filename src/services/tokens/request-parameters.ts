@@ -1,0 +1,92 @@
+/**
+ * The registered parameters of requests for approval: read where something is asked for, and read again where a token
+ * request asks for less of what was approved.
+ */
+import type { Parameter } from '../../doors/approval.ts'
+import type { Call } from '../../doors/back-channel.ts'
+import type { Client } from '../../doors/client.ts'
+import type { Granted } from '../../doors/facts.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
+import type { Bag } from '../../protocol/bag.ts'
+import { compileParameters } from '../../protocol/parameters.ts'
+import { Type } from '../../protocol/schema.ts'
+import type { Wire } from '../../protocol/wire.ts'
+
+export interface RequestParameters {
+  /** What they make of the wire, by their names. Throws `OAuthError`. */
+  parse(wire: Wire, client: Client): Promise<Bag>
+  /**
+   * What is granted, less what the token request leaves out of it; the same object where it says nothing. Throws
+   * `OAuthError`.
+   */
+  narrow(granted: Granted, call: Pick<Call, 'client' | 'wire'>): Granted | Promise<Granted>
+}
+
+interface Reader {
+  readonly parameter: Parameter
+  read(wire: Wire, client: Client): unknown
+}
+/** One that may be sent with a token request, and where what was approved of it stands. */
+interface Narrower extends Reader {
+  readonly as: string
+  readonly narrow: NonNullable<Parameter['narrow']>
+}
+
+/** @internal */
+export function createRequestParameters(doors: DoorRegistry): RequestParameters {
+  let readers: readonly Reader[] | undefined
+  let narrowers: readonly Narrower[] | undefined
+
+  async function narrowed(
+    granted: Granted,
+    { client, wire }: Pick<Call, 'client' | 'wire'>,
+    sent: readonly Narrower[],
+  ): Promise<Granted> {
+    const { parameters: approved = {} } = granted
+    const parameters: Record<string, unknown> = { ...approved }
+    for (const { as, narrow, read } of sent) {
+      const value = narrow(approved[as], await read(wire, client), client)
+      if (value === undefined) delete parameters[as]
+      else parameters[as] = value
+    }
+    return { ...granted, parameters, approvedParameters: granted.approvedParameters ?? approved }
+  }
+
+  return {
+    async parse(wire, client) {
+      readers ??= doors.all('parameter').map(readerOf)
+      const parameters: Record<string, unknown> = {}
+      for (const { parameter, read } of readers) {
+        const value = await read(wire, client)
+        if (value !== undefined) parameters[parameter.name] = value
+      }
+      return parameters
+    },
+    narrow(granted, call) {
+      narrowers ??= doors.all('parameter').flatMap(narrowersOf)
+      if (narrowers.length === 0) return granted
+      const sent = narrowers.filter(({ parameter }) => call.wire[parameter.name] !== undefined)
+      return sent.length === 0 ? granted : narrowed(granted, call, sent)
+    },
+  }
+}
+
+function readerOf(parameter: Parameter): Reader {
+  const { name, schema, parse } = parameter
+  const check = compileParameters(Type.Object({ [name]: Type.Optional(schema) })) as (
+    wire: Wire,
+  ) => Record<string, Wire[string]>
+  return {
+    parameter,
+    read(wire, client) {
+      const raw = check(wire)[name]
+      return parse === undefined ? raw : parse(raw, client, wire)
+    },
+  }
+}
+
+function narrowersOf(parameter: Parameter): Narrower[] {
+  const { name, kept, narrow } = parameter
+  if (narrow === undefined) return []
+  return [{ ...readerOf(parameter), narrow, as: typeof kept === 'string' ? kept : name }]
+}

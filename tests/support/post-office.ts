@@ -1,0 +1,72 @@
+/** The outbox of one process, of its real parts and without a server: several of them may share a database. */
+import type { TObject } from 'typebox'
+import type { Delivery } from '../../src/doors/outbound.ts'
+import { createAudit, type AuditTrail } from '../../src/services/audit/audit.ts'
+import { createChangeFeed } from '../../src/services/change-feed.ts'
+import { createSecretBox } from '../../src/services/keys/secret-box.ts'
+import { createCourier } from '../../src/services/outbox/courier.ts'
+import { createGivenUpDeliveries, type GivenUpDeliveries } from '../../src/services/outbox/given-up.ts'
+import { createOutbox, type Outbox, type OutboxTrail } from '../../src/services/outbox/outbox.ts'
+import { openDatabase } from '../../src/store/database.ts'
+import { atEndOfFile } from './cleanup.ts'
+import type { TestDatabase } from './database.ts'
+import { recordingLog } from './log.ts'
+
+export interface PostOffice {
+  outbox: Outbox & OutboxTrail
+  audit: AuditTrail
+  givenUp: GivenUpDeliveries
+  /** The names of the statements that were asked so far. */
+  asked: string[]
+  output(): string
+  stop(): Promise<void>
+}
+
+export interface PostOfficeOptions {
+  secretKey?: string
+  /** Whether it delivers what is enqueued. Default true. */
+  serves?: boolean
+  /** Milliseconds for an attempt. */
+  limit?: number
+  /** Milliseconds for what is under way when it stops. */
+  stopLimit?: number
+}
+
+export async function openPostOffice(
+  { url }: TestDatabase,
+  deliveries: readonly Delivery[],
+  { secretKey = 'a secret key of thirty-two characters', serves = true, ...limits }: PostOfficeOptions = {},
+): Promise<PostOffice> {
+  const opened = await openDatabase({ url, poolSize: 5 })
+  const asked: string[] = []
+  const database: typeof opened = {
+    ...opened,
+    query: async (statement, values) => {
+      asked.push(statement.name)
+      return opened.query(statement, values)
+    },
+  }
+  const { log, output } = recordingLog()
+  const box = createSecretBox([secretKey])
+  const feed = createChangeFeed(database, log)
+  const registered = new Map(deliveries.map((one) => [one.kind, one]))
+  const parts = { database, box, feed, log, deliveries: () => registered }
+  const outbox = createOutbox(parts)
+  const audit = createAudit(database, log, 'each', outbox)
+  const courier = createCourier({ ...parts, audit, ...limits })
+  await feed.start()
+  audit.start()
+  if (serves) courier.start()
+  const stop = atEndOfFile(async () => {
+    await courier.stop()
+    await feed.stop()
+    await audit.stop()
+    await opened.close()
+  })
+  return { outbox, audit, givenUp: createGivenUpDeliveries(database, audit, outbox), asked, output, stop }
+}
+
+/** As `oauth.deliver` takes it. */
+export function deliveryOf<P extends TObject>(delivery: Delivery<P>): Delivery {
+  return delivery as unknown as Delivery
+}
