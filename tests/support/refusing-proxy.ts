@@ -17,6 +17,8 @@ export interface RefusingProxy {
 
 /** Milliseconds after a refusal in which there is no other one: nobody is refused until their patience ends. */
 const PAUSE = 40
+/** Refusals in a row, without a transaction that ends between them: one may hold more kinds than it is tried again. */
+const MOST_IN_A_ROW = 5
 const CODES = ['40001', '40P01']
 /** The types of messages that end a request: the first one, a password, a simple query, Sync, and the end. */
 const ENDS = new Set(['', 'p', 'Q', 'S', 'X'])
@@ -25,11 +27,17 @@ export async function startRefusingProxy(upstream: string): Promise<RefusingProx
   const refused = new Set<string>()
   const sockets = new Set<Socket>()
   let pauseUntil = 0
+  let inARow = 0
 
   /** The request, or what is sent in its place. */
   function replace(request: Buffer, kinds: readonly string[]): Buffer {
-    if (performance.now() < pauseUntil || kinds.every((kind) => refused.has(kind))) return request
+    const isPause = performance.now() < pauseUntil || inARow === MOST_IN_A_ROW
+    if (isPause || kinds.every((kind) => refused.has(kind))) {
+      if (kinds.includes('commit')) inARow = 0
+      return request
+    }
     pauseUntil = performance.now() + PAUSE
+    inARow++
     const code = CODES[refused.size % CODES.length]
     for (const kind of kinds) refused.add(kind)
     return simpleQuery(
