@@ -85,7 +85,7 @@ test('what was revoked stays so: a signed token, an opaque one, and a whole Auth
   }
 })
 
-test('when its last token has been dead for long, all of an Authorization is gone, and what it gave is refused', async () => {
+test('when its last token and its session have ended long ago, all of an Authorization is gone, and what it gave is refused', async () => {
   const [client] = clients
   const code = await getCode()
   const { tokens } = await exchangeAs(server, client!, code)
@@ -93,6 +93,7 @@ test('when its last token has been dead for long, all of an Authorization is gon
   await pass(32)
   await query(`update authorizations set created_at = created_at - interval '32 days'`)
   await query(`update access_tokens set expires_at = expires_at - interval '32 days'`)
+  await query(`update sessions set expires_at = expires_at - interval '32 days'`)
   await clean()
   expect(await counts()).toEqual({ authorizations: 0, codes: 0, refresh: 0, access: 0 })
   expect(await lifeOf(server, client!, tokens)).toEqual(DEAD)
