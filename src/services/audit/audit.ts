@@ -54,6 +54,7 @@ const NO_OUTBOX: OutboxTrail = {
   follow: async () => false,
   followBy: () => false,
   followObserved() {},
+  hears: () => false,
   announce: async () => {},
 }
 
@@ -115,7 +116,7 @@ export function createAudit(
     },
     observe(event) {
       batches.add(event)
-      outbox.followObserved(() => complete(event), event.type)
+      if (outbox.hears(event.type)) outbox.followObserved(complete(event))
       if (listeners.has(event.type)) tell(complete(event))
     },
     on(type, listener) {

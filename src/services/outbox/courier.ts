@@ -42,6 +42,8 @@ const STOP_LIMIT = 6000
 const LEASE = 30
 /** Seconds between two attempts, at most. */
 const LONGEST_PAUSE = 3600
+/** Milliseconds between two looks, at least, where nothing was enqueued. */
+const SHORTEST_PAUSE = 100
 /** Milliseconds after a failure of the database. */
 const DATABASE_PAUSE = 5000
 
@@ -91,15 +93,17 @@ export function createCourier(options: CourierOptions): Courier {
     const claimed = await database.query(statements.claim, [kinds, LEASE, free])
     for (const row of claimed) {
       const attempt = tryOne(row).finally(() => {
+        const wasFull = underWay.size === TOGETHER
         underWay.delete(attempt)
-        // There may be more than could be taken at once.
-        if (claimed.length === free) wake()
+        if (wasFull) wake()
       })
       underWay.set(attempt, row)
     }
-    if (claimed.length === free) return
+    // There may be more than could be taken: looked for when there is room.
+    if (claimed.length === free) return underWay.size < TOGETHER ? wake() : undefined
     const [next] = await database.query(statements.next, [kinds])
-    if (next !== undefined) wake(next.wait)
+    // What is due and was not taken, somebody else is just taking.
+    if (next !== undefined) wake(Math.max(next.wait, SHORTEST_PAUSE))
   }
 
   async function tryOne(row: ClaimedRow): Promise<void> {

@@ -40,7 +40,9 @@ export interface OutboxTrail {
   /** The same by an entity manager. */
   followBy(em: EntityManager, events: readonly AuditEvent[]): boolean
   /** The same of an event that has no transaction. */
-  followObserved(event: () => AuditEvent, type: EventType): void
+  followObserved(event: AuditEvent): void
+  /** Whether anything goes with events of this type. */
+  hears(type: EventType): boolean
   /** Once it is committed: what was stored is done soon. */
   announce(): Promise<void>
 }
@@ -115,12 +117,12 @@ export function createOutbox({ database, box, feed, log, deliveries }: OutboxOpt
       if (rows.length > 0) persistChange(em, 'delivery', '')
       return rows.length > 0
     },
-    followObserved(event, type) {
-      if (!enqueuers.has(type)) return
-      storeNow(rowsOf([event()])).catch((error: unknown) =>
-        log.error({ err: error, event: type }, 'what goes with an event could not be enqueued'),
+    followObserved(event) {
+      storeNow(rowsOf([event])).catch((error: unknown) =>
+        log.error({ err: error, event: event.type }, 'what goes with an event could not be enqueued'),
       )
     },
+    hears: (type) => enqueuers.has(type),
   }
 }
 
