@@ -74,6 +74,12 @@ export const statements = {
       where s.${session.column('hash')} = $1 and ${isAhead(`s.${session.column('expiresAt')}`)}
         and ${isAhead(`s.${session.column('endsAt')}`)} and u.${user.column('disabledAt')} is null`
   }),
+  /** By the hash of its cookie, whether it lasts or not. */
+  ofCookie: statement<{ sid: string; userId: string }>('session-of-cookie', (table) => {
+    const session = table(Session)
+    return `select ${session.column('sid')} as "sid", ${session.column('user')} as "userId"
+      from ${session.name} where ${session.column('hash')} = $1`
+  }),
   isOpen: statement<{ open: true }>('session-is-open', (table) => {
     const session = table(Session)
     return `select true as "open" from ${session.name} where ${session.column('sid')} = $1

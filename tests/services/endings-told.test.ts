@@ -6,7 +6,16 @@ import { ENDINGS } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { janitorOf, openAs } from '../support/expired-rows.ts'
 import { startServer } from '../support/server.ts'
-import { answerOf, authorizationUrl, getTokens, goThrough, refresh, SEED, WEB } from '../support/sign-in.ts'
+import {
+  answerOf,
+  authorizationUrl,
+  BOB,
+  getTokens,
+  goThrough,
+  refresh,
+  SEED,
+  WEB,
+} from '../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../support/user-agent.ts'
 
 const OTHER = { ...WEB, client_id: 'another' }
@@ -63,6 +72,23 @@ test('a sign-out by a client names all clients of the session, and none of anoth
   ])
   const stored = (await oauth.audit.list({ type: 'user.signed_out' })).events[0]
   expect(stored!.details).toEqual(heard[0]!.details)
+})
+
+test('a browser that goes on as somebody else has ended what was before', async () => {
+  const { agent, tokens, sid } = await signIn()
+  const page = await agent.get(authorizationUrl(server, { prompt: 'login' }))
+  await goThrough(agent, page, BOB)
+  expect(heard).toMatchObject([
+    { type: 'session.ended', user: userId, details: { sid, clients: [{ client: 'web', sids: [sid] }] } },
+  ])
+  expect((await refresh(server, tokens.refresh_token)).status).toBe(400)
+})
+
+test('a browser that signs in as the same user again has ended nothing', async () => {
+  const { agent, tokens } = await signIn()
+  await goThrough(agent, await agent.get(authorizationUrl(server, { prompt: 'login' })))
+  expect(heard).toEqual([])
+  expect((await refresh(server, tokens.refresh_token)).status).toBe(200)
 })
 
 test('a client whose tokens outlive the session is named too', async () => {

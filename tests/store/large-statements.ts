@@ -159,6 +159,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'session-renew': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60], 1],
   'session-start': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60, UUID, now], 2],
   'session-find': [['hash'], 2],
+  'session-of-cookie': [['hash'], 1],
   'session-is-open': [[idOf('sid-100')], 1],
   'session-is-of-user': [[SOMEBODY, UUID], FEW],
   'sessions-of-user': [[HOLDER], 500],

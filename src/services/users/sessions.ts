@@ -5,7 +5,8 @@ import type { Database } from '../../store/database.ts'
 import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'
 import { isUuid } from '../../protocol/uuid.ts'
-import type { AuditTrail } from '../audit/audit.ts'
+import type { Query } from '../../store/statement.ts'
+import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { User } from './user.ts'
 
 export interface SignIn {
@@ -29,7 +30,7 @@ export interface Sessions {
   isOpen(sid: string): Promise<boolean>
   /**
    * Signs in: by a new token always, so that nobody who knew `former` is signed in too. That one's session goes on
-   * when it was the same user's, and ends otherwise. Null for a user who was disabled or changed meanwhile.
+   * when it was the same user's, and ends otherwise, as `end` does. Null for a user who was disabled or changed meanwhile.
    */
   start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session } | null>
   /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). */
@@ -97,6 +98,7 @@ export function createSessions(
       ] // prettier-ignore
       const row = await audit.transaction(async (query, note) => {
         const [renewed] = former === undefined ? [] : await query(statements.renew, values)
+        if (renewed === undefined && former !== undefined) await endFormer(query, note, hashSession(former))
         const started = [...values, randomUUID(), new Date(user.updatedAt)]
         const [opened] = renewed ? [renewed] : await query(statements.start, started)
         if (opened !== undefined)
@@ -134,6 +136,15 @@ export function createSessions(
       })
     },
   }
+}
+
+/** Of a browser that goes on as somebody else; the clients that had something of it are told as of any other end. */
+async function endFormer(query: Query, note: Note, hashed: string): Promise<void> {
+  const [former] = await query(statements.ofCookie, [hashed])
+  if (former === undefined) return
+  const { userId, sid } = former
+  const { clients } = await endSession(query, userId, 'session ended', sid)
+  note({ type: 'session.ended', user: userId, details: { sid, clients } })
 }
 
 function toInformation({ userAgent = null, address = null, ...row }: ListedSessionRow): SessionInformation {
