@@ -266,6 +266,22 @@ test('it goes with the change, or not at all', async () => {
   await expect.poll(async () => left(database)).toBe(0)
 })
 
+test.each(['transaction', 'transactional'] as const)('a %s that fails at its very end leaves nothing', async (how) => {
+  const deliver = vi.fn<Deliver>(async () => {})
+  const { outbox, audit, database } = await office(deliver)
+  outbox.enqueueOn('user.enabled', ({ user = '' }) => [{ kind: 'letter', payload: { text: user } }])
+  await database.query(`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'refused at the commit'; end $$`)
+  await database.query(`create constraint trigger refusing after insert on audit_events deferrable initially deferred
+    for each row when (new.user_id = 'undone') execute function refuse()`)
+  const enable = async (user: string) =>
+    audit[how](async (_, note) => note({ type: 'user.enabled', user, details: {} }))
+  await expect(enable('undone')).rejects.toThrow('refused at the commit')
+  await enable('done')
+  await expect.poll(async () => left(database)).toBe(0)
+  expect(deliver.mock.calls.map(([{ text }]) => text)).toEqual(['done'])
+}) // prettier-ignore
+
 test('a listener that throws, or enqueues what does not fit, keeps nobody from their change', async () => {
   const deliver = vi.fn<Deliver>(async () => {})
   const { outbox, audit, output } = await office(deliver)
