@@ -50,9 +50,6 @@ async function introspection(fastify: FastifyInstance): Promise<void> {
       )
     },
   })
-  oauth.extend('metadata', async () => ({
-    introspection_endpoint_auth_methods_supported: confidentialMethods(oauth),
-  }))
 }
 
 /**
@@ -85,11 +82,6 @@ function showsProfile({ scope }: Bag): boolean {
 function response({ claims }: Verified, username: string | undefined, token_type: string | undefined): Bag {
   const { scope, client_id, exp, iat, sub, aud, iss, jti, act, cnf } = claims
   return { active: true, scope, client_id, username, token_type, exp, iat, sub, aud, iss, jti, act, cnf }
-}
-
-/** Public clients may not introspect: they could not be told from anybody else. */
-function confidentialMethods(oauth: FastifyInstance['oauth']): string[] {
-  return [...oauth.owners('clientAuthentication').keys()].filter((method) => method !== 'none')
 }
 
 export default fp(introspection, { name: 'latchkey-introspection', dependencies: ['latchkey-oauth'] })

@@ -91,7 +91,7 @@ export interface OAuth {
   /** Refuses who has failed too often at this kind of attempt. Throws when the kind is another's, at the start. */
   readonly throttle: Throttles['throttle']
 
-  /** The registered endpoints: the metadata member and the path of each. */
+  /** The registered endpoints. */
   readonly endpoints: Endpoints['all']
   /** Owners of a dispatched kind, by key. */
   owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
@@ -149,7 +149,12 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   decorateKernel(fastify, kernel)
   fastify.decorateRequest('actor', null)
   beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
-  const endpoints = await createEndpoints(fastify, config.basePath, kernel.authenticator.authenticate)
+  const endpoints = await createEndpoints(
+    fastify,
+    config.basePath,
+    kernel.authenticator.authenticate,
+    kernel.doors,
+  )
   fastify.decorate('oauth', openTo(kernel, endpoints))
 
   fastify.addHook('onReady', async () => {

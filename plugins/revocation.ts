@@ -33,9 +33,6 @@ async function revocation(fastify: FastifyInstance): Promise<void> {
       return {}
     },
   })
-  oauth.extend('metadata', async () => ({
-    revocation_endpoint_auth_methods_supported: [...oauth.owners('clientAuthentication').keys()],
-  }))
 }
 
 function assertOwn(clientId: unknown, client: Client): void {

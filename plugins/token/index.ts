@@ -38,7 +38,6 @@ async function token(fastify: FastifyInstance): Promise<void> {
   })
   oauth.extend('metadata', async () => ({
     grant_types_supported: [...grants.keys()],
-    token_endpoint_auth_methods_supported: [...oauth.owners('clientAuthentication').keys()],
     ...Object.assign({}, ...doors.all('senderConstraint').map(({ metadata }) => metadata)),
   }))
 }

@@ -21,11 +21,30 @@ export interface Client {
   isPublic(): boolean
 }
 
-/** A way for clients to prove who they are; its key is the `token_endpoint_auth_method`. */
+/**
+ * A way for clients to prove who they are (RFC 6749 §2.3); its key is the `token_endpoint_auth_method`. Of the methods that
+ * recognise a request, the one that the client is registered for judges it; where it is registered for none of them the
+ * request is refused, by whatever it proves.
+ */
 export interface ClientAuthentication {
+  /**
+   * The parameters that carry the proof: no handler sees them. Methods with one in common read the same proof; two that have
+   * none in common and recognise one request are two at once, which is `invalid_request`.
+   */
+  readonly credentials: readonly string[]
+  /** The JWS algorithms that it takes, for `token_endpoint_auth_signing_alg_values_supported` (RFC 8414 §2). */
+  readonly algorithms?: readonly string[]
+  /**
+   * Whether what it recognises need not be meant as a proof, as a client_id alone or the certificate of a connection: it
+   * is asked only where no other method recognises the request. Default false.
+   */
+  readonly implied?: boolean
   /** The client_ids that the request claims by this method, most likely reading first; null when it is not used. */
   recognizes(request: FastifyRequest, wire: Wire): readonly string[] | null
-  /** Whether the request proves that it is `client`; called also with null, to take the same time. */
+  /**
+   * Whether the request proves that it is `client`. Called also with null, where there is none or it is registered for
+   * another method, to take the same time. May be called a second time, with the client as it was registered meanwhile.
+   */
   authenticate(request: FastifyRequest, wire: Wire, client: Client | null, claimed: string): Promise<boolean>
 }
 

@@ -2,6 +2,7 @@
 import type { TObject } from 'typebox'
 import type { Additive, AdditiveCall, Dispatched, Ordered } from './kinds.ts'
 import type { Call, Grant } from './back-channel.ts'
+import type { ClientAuthentication } from './client.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { ConfigError } from '../config.ts'
@@ -19,6 +20,10 @@ export interface RegisteredGrant {
 export interface DoorRegistry {
   readonly grants: ReadonlyMap<string, RegisteredGrant>
   registerGrant<P extends TObject>(grant: Grant<P>): void
+  /** Parameters that prove who a client is: no handler sees them. */
+  readonly credentials: ReadonlySet<string>
+  /** What a handler reads. Throws where that is a credential. */
+  reads(parameters: TObject): void
   /** Throws when `key` has an owner already. */
   register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
   owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
@@ -75,6 +80,10 @@ export function createDoorRegistry(): DoorRegistry {
     if (closed) throw new ConfigError(`${what} must be registered before the server is ready.`)
   }
 
+  function reads({ properties }: TObject): void {
+    names.read(Object.keys(properties))
+  }
+
   function extend(at: keyof Additive, ...given: readonly unknown[]): void {
     assertOpen(`A contribution to ${at}`)
     const contribute = given.at(-1) as Contribution['contribute']
@@ -89,9 +98,12 @@ export function createDoorRegistry(): DoorRegistry {
 
   return {
     grants,
+    credentials: names.credentials,
+    reads,
     registerGrant<P extends TObject>(grant: Grant<P>) {
       assertOpen(`The grant ${grant.type}`)
       if (grants.has(grant.type)) throw new ConfigError(`The grant ${grant.type} is registered twice.`)
+      reads(grant.parameters)
       const parse = compileParameters(grant.parameters)
       const { type, publicClients = false, members = [] } = grant
       for (const member of members) names.share(memberOf('tokenResponse'), member, 'grants')
@@ -110,6 +122,7 @@ export function createDoorRegistry(): DoorRegistry {
       assertOpen(`The ${kind} ${key}`)
       const owners = dispatched.get(kind) ?? new Map<string, Dispatched[keyof Dispatched]>()
       if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
+      if ('recognizes' in owner) for (const name of credentialsOf(key, owner)) names.takeCredential(name)
       dispatched.set(kind, owners.set(key, owner))
     },
     owners: <K extends keyof Dispatched>(kind: K) =>
@@ -142,6 +155,14 @@ export function createDoorRegistry(): DoorRegistry {
       closed = true
     },
   }
+}
+
+/** A method that does not say what carries its proof would leave it to every handler. */
+function credentialsOf(method: string, { credentials }: Partial<ClientAuthentication>): readonly string[] {
+  if (Array.isArray(credentials)) return credentials
+  throw new ConfigError(
+    `The clientAuthentication ${method} must name the parameters that carry its proof: credentials: ['client_assertion'], or [] for none.`,
+  )
 }
 
 /**

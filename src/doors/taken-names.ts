@@ -9,10 +9,12 @@ import { StandardClaims } from '../protocol/claims.ts'
 /** A document that is merged while requests are served. `metadata` is merged once, at the start, and judged then. */
 export type Document = Exclude<keyof Additive, 'metadata'>
 
+/** What proves who a client is by the standards (RFC 6749 §2.3.1, RFC 7521 §4.2), whether a method reads it here or not. */
+const CREDENTIALS = ['client_secret', 'client_assertion', 'client_assertion_type']
 /** What the authorization endpoint reads itself, and what no handler shall see. */
 const PARAMETERS = [
   'client_id', 'redirect_uri', 'response_type', 'response_mode', 'state', 'resource', 'code_challenge_method',
-  'request', 'request_uri', 'registration', 'client_secret', 'client_assertion', 'client_assertion_type',
+  'request', 'request_uri', 'registration', ...CREDENTIALS,
 ] // prettier-ignore
 const CLAIMS = Object.keys(StandardClaims.properties)
 /** What the server says in each document. */
@@ -36,10 +38,19 @@ export interface TakenNames {
   take(kind: string, name: string): void
   /** The same for one that several of a `group` may have, and nobody else. */
   share(kind: string, name: string, group: string): void
+  /** Parameters that carry proofs of clients, which no handler sees. */
+  readonly credentials: ReadonlySet<string>
+  /** One more of them; several methods may read it. Throws `ConfigError` for one that a handler reads. */
+  takeCredential(name: string): void
+  /** A handler reads these parameters. Throws `ConfigError` for one that carries a proof. */
+  read(names: Iterable<string>): void
 }
 
 export function createTakenNames(): TakenNames {
-  const taken = new Map<string, Set<string>>([['parameter', new Set(PARAMETERS)]])
+  const parameters = new Set(PARAMETERS)
+  const credentials = new Set(CREDENTIALS)
+  const read = new Set<string>()
+  const taken = new Map<string, Set<string>>([['parameter', parameters]])
   for (const [document, names] of Object.entries(MEMBERS)) taken.set(memberOf(document), new Set(names))
   const shared = new Map<string, string>()
 
@@ -55,6 +66,20 @@ export function createTakenNames(): TakenNames {
       if (shared.get(`${kind} ${name}`) === group) return
       take(kind, name)
       shared.set(`${kind} ${name}`, group)
+    },
+    credentials,
+    takeCredential(name) {
+      if (credentials.has(name)) return
+      if (parameters.has(name) || read.has(name)) throw new ConfigError(`The credential ${name} is taken.`)
+      parameters.add(name)
+      credentials.add(name)
+    },
+    read(names) {
+      for (const name of names) {
+        if (credentials.has(name))
+          throw new ConfigError(`The parameter ${name} is taken: it proves who a client is.`)
+        read.add(name)
+      }
     },
   }
 }

@@ -23,6 +23,8 @@ const ClientSchema = defineEntity({
       .defaultRaw('now()')
       .onCreate(() => new Date())
       .onUpdate(() => new Date()),
+    /** Another one with each change of the client or its secrets. */
+    revision: p.uuid().defaultRaw('gen_random_uuid()'),
     secrets: () => p.oneToMany(ClientSecret).mappedBy('client').orphanRemoval(),
   },
   /** For what begins with a text, whatever the language of the database: by bytes. */

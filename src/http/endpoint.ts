@@ -7,10 +7,11 @@ import type { TObject } from 'typebox'
 import { ConfigError } from '../config.ts'
 import type { Endpoint } from '../doors/back-channel.ts'
 import type { Client } from '../doors/client.ts'
+import type { DoorRegistry } from '../doors/registry.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { assertLengths, compileParameters } from '../protocol/parameters.ts'
-import { parseForm, withoutCredentials, type Wire } from '../protocol/wire.ts'
+import { parseForm, without, type Wire } from '../protocol/wire.ts'
 import { allowBrowsers } from './cors.ts'
 import { sendError } from './errors.ts'
 import { acceptForms, formText, queryText } from './forms.ts'
@@ -20,10 +21,11 @@ import { sending, sendText } from './ready-text.ts'
 /** Finds out whose request it is; throws when nobody's. */
 export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>
 
+export type RegisteredEndpoint = Required<Pick<Endpoint, 'metadata' | 'path' | 'publicClients'>>
+
 export interface Endpoints {
   register<P extends TObject>(endpoint: Endpoint<P>): void
-  /** The registered endpoints: metadata member and path. */
-  all(): readonly Pick<Endpoint, 'metadata' | 'path'>[]
+  all(): readonly RegisteredEndpoint[]
 }
 
 /** Marks a route (in its `config`) that only refuses its methods. */
@@ -41,27 +43,29 @@ export async function createEndpoints(
   fastify: FastifyInstance,
   prefix: string,
   authenticate: Authenticate,
+  doors: Pick<DoorRegistry, 'credentials' | 'reads'>,
 ): Promise<Endpoints> {
-  const registered: Pick<Endpoint, 'metadata' | 'path'>[] = []
+  const registered: RegisteredEndpoint[] = []
   const { scope: closed } = await encapsulated(fastify, prefix, { cors: false })
   const { scope: open } = await encapsulated(fastify, prefix, { cors: true })
 
   function register<P extends TObject>(endpoint: Endpoint<P>): void {
+    const { path, metadata, publicClients = false } = endpoint
     const parse = compileParameters(endpoint.parameters)
     const handler = sending(async (request, reply) => {
       const sent = parseBody(request)
-      const client = await authenticate(request, sent, endpoint.publicClients ?? false)
-      const wire = withoutCredentials(sent)
+      const client = await authenticate(request, sent, publicClients)
+      const wire = without(sent, doors.credentials)
       request.actor = { kind: 'client', id: client.clientId }
       const body = await endpoint.handle(parse(wire), { request, reply, client, wire })
       sendJson(reply, body)
     })
-    if (registered.some(({ path, metadata }) => path === endpoint.path || metadata === endpoint.metadata)) {
-      throw new ConfigError(`The endpoint ${endpoint.path} (${endpoint.metadata}) is registered twice.`)
-    }
-    registered.push({ path: endpoint.path, metadata: endpoint.metadata })
+    if (registered.some((one) => one.path === path || one.metadata === metadata))
+      throw new ConfigError(`The endpoint ${path} (${metadata}) is registered twice.`)
+    doors.reads(endpoint.parameters)
+    registered.push({ path, metadata, publicClients })
     const scope = endpoint.cors ? open : closed
-    for (const url of withSlash(scope, endpoint.path)) {
+    for (const url of withSlash(scope, path)) {
       scope.post(url, handler)
       refuseOtherMethods(scope, url, NOT_POST, 'POST')
     }

@@ -23,6 +23,7 @@ import { Migration20261123000040_known_browsers } from './Migration2026112300004
 import { Migration20261123000050_owned_artifacts } from './Migration20261123000050_owned_artifacts.ts'
 import { Migration20261123000060_revoked_keys } from './Migration20261123000060_revoked_keys.ts'
 import { Migration20261124000010_facts } from './Migration20261124000010_facts.ts'
+import { Migration20261124000020_client_revision } from './Migration20261124000020_client_revision.ts'
 import { Migration20261124000040_outbox } from './Migration20261124000040_outbox.ts'
 
 export const migrations = [
@@ -50,5 +51,6 @@ export const migrations = [
   Migration20261123000050_owned_artifacts,
   Migration20261123000060_revoked_keys,
   Migration20261124000010_facts,
+  Migration20261124000020_client_revision,
   Migration20261124000040_outbox,
 ]

@@ -24,6 +24,7 @@ export const migrationNames = [
   'Migration20261123000050_owned_artifacts',
   'Migration20261123000060_revoked_keys',
   'Migration20261124000010_facts',
+  'Migration20261124000020_client_revision',
   'Migration20261124000040_outbox',
 ]
 

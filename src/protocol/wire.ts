@@ -9,8 +9,6 @@ export type Wire = Readonly<Record<string, string | readonly string[]>>
 
 /** RFC 8707 §2 and RFC 8693 §2.1 let these two repeat. */
 const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience'])
-/** What proves who a client is (RFC 6749 §2.3.1, RFC 7521 §4.2): read once, and no handler's business. */
-const CREDENTIALS = ['client_secret', 'client_assertion'] as const
 const MAX_PARAMETERS = 200
 const NONE: ReadonlySet<string> = new Set()
 /** Of an empty text, as most queries are. */
@@ -51,12 +49,15 @@ export function parseFormLeniently(text: string): { wire: Wire; repeated: Readon
   return { wire, repeated: repeated ?? NONE }
 }
 
-/** The same parameters, for whoever comes after the client has been authenticated. */
-export function withoutCredentials(wire: Wire): Wire {
-  if (CREDENTIALS.every((name) => wire[name] === undefined)) return wire
-  const rest = Object.assign(Object.create(null), wire) as Record<string, string | readonly string[]>
-  for (const name of CREDENTIALS) delete rest[name]
-  return rest
+/** The same parameters without `names`. */
+export function without(wire: Wire, names: Iterable<string>): Wire {
+  let rest: Record<string, string | readonly string[]> | undefined
+  for (const name of names) {
+    if (wire[name] === undefined) continue
+    rest ??= Object.assign(Object.create(null), wire) as Record<string, string | readonly string[]>
+    delete rest[name]
+  }
+  return rest ?? wire
 }
 
 function decode(text: string): string {

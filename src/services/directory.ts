@@ -12,12 +12,26 @@ import type { ChangeFeed } from './change-feed.ts'
 import type { StoredSecret } from './clients/client-secrets.ts'
 import { toUser, type User } from './users/user.ts'
 
-/** Where a client carries its secrets' hashes: seen by nothing that lists or prints it. */
-const SECRETS = Symbol('secrets')
+/** Where a client carries what only authentication needs: seen by nothing that lists or prints it. */
+const KEPT = Symbol('kept')
+
+interface Kept {
+  readonly secrets: readonly StoredSecret[]
+  readonly revision: string
+}
+
+function keptOf(client: Client | null): Kept | undefined {
+  return (client as { readonly [KEPT]?: Kept } | null)?.[KEPT]
+}
 
 /** The stored secrets of a client that came from the directory; none where there is no client. */
 export function secretsOf(client: Client | null): readonly StoredSecret[] {
-  return (client as { [SECRETS]?: readonly StoredSecret[] } | null)?.[SECRETS] ?? []
+  return keptOf(client)?.secrets ?? []
+}
+
+/** Tells how a client is registered now from how it was before: another one with each change. */
+export function revisionOf(client: Client): string | undefined {
+  return keptOf(client)?.revision
 }
 
 export interface ResourceEntry {
@@ -183,7 +197,7 @@ function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Ca
 }
 
 function toClient(row: ClientRow): Client {
-  const { secrets, scopeClients, createdAt: _createdAt, ...stored } = row
+  const { secrets, scopeClients, createdAt: _createdAt, revision, ...stored } = row
   const reserved = new Set([...scopeClients, TOKEN_INTROSPECTION])
   const method = row.tokenEndpointAuthMethod ?? undefined
   const client: Client = {
@@ -196,6 +210,6 @@ function toClient(row: ClientRow): Client {
     metadata: Object.freeze(toMetadata(stored, secrets.length > 0)),
     isPublic: () => method === 'none',
   }
-  Object.defineProperty(client, SECRETS, { value: secrets })
+  Object.defineProperty(client, KEPT, { value: { secrets, revision } satisfies Kept })
   return Object.freeze(client)
 }

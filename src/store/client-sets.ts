@@ -4,7 +4,7 @@ import type { ClientRow } from './clients.ts'
 import { insertGiven, updateGiven } from './given-rows.ts'
 import { statement } from './statement.ts'
 
-export type ClientSetRow = Omit<ClientRow, 'scopeClients'>
+export type ClientSetRow = Omit<ClientRow, 'scopeClients' | 'revision'>
 
 const COLUMNS = {
   clientId: 'text',
@@ -48,7 +48,8 @@ export const statements = {
   insert: statement('clients-insert', (table) => insertGiven(table(Client), COLUMNS)),
   update: statement('clients-update', (table) => {
     const client = table(Client)
-    return updateGiven(client, COLUMNS, ['clientId'], `, ${client.column('updatedAt')} = now()`)
+    const also = `, ${client.column('updatedAt')} = now(), ${client.column('revision')} = default`
+    return updateGiven(client, COLUMNS, ['clientId'], also)
   }),
   /** Ends the secrets of the clients $1. */
   removeSecrets: statement('client-secrets-remove', (table) => {

@@ -16,6 +16,7 @@ export type ClientRow = Pick<
   | 'scope'
   | 'metadata'
   | 'createdAt'
+  | 'revision'
 > & {
   /** `expiresAt` in milliseconds since the epoch. */
   secrets: { id: string; hash: string; expiresAt: number | null }[]
@@ -38,6 +39,7 @@ export const statements = {
       'scope',
       'metadata',
       'createdAt',
+      'revision',
     )},
       coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
           'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc)

@@ -15,7 +15,11 @@ const grant = (type: string): Grant => ({
   parameters: Type.Object({ voucher: Type.String() }),
   authorize: async () => ({ scopes: new Set<string>(), resources: [] }),
 })
-const method: ClientAuthentication = { recognizes: () => null, authenticate: async () => false }
+const method: ClientAuthentication = {
+  credentials: [],
+  recognizes: () => null,
+  authenticate: async () => false,
+}
 
 test('a key has one owner: a second one is refused at boot, by its name', () => {
   const doors = createDoorRegistry()
@@ -28,6 +32,36 @@ test('a key has one owner: a second one is refused at boot, by its name', () => 
   for (const inherited of ['constructor', '__proto__']) doors.registerGrant(grant(inherited))
   expect([...doors.grants.keys()]).toEqual(['voucher', 'constructor', '__proto__'])
   expect(doors.owners('clientAuthentication').get('none')).toBe(method)
+})
+
+test('a method says what carries its proof, and no handler or other door may read that', () => {
+  const doors = createDoorRegistry()
+  const { credentials: _none, ...silent } = method
+  expect(() => doors.register('clientAuthentication', 'old', silent as ClientAuthentication)).toThrow(
+    "The clientAuthentication old must name the parameters that carry its proof: credentials: ['client_assertion']",
+  )
+  for (const name of ['voucher', 'resource', 'client_id']) {
+    const reading = createDoorRegistry()
+    reading.registerGrant(grant('voucher'))
+    expect(() => reading.register('clientAuthentication', 'a', { ...method, credentials: [name] })).toThrow(
+      `The credential ${name} is taken.`,
+    )
+  }
+  for (const key of ['one', 'two'])
+    doors.register('clientAuthentication', key, { ...method, credentials: ['client_assertion', 'badge'] })
+  expect([...doors.credentials]).toEqual([
+    'client_secret',
+    'client_assertion',
+    'client_assertion_type',
+    'badge',
+  ])
+  expect(() => doors.add('parameter', { name: 'badge', schema: Type.String() })).toThrow(
+    'The parameter badge is taken.',
+  )
+  const stealing = { ...grant('badge'), parameters: Type.Object({ badge: Type.String() }) }
+  expect(() => doors.registerGrant(stealing)).toThrow(
+    'The parameter badge is taken: it proves who a client is.',
+  )
 })
 
 test('a grant sees only what passed its own parser', async () => {

@@ -12,6 +12,7 @@ import { createUserAgent } from '../support/user-agent.ts'
 const seen: Wire[] = []
 /** By an assertion that is the client_id itself. */
 const asserting: ClientAuthentication = {
+  credentials: ['client_assertion'],
   recognizes: (_request, { client_assertion: assertion }) =>
     typeof assertion === 'string' ? [assertion] : null,
   authenticate: async (_request, { client_assertion: assertion }, client, claimed) =>

@@ -94,6 +94,10 @@ export function createClientPolicies(
         owners('clientAuthentication'),
       ),
     ]
+    const { algorithms } = doors.owners('clientAuthentication').get(method ?? '') ?? {}
+    const { token_endpoint_auth_signing_alg: algorithm } = client.metadata
+    if (typeof algorithm === 'string' && algorithms?.includes(algorithm) === false)
+      throw metadataError('token_endpoint_auth_signing_alg', `must be one of ${algorithms.join(', ')}`)
     if (method === 'none' && effectiveGrantTypes(client, hasSecret).includes('client_credentials'))
       throw metadataError('grant_types', 'client_credentials needs a client that can authenticate')
     if (effectiveResponseTypes(client).length > 0 && client.redirectUris.length === 0)

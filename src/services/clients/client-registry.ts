@@ -182,6 +182,7 @@ export function createClientRegistry({
     const updated = await change(clientId, async (em, note) => {
       const client = await get(em, clientId)
       const before = structuredClone(toInformation(client))
+      client.revision = randomUUID()
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
       policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
@@ -216,6 +217,7 @@ export function createClientRegistry({
     const hash = await secrets.hash(secret)
     return change(clientId, async (em, note) => {
       const client = await get(em, clientId)
+      client.revision = randomUUID()
       if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
         throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
       }

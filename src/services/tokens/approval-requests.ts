@@ -4,9 +4,10 @@
  */
 import type { ApprovalRequest } from '../../doors/approval.ts'
 import type { Client } from '../../doors/client.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
-import { withoutCredentials, type Wire } from '../../protocol/wire.ts'
+import { without, type Wire } from '../../protocol/wire.ts'
 import type { Audiences } from './audiences.ts'
 import type { Directory } from '../directory.ts'
 import type { RequestParameters } from './request-parameters.ts'
@@ -23,6 +24,7 @@ export interface Approvals {
 
 /** @internal */
 export function createApprovals(
+  { credentials }: Pick<DoorRegistry, 'credentials'>,
   requestParameters: RequestParameters,
   directory: Directory,
   audiences: Audiences,
@@ -42,7 +44,7 @@ export function createApprovals(
 
   return {
     async parse(client, sent) {
-      const wire = withoutCredentials(sent)
+      const wire = without(sent, credentials)
       const parameters = await requestParameters.parse(wire, client)
       const { scope, resource = [] } = wire
       const asked = typeof scope === 'string' ? parseScope(scope) : defaultOf(client)

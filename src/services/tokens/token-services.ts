@@ -77,7 +77,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
 
   return {
     audiences,
-    approvals: createApprovals(requestParameters, directory, audiences),
+    approvals: createApprovals(doors, requestParameters, directory, audiences),
     requestParameters,
     subjectOf,
     signJwt,
