@@ -30,6 +30,16 @@ const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
   ],
 } // prettier-ignore
 
+/** What plugins set themselves before there was a door for it, as the error calls it. */
+const DOORS: ReadonlyMap<string, string> = new Map(
+  [
+    'access_token member cnf',
+    'introspection member cnf',
+    'introspection member token_type',
+    'tokenResponse member token_type',
+  ].map((name) => [name, 'senderConstraint']),
+)
+
 /** How the kinds are called that are taken at the doors of `plugins/oauth.ts`, beside those of `kinds.ts`. */
 export type OwnedKind = 'artifact kind' | 'throttle kind'
 
@@ -56,7 +66,7 @@ export function createTakenNames(): TakenNames {
 
   function take(kind: string, name: string): void {
     const names = taken.get(kind) ?? new Set()
-    if (names.has(name) || name === '__proto__') throw new ConfigError(`The ${kind} ${name} is taken.`)
+    if (names.has(name) || name === '__proto__') throw isTaken(`${kind} ${name}`)
     taken.set(kind, names.add(name))
   }
 
@@ -82,6 +92,13 @@ export function createTakenNames(): TakenNames {
       }
     },
   }
+}
+
+function isTaken(what: string): ConfigError {
+  const door = DOORS.get(what)
+  return new ConfigError(
+    `The ${what} is taken${door === undefined ? '.' : `: it follows from oauth.add('${door}', …).`}`,
+  )
 }
 
 /** How a member of a document is called. */

@@ -81,11 +81,19 @@ test('a sender constraint owns its member of cnf', () => {
   expect(() => doors.add('senderConstraint', { ...KEY_CONSTRAINT, scheme: 'Other' })).toThrow(
     'The senderConstraint key is taken.',
   )
-  for (const at of ['access_token', 'introspection'] as const)
-    expect(() => doors.extend(at, ['cnf'], async () => ({}))).toThrow(`The ${at} member cnf is taken.`)
-  expect(() => doors.extend('tokenResponse', ['token_type'], async () => ({}))).toThrow(
-    'The tokenResponse member token_type is taken.',
-  )
+})
+
+test('a plugin that said by itself what a token is bound to is told the door for it', () => {
+  const doors = createDoorRegistry()
+  for (const [at, member] of [
+    ['access_token', 'cnf'],
+    ['introspection', 'cnf'],
+    ['introspection', 'token_type'],
+    ['tokenResponse', 'token_type'],
+  ] as const)
+    expect(() => doors.extend(at, [member], async () => ({}))).toThrow(
+      `The ${at} member ${member} is taken: it follows from oauth.add('senderConstraint', …).`,
+    )
 })
 
 test('what is ordered is kept in the order of registration', () => {
