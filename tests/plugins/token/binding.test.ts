@@ -3,6 +3,8 @@ import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
 import type { SenderConstraint } from '../../../src/doors/sender-constraint.ts'
 import { createClient, introspect, type TestClient } from '../../support/clients.ts'
+import { startDatabaseProxy } from '../../support/database-proxy.ts'
+import { createDatabase } from '../../support/database.ts'
 import { createFactsGrant, FACTS_GRANT } from '../../support/facts-grant.ts'
 import { addKeyConstraint, KEY_CONSTRAINT } from '../../support/key-constraint.ts'
 import { requestsTo } from '../../support/requests.ts'
@@ -297,4 +299,30 @@ test('where the constraint is gone, what was bound by it is good for nobody, and
   const refused = await without.post('/token', { ...form, client_id: app.clientId }, a)
   expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_grant' }])
   expect(await asked(plain, 'Bearer')).toBe(200)
+})
+
+test('a code whose answer was lost gives what it gave to its key alone', async () => {
+  const database = await createDatabase({ refusing: false })
+  const proxy = await startDatabaseProxy(database.url)
+  const settings = { DATABASE_URL: proxy.url }
+  const behind = await startServer(settings, { seed: SEED, database, extend: addKeyConstraint })
+  const lone = await createClient(behind, { ...metadata, ...isPublic })
+  const { verifier, challenge } = createPkce()
+  const asked = { client_id: lone.clientId, code_challenge: challenge, code_challenge_method: 'S256' }
+  const code = (await authorize(behind, asked)).get('code')!
+  const exchange = async (headers: Headers): Promise<Tokens> => {
+    const form = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: REDIRECT_URI,
+      code_verifier: verifier,
+    }
+    const response = await behind.post('/token', { ...form, client_id: lone.clientId }, headers)
+    return { ...((await response.json()) as object), status: response.status }
+  }
+  proxy.cutAt('authorization-code-exchange', 'after')
+  expect(await exchange(a)).toMatchObject({ status: 503 })
+  for (const headers of [{}, b] as Headers[])
+    expect(await exchange(headers)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  expect(await exchange(a)).toMatchObject({ status: 200, token_type: 'Key' })
 })
