@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { ADMIN } from '../src/services/users/user.ts'
-import { refuseOtherMethods } from '../src/http/endpoint.ts'
+import { refuseOtherMethods } from '../src/http/methods.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 
 async function home(fastify: FastifyInstance): Promise<void> {

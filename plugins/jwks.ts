@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { JWKS_LIFETIME } from '../src/services/keys/key-ring.ts'
-import { withSlash } from '../src/http/endpoint.ts'
+import { withSlash } from '../src/http/methods.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { servePublicDocument } from '../src/http/public-document.ts'
 

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import fp from 'fastify-plugin'
 import createRouter from 'find-my-way'
 import { OAuthError } from '../src/protocol/errors.ts'
-import { refusing } from '../src/http/endpoint.ts'
+import { refusing } from '../src/http/methods.ts'
 import { sendErrorPage, wantsPage } from './pages/error-page.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const

@@ -7,8 +7,9 @@ import fp from 'fastify-plugin'
 import type { TObject } from 'typebox'
 import type { Config } from '../src/config.ts'
 import type { Artifacts } from '../src/doors/artifacts.ts'
-import type { Call, Endpoint, Grant } from '../src/doors/back-channel.ts'
+import type { Call, Grant } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
+import type { Caller, Endpoint } from '../src/doors/endpoint.ts'
 import type { Granted, Verified } from '../src/doors/facts.ts'
 import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
 import type { Delivery, Fetch } from '../src/doors/outbound.ts'
@@ -27,7 +28,6 @@ import type { FindServerSecret } from '../src/services/keys/server-secrets.ts'
 import { discreet } from '../src/services/log.ts'
 import type { GivenUpDeliveries } from '../src/services/outbox/given-up.ts'
 import type { Outbox } from '../src/services/outbox/outbox.ts'
-import type { Mailer } from '../src/services/mail.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
@@ -36,8 +36,6 @@ import { createSignStatement, type SignStatement } from '../src/services/tokens/
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
-import type { UserExport } from '../src/services/users/user-export.ts'
-import type { UserRecordKeeper } from '../src/services/users/user-records.ts'
 import type { UserRegistry } from '../src/services/users/user-registry.ts'
 import type { Database } from '../src/store/database.ts'
 
@@ -50,19 +48,17 @@ export interface OAuth {
   readonly config: Pick<Config, 'basePath' | 'production'>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
-  readonly users: UserRegistry & UserRecordKeeper & UserExport
+  readonly users: UserRegistry
   readonly keys: PublishedKeys
   /** Where users are signed in. */
   readonly sessions: Pick<Sessions, 'isOpen' | 'list' | 'endOne' | 'endAll'>
   /** What clients hold of users. */
   readonly authorizations: Authorizations
-  /** Letters to people. */
-  readonly mail: Mailer
   /** What has happened: to be noted, listened to and asked for. */
   readonly audit: Audit
 
   registerGrant<P extends TObject>(grant: Grant<P>): void
-  registerEndpoint<P extends TObject>(endpoint: Endpoint<P>): void
+  registerEndpoint<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void
   register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
   add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
   readonly extend: Extend
@@ -189,7 +185,6 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
       endAll: sessions.endAll,
     },
     authorizations: kernel.authorizations,
-    mail: kernel.mail,
     audit: { list: audit.list, activity: audit.activity, observe: audit.observe, on: audit.on },
     registerGrant: doors.registerGrant,
     registerEndpoint: endpoints.register,

@@ -14,8 +14,20 @@ export { ConfigError, type Config, type SettingValues } from './config.ts'
 export type { Additive, AdditiveCall, Dispatched, Ordered } from './doors/kinds.ts'
 export type { ApprovalRequest, ConsentLine, Parameter } from './doors/approval.ts'
 export type { Artifacts } from './doors/artifacts.ts'
-export type { Call, ClientCall, Endpoint, Grant, Policy } from './doors/back-channel.ts'
+export type { Call, ClientCall, Grant, Policy } from './doors/back-channel.ts'
 export type { Client, ClientAuthentication } from './doors/client.ts'
+export {
+  answer,
+  type Answer,
+  type AnswerOptions,
+  type BearerCall,
+  type Caller,
+  type Endpoint,
+  type EndpointCalls,
+  type EndpointMethod,
+  type OpenCall,
+  type Sent,
+} from './doors/endpoint.ts'
 export { parentOf } from './doors/parents.ts'
 export type {
   AccessTokenClaims,
@@ -28,7 +40,6 @@ export type {
 } from './doors/facts.ts'
 export { OutboundError } from './doors/outbound.ts'
 export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './doors/outbound.ts'
-export type { AssurancePolicy, AssuranceQuestion, Factors, Requirement } from './doors/assurance.ts'
 export type {
   BrowserCall,
   EndedInteraction,
@@ -36,7 +47,6 @@ export type {
   InteractionStep,
   Outcome,
   Session,
-  Shown,
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'
@@ -48,17 +58,6 @@ export {
   grantedToJson,
   type StoredApproval,
 } from './doors/stored-facts.ts'
-export { type Mail, type MailTransport, NoMailTransport } from './doors/mail.ts'
-export type {
-  Proof,
-  SignInAsked,
-  SignInElement,
-  SignInLink,
-  SignInMethod,
-  SignInWish,
-} from './doors/sign-in.ts'
-export type { RecordOptions, UserRecord, UserRecords } from './doors/user-records.ts'
-export type { User } from './doors/user.ts'
 export type * from './events.ts'
 export { ENDINGS } from './events.ts'
 export type { Bag } from './protocol/bag.ts'
@@ -81,12 +80,8 @@ export type { Enqueuer } from './services/outbox/outbox.ts'
 export type { Attempt, Throttle } from './services/throttle/throttle.ts'
 export type { ThrottleLimits } from './services/throttle/throttle-limits.ts'
 export type { SignStatement } from './services/tokens/signed-statements.ts'
-export type { Mailer } from './services/mail.ts'
-export type { UserExport } from './services/users/user-export.ts'
-export type { UserRecordKeeper } from './services/users/user-records.ts'
+export type { User } from './services/users/user.ts'
 export type { UserRegistry } from './services/users/user-registry.ts'
-export type { AccountDesk, AccountDoors, AccountSection } from '../plugins/account/sections.ts'
-export type { AdminDesk, AdminDoors, Administrator } from '../plugins/admin/sections.ts'
 export type { Browser } from '../plugins/browser.ts'
 export type { Interactions } from '../plugins/interaction/index.ts'
 export type { OAuth } from '../plugins/oauth.ts'
@@ -98,7 +93,6 @@ export type {
   ServePage,
   ShownPage,
 } from '../plugins/pages/index.ts'
-export type { Section } from '../plugins/pages/areas.ts'
 export type * from '../plugins/pages/models.ts'
 export { BearerError, type BearerErrorOptions } from '../plugins/require-scope/bearer-error.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'

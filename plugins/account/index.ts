@@ -4,7 +4,6 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
 import { addActivity } from './activity.ts'
 import { addApps } from './apps.ts'
@@ -14,7 +13,6 @@ import { addOverview } from './overview.ts'
 import { addPassword } from './password.ts'
 import { addProfile } from './profile.ts'
 import { addSessions } from './sessions.ts'
-import type { AccountSection } from './sections.ts'
 import { addWellKnown } from './well-known.ts'
 
 const TEMPLATES = [
@@ -48,16 +46,7 @@ async function account(fastify: FastifyInstance): Promise<void> {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
     const desk = createDesk(scope, guard, await createServePage(scope))
-    const sections: AccountSection[] = []
-    fastify.decorate('account', {
-      addSection(section) {
-        addLink(links, { text: section.text, href: desk.uri(section.path) })
-        sections.push(section)
-        const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = desk
-        return { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain }
-      },
-    })
-    addOverview(desk, sections)
+    addOverview(desk)
     addProfile(desk)
     addEmail(desk)
     addPassword(desk, scope)

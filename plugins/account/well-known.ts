@@ -3,7 +3,7 @@
  * Passwords). It lies at the root of the origin, which is ours only where the issuer has no path.
  */
 import type { FastifyInstance } from 'fastify'
-import { refuseOtherMethods } from '../../src/http/endpoint.ts'
+import { refuseOtherMethods } from '../../src/http/methods.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 
 const PATH = '/.well-known/change-password'

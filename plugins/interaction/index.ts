@@ -6,15 +6,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { assertLengths } from '../../src/protocol/parameters.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
-import { refuseOtherMethods } from '../../src/http/endpoint.ts'
+import { refuseOtherMethods } from '../../src/http/methods.ts'
 import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { MAX_SEALED, REQUEST } from './asked.ts'
 import { type Address, createEngine, type Engine } from './engine.ts'
 import { InteractionOver, WentOn } from './over.ts'
-import { createOwnSignIn, type OwnSignIn } from './own-sign-in.ts'
 
-export interface Interactions extends OwnSignIn {
+export interface Interactions {
   /**
    * Asks what has to be asked, then lets `outcome` answer; at once where nothing has to. `state` is for the outcome.
    * `prompt=none` among the request's parameters ends it with an error instead of a page.
@@ -36,8 +35,7 @@ const LENGTHS = new Map([[REQUEST, MAX_SEALED]])
 
 async function interaction(fastify: FastifyInstance): Promise<void> {
   const engine = createEngine(fastify)
-  const ours = createOwnSignIn(fastify, engine)
-  fastify.decorate('interactions', { start: engine.start, ...ours })
+  fastify.decorate('interactions', { start: engine.start })
 
   await fastify.register(
     async (scope) => {

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { ConfigError } from '../../src/config.ts'
 
 const FILES = [
   'style.css',
@@ -21,31 +20,18 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-export interface Assets {
-  /** Where each file is, by its name. */
-  readonly addresses: Readonly<Record<string, string>>
-  /** Throws `ConfigError` for a name that is taken, or a file that pages do not load. */
-  add(name: string, file: URL): Promise<void>
-}
-
-/** Serves files at `<prefix>/assets/<name>.<hash>.<ext>`: ours of `directory`, and those that plugins add. */
-export async function createAssets(
+/** Serves `directory` at `<prefix>/assets/<name>.<hash>.<ext>`; returns those addresses by the files' names. */
+export async function serveAssets(
   fastify: FastifyInstance,
   prefix: string,
   directory: URL,
-): Promise<Assets> {
+): Promise<Readonly<Record<string, string>>> {
   const addresses: Record<string, string> = {}
-
-  async function add(name: string, file: URL): Promise<void> {
-    const extension = extname(name)
-    if (!/^[a-z][a-z0-9-]*\.[a-z]+$/.test(name) || TYPES[extension] === undefined)
-      throw new ConfigError(
-        `The asset ${name} needs a name of small letters, digits and hyphens, and .css, .js or .svg.`,
-      )
-    if (Object.hasOwn(addresses, name)) throw new ConfigError(`The asset ${name} is registered twice.`)
-    const content = await readFile(file)
+  for (const file of FILES) {
+    const content = await readFile(new URL(file, directory))
     const hash = createHash('sha256').update(content).digest('hex').slice(0, 12)
-    const url = `${prefix}/assets/${name.slice(0, -extension.length)}.${hash}${extension}`
+    const extension = extname(file)
+    const url = `${prefix}/assets/${file.slice(0, -extension.length)}.${hash}${extension}`
     fastify.get(url, async (_request, reply) =>
       reply
         .headers({
@@ -56,9 +42,7 @@ export async function createAssets(
         })
         .send(content),
     )
-    addresses[name] = url
+    addresses[file] = url
   }
-
-  for (const file of FILES) await add(file, new URL(file, directory))
-  return { addresses, add }
+  return addresses
 }

@@ -1,7 +1,6 @@
-/** What clients call by themselves, without a browser: endpoints, and the grants of the one that gives tokens. */
+/** What clients call by themselves, without a browser, and the grants of the endpoint that gives tokens. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Client } from './client.ts'
 import type { Granted } from './facts.ts'
@@ -17,20 +16,6 @@ export interface ClientCall {
 export interface Call extends ClientCall {
   /** The parameters that were sent, without those that proved who the client is. */
   readonly wire: Wire
-}
-
-/** A back-channel endpoint: POST of a form, answered with JSON that is never stored. */
-export interface Endpoint<P extends TObject = TObject> {
-  /** Below the issuer; served with and without a trailing slash. */
-  readonly path: `/${string}`
-  /** The metadata member that names it, such as `introspection_endpoint`. */
-  readonly metadata: string
-  /** Whether public clients may call it, named by `client_id` alone; default false. */
-  readonly publicClients?: boolean
-  /** Whether pages of any origin may call it from a browser (CORS), without cookies; default false. */
-  readonly cors?: boolean
-  readonly parameters: P
-  handle(parameters: Static<P>, call: Call): Promise<Bag>
 }
 
 /** Handler of one `grant_type`. `P` are its own wire parameters. */

@@ -1,141 +1,129 @@
 /**
- * Back-channel endpoints: a form comes in by POST, an authenticated client's call goes to the handler, JSON goes
- * out that nobody stores. Every endpoint registered through the door gets the same phases and the same refusals.
+ * Endpoints that are registered through the door: each gets the same phases and the same refusals. What came in is read, who
+ * calls is found out, the handler answers, and nobody stores that. Ours and those of strangers are the same here.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../config.ts'
-import type { Endpoint } from '../doors/back-channel.ts'
 import type { Client } from '../doors/client.ts'
+import type { Caller, Endpoint, EndpointCalls, Sent } from '../doors/endpoint.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
-import type { Bag } from '../protocol/bag.ts'
-import { OAuthError } from '../protocol/errors.ts'
-import { assertLengths, compileParameters } from '../protocol/parameters.ts'
-import { parseForm, without, type Wire } from '../protocol/wire.ts'
-import { allowBrowsers } from './cors.ts'
-import { sendError } from './errors.ts'
-import { acceptForms, formText, queryText } from './forms.ts'
-import { keepHouseRules, scopeOptions } from './house-rules.ts'
-import { sending, sendText } from './ready-text.ts'
+import { compileParameters } from '../protocol/parameters.ts'
+import { without, type Wire } from '../protocol/wire.ts'
+import type { AccessToken } from '../../plugins/require-scope/access-token.ts'
+import { verifiedToken } from '../../plugins/require-scope/guard.ts'
+import { sendAnswer } from './answers.ts'
+import { createEndpointScopes } from './endpoint-scopes.ts'
+import { createAddress, type Address, type Served } from './methods.ts'
+import { sending } from './ready-text.ts'
+import { readerOf } from './sent.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
 export type Authenticate = (request: FastifyRequest, wire: Wire, publicClients: boolean) => Promise<Client>
 
-export type RegisteredEndpoint = Required<Pick<Endpoint, 'metadata' | 'path' | 'publicClients'>>
-
 export interface Endpoints {
-  register<P extends TObject>(endpoint: Endpoint<P>): void
+  register<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void
+  /** Those that the metadata names: member and path. */
   all(): readonly RegisteredEndpoint[]
 }
 
-/** Marks a route (in its `config`) that only refuses its methods. */
-export const refusing = Symbol('latchkey: refusing route')
-const NOT_POST: HTTPMethods[] = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** RFC 6749 §5.1 asks for both; Pragma is for caches of HTTP/1.0. */
-const JSON_HEADERS = {
-  'content-type': 'application/json',
-  'cache-control': 'no-store',
-  pragma: 'no-cache',
-} as const
+export type RegisteredEndpoint = Required<Pick<Endpoint, 'metadata' | 'path' | 'publicClients'>>
 
-/** Endpoints lie in scopes of their own, one of them open to browsers: body parser and error handler are nobody else's. */
+type Credentials = Pick<DoorRegistry, 'credentials' | 'reads'>
+
+/** A path, and what its methods agree on. */
+interface Place {
+  readonly body: 'form' | 'json'
+  readonly cors: boolean
+  readonly address: Address
+  readonly methods: Set<string>
+}
+
 export async function createEndpoints(
   fastify: FastifyInstance,
   prefix: string,
   authenticate: Authenticate,
-  doors: Pick<DoorRegistry, 'credentials' | 'reads'>,
+  doors: Credentials,
 ): Promise<Endpoints> {
-  const registered: RegisteredEndpoint[] = []
-  const { scope: closed } = await encapsulated(fastify, prefix, { cors: false })
-  const { scope: open } = await encapsulated(fastify, prefix, { cors: true })
+  const named: RegisteredEndpoint[] = []
+  const places = new Map<string, Place>()
+  const scopeFor = await createEndpointScopes(fastify, prefix)
+  const finders = findersOf(fastify, authenticate, doors)
 
-  function register<P extends TObject>(endpoint: Endpoint<P>): void {
-    const { path, metadata, publicClients = false } = endpoint
-    const parse = compileParameters(endpoint.parameters)
-    const handler = sending(async (request, reply) => {
-      const sent = parseBody(request)
-      const client = await authenticate(request, sent, publicClients)
-      const wire = without(sent, doors.credentials)
-      request.actor = { kind: 'client', id: client.clientId }
-      const body = await endpoint.handle(parse(wire), { request, reply, client, wire })
-      sendJson(reply, body)
-    })
-    if (registered.some((one) => one.path === path || one.metadata === metadata))
-      throw new ConfigError(`The endpoint ${path} (${metadata}) is registered twice.`)
-    doors.reads(endpoint.parameters)
-    registered.push({ path, metadata, publicClients })
-    const scope = endpoint.cors ? open : closed
-    for (const url of withSlash(scope, path)) {
-      scope.post(url, handler)
-      refuseOtherMethods(scope, url, NOT_POST, 'POST')
+  function placeOf({ path, body = 'form', cors = false }: Pick<Endpoint, 'path' | 'body' | 'cors'>): Place {
+    const known = places.get(path)
+    if (known === undefined) {
+      const address = createAddress(scopeFor({ body, cors }), path)
+      const place = { body, cors, address, methods: new Set<string>() }
+      places.set(path, place)
+      return place
     }
+    if (known.body === body && known.cors === cors) return known
+    throw new ConfigError(`The methods of the endpoint ${path} must have the same body and cors.`)
   }
 
-  return { register, all: () => registered }
-}
-
-/** An address as it is and with a slash at its end, except where the router of the app takes the two for one. */
-export function withSlash(scope: FastifyInstance, path: string): string[] {
-  const { ignoreTrailingSlash, routerOptions } = scope.initialConfig
-  return ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash ? [path] : [path, `${path}/`]
-}
-
-/** Answers the given methods at `url` with 405 and `Allow` (RFC 9110 §15.5.6). */
-export function refuseOtherMethods(
-  scope: FastifyInstance,
-  url: string,
-  methods: HTTPMethods[],
-  allow: string,
-): void {
-  const refuse = async (): Promise<never> => {
-    throw new OAuthError('invalid_request', `only ${allow} is served here`, {
-      status: 405,
-      headers: { allow },
-    })
+  function register<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void {
+    const { path, method = 'POST', metadata, caller = 'client' as Who, publicClients = false } = endpoint
+    const isTaken = places.get(path)?.methods.has(method) ?? false
+    if (isTaken || named.some((one) => one.metadata === metadata))
+      throw new ConfigError(`The endpoint ${path} (${metadata ?? method}) is registered twice.`)
+    const how = serving(endpoint, finders[caller](endpoint))
+    const { address, methods } = placeOf(endpoint)
+    methods.add(method)
+    if (metadata !== undefined) named.push({ metadata, path, publicClients })
+    address.serve(method, how)
   }
-  scope.route({
-    method: methods,
-    url,
-    config: { [refusing]: true },
-    exposeHeadRoute: methods.includes('GET'),
-    // Before anything is read of the body, or asked of the caller.
-    onRequest: refuse,
-    handler: refuse,
-  })
+
+  return { register, all: () => named }
 }
 
-/** Sends `body` as JSON with exactly the headers of RFC 6749 §5.1. */
-export function sendJson(reply: FastifyReply, body: Bag): void {
-  sendText(reply, JSON_HEADERS, JSON.stringify(body))
+/** Finds out who calls. */
+interface Finder<Who extends Caller> extends Pick<Served, 'guard'> {
+  find(request: FastifyRequest, reply: FastifyReply, sent: Sent): Promise<EndpointCalls[Who]>
 }
 
-/** In an object, since awaiting an instance itself would wait for the whole server, and give its root. */
-async function encapsulated(
-  fastify: FastifyInstance,
-  prefix: string,
-  { cors }: { cors: boolean },
-): Promise<{ scope: FastifyInstance }> {
-  let child: FastifyInstance | undefined
-  await fastify.register(
-    async (scope) => {
-      await keepHouseRules(scope)
-      if (cors) allowBrowsers(scope)
-      await acceptForms(scope)
-      scope.setErrorHandler(sendError)
-      child = scope
+type Finders = { readonly [Who in Caller]: (endpoint: EndpointOptions) => Finder<Who> }
+type EndpointOptions = Pick<Endpoint, 'path' | 'publicClients' | 'scopes' | 'parameters'>
+
+function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: Credentials): Finders {
+  return {
+    client({ publicClients = false, parameters }) {
+      doors.reads(parameters)
+      return {
+        async find(request, reply, { wire, body, path }) {
+          const client = await authenticate(request, wire, publicClients)
+          request.actor = { kind: 'client', id: client.clientId }
+          return { request, reply, client, wire: without(wire, doors.credentials), body, path }
+        },
+      }
     },
-    scopeOptions(fastify, prefix),
-  )
-  return { scope: child! }
+    bearer({ path, scopes = [] }) {
+      if (!fastify.hasDecorator('requireScope'))
+        throw new ConfigError(`The endpoint ${path} takes tokens, so it needs latchkey-resource-server.`)
+      return {
+        guard: fastify.requireScope(...scopes),
+        async find(request, reply, sent) {
+          const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken]!
+          request.actor = { kind: 'client', id: token.clientId }
+          return { request, reply, token, ...sent }
+        },
+      }
+    },
+    anybody: () => ({ find: async (request, reply, sent) => ({ request, reply, ...sent }) }),
+  }
 }
 
-/** The parameters of the body. A query is not read (RFC 6749 §3.2), except to refuse a parameter sent in both. */
-function parseBody(request: FastifyRequest): Wire {
-  const wire = parseForm(formText(request))
-  assertLengths(wire)
-  for (const name in parseForm(queryText(request))) {
-    if (wire[name] !== undefined)
-      throw new OAuthError('invalid_request', 'a parameter is in the query and in the body')
-  }
-  return wire
+/** The phases, in their order. */
+function serving<P extends TObject, Who extends Caller>(
+  endpoint: Endpoint<P, Who>,
+  { guard, find }: Finder<Who>,
+): Served {
+  const read = readerOf(endpoint)
+  const parse = compileParameters(endpoint.parameters)
+  const ofJson = endpoint.body === 'json' && !['GET', 'DELETE'].includes(endpoint.method ?? 'POST')
+  const handler = sending(async (request, reply) => {
+    const call = await find(request, reply, read(request))
+    sendAnswer(reply, await endpoint.handle(parse(ofJson ? call.body : call.wire), call))
+  })
+  return { handler, ...(guard === undefined ? {} : { guard }) }
 }

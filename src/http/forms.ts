@@ -4,18 +4,14 @@
  */
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { OAuthError } from '../protocol/errors.ts'
-import { isRepeated } from '../protocol/headers.ts'
-
-const BODY_LIMIT = 65_536
+import { BODY_LIMIT, problemOfBody } from './bodies.ts'
 
 /** Makes `scope` accept forms alone; `formText` then gives what a request brought. */
 export async function acceptForms(scope: FastifyInstance): Promise<void> {
   scope.removeAllContentTypeParsers()
   await scope.register(formbody, { parser: (text) => ({ text }), bodyLimit: BODY_LIMIT })
   // Not async: it runs before every request.
-  scope.addHook('onRequest', ({ raw }, _reply, done) => done(problemOf(raw)))
+  scope.addHook('onRequest', ({ raw }, _reply, done) => done(problemOfBody(raw, 'a plain form')))
 }
 
 /** The form as it was sent, not decoded yet; `''` when there was none. */
@@ -27,22 +23,4 @@ export function formText(request: FastifyRequest): string {
 export function queryText({ raw: { url = '' } }: FastifyRequest): string {
   const query = url.indexOf('?')
   return query < 0 ? '' : url.slice(query + 1)
-}
-
-function problemOf({ rawHeaders, headers }: IncomingMessage): OAuthError | undefined {
-  const repeated = ['authorization', 'content-type'].find((name) => isRepeated(rawHeaders, name))
-  if (repeated !== undefined) return new OAuthError('invalid_request', `the ${repeated} header is repeated`)
-  if (isPlainForm(headers)) return undefined
-  return new OAuthError('invalid_request', 'the body must be a plain form in UTF-8', { status: 415 })
-}
-
-/** Fastify has chosen the parser by the media type; its parameters and an encoding are ours to refuse. */
-function isPlainForm(headers: IncomingHttpHeaders): boolean {
-  const { 'content-type': type = '', 'content-encoding': encoding, 'transfer-encoding': transfer } = headers
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]
-  return (
-    (charset === undefined || /^utf-?8$/i.test(charset)) &&
-    (encoding === undefined || encoding === 'identity') &&
-    (transfer === undefined || transfer.toLowerCase() === 'chunked')
-  )
 }

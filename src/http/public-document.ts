@@ -6,8 +6,8 @@ import type { FastifyInstance } from 'fastify'
 import { hash } from 'node:crypto'
 import { passive } from './before-routes.ts'
 import { allowBrowsers } from './cors.ts'
-import { refuseOtherMethods } from './endpoint.ts'
 import { sendError } from './errors.ts'
+import { refuseOtherMethods } from './methods.ts'
 import { sendText } from './ready-text.ts'
 
 export interface PublicDocument {

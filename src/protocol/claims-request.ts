@@ -4,9 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { pickClaims, type Claims } from './claims.ts'
-import { isStorable } from './client-metadata.ts'
 import { OAuthError } from './errors.ts'
-import { isObject, parseJson } from './json.ts'
+import { isObject, isStorable, parseJson } from './json.ts'
 
 /** How one claim is asked for (§5.5.1). */
 export interface ClaimRequest {

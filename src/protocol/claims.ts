@@ -3,7 +3,7 @@
  * (§5.4), and what may be stored of a user. The `claims` parameter is `claims-request.ts`'s.
  */
 import type { TSchema } from 'typebox'
-import { isStorable } from './client-metadata.ts'
+import { isStorable } from './json.ts'
 import { OAuthError } from './errors.ts'
 import { misfitOf, Type } from './schema.ts'
 

@@ -5,7 +5,7 @@
  */
 import type { Static, TObject, TSchema } from 'typebox'
 import { OAuthError } from './errors.ts'
-import { isObject } from './json.ts'
+import { isObject, isStorable } from './json.ts'
 import { redirectUriCaution, redirectUriProblem } from './redirect-uri.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
@@ -160,12 +160,6 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
     throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
   }
   return Array.isArray(value) ? [...new Set(value)] : value
-}
-
-/** PostgreSQL holds neither NUL nor lone surrogates (22021, 22P02). */
-export function isStorable(value: unknown): boolean {
-  const text = JSON.stringify(value)
-  return text !== undefined && !text.includes(String.raw`\u0000`) && !/\\ud[89a-f]/.test(text)
 }
 
 /** RFC 7591 §2, by our rule: `code` where there is a redirect URI. */

@@ -13,3 +13,9 @@ export function parseJson(text: string): unknown {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** PostgreSQL holds neither NUL nor lone surrogates (22021, 22P02). */
+export function isStorable(value: unknown): boolean {
+  const text = JSON.stringify(value)
+  return text !== undefined && !text.includes(String.raw`\u0000`) && !/\\ud[89a-f]/.test(text)
+}

@@ -1,8 +1,9 @@
 /**
- * The typed parser in front of every endpoint and grant: a schema in wire names goes in, a function from `Wire`
- * to the schema's static type comes out. Unknown parameters are ignored (RFC 6749 §3.1).
+ * The typed parser in front of every endpoint and grant: a schema in wire names goes in, a function from `Wire`,
+ * or the members of a JSON body, to the schema's static type comes out. Unknown parameters are ignored (RFC 6749 §3.1).
  */
 import type { Static, TObject } from 'typebox'
+import type { Bag } from './bag.ts'
 import { OAuthError } from './errors.ts'
 import { checkOf, type Misfit, Type } from './schema.ts'
 import type { Wire } from './wire.ts'
@@ -51,12 +52,12 @@ export function lengthsOf({ properties }: TObject): ReadonlyMap<string, number> 
  * Compiles `schema` into a parser. The parser throws `invalid_request` naming the first parameter that is
  * missing or malformed.
  */
-export function compileParameters<P extends TObject>(schema: P): (wire: Wire) => Static<P> {
+export function compileParameters<P extends TObject>(schema: P): (sent: Bag) => Static<P> {
   const names = Object.keys(schema.properties)
   const check = checkOf(schema)
-  return (wire) => {
+  return (sent) => {
     const picked: Record<string, unknown> = {}
-    for (const name of names) if (wire[name] !== undefined) picked[name] = wire[name]
+    for (const name of names) if (sent[name] !== undefined) picked[name] = sent[name]
     const misfit = check(picked)
     if (misfit === undefined) return picked as Static<P>
     throw new OAuthError('invalid_request', describe(misfit))

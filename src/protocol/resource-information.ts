@@ -1,5 +1,6 @@
 /** What is registered of a resource and of a scope, by its names on the wire, and what each member must look like. */
-import { isStorable, metadataError } from './client-metadata.ts'
+import { metadataError } from './client-metadata.ts'
+import { isStorable } from './json.ts'
 import { isScopeToken } from './scope.ts'
 
 export interface ResourceInformation {

@@ -41,7 +41,8 @@ export const LOGIN: FormKind = {
 }
 
 export const SIGN_IN: FormKind = {
-  route: '/interaction/:id/:step',
+  route: '/sign-in',
+  opened: 200,
   async open(server, agent = createUserAgent(server.url)) {
     const page = await agent.get(`${server.url}/sign-in?return_to=/`)
     return formOn(page, agent, { username: BOB.username, password: BOB.password })

@@ -1,0 +1,113 @@
+/** Addresses that programs call: what they send, who calls, and what they are answered. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TObject } from 'typebox'
+import type { AccessToken } from '../../plugins/require-scope/access-token.ts'
+import type { Bag } from '../protocol/bag.ts'
+import type { Wire } from '../protocol/wire.ts'
+import type { Call } from './back-channel.ts'
+
+/** What a request brought, once it is known to be well-formed. */
+export interface Sent {
+  /** The parameters of the form, or of the query where the method has no body; none of a JSON body. */
+  readonly wire: Wire
+  /** The members of a JSON body, also those that `parameters` does not name; of a form there are none. */
+  readonly body: Bag
+  /** What stands in the address for `:name`, decoded. */
+  readonly path: Readonly<Record<string, string>>
+}
+
+/** A request of anybody: who it is, if that matters, is for the handler to find out. */
+export interface OpenCall extends Sent {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+/** A request with an access token of ours in its header, for the server itself. */
+export interface BearerCall extends OpenCall {
+  readonly token: AccessToken
+}
+
+/** What handlers get, by who may call. */
+export interface EndpointCalls {
+  client: Call & Sent
+  bearer: BearerCall
+  anybody: OpenCall
+}
+export type Caller = keyof EndpointCalls
+
+export type EndpointMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/**
+ * One method at one path. The house has done the rest when `handle` is called: the slash, other methods (405 with `Allow`),
+ * who calls, sizes and depth, what the body must be; answers are never stored.
+ */
+export interface Endpoint<P extends TObject = TObject, Who extends Caller = 'client'> {
+  /** Below the issuer; served with and without a trailing slash. `:name` stands for a segment that the call has in `path`. */
+  readonly path: `/${string}`
+  /** Default POST; each method of a path is registered by itself. GET answers HEAD too. */
+  readonly method?: EndpointMethod
+  /** The metadata member that names it, such as `introspection_endpoint`; without it, the metadata is silent. */
+  readonly metadata?: string
+  /**
+   * Who may call: an authenticated `client`, the default; `bearer`, who sends an access token of ours in the header; or
+   * `anybody`.
+   */
+  readonly caller?: Who
+  /** What a body is: a `form`, the default, or an object of `json`. The same for all methods of a path. */
+  readonly body?: 'form' | 'json'
+  /** Whether public clients may call it, named by `client_id` alone in a form; default false. */
+  readonly publicClients?: boolean
+  /** Scopes that a `bearer`'s token must have, all of them. */
+  readonly scopes?: readonly string[]
+  /** Whether pages of any origin may call it from a browser (CORS), without cookies; the same for all methods. Default false. */
+  readonly cors?: boolean
+  /** Of the form or the query, or of the JSON body's own members: what does not fit is `invalid_request`. */
+  readonly parameters: P
+  /** The members of a JSON answer (200), or an `answer`. Throws `OAuthError`. */
+  handle(parameters: Static<P>, call: EndpointCalls[Who]): Promise<Bag | Answer>
+}
+
+export interface AnswerOptions {
+  /** Default 200, or 204 without a body. */
+  readonly status?: number
+  /** Beside those of the house, lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** JSON, or a text of another `type`. */
+  readonly body?: Bag | readonly unknown[] | string
+  /** The media type of a text, such as `application/jwt`. */
+  readonly type?: string
+}
+
+/** What every copy of this module knows its answers by: a plugin may bring a `latchkey` of its own along. */
+const BRAND = Symbol.for('latchkey.Answer')
+const JSON_TYPE = 'application/json'
+
+/** What `answer` makes. */
+export interface Answer {
+  /** @internal */
+  readonly [BRAND]: true
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** As it is sent; absent where nothing is. */
+  readonly text?: string
+  readonly type: string
+}
+
+/** An answer that is more than 200 and JSON. Throws TypeError for a text without its type, or what is no status of an answer. */
+export function answer({ status, headers = {}, body, type }: AnswerOptions): Answer {
+  const code = status ?? (body === undefined ? 204 : 200)
+  if (!Number.isInteger(code) || code < 200 || code > 599) throw new TypeError(`${code} is no status`)
+  if (typeof body === 'string' && type === undefined) throw new TypeError('a text needs its type')
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
+  return {
+    [BRAND]: true,
+    status: code,
+    headers,
+    type: type ?? JSON_TYPE,
+    ...(text === undefined ? {} : { text }),
+  }
+}
+
+export function isAnswer(value: Bag | Answer): value is Answer {
+  return BRAND in value
+}

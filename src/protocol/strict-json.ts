@@ -1,0 +1,61 @@
+/**
+ * JSON of strangers: one object in UTF-8, each member once (RFC 8259 §4 leaves open which of two counts, and whoever stands
+ * between us and the client may read the other), not deeper than anything that is meant.
+ */
+import type { Bag } from './bag.ts'
+import { OAuthError } from './errors.ts'
+import { isObject, isStorable, parseJson } from './json.ts'
+
+const MAX_DEPTH = 16
+const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\],]/g
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Throws `invalid_request`; nothing of the text is quoted. */
+export function parseJsonObject(bytes: Uint8Array): Bag {
+  const text = decode(bytes)
+  const value = parseJson(text)
+  if (value === undefined) throw refusal('must be JSON')
+  if (!isObject(value)) throw refusal('must be a JSON object')
+  assertMembers(text)
+  if (!isStorable(value)) throw refusal('must not hold NUL or broken Unicode')
+  return value
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch (cause) {
+    throw refusal('must be in UTF-8', cause)
+  }
+}
+
+/** Of text that is JSON, so that brackets pair and a text after `{` or `,` of an object is a name. */
+function assertMembers(text: string): void {
+  const open: (Set<string> | null)[] = []
+  let namesNext = false
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') {
+      if (open.push(token === '{' ? new Set() : null) > MAX_DEPTH) throw refusal('is nested too deeply')
+      namesNext = token === '{'
+    } else if (token === '}' || token === ']') {
+      open.pop()
+      namesNext = false
+    } else if (token === ',') {
+      namesNext = open.at(-1) !== null
+    } else if (namesNext) {
+      takeName(open.at(-1)!, JSON.parse(token) as string)
+      namesNext = false
+    }
+  }
+}
+
+function takeName(names: Set<string>, name: string): void {
+  // Copied member by member, it would be no member.
+  if (name === '__proto__') throw refusal('has a member that is called __proto__')
+  if (names.has(name)) throw refusal('has a member twice')
+  names.add(name)
+}
+
+function refusal(what: string, cause?: unknown): OAuthError {
+  return new OAuthError('invalid_request', `the body ${what}`, { cause })
+}
