@@ -167,11 +167,11 @@ function credentialsOf(method: string, { credentials }: Partial<ClientAuthentica
 
 /**
  * A parameter is known by its name, and by the one under which it lives on; a step by its own; a sender constraint by its
- * member of `cnf`. A policy has none.
+ * member of `cnf`, and by those of the metadata. A policy has none.
  */
 function namesOf(item: Ordered[keyof Ordered]): readonly string[] {
   if (typeof item === 'function') return []
-  if ('confirmation' in item) return [item.confirmation]
+  if ('confirmation' in item) return [item.confirmation, ...Object.keys(item.metadata ?? {})]
   const as = 'kept' in item ? item.kept : undefined
   return typeof as === 'string' && as !== item.name ? [item.name, as] : [item.name]
 }

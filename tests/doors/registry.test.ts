@@ -75,11 +75,14 @@ test('a grant sees only what passed its own parser', async () => {
   })
 })
 
-test('a sender constraint owns its member of cnf', () => {
+test('a sender constraint owns its member of cnf, and those of the metadata', () => {
   const doors = createDoorRegistry()
   doors.add('senderConstraint', KEY_CONSTRAINT)
   expect(() => doors.add('senderConstraint', { ...KEY_CONSTRAINT, scheme: 'Other' })).toThrow(
     'The senderConstraint key is taken.',
+  )
+  expect(() => doors.add('senderConstraint', { ...KEY_CONSTRAINT, confirmation: 'other' })).toThrow(
+    'The senderConstraint keys_supported is taken.',
   )
 })
 
