@@ -30,6 +30,7 @@ import type { GivenUpDeliveries } from '../src/services/outbox/given-up.ts'
 import type { Outbox } from '../src/services/outbox/outbox.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
+import type { AuthorizationRequests } from '../src/services/tokens/authorization-requests.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
 import { createSignStatement, type SignStatement } from '../src/services/tokens/signed-statements.ts'
@@ -110,6 +111,12 @@ export interface OAuth {
    * scopes, resources and registered parameters, for other endpoints too. Throws `OAuthError`.
    */
   readonly parseApproval: Approvals['parse']
+  /**
+   * A whole authorization request of `client`, as the authorization endpoint has it: a request object that `wire` holds is
+   * opened, redirect URI, response type and mode and every check hold. With `source`, checks are told that the request will
+   * come by that request source of the caller's. Throws `OAuthError`.
+   */
+  readonly parseRequest: AuthorizationRequests['parse']
   /**
    * Whether `secret` is the client's now; takes the same time when there is no client. Give the client_id of the request
    * as `claimed`: many who ask the same of one client at once share one slow hash, whether that client exists or not.
@@ -209,6 +216,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     findUser: directory.findUser,
     subjectOf: kernel.subjectOf,
     parseApproval: kernel.approvals.parse,
+    parseRequest: kernel.authorizationRequests.parse,
     checkSecret: kernel.checkSecret,
     issue: kernel.tokenIssuer.issue,
     verify: verifier.verify,

@@ -12,8 +12,21 @@ import type { BuildOptions } from './server.ts'
 export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
 export type { Additive, AdditiveCall, Dispatched, Ordered } from './doors/kinds.ts'
-export type { ApprovalRequest, ConsentLine, Parameter } from './doors/approval.ts'
+export type {
+  ApprovalRequest,
+  AuthorizationRequest,
+  ConsentLine,
+  Parameter,
+  ResponseMode,
+  ResponseType,
+} from './doors/approval.ts'
 export type { Artifacts } from './doors/artifacts.ts'
+export type {
+  AskedRequest,
+  AuthorizationCheck,
+  RequestSource,
+  SourcedRequest,
+} from './doors/authorization-requests.ts'
 export type { Call, ClientCall, Grant, Policy } from './doors/back-channel.ts'
 export type { Client, ClientAuthentication } from './doors/client.ts'
 export {

@@ -1,6 +1,7 @@
 /** The response type `code` (RFC 6749 §4.1.2), with PKCE (RFC 7636): S256 for everybody, required of public clients. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -14,14 +15,10 @@ async function code(fastify: FastifyInstance): Promise<void> {
   oauth.add('parameter', {
     name: 'code_challenge',
     schema: Type.String(),
-    parse(raw, client, { code_challenge_method: method, response_type: responseType }) {
+    parse(raw, _client, { code_challenge_method: method }) {
       if (raw === undefined) {
         if (method !== undefined)
           throw new OAuthError('invalid_request', 'code_challenge_method without a code_challenge')
-        // A request at another endpoint gets no code to protect.
-        const asksForCode = typeof responseType === 'string' && responseType.split(' ').includes('code')
-        if (client.isPublic() && asksForCode)
-          throw new OAuthError('invalid_request', 'public clients must send a code_challenge')
         return undefined
       }
       // RFC 7636 §4.3: without a method it would be `plain`, which protects nothing.
@@ -31,7 +28,20 @@ async function code(fastify: FastifyInstance): Promise<void> {
       return raw
     },
   })
+  oauth.add('authorizationCheck', {
+    name: 'code_challenge',
+    check: ({ client, wire }) => assertProtected(client, wire['response_type'], wire['code_challenge']),
+    review: ({ client, responseType, parameters }) =>
+      assertProtected(client, responseType, parameters['code_challenge']),
+  })
   oauth.extend('metadata', async () => ({ code_challenge_methods_supported: ['S256'] }))
+}
+
+/** RFC 9700 §2.1.1: without a secret, the code is all that it takes. */
+function assertProtected(client: Client, responseType: unknown, challenge: unknown): void {
+  const asksForCode = String(responseType).split(' ').includes('code')
+  if (asksForCode && client.isPublic() && challenge === undefined)
+    throw new OAuthError('invalid_request', 'public clients must send a code_challenge')
 }
 
 export default fp(code, { name: 'latchkey-code', dependencies: ['latchkey-oauth', 'latchkey-authorize'] })

@@ -12,60 +12,75 @@ import { Type } from '../../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
 import { parseFormLeniently, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/methods.ts'
+import type { AnswerAddress } from '../../src/services/tokens/answer-address.ts'
+import type { FoundRequest } from '../../src/services/tokens/request-finder.ts'
 import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { sendErrorPage } from '../pages/error-page.ts'
 import { createAnswers } from './answer.ts'
-import { assertServed, createRequestParser } from './request.ts'
+import { endpointChecks } from './checks.ts'
 import { findRecipient } from './recipient.ts'
+
+const NONE: ReadonlySet<string> = new Set()
 
 async function authorize(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions } = fastify
-  const { doors } = kernelOf(fastify)
+  const { database, doors, authorizationRequests: requests, spendArtifact } = kernelOf(fastify)
   const { basePath } = oauth.config
   const answers = createAnswers(oauth)
-  const parseRequest = createRequestParser(oauth)
 
   // Kept for refresh: what was asked for and dropped here is dropped there again.
   oauth.add('parameter', { name: 'scope', schema: Type.String(), kept: true })
+  for (const check of endpointChecks(oauth)) oauth.add('authorizationCheck', check)
   oauth.register('outcome', 'authorization_response', {
     async check({ client: { clientId }, redirectUri = '' }) {
-      await findRecipient(oauth, { client_id: clientId, redirect_uri: redirectUri })
+      const sent = { wire: { client_id: clientId, redirect_uri: redirectUri }, repeated: NONE }
+      requests.addressOf(await findRecipient(oauth, sent), sent)
     },
     async approved({ request }, granted, { reply }) {
       const asked = request as AuthorizationRequest
-      try {
-        assertServed({ response_type: asked.responseType, response_mode: asked.responseMode }, asked, oauth)
-      } catch (error) {
-        if (!(error instanceof OAuthError)) throw error
-        return answers.sendError(reply, asked, error)
-      }
-      const responseType = oauth.owners('responseType').get(asked.responseType)!
+      const { spends } = asked
+      const responseType = oauth.owners('responseType').get(asked.responseType)
       let answer: Wire
       try {
-        answer = await responseType.respond(granted, asked)
+        await requests.review(asked)
+        answer = await responseType!.respond(spends === undefined ? granted : { ...granted, spends }, asked)
       } catch (error) {
         // The session or the consent behind it has ended meanwhile: the client may ask again.
-        if (!(error instanceof OAuthError) || error.status >= 500) throw error
-        return answers.sendError(reply, asked, error)
+        return refuse(error, asked, reply)
       }
       return answers.send(reply, asked, answer)
     },
-    denied: async ({ request }, error, { reply }) =>
-      answers.sendError(reply, request as AuthorizationRequest, error),
+    async denied({ request }, error, { reply }) {
+      const asked = request as AuthorizationRequest
+      for (const one of asked.spends ?? []) await spendArtifact(database.query, one)
+      return answers.sendError(reply, asked, error)
+    },
   })
 
+  /** What failed here, and not at the client, is for the person in front of the browser to know. */
+  function refuse(error: unknown, address: AnswerAddress, reply: FastifyReply): FastifyReply {
+    if (!(error instanceof OAuthError) || error.status >= 500) throw error
+    return answers.sendError(reply, address, error)
+  }
+
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {
-    const { wire, repeated } = parseFormLeniently(text)
-    const recipient = await findRecipient(oauth, wire, repeated)
-    const address = answers.addressOf(recipient, wire, repeated)
+    const sent = parseFormLeniently(text)
+    const client = await findRecipient(oauth, sent)
+    let found: FoundRequest
+    try {
+      found = await requests.find(client, sent)
+    } catch (error) {
+      // Of a request that is elsewhere, what was sent need not say where its answer goes.
+      if (sent.wire['redirect_uri'] === undefined) throw error
+      return refuse(error, requests.addressOf(client, sent), call.reply)
+    }
+    const address = requests.addressOf(client, found)
     let request: AuthorizationRequest
     try {
-      request = await parseRequest(recipient, address, wire, repeated)
+      request = await requests.read(found, address)
     } catch (error) {
-      // What failed here, and not at the client, is for the person in front of the browser to know.
-      if (!(error instanceof OAuthError) || error.status >= 500) throw error
-      return answers.sendError(call.reply, address, error)
+      return refuse(error, address, call.reply)
     }
     return interactions.start(request, 'authorization_response', {}, call)
   }
@@ -88,14 +103,16 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     { prefix: basePath },
   )
 
+  const isSupported = (parameter: 'request' | 'request_uri'): boolean =>
+    [...oauth.owners('requestSource').values()].some(({ supports = [] }) => supports.includes(parameter))
   oauth.extend('metadata', async () => ({
     authorization_endpoint: `${oauth.issuer}/authorize`,
     response_types_supported: [...oauth.owners('responseType').keys()],
     response_modes_supported: [...oauth.owners('responseMode').keys()],
     scopes_supported: [...OPENID_SCOPES],
     authorization_response_iss_parameter_supported: true,
-    request_parameter_supported: false,
-    request_uri_parameter_supported: false,
+    request_parameter_supported: isSupported('request'),
+    request_uri_parameter_supported: isSupported('request_uri'),
     claims_parameter_supported: doors.all('parameter').some(({ name }) => name === 'claims'),
   }))
 }

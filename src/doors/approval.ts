@@ -4,7 +4,7 @@ import type { TSchema } from 'typebox'
 import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Client } from './client.ts'
-import type { Granted } from './facts.ts'
+import type { Granted, Spend } from './facts.ts'
 
 /** What a client asks an end-user's approval for: an authorization request, or another protocol's own. */
 export interface ApprovalRequest {
@@ -26,6 +26,8 @@ export interface AuthorizationRequest extends ApprovalRequest {
   readonly responseType: string
   readonly responseMode: string
   readonly state?: string
+  /** What its source says is spent with its answer. */
+  readonly spends?: readonly Spend[]
 }
 
 /** A parameter of the authorization request. */
@@ -63,6 +65,7 @@ export interface ConsentLine {
 
 /** Makes the answer to an approved request; its key is the `response_type`, words in alphabetical order. */
 export interface ResponseType {
+  /** `granted.spends` are spent with what the answer stores: one that was spent before is refused. */
   respond(granted: Granted, request: AuthorizationRequest): Promise<Wire>
 }
 

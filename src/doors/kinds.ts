@@ -3,6 +3,7 @@
  * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
  */
 import type { Parameter, ResponseMode, ResponseType } from './approval.ts'
+import type { AuthorizationCheck, RequestSource } from './authorization-requests.ts'
 import type { Call, ClientCall, Policy } from './back-channel.ts'
 import type { ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
@@ -13,6 +14,7 @@ import type { SenderConstraint } from './sender-constraint.ts'
 
 export interface Dispatched {
   clientAuthentication: ClientAuthentication
+  requestSource: RequestSource
   responseType: ResponseType
   responseMode: ResponseMode
   outcome: Outcome
@@ -22,6 +24,7 @@ export interface Dispatched {
 }
 
 export interface Ordered {
+  authorizationCheck: AuthorizationCheck
   parameter: Parameter
   interactionStep: InteractionStep
   policy: Policy

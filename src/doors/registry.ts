@@ -122,7 +122,7 @@ export function createDoorRegistry(): DoorRegistry {
       assertOpen(`The ${kind} ${key}`)
       const owners = dispatched.get(kind) ?? new Map<string, Dispatched[keyof Dispatched]>()
       if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
-      if ('recognizes' in owner) for (const name of credentialsOf(key, owner)) names.takeCredential(name)
+      if ('authenticate' in owner) for (const name of credentialsOf(key, owner)) names.takeCredential(name)
       dispatched.set(kind, owners.set(key, owner))
     },
     owners: <K extends keyof Dispatched>(kind: K) =>

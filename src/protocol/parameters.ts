@@ -17,6 +17,7 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
   ['code_verifier', 128],
   ['client_assertion', 16_384],
   ['assertion', 16_384],
+  ['request', 16_384],
   ['token', 16_384],
   ['redirect_uri', 2048],
   ['redirect_uris', 32_768],
@@ -38,6 +39,21 @@ export function assertLengths(wire: Wire, own: ReadonlyMap<string, number> = NO_
       throw new OAuthError('invalid_request', `a parameter is too long${LIMITS.has(name) ? `: ${name}` : ''}`)
     }
   }
+}
+
+/** For what is read before a request is: its only value. Throws `invalid_request`. */
+export function singleParameter(
+  name: string,
+  wire: Wire,
+  repeated: ReadonlySet<string>,
+  maxLength: number,
+): string {
+  const value = wire[name]
+  if (value === undefined) throw new OAuthError('invalid_request', `the parameter ${name} is missing`)
+  if (typeof value !== 'string' || repeated.has(name))
+    throw new OAuthError('invalid_request', `the parameter ${name} is repeated`)
+  if (value.length > maxLength) throw new OAuthError('invalid_request', `the parameter ${name} is too long`)
+  return value
 }
 
 /** The `maxLength` of those members that have one, for `assertLengths`. */

@@ -7,6 +7,12 @@ import { OAuthError } from './errors.ts'
 /** Decoded parameters by name; an array only where a specification lets a parameter repeat. */
 export type Wire = Readonly<Record<string, string | readonly string[]>>
 
+/** Parameters with those that came more than once, of which it has the first values. */
+export interface SentForm {
+  readonly wire: Wire
+  readonly repeated: ReadonlySet<string>
+}
+
 /** RFC 8707 §2 and RFC 8693 §2.1 let these two repeat. */
 const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience'])
 const MAX_PARAMETERS = 200
@@ -28,7 +34,7 @@ export function parseForm(text: string): Wire {
 }
 
 /** The same, but repeated parameters are named beside the first value of each: their error can then be told where it belongs. */
-export function parseFormLeniently(text: string): { wire: Wire; repeated: ReadonlySet<string> } {
+export function parseFormLeniently(text: string): SentForm {
   if (text === '') return EMPTY
   const wire = Object.create(null) as Record<string, string | string[]>
   let repeated: Set<string> | undefined

@@ -14,11 +14,13 @@ import { secondsLeft } from '../../protocol/token-instants.ts'
 import { statements } from '../../store/authorization-codes.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
+import type { Query } from '../../store/statement.ts'
 import { statements as sessions } from '../../store/sessions.ts'
 import { createCodeRedemption } from './code-redemption.ts'
 import type { OwedCodes } from './owed-codes.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
+import type { SpendArtifact } from './spent-artifacts.ts'
 
 /** What a code is bound to. */
 export interface CodeBinding {
@@ -38,7 +40,7 @@ export interface FoundCode extends CodeBinding {
 
 export interface AuthorizationCodes {
   /**
-   * Stores what was approved; returns the code. Throws `login_required` when the session has ended meanwhile, and
+   * Stores what was approved, and spends what goes with it; returns the code. Throws `login_required` when the session has ended meanwhile, and
    * `consent_required` when what was allowed was taken back.
    */
   create(granted: Granted, request: AuthorizationRequest): Promise<string>
@@ -61,6 +63,7 @@ export function createAuthorizationCodes(
   endReplayed: EndReplayed,
   refreshes: RefreshTokens,
   owed: OwedCodes,
+  spendArtifact: SpendArtifact,
 ): AuthorizationCodes {
   const spend = createCodeRedemption(refreshes, owed)
 
@@ -94,8 +97,17 @@ export function createAuthorizationCodes(
         proof: proofOf(code, binding),
         lifetime: secondsLeft(endOf(approved), lifetime),
       }
-      const rows = await database.query(insert, insert.values(values))
-      if (rows.length === 0) throw await endedMeanwhile(sid)
+      const store = async (query: Query): Promise<void> => {
+        const rows = await query(insert, insert.values(values))
+        if (rows.length === 0) throw await endedMeanwhile(sid)
+      }
+      const { spends = [] } = approved
+      if (spends.length === 0) await store(database.query)
+      else
+        await database.transaction(async (query) => {
+          for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
+          await store(query)
+        })
       return code
     },
     async find(code) {
@@ -132,6 +144,10 @@ export function createAuthorizationCodes(
       return null
     },
   }
+}
+
+function answeredBefore(): OAuthError {
+  return new OAuthError('invalid_request_uri', 'the request has expired or was answered before')
 }
 
 /** Only who holds the code, and knows all that it is bound to, can make it. */

@@ -5,7 +5,6 @@
 import type { Granted, Spend } from '../../doors/facts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { hashOf } from '../../protocol/handle.ts'
-import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
@@ -17,7 +16,7 @@ import { redemptionOf } from './refresh-redemption.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 import { toRow } from './stored-authorization.ts'
-import type { SecretBox } from '../keys/secret-box.ts'
+import type { SpendArtifact } from './spent-artifacts.ts'
 
 export interface Issuance extends Issued {
   /** Whether its client has proven who it is. */
@@ -40,14 +39,13 @@ class NoLongerGood extends Error {}
 export function createIssueTransaction(
   database: Database,
   endReplayed: EndReplayed,
-  box: SecretBox,
+  spendOne: SpendArtifact,
   refreshes: RefreshTokens,
 ): StoreIssuance {
   const spendArtifact =
-    ({ kind, handle }: Spend): Write =>
+    (spend: Spend): Write =>
     async (query) => {
-      const [spent] = await query(artifacts.spend, [kind, box.hashes(handle)])
-      if (spent === undefined) throw alreadySpent()
+      if (!(await spendOne(query, spend))) throw alreadySpent()
     }
 
   const redeem =

@@ -10,6 +10,7 @@ import type { SecretBox } from '../keys/secret-box.ts'
 import { createAccessTokenSigner } from './access-token-signer.ts'
 import { createApprovals, type Approvals } from './approval-requests.ts'
 import { createAudiences, type Audiences } from './audiences.ts'
+import { createAuthorizationRequests, type AuthorizationRequests } from './authorization-requests.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createAuthorizations, type Authorizations } from './authorizations.ts'
 import { createIssueTransaction } from './issue-transaction.ts'
@@ -21,6 +22,7 @@ import { createRequestParameters, type RequestParameters } from './request-param
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 import { createReplayEnding } from './replays.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
+import { createSpendArtifact, type SpendArtifact } from './spent-artifacts.ts'
 import { createSubjects, type SubjectOf } from './subjects.ts'
 import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
@@ -30,6 +32,8 @@ export interface TokenServices {
   readonly audiences: Audiences
   readonly approvals: Approvals
   readonly requestParameters: RequestParameters
+  readonly authorizationRequests: AuthorizationRequests
+  readonly spendArtifact: SpendArtifact
   readonly subjectOf: SubjectOf
   readonly signJwt: SignJwt
   readonly ownJwts: OwnJwtVerifier
@@ -58,6 +62,8 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
   const { issuer } = config
   const audiences = createAudiences(directory, issuer, config.OIDC_TOKEN_EXPIRE)
   const requestParameters = createRequestParameters(doors)
+  const approvals = createApprovals(doors, requestParameters, directory, audiences)
+  const spendArtifact = createSpendArtifact(box)
   const subjectOf = createSubjects(doors)
   const signJwt = createJwtSigner(keys, config.OIDC_SIGN_SYNCHRONOUSLY)
   const ownJwts = createOwnJwtVerifier(keys, issuer)
@@ -77,8 +83,10 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
 
   return {
     audiences,
-    approvals: createApprovals(doors, requestParameters, directory, audiences),
+    approvals,
     requestParameters,
+    authorizationRequests: createAuthorizationRequests(doors, approvals),
+    spendArtifact,
     subjectOf,
     signJwt,
     ownJwts,
@@ -88,6 +96,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       endReplayed,
       refreshTokens,
       owed,
+      spendArtifact,
     ),
     refreshTokens,
     authorizations: createAuthorizations(database, revoker),
@@ -100,7 +109,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       sign: createAccessTokenSigner(signJwt),
       parents,
       refreshTokens,
-      store: createIssueTransaction(database, endReplayed, box, refreshTokens),
+      store: createIssueTransaction(database, endReplayed, spendArtifact, refreshTokens),
       audit,
     }),
     verifier,

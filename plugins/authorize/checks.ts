@@ -1,0 +1,63 @@
+/** What the authorization endpoint serves at all, from top to bottom. */
+import type { FastifyInstance } from 'fastify'
+import type { AuthorizationCheck } from '../../src/doors/authorization-requests.ts'
+import type { Client } from '../../src/doors/client.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+
+/** Those of the endpoint itself, in their order; a response type or a plugin has its own after them. */
+export function endpointChecks(oauth: FastifyInstance['oauth']): readonly AuthorizationCheck[] {
+  const assertType = (asked: string, { metadata }: Client): void => {
+    if (!oauth.owners('responseType').has(asked))
+      throw new OAuthError('unsupported_response_type', 'this response_type is not served here')
+    const registered = metadata['response_types'] as readonly string[]
+    if (!registered.includes(asked))
+      throw new OAuthError('unauthorized_client', 'the client is not registered for this response_type')
+  }
+  const assertMode = (asked: string): void => {
+    if (!oauth.owners('responseMode').has(asked))
+      throw new OAuthError('invalid_request', 'this response_mode is not served here')
+  }
+
+  return [
+    { name: 'request_object', check: ({ wire }) => refuseRequestObjects(wire) },
+    {
+      name: 'response_type',
+      check({ client, wire: { response_type: asked } }) {
+        if (typeof asked !== 'string')
+          throw new OAuthError('invalid_request', 'the parameter response_type is missing')
+        assertType(asked, client)
+      },
+      review: ({ client, responseType }) => assertType(responseType, client),
+    },
+    {
+      name: 'grant_type',
+      check: ({ client, wire }) => assertGrant(wire['response_type'], client),
+      review: ({ client, responseType }) => assertGrant(responseType, client),
+    },
+    {
+      name: 'response_mode',
+      check({ wire: { response_mode: asked } }) {
+        if (asked !== undefined) assertMode(String(asked))
+      },
+      review: ({ responseMode }) => assertMode(responseMode),
+    },
+  ]
+}
+
+/** OpenID Connect Core §6: never ignored, since the request is not the same without them. */
+function refuseRequestObjects(wire: Readonly<Record<string, unknown>>): void {
+  if (wire['request'] !== undefined)
+    throw new OAuthError('request_not_supported', 'request objects are not served here')
+  if (wire['request_uri'] !== undefined)
+    throw new OAuthError('request_uri_not_supported', 'request_uri is not served here')
+  if (wire['registration'] !== undefined)
+    throw new OAuthError('registration_not_supported', 'the registration parameter is not served here')
+}
+
+function assertGrant(responseType: unknown, { grantTypes }: Client): void {
+  if (responseType === 'code' && !grantTypes.has('authorization_code'))
+    throw new OAuthError(
+      'unauthorized_client',
+      'the client is not registered for the authorization_code grant',
+    )
+}

@@ -1,0 +1,72 @@
+/**
+ * Authorization requests, from what was sent to what is asked: found where they are, checked, and read as any request for
+ * approval is. Who sent them, and where their errors go, is for the endpoint.
+ */
+import type { AuthorizationRequest } from '../../doors/approval.ts'
+import type { AskedRequest } from '../../doors/authorization-requests.ts'
+import type { Client } from '../../doors/client.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import { assertLengths } from '../../protocol/parameters.ts'
+import type { SentForm, Wire } from '../../protocol/wire.ts'
+import { answerAddressOf, type AnswerAddress } from './answer-address.ts'
+import type { Approvals } from './approval-requests.ts'
+import { createRequestFinder, type FoundRequest } from './request-finder.ts'
+
+export interface AuthorizationRequests {
+  /** What was sent, or what the source that it names has of it. Throws `OAuthError`. */
+  find(client: Client, sent: SentForm): Promise<FoundRequest>
+  /** Throws `OAuthError` where nothing may be sent to. */
+  addressOf(client: Client, sent: SentForm): AnswerAddress
+  /** Throws `OAuthError`, for the client. */
+  read(found: FoundRequest, address: AnswerAddress): Promise<AuthorizationRequest>
+  /** Throws `OAuthError` for an approved request that is not served any more. */
+  review(request: AuthorizationRequest): Promise<void>
+  /** All of it, for the endpoints of others. */
+  parse(wire: Wire, client: Client, options?: ParseRequestOptions): Promise<AuthorizationRequest>
+}
+
+export interface ParseRequestOptions {
+  /** The key of the caller's own request source, where that will give the request to the authorization endpoint: for checks. */
+  readonly source?: string
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** @internal */
+export function createAuthorizationRequests(
+  doors: DoorRegistry,
+  approvals: Approvals,
+): AuthorizationRequests {
+  const finder = createRequestFinder(doors)
+  const addressOf: AuthorizationRequests['addressOf'] = (client, sent) =>
+    answerAddressOf(client, sent, doors.owners('responseMode'))
+
+  async function check(asked: AskedRequest): Promise<void> {
+    for (const one of doors.all('authorizationCheck')) await one.check(asked)
+  }
+
+  const read: AuthorizationRequests['read'] = async (found, address) => {
+    const { client, wire, repeated, spends } = found
+    if (repeated.size > 0) throw new OAuthError('invalid_request', 'a parameter is repeated')
+    assertLengths(wire)
+    await check(found)
+    const approval = await approvals.parse(client, wire)
+    const responseType = wire['response_type'] as string
+    return { ...address, ...approval, responseType, ...(spends === undefined ? {} : { spends }) }
+  }
+
+  return {
+    find: finder.find,
+    addressOf,
+    read,
+    async review(request) {
+      for (const one of doors.all('authorizationCheck')) await one.review?.(request)
+    },
+    async parse(wire, client, { source } = {}) {
+      const found = await finder.find(client, { wire, repeated: NONE })
+      const through = source === undefined ? found : { ...found, sources: [source, ...found.sources] }
+      return read(through, addressOf(client, found))
+    },
+  }
+}
