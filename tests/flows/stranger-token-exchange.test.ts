@@ -26,7 +26,7 @@ const desk = {
   client_secret: secret('d'),
   grant_types: [GRANT],
   scope: ['read_shelf'],
-  exchanges_tokens_of: ['web', 'service', 'rival'],
+  exchanges_tokens_of: ['web', 'service', 'rival', 'bound'],
 }
 const back = {
   ...desk,
@@ -48,9 +48,10 @@ const service = {
   client_secret: secret('s'),
   scope: ['read_shelf', 'token_introspection'],
 }
+const bound = { ...service, client_id: 'bound', access_token_format: 'opaque' }
 const seed = {
   ...SEED,
-  clients: [{ ...WEB, scope: ['read_books', 'read_shelf', 'read_brief'] }, desk, back, rival, service],
+  clients: [{ ...WEB, scope: ['read_books', 'read_shelf', 'read_brief'] }, desk, back, rival, service, bound],
   resources: [{ resource: BRIEF, access_token_lifetime: 3 }],
   scopes: [
     ...SEED.scopes,
@@ -245,6 +246,15 @@ test('what a client got for itself is exchanged for that client, of which no use
       [401, false],
       [401, false],
     ])
+})
+
+test('a token that is bound to a key gives nobody one that is not', async () => {
+  const token = await getAccessToken(one, toClient(bound))
+  expect(await refusal(desk, token)).toBe('none')
+  await one.database.query(
+    `update access_tokens set claims = claims || '{"cnf":{"jkt":"thumbprint"}}' where claims->>'client_id' = 'bound'`,
+  )
+  expect(await refusal(desk, token)).toBe('invalid_request')
 })
 
 test('a token that is given back while it is exchanged leaves nothing alive', async () => {

@@ -61,8 +61,12 @@ async function verify(oauth: OAuth, token: string): Promise<Verified> {
   return found
 }
 
-/** Whom the token was sent to, as one of its audience, or who is trusted with those of its client. */
+/**
+ * Whom the token was sent to, as one of its audience, or who is trusted with those of its client. One that is bound to a key
+ * is good for who holds that, and nobody gets one for it that is not.
+ */
 function mayExchange({ clientId, metadata }: Client, { claims }: Verified): boolean {
+  if (claims.cnf !== undefined) return false
   const trusted = metadata['exchanges_tokens_of']
   return (
     [claims['aud']].flat().includes(clientId) ||
