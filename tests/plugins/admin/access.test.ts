@@ -45,6 +45,8 @@ test('there are routes to be asked about', () => {
       '/admin/user/revoke',
       '/admin/client/authorizations',
       '/admin/client/revoke',
+      '/admin/deliveries',
+      '/admin/deliveries/retry',
       '/admin/keys',
       '/admin/keys/revoke',
       '/admin/keys/rotate',

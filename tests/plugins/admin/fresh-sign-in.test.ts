@@ -7,7 +7,8 @@ import { age } from '../account/owner.ts'
 import { ROOT, signedIn } from './administrator.ts'
 
 const API = 'https://api.example/'
-const seed = { ...SEED, users: [...SEED.users, ROOT], resources: [{ resource: API }] }
+const scopes = [...SEED.scopes, { name: 'unused' }]
+const seed = { ...SEED, scopes, users: [...SEED.users, ROOT], resources: [{ resource: API }] }
 const server = await startServer({}, { seed })
 const { users, clients } = server.server.oauth
 const alice = (await users.find(ALICE.username))!.id
@@ -34,7 +35,7 @@ test.each([
   ['the disabling of a user', `/user?id=${alice}`, 'disable', {}],
   ['the enabling of a user', `/user?id=${alice}`, 'enable', {}],
   ['a new key', '/keys', 'rotate-EdDSA', {}],
-  ['the deletion of a scope', '/scope?id=read_books', 'delete-record', { confirm: 'read_books' }],
+  ['the deletion of a scope', '/scope?id=unused', 'delete-record', { confirm: 'unused' }],
   ['the deletion of a resource', `/resource?id=${API}`, 'delete-record', { confirm: API }],
 ])('%s', async (what, path, form, fields) => {
   if ((await clients.find('web')) === null) await clients.create(SEED.clients[0])
