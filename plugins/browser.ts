@@ -1,21 +1,26 @@
 /**
- * Decorates `fastify.browser`: who is signed in with a browser, and whether a form came from a page of ours. Three
- * cookies: one opens the session, one tells browsers apart before anybody is signed in, and one keeps marks of the accounts
+ * Decorates `fastify.browser`: who is signed in with a browser, and whether a form came from a page of ours. Four
+ * cookies: one opens the session, one what lacks a factor still, one tells browsers apart before anybody is signed in, and one keeps marks of the accounts
  * that have signed in there, after they have signed out too.
  */
 import cookie from '@fastify/cookie'
 import { fastify as createApp, type FastifyInstance, type FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { randomBytes } from 'node:crypto'
+import type { ApprovalRequest } from '../src/doors/approval.ts'
 import type { Session } from '../src/doors/interaction.ts'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { KNOWN_FOR } from '../src/services/users/known-browsers.ts'
-import type { SignIn } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { ExpiredForm } from './pages/expired-form.ts'
+import { type BrowserSignIn, type Cookie, createSignedIn, type SignedIn } from './signed-in.ts'
+
+export type { BrowserSignIn } from './signed-in.ts'
+/** Not for strangers: it tells of sign-ins that lack a factor. */
+export const STEPS = Symbol('latchkey: steps of a sign-in')
 
 export interface Browser {
   /** Null when nobody is signed in. */
@@ -25,8 +30,12 @@ export interface Browser {
    * query, it comes with them. Not for what is too long to be one.
    */
   needsAnotherTry(request: FastifyRequest, text: string): boolean
-  /** Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled or changed meanwhile. */
-  signIn(call: BrowserCall, signIn: BrowserSignIn): Promise<Session | null>
+  /**
+   * Signs in, by a new cookie whatever the browser had before. Null for a user who was disabled or changed meanwhile. The session is
+   * `pending` where policies require more, for `request` (default: for pages of ours): `session` does not know it then, and a page that
+   * needs somebody leads to the steps that ask for the rest.
+   */
+  signIn(call: BrowserCall, signIn: BrowserSignIn, request?: ApprovalRequest): Promise<Session | null>
   /** Makes the browser, in which the user is signed in, one that they are known to come from. `signIn` does it too. */
   remember(call: BrowserCall, user: Pick<User, 'username'>): void
   /** What shows that this account has signed in with the browser; null where nothing does, whether it exists or not. */
@@ -49,13 +58,12 @@ export interface Browser {
   assertGenuine(call: BrowserCall, wire: Wire, ...purposes: readonly string[]): void
 }
 
-export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr'> & {
-  user: Pick<User, 'id' | 'updatedAt' | 'username'>
-}
-
 declare module 'fastify' {
   interface FastifyInstance {
-    browser: Browser
+    browser: Browser & {
+      /** @internal Sign-ins that lack a factor, for the steps of a sign-in alone. */
+      [STEPS]: Pick<SignedIn, 'unfinished' | 'raise' | 'adopt' | 'abandon'>
+    }
   }
 }
 
@@ -65,12 +73,13 @@ const QUERY = /^[\x21\x24-\x7e]*$/
 const VALUE = /^[A-Za-z0-9_-]{43}$/
 
 async function browser(fastify: FastifyInstance): Promise<void> {
-  const { issuer, config, box, sessions: stored, knownBrowsers } = kernelOf(fastify)
+  const { issuer, config, box, knownBrowsers } = kernelOf(fastify)
   const { origin: issuerOrigin, protocol } = new URL(issuer)
   const secure = protocol === 'https:'
   // The prefix makes browsers refuse one that another host of the domain planted (RFC 6265bis §4.1.3.2).
   const prefix = secure ? '__Host-' : ''
   const SESSION = `${prefix}latchkey-session`
+  const PENDING = `${prefix}latchkey-pending`
   const BROWSER = `${prefix}latchkey-browser`
   const KNOWN = `${prefix}latchkey-known`
   const path = secure ? '/' : config.basePath || '/'
@@ -78,8 +87,6 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   const jar = await cookieFunctions()
   /** What was set in answer to a request, for those who ask again before it is sent. */
   const given = new WeakMap<FastifyRequest, string>()
-  /** Whose session a request is of, for the page as for the plugin that answers with it. */
-  const sessions = new WeakMap<FastifyRequest, Promise<Session | null>>()
 
   function cookieOf({ headers }: FastifyRequest, name: string): string | undefined {
     return headers.cookie === undefined ? undefined : jar.parse(headers.cookie)[name]
@@ -124,39 +131,30 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     return ours && !pathname.startsWith('//') ? pathname + search : null
   }
 
-  fastify.decorate('browser', {
-    async session(request) {
-      const token = read(request, SESSION)
-      if (token === undefined && !sessions.has(request)) return null
-      if (!sessions.has(request)) sessions.set(request, stored.find(token!))
-      const session = await sessions.get(request)!
-      if (session !== null) request.actor = { kind: 'user', id: session.userId }
-      return session
+  const cookieNamed = (name: string, lasting: { maxAge?: number } = {}): Cookie => ({
+    read: (request) => read(request, name),
+    set: ({ reply }, value) =>
+      void reply.header('set-cookie', jar.serialize(name, value, { ...attributes, ...lasting })),
+    clear({ request, reply }) {
+      if (cookieOf(request, name) !== undefined)
+        void reply.header('set-cookie', jar.serialize(name, '', { ...attributes, maxAge: 0 }))
     },
+  })
+  const cookies = { session: cookieNamed(SESSION), pending: cookieNamed(PENDING) }
+  const { session, signIn, forget, ...steps } = createSignedIn(kernelOf(fastify), cookies, remember)
+
+  fastify.decorate('browser', {
+    [STEPS]: steps,
+    session,
+    signIn,
+    forget,
     needsAnotherTry(request, text) {
       const site = request.headers['sec-fetch-site']
       const elsewhere = site === 'cross-site' || site === 'same-site'
       return elsewhere && read(request, SESSION) === undefined && text.length <= MAX_QUERY && QUERY.test(text)
     },
-    async signIn(call, signIn) {
-      const { request, reply } = call
-      const { ip, headers } = request
-      request.actor = { kind: 'user', id: signIn.user.id }
-      const from = { ...signIn, userAgent: headers['user-agent'], address: ip }
-      const started = await stored.start(from, read(request, SESSION))
-      if (started === null) return null
-      void reply.header('set-cookie', jar.serialize(SESSION, started.token, attributes))
-      remember(call, signIn.user)
-      sessions.set(request, Promise.resolve(started.session))
-      return started.session
-    },
     remember,
     markOf: async (request, username) => knownBrowsers.find(cookieOf(request, KNOWN), username),
-    forget({ request, reply }) {
-      sessions.set(request, Promise.resolve(null))
-      if (cookieOf(request, SESSION) === undefined) return
-      void reply.header('set-cookie', jar.serialize(SESSION, '', { ...attributes, maxAge: 0 }))
-    },
     id,
     csrfToken: (call, purpose) => box.hash(csrfOf(purpose, id(call))),
     assertFromHere: ({ request }) => assertSameOrigin(request),

@@ -15,6 +15,7 @@ import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
 import { logFailure } from '../src/http/errors.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
+import { STEPS } from './browser.ts'
 import { clientView } from './pages/client-view.ts'
 import { sendErrorPage, showError } from './pages/error-page.ts'
 
@@ -70,6 +71,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
 
   async function signOut(asked: EndSessionRequest, session: Session | null, call: BrowserCall) {
     if (session !== null) await sessions.end(session)
+    await browser[STEPS].abandon(call)
     browser.forget(call)
     if (asked.redirectUri === null) return call.reply.page('signed-out', { homeUri: homeOf(asked.client) })
     return call.reply.redirect(withState(asked.redirectUri, asked.state), 303)

@@ -1,20 +1,23 @@
 /**
  * The interaction step `login`: who is in front of the browser. A session is enough unless the request asks for more:
- * a fresh sign-in (`prompt=login`, `max_age`), or a certain user (`id_token_hint`, a `sub` in `claims`).
+ * a fresh sign-in (`prompt=login`, `max_age`), or a certain user (`id_token_hint`, a `sub` in `claims`). How people show that it is
+ * them is for the registered methods.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ApprovalRequest } from '../src/doors/approval.ts'
+import type { Requirement } from '../src/doors/assurance.ts'
 import type { Session } from '../src/doors/interaction.ts'
-import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { usernameKey } from '../src/protocol/username.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
-import { createPasswordSignIn, type RefusedSignIn } from './password-sign-in.ts'
+import { LOGIN } from './interaction/phases.ts'
+import { createSignInPage, type MethodNote } from './sign-in-page.ts'
 
-/** The sessions that began here. */
-interface Note {
+/** The sessions that began here, and what a method noted that has a page of its own. */
+interface Note extends MethodNote {
   /** The latest: all that the version before knows, and has noted. */
-  readonly sid: string
+  readonly sid?: string
   readonly sids?: readonly string[]
 }
 
@@ -22,8 +25,8 @@ interface Note {
 const MOST_SESSIONS = 8
 
 async function login(fastify: FastifyInstance): Promise<void> {
-  const { oauth } = fastify
-  const signIn = createPasswordSignIn(fastify)
+  const { oauth, browser } = fastify
+  const signInPage = createSignInPage(fastify)
 
   /** Whether the user is one whom the request is for: `id_token_hint`, or a `sub` asked for by `claims`. */
   function isExpected({ client, parameters }: ApprovalRequest, { userId }: Session): boolean {
@@ -34,63 +37,62 @@ async function login(fastify: FastifyInstance): Promise<void> {
     return (hinted ?? subject) === subject && (requested?.includes(subject) ?? true)
   }
 
-  /** OpenID Connect Core §5.5.1.1: an `acr` that is essential and cannot be reached is a failed sign-in. */
-  function assertReachable({ parameters }: ApprovalRequest, { acr }: Session): void {
-    const claims = parameters['claims'] as ClaimsRequest | undefined
-    const requested = claims === undefined ? undefined : requestedAcr(claims)
-    if (requested?.essential && requested.values.length > 0 && !requested.values.includes(acr ?? ''))
-      throw new OAuthError(
-        'unmet_authentication_requirements',
-        'no sign-in here reaches the acr that is essential',
-      )
-  }
-
-  async function page(interaction: Interaction, error?: Partial<RefusedSignIn>): Promise<StepPage> {
-    const { session, request } = interaction
-    const user = session === null ? null : await oauth.users.get(session.userId)
-    const hint = (request.parameters['login_hint'] as string | undefined) ?? ''
-    const model = {
-      username: error?.username ?? user?.username ?? hint,
-      error: error?.text ?? null,
-      wait: error?.wait ?? null,
-      reauthenticate: user !== null,
-      knownUser: user?.username ?? null,
-    }
-    return { page: 'login', model, status: error?.status ?? 200 }
-  }
-
+  oauth.add('assurance', {
+    name: 'essential-acr',
+    require: ({ request }) => essentialAcr(request),
+  })
   oauth.add('interactionStep', {
-    name: 'login',
+    name: LOGIN,
+    phase: 'authenticate',
     required: 'login_required',
-    async run(interaction) {
+    async run(interaction, call) {
       const { session, request, notes } = interaction
-      if (session === null) return page(interaction)
-      const signedInHere = sidsOf(notes['login'] as Note | undefined).includes(session.sid)
-      if (!signedInHere && !isFreshEnough(session, request)) return page(interaction)
-      assertReachable(request, session)
+      const note = notes[LOGIN] as Note | undefined
+      if (session === null) return signInPage.show(interaction, note, call)
+      const signedInHere = sidsOf(note).includes(session.sid)
+      if (!signedInHere && !isFreshEnough(session, request)) return signInPage.show(interaction, note, call)
       if (isExpected(request, session)) return 'done'
       // OpenID Connect Core §3.1.2.2: tokens for somebody else must not be the answer.
       if (signedInHere)
         throw new OAuthError('login_required', 'another user signed in than the one asked for')
-      return page(interaction)
+      return signInPage.show(interaction, note, call)
     },
-    async submit(interaction, wire, call) {
-      const result = await signIn(wire, call)
-      if (!('sid' in result)) return page(interaction, result)
-      const note: Note = { sid: result.sid }
-      return { note, session: result }
+    async submit(interaction, wire, call, part) {
+      const note = interaction.notes[LOGIN] as Note | undefined
+      const result = await signInPage.submit(interaction, note, wire, call, part)
+      if ('page' in result) return result
+      if ('state' in result) return { note: result satisfies Note }
+      const session = await browser.signIn(call, result.proof, interaction.request)
+      if (session === null) return { ...(await signInPage.show(interaction, note, call)), status: 403 }
+      return { note: { sid: session.sid } satisfies Note, session }
     },
-    again: async (interaction, wire) => page(interaction, { username: String(wire['username'] ?? '') }),
+    again: async (interaction, wire, call, part) =>
+      signInPage.show(interaction, interaction.notes[LOGIN] as Note | undefined, call, { wire, part }),
+    // Somebody else is not taken for who is there.
+    async repeats({ session }, { username }) {
+      if (session === null || typeof username !== 'string') return true
+      const user = await oauth.findUser(session.userId)
+      return user !== null && usernameKey(username) === usernameKey(user.username)
+    },
     // A double click: the cookie of either session may be the one that the browser keeps.
-    merge: (before, now): Note => {
+    merge(before, now): Note {
+      const { sid: _sid, sids: _sids, ...method } = now as Note
       const sids = [before as Note, now as Note].flatMap(sidsOf)
-      return { sid: sids.at(-1)!, sids: sids.slice(-MOST_SESSIONS) }
+      const [latest] = sids.slice(-1)
+      return { ...method, ...(latest === undefined ? {} : { sid: latest, sids: sids.slice(-MOST_SESSIONS) }) }
     },
   })
 }
 
+/** OpenID Connect Core §5.5.1.1: an `acr` that is essential and cannot be reached is a failed sign-in. */
+function essentialAcr({ parameters }: ApprovalRequest): Requirement | null {
+  const claims = parameters['claims'] as ClaimsRequest | undefined
+  const requested = claims === undefined ? undefined : requestedAcr(claims)
+  return requested?.essential && requested.values.length > 0 ? { acr: requested.values } : null
+}
+
 function sidsOf(note: Note | undefined): readonly string[] {
-  return note === undefined ? [] : (note.sids ?? [note.sid])
+  return note?.sids ?? (note?.sid === undefined ? [] : [note.sid])
 }
 
 /** OpenID Connect Core §3.1.2.1: `max_age` in seconds; `prompt` as a list. */

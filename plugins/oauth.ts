@@ -28,6 +28,7 @@ import type { FindServerSecret } from '../src/services/keys/server-secrets.ts'
 import { discreet } from '../src/services/log.ts'
 import type { GivenUpDeliveries } from '../src/services/outbox/given-up.ts'
 import type { Outbox } from '../src/services/outbox/outbox.ts'
+import type { Mailer } from '../src/services/mail.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { AuthorizationRequests } from '../src/services/tokens/authorization-requests.ts'
@@ -37,6 +38,8 @@ import { createSignStatement, type SignStatement } from '../src/services/tokens/
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
+import type { UserExport } from '../src/services/users/user-export.ts'
+import type { UserRecordKeeper } from '../src/services/users/user-records.ts'
 import type { UserRegistry } from '../src/services/users/user-registry.ts'
 import type { Database } from '../src/store/database.ts'
 
@@ -49,12 +52,14 @@ export interface OAuth {
   readonly config: Pick<Config, 'basePath' | 'production'>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
-  readonly users: UserRegistry
+  readonly users: UserRegistry & UserRecordKeeper & UserExport
   readonly keys: PublishedKeys
   /** Where users are signed in. */
   readonly sessions: Pick<Sessions, 'isOpen' | 'list' | 'endOne' | 'endAll'>
   /** What clients hold of users. */
   readonly authorizations: Authorizations
+  /** Letters to people. */
+  readonly mail: Mailer
   /** What has happened: to be noted, listened to and asked for. */
   readonly audit: Audit
 
@@ -192,6 +197,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
       endAll: sessions.endAll,
     },
     authorizations: kernel.authorizations,
+    mail: kernel.mail,
     audit: { list: audit.list, activity: audit.activity, observe: audit.observe, on: audit.on },
     registerGrant: doors.registerGrant,
     registerEndpoint: endpoints.register,

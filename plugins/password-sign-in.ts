@@ -1,97 +1,73 @@
-/** User name and password, throttled, and signing a browser in by them: the same for every page that asks for them. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Session } from '../src/doors/interaction.ts'
+/** The way to sign in `password`: user name and password, throttled; its element is `form#login`. */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
 import type { BrowserCall } from '../src/doors/interaction.ts'
+import type { SignInElement } from '../src/doors/sign-in.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
-import { usernameKey } from '../src/protocol/username.ts'
-import type { Wire } from '../src/protocol/wire.ts'
-import type { Throttle } from '../src/services/throttle/throttle.ts'
-import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
-import type { User } from '../src/services/users/user.ts'
 import { type Waiting, waitFor } from '../src/http/wait.ts'
-import type { OAuth } from './oauth.ts'
+import { createPasswordCheck, PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
 
-/** RFC 8176 §2. */
-export const PASSWORD_AMR = ['pwd'] as const
-/** ISO/IEC 29115 level 1: a password, and tries are limited. */
-export const PASSWORD_ACR = '1'
+declare module './pages/models.ts' {
+  interface Pages {
+    'login-password': PasswordElement
+  }
+}
+
+export interface PasswordElement {
+  action: string
+  csrfToken: string
+  /** What the field is filled with; `''` for nothing. */
+  username: string
+  error: string | null
+  /** Until another try is looked at; null for at once. */
+  wait: Waiting | null
+}
 
 /** One text for an unknown user, a wrong password and a disabled user. */
 const REFUSED = 'That user name and password do not match.'
-/**
- * For one account from everywhere 60 at once and 40 an hour, which are 100 in any hour; for a browser that the account has
- * signed in with before, 20 and 20 of its own. Who is one too many is told at once: as many wait for others of their network as
- * may wait to be hashed.
- */
-const GUESSES: ThrottleLimits = {
-  ...LIMITS,
-  everywhere: { failures: 60, recovery: 90 },
-  marked: { failures: 20, recovery: 180 },
-  waiting: 64,
-}
 
-/** What the page says instead, with its status. */
-export interface RefusedSignIn {
-  readonly username: string
-  readonly text: string
-  readonly status: number
-  /** Until another try is looked at; null for at once. */
-  readonly wait: Waiting | null
-}
-
-export type PasswordSignIn = (wire: Wire, call: BrowserCall) => Promise<Session | RefusedSignIn>
-
-/**
- * Null when the password is not the user's, or there is nobody of this name who may sign in. Throws 429, and 503 when
- * too many ask at once.
- */
-export type PasswordCheck = (
-  username: string,
-  password: string,
-  request: FastifyRequest,
-) => Promise<User | null>
-
-/** Of each server, the one that the first of these places has taken: guesses count together. */
-const throttles = new WeakMap<OAuth, Throttle>()
-
-/** Wherever a password is asked for. */
-export function createPasswordCheck({ oauth, browser }: FastifyInstance): PasswordCheck {
-  const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
-  throttles.set(oauth, throttle)
-  return async (username, password, request) => {
-    const mark = await browser.markOf(request, username)
-    const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)
-    try {
-      const user = await oauth.users.authenticate(username, password)
-      if (user === null) await attempt.failed()
-      else attempt.succeeded()
-      return user
-    } finally {
-      attempt.abandoned()
-    }
-  }
-}
-
-/** What it makes reads `form#login`, and gives the new session, or what the page is to say instead. */
-export function createPasswordSignIn(fastify: FastifyInstance): PasswordSignIn {
-  const { browser } = fastify
+async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
+  const authenticate = createPasswordCheck(fastify)
   const parse = compileParameters(
     Type.Object({ username: Type.Optional(Type.String()), password: Type.Optional(Type.String()) }),
   )
-  const authenticate = createPasswordCheck(fastify)
+  await fastify.pages.add('login-password', new URL('../templates/login-password.eta', import.meta.url))
 
-  return async (wire, call) => {
-    const { username = '', password = '' } = parse(wire)
-    try {
-      const user = await authenticate(username, password, call.request)
-      const session = user && (await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }))
-      if (session !== null) return session
-    } catch (error) {
-      const { text, status, seconds, until } = waitFor(error, call)
-      return { username, text, status, wait: { seconds, until } }
-    }
-    call.request.log.info('sign-in refused')
-    return { username, text: REFUSED, status: 403, wait: null }
+  const element = (username: string): SignInElement => ({
+    part: 'login-password',
+    model: { username, error: null, wait: null },
+  })
+
+  function refused(username: string, text: string, status: number, wait: Waiting | null): SignInElement {
+    return { part: 'login-password', model: { username, error: text, wait }, refused: true, status }
   }
+
+  /** Throws for what is no wait. */
+  function toWait(error: unknown, username: string, call: BrowserCall): SignInElement {
+    const { text, status, seconds, until } = waitFor(error, call)
+    return refused(username, text, status, { seconds, until })
+  }
+
+  fastify.oauth.register('signInMethod', 'password', {
+    async offer({ known, hint }, _call, typed) {
+      return element(typed === undefined ? (known?.username ?? hint) : String(typed['username'] ?? ''))
+    },
+    async submit(_asked, wire, call) {
+      const { username = '', password = '' } = parse(wire)
+      try {
+        const user = await authenticate(username, password, call.request)
+        if (user !== null) return { proof: { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR } }
+      } catch (error) {
+        return toWait(error, username, call)
+      }
+      call.request.log.info('sign-in refused')
+      return refused(username, REFUSED, 403, null)
+    },
+  })
 }
+
+export default fp(passwordSignIn, {
+  name: 'latchkey-password-sign-in',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+})

@@ -15,7 +15,7 @@ import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 import { isTypedAgain, keepingTyped } from './pages/expired-form.ts'
 import { sentence } from './pages/words.ts'
-import { PASSWORD_ACR, PASSWORD_AMR } from './password-sign-in.ts'
+import { PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { waitFor } from '../src/http/wait.ts'
 

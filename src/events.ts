@@ -22,6 +22,7 @@ export const ENDINGS = [
   'session.ended',
   'user.password_changed',
   'user.disabled',
+  'user.deleted',
   'consent.withdrawn',
   'authorization.revoked',
   'authorization.replayed',
@@ -40,8 +41,12 @@ export interface EventDetails {
   'user.link_refused': { readonly link: 'setup' | 'password' }
   'user.disabled': Ended
   'user.enabled': Bag
+  /** With all that was theirs; the log goes on naming them by their id. */
+  'user.deleted': Ended
   /** `sid` names the session; `amr` is RFC 8176. */
   'user.signed_in': { readonly sid: string; readonly amr: readonly string[] }
+  /** A first factor was right, and another one is asked for. */
+  'user.sign_in_pending': { readonly sid: string; readonly amr: readonly string[] }
   /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
   'user.sign_in_failed': { readonly account?: string }
   'user.signed_out': Ended & { readonly sid: string }

@@ -53,6 +53,7 @@ export type {
 } from './doors/facts.ts'
 export { OutboundError } from './doors/outbound.ts'
 export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './doors/outbound.ts'
+export type { AssurancePolicy, AssuranceQuestion, Factors, Requirement } from './doors/assurance.ts'
 export type {
   BrowserCall,
   EndedInteraction,
@@ -60,6 +61,7 @@ export type {
   InteractionStep,
   Outcome,
   Session,
+  Shown,
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'
@@ -71,6 +73,17 @@ export {
   grantedToJson,
   type StoredApproval,
 } from './doors/stored-facts.ts'
+export { type Mail, type MailTransport, NoMailTransport } from './doors/mail.ts'
+export type {
+  Proof,
+  SignInAsked,
+  SignInElement,
+  SignInLink,
+  SignInMethod,
+  SignInWish,
+} from './doors/sign-in.ts'
+export type { RecordOptions, UserRecord, UserRecords } from './doors/user-records.ts'
+export type { User } from './doors/user.ts'
 export type * from './events.ts'
 export { ENDINGS } from './events.ts'
 export type { Bag } from './protocol/bag.ts'
@@ -93,8 +106,12 @@ export type { Enqueuer } from './services/outbox/outbox.ts'
 export type { Attempt, Throttle } from './services/throttle/throttle.ts'
 export type { ThrottleLimits } from './services/throttle/throttle-limits.ts'
 export type { SignStatement } from './services/tokens/signed-statements.ts'
-export type { User } from './services/users/user.ts'
+export type { Mailer } from './services/mail.ts'
+export type { UserExport } from './services/users/user-export.ts'
+export type { UserRecordKeeper } from './services/users/user-records.ts'
 export type { UserRegistry } from './services/users/user-registry.ts'
+export type { AccountDesk, AccountDoors, AccountSection } from '../plugins/account/sections.ts'
+export type { AdminDesk, AdminDoors, Administrator } from '../plugins/admin/sections.ts'
 export type { Browser } from '../plugins/browser.ts'
 export type { Interactions } from '../plugins/interaction/index.ts'
 export type { OAuth } from '../plugins/oauth.ts'
@@ -106,6 +123,7 @@ export type {
   ServePage,
   ShownPage,
 } from '../plugins/pages/index.ts'
+export type { Section } from '../plugins/pages/areas.ts'
 export type * from '../plugins/pages/models.ts'
 export { BearerError, type BearerErrorOptions } from '../plugins/require-scope/bearer-error.ts'
 export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'

@@ -25,6 +25,7 @@ import login from '../plugins/login.ts'
 import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
 import passwordLink from '../plugins/password-link.ts'
+import passwordSignIn from '../plugins/password-sign-in.ts'
 import openid from '../plugins/openid.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
@@ -58,6 +59,7 @@ const PLUGINS = [
   browser,
   interaction,
   login,
+  passwordSignIn,
   signIn,
   consent,
   authorize,

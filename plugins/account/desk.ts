@@ -2,12 +2,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import type { User } from '../../src/services/users/user.ts'
 import type { Browser } from '../browser.ts'
 import type { OAuth } from '../oauth.ts'
-import type { PageCall, ServePage } from '../pages/index.ts'
-import type { FormTarget } from '../pages/models.ts'
-import { signInAddress } from '../sign-in.ts'
+import type { ServePage } from '../pages/index.ts'
+import type { AccountDesk } from './sections.ts'
+import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
@@ -18,20 +17,10 @@ export interface Guard {
   sessionOf(request: FastifyRequest): Session
 }
 
-export interface Desk {
+export interface Desk extends AccountDesk {
   readonly oauth: OAuth
   readonly kernel: Kernel
   readonly browser: Browser
-  readonly serve: ServePage
-  readonly sessionOf: Guard['sessionOf']
-  /** As they are now, whatever other processes did. */
-  userOf(call: PageCall): Promise<User>
-  /** The address of a page, `path` being below `/account`. */
-  uri(path: string, query?: Readonly<Record<string, string>>): string
-  /** A form that is sent to `path`, and is about `subject` alone, in this session. */
-  target(call: PageCall, path: string, subject?: string): FormTarget
-  /** Begins every submit: throws unless the form is one that `target` made for the same. */
-  assertGenuine(call: PageCall, path: string, subject?: string): Session
 }
 
 export function createGuard({ oauth, browser }: FastifyInstance): Guard {
@@ -80,5 +69,9 @@ export function createDesk(fastify: FastifyInstance, { sessionOf }: Guard, serve
       browser.assertGenuine(call, call.wire, purposeOf(path, subject, session))
       return session
     },
+    signInAgain: ({ request, reply }, page) =>
+      isFresh(sessionOf(request))
+        ? undefined
+        : reply.redirect(signInAddress(oauth.config.basePath, page, FRESH), 303),
   }
 }

@@ -2,20 +2,16 @@
  * `/account/email`: the address by which a user is reached, and by which apps may know them. Who changes it has signed
  * in a moment ago: a browser that was left open must not give an account away.
  */
-import type { FastifyReply } from 'fastify'
 import { Type } from '../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
-import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Desk } from './desk.ts'
 
 const PATH = '/email'
 const MAX_LENGTH = 254
 
 export function addEmail(desk: Desk): void {
-  const { oauth, serve, uri, userOf, sessionOf } = desk
-  const signInAgain = ({ reply }: PageCall): FastifyReply =>
-    reply.redirect(signInAddress(oauth.config.basePath, uri(PATH), FRESH), 303)
+  const { oauth, serve, uri, userOf } = desk
 
   async function show(call: PageCall, { saved = false, typed, error = null }: { saved?: boolean; typed?: string; error?: string | null }) {
     const { claims } = await userOf(call)
@@ -36,9 +32,11 @@ export function addEmail(desk: Desk): void {
     query: Type.Object({ saved: Type.Optional(Type.String()) }),
     form: Type.Object({ email: Type.Optional(Type.String()) }),
     show: async ({ saved }, call) =>
-      isFresh(sessionOf(call.request)) ? show(call, { saved: saved !== undefined }) : signInAgain(call),
+      desk.signInAgain(call, uri(PATH)) ?? show(call, { saved: saved !== undefined }),
     async submit({ email = '' }, call) {
-      if (!isFresh(desk.assertGenuine(call, PATH))) return signInAgain(call)
+      desk.assertGenuine(call, PATH)
+      const again = desk.signInAgain(call, uri(PATH))
+      if (again !== undefined) return again
       const typed = email.trim()
       if (typed !== '' && (typed.length > MAX_LENGTH || !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(typed)))
         return show(call, { typed, error: 'This must be an email address, such as alice@example.com.' })

@@ -11,6 +11,8 @@ const WORDS: Words = {
   'user.disabled': 'Your account was disabled',
   'user.enabled': 'Your account was enabled again',
   'user.signed_in': 'You signed in',
+  'user.sign_in_pending':
+    'A sign-in began with your password, or another first factor, and was asked for more',
   'user.sign_in_failed': 'A wrong password was tried',
   'limit.reached': 'Wrong passwords were too many: whoever tried them is refused for a while',
   'user.signed_out': 'You signed out',

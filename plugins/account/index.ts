@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
 import { addActivity } from './activity.ts'
 import { addApps } from './apps.ts'
@@ -13,6 +14,7 @@ import { addOverview } from './overview.ts'
 import { addPassword } from './password.ts'
 import { addProfile } from './profile.ts'
 import { addSessions } from './sessions.ts'
+import type { AccountSection } from './sections.ts'
 import { addWellKnown } from './well-known.ts'
 
 const TEMPLATES = [
@@ -46,7 +48,16 @@ async function account(fastify: FastifyInstance): Promise<void> {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
     const desk = createDesk(scope, guard, await createServePage(scope))
-    addOverview(desk)
+    const sections: AccountSection[] = []
+    fastify.decorate('account', {
+      addSection(section) {
+        addLink(links, { text: section.text, href: desk.uri(section.path) })
+        sections.push(section)
+        const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = desk
+        return { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain }
+      },
+    })
+    addOverview(desk, sections)
     addProfile(desk)
     addEmail(desk)
     addPassword(desk, scope)

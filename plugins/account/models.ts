@@ -59,6 +59,8 @@ export interface SessionsPage {
     address: string | null
     since: Date
     lastSeen: Date
+    /** The sign-in lacks a factor still. */
+    pending: boolean
     /** Null for the browser that looks at the page. */
     end: (FormTarget & { sid: string }) | null
   }[]

@@ -1,17 +1,21 @@
 /** `/account`: where things stand, and the way to each. */
 import { Type } from '../../src/protocol/schema.ts'
 import type { Desk } from './desk.ts'
+import type { AccountSection } from './sections.ts'
 
 /** Apps and browsers are counted up to here. */
 const MANY = 100
 
-export function addOverview({ oauth, kernel, serve, uri, userOf }: Desk): void {
+export function addOverview(
+  { oauth, kernel, serve, uri, userOf }: Desk,
+  sections: readonly AccountSection[],
+): void {
   serve({
     path: '/account',
     query: Type.Object({}),
     async show(_query, call) {
       const { id, username, claims } = await userOf(call)
-      const sessions = await oauth.sessions.list(id)
+      const sessions = (await oauth.sessions.list(id)).filter(({ pending }) => !pending)
       const apps = await kernel.consents.list(id, { limit: MANY + 1 })
       const email = claims['email'] as string | undefined
       const confirmed = claims['email_verified'] === true ? '' : ' (not confirmed)'
@@ -33,6 +37,13 @@ export function addOverview({ oauth, kernel, serve, uri, userOf }: Desk): void {
           },
           { title: 'Apps', href: uri('/apps'), text: counted(apps.length, 'app', 'with access') },
           { title: 'Activity', href: uri('/activity'), text: 'What happened in the last 90 days.' },
+          ...(await Promise.all(
+            sections.map(async ({ text: title, path, about }) => ({
+              title,
+              href: uri(path),
+              text: await about(call),
+            })),
+          )),
         ],
       })
     },

@@ -6,7 +6,7 @@ import { MIN_PASSWORD_LENGTH } from '../../src/services/users/passwords.ts'
 import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'
 import { sentence } from '../pages/words.ts'
-import { createPasswordCheck, PASSWORD_ACR, PASSWORD_AMR } from '../password-sign-in.ts'
+import { createPasswordCheck } from '../password-check.ts'
 import { waitFor, type Wait } from '../../src/http/wait.ts'
 import type { Desk } from './desk.ts'
 
@@ -73,7 +73,9 @@ export function addPassword(desk: Desk, fastify: FastifyInstance): void {
       const result = await change(user, typed, call.request).catch((error: unknown) => waitFor(error, call))
       if ('advice' in result) return show(call, user, { wait: result })
       if (!('id' in result)) return show(call, user, { errors: result })
-      await browser.signIn(call, { user: result, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
+      // As they were signed in before: a password alone is not what it may have taken.
+      const { amr, acr, authenticatedAt } = desk.sessionOf(call.request)
+      await browser.signIn(call, { user: result, amr, ...(acr === null ? {} : { acr }), authenticatedAt })
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     },
   })

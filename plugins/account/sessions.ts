@@ -17,13 +17,17 @@ const Fields = Type.Object({ sid: Type.Optional(Type.String()) })
 export function addSessions(desk: Desk): void {
   const { oauth, browser, serve, uri, sessionOf, userOf } = desk
 
-  function toView(call: PageCall, { sid, userAgent, address, createdAt, lastSeenAt }: SessionInformation) {
+  function toView(
+    call: PageCall,
+    { sid, userAgent, address, createdAt, lastSeenAt, pending }: SessionInformation,
+  ) {
     const isThis = sid === sessionOf(call.request).sid
     return {
       title: describeUserAgent(userAgent),
       address,
       since: new Date(createdAt),
       lastSeen: new Date(lastSeenAt),
+      pending,
       end: isThis ? null : { ...desk.target(call, END, sid), sid },
     }
   }

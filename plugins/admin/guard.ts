@@ -1,15 +1,10 @@
 /** Who may be on these pages: a hook that stands before every route of their scope, whatever the route is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Session } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
 import { ExplainedError } from '../pages/error-page.ts'
+import type { Administrator } from './sections.ts'
 import { otherAccountAddress, signInAddress } from '../sign-in.ts'
-
-export interface Administrator {
-  readonly user: User
-  readonly session: Session
-}
 
 export interface Guard {
   /** For `onRequest`. Sends strangers to sign in, and refuses everybody who is no administrator. */

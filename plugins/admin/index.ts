@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
 import { addAuditExport } from './audit/audit-export.ts'
 import { addAuditList } from './audit/audit-list.ts'
@@ -63,6 +64,13 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
     const desk = createDesk(scope, guard, await createServePage(scope))
+    fastify.decorate('admin', {
+      addSection({ text, path }) {
+        addLink(links, { text, href: desk.uri(path) })
+        const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = desk
+        return { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain }
+      },
+    })
     const shownOnce = createShownOnce(desk.kernel, 'admin-shown-once')
     addDashboard(desk)
     addClientList(desk)

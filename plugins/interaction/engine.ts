@@ -1,4 +1,4 @@
-/** Takes interactions through the registered steps, in the order of their registration, to one end each. */
+/** Takes interactions through the registered steps, phase by phase in the order of their registration, to one end each. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
@@ -9,24 +9,36 @@ import type {
   StepFacts,
   StepPage,
 } from '../../src/doors/interaction.ts'
+import type { Proof } from '../../src/doors/sign-in.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { isTypedAgain } from '../pages/expired-form.ts'
+import { isOurs } from '../../src/services/users/ourselves.ts'
+import { STEPS } from '../browser.ts'
 import type { Pages } from '../pages/models.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { clientView } from '../pages/client-view.ts'
 import type { Asked } from './asked.ts'
-import { createFormCheck, purposeOf } from './form-check.ts'
+import { createFormCheck } from './form-check.ts'
 import { grantedBy } from './granted.ts'
+import { WentOn } from './over.ts'
 import { createOverPage, type ShowOver } from './over-page.ts'
+import { createPhases, LOGIN } from './phases.ts'
 import { createInteractionStore, type Stored } from './store.ts'
+import { createVisitors } from './visitors.ts'
 
 export interface Engine {
   start(request: ApprovalRequest, outcome: string, state: Bag, call: BrowserCall): Promise<FastifyReply>
+  /** The same at an address of its own: what is next is shown in the place of a redirect to it. */
+  startHere(request: ApprovalRequest, outcome: string, state: Bag, call: BrowserCall): Promise<FastifyReply>
+  /** What somebody has shown to a plugin's own page, for the step that asks who it is; then what is next. */
+  prove(address: Address, proof: Proof, call: BrowserCall): Promise<FastifyReply>
+  /** Whether it is one of this browser's that goes on. */
+  goesOn(address: Address, call: BrowserCall): Promise<boolean>
   /** Answers with what is next. */
   resume(address: Address, call: BrowserCall): Promise<FastifyReply>
-  /** Gives the step what its form sent, then answers with what is next. */
-  submit(address: Address, step: string, wire: Wire, call: BrowserCall): Promise<FastifyReply>
+  /** Gives the step what its form (`step`, or `step.part`) sent, then answers with what is next. */
+  submit(address: Address, form: string, wire: Wire, call: BrowserCall): Promise<FastifyReply>
   /** Says that it is over, and leads on. */
   readonly showOver: ShowOver
 }
@@ -58,15 +70,23 @@ export function createEngine(fastify: FastifyInstance): Engine {
   const { doors, approvals } = kernelOf(fastify)
   const store = createInteractionStore(kernelOf(fastify))
   const assertForm = createFormCheck(browser, store)
+  const visitors = createVisitors(fastify, store)
+  const phases = createPhases(doors)
 
   /** Throws what a step ends the interaction with. */
-  async function findPosition(interaction: Interaction): Promise<Position> {
+  async function findPosition(interaction: Interaction, call: BrowserCall): Promise<Position> {
+    const { request, session, missing } = interaction
+    const { authenticate, approve: later } = phases()
     let facts: Position['facts'] = {}
-    for (const step of doors.all('interactionStep')) {
-      const found = await step.run(interaction)
-      if (found === 'done') continue
-      if ('page' in found) return { pending: { step, page: found }, facts }
-      facts = { ...facts, ...found.granted }
+    for (const steps of isOurs(request) ? [authenticate] : [authenticate, later]) {
+      for (const step of steps) {
+        const found = await step.run(interaction, call)
+        if (found === 'done') continue
+        if ('page' in found) return { pending: { step, page: found }, facts }
+        facts = { ...facts, ...found.granted }
+      }
+      // No step had more to ask for.
+      if (session !== null && missing.length > 0) throw unmet()
     }
     return { facts }
   }
@@ -87,12 +107,15 @@ export function createEngine(fastify: FastifyInstance): Engine {
     const outcome = outcomeOf(destination)
     let request: ApprovalRequest
     try {
-      request = await approvals.review(interaction.request)
+      request = isOurs(interaction.request)
+        ? interaction.request
+        : await approvals.review(interaction.request)
     } catch (error) {
       return deny(destination, interaction.request, error, call)
     }
     await outcome.check?.(request)
-    const granted = { ...grantedBy({ ...interaction, request }, doors.all('parameter')), ...facts }
+    const { session } = interaction
+    const granted = { ...grantedBy({ request, session }, doors.all('parameter')), ...facts }
     return outcome.approved({ request, state: destination.state }, granted, call)
   }
 
@@ -111,9 +134,11 @@ export function createEngine(fastify: FastifyInstance): Engine {
   /** Ends an interaction, once; it stays open when its answer fails, and can be tried again. */
   async function end(
     stored: Stored,
-    { session }: Interaction,
+    { request, session }: Interaction,
     answer: () => Promise<FastifyReply>,
   ): Promise<FastifyReply> {
+    // Nothing is given out that must not be twice.
+    if (isOurs(request)) return answer()
     const ended = await store.complete(stored, session)
     try {
       return await answer()
@@ -123,19 +148,8 @@ export function createEngine(fastify: FastifyInstance): Engine {
     }
   }
 
-  function show(
-    stored: Stored,
-    { request, session }: Interaction,
-    pending: Pending,
-    call: BrowserCall,
-  ): FastifyReply {
-    const { step, page } = pending
-    const model = {
-      action: store.addressOf(stored, step.name),
-      csrfToken: browser.csrfToken(call, purposeOf(stored.id, session)),
-      client: clientView(request),
-      ...page.model,
-    }
+  function show({ request, formFor }: Interaction, { step, page }: Pending, call: BrowserCall): FastifyReply {
+    const model = { ...formFor(step.name), client: clientView(request), ...page.model }
     return call.reply.page(page.page as keyof Pages, model as never, { status: page.status ?? 200 })
   }
 
@@ -143,7 +157,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
     const { asked } = stored
     let position: Position
     try {
-      position = await findPosition(interaction)
+      position = await findPosition(interaction, call)
     } catch (error) {
       if (!isEnd(error)) throw error
       return end(stored, interaction, () => deny(asked, interaction.request, error, call))
@@ -152,7 +166,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
     if (pending === undefined)
       return end(stored, interaction, () => approve(asked, interaction, position, call))
     if (call.request.method === 'POST') return call.reply.redirect(store.addressOf(stored), 303)
-    return show(stored, interaction, pending, call)
+    return show(interaction, pending, call)
   }
 
   async function load(
@@ -160,46 +174,55 @@ export function createEngine(fastify: FastifyInstance): Engine {
     call: BrowserCall,
   ): Promise<{ stored: Stored; interaction: Interaction }> {
     const stored = await store.get(id, sealed, browser.id(call))
-    const [request, session] = [await store.revive(stored.asked), await browser.session(call.request)]
+    const request = await store.revive(stored.asked)
     await outcomeOf(stored.asked).check?.(request)
-    return { stored, interaction: { request, session, notes: stored.notes } }
+    return { stored, interaction: await visitors.underWay(stored, request, call) }
   }
 
-  async function begin(
-    request: ApprovalRequest,
-    outcome: string,
-    state: Bag,
+  /** Stored, with what the step found out: the session may be another one from here on. */
+  async function goOn(
+    stored: Stored,
+    { request, session: before }: Interaction,
+    step: InteractionStep,
+    wire: Wire,
+    result: Exclude<Awaited<ReturnType<InteractionStep['submit']>>, StepPage>,
     call: BrowserCall,
   ): Promise<FastifyReply> {
-    let stored: Stored
-    try {
-      stored = store.begin(request, outcome, state, browser.id(call))
-    } catch (error) {
-      // The client is the one who can ask for less.
-      return deny({ outcome, state }, request, error, call)
-    }
-    return call.reply.redirect(store.addressOf(stored), 303)
+    let session = result.session ?? before
+    if (result.shown !== undefined && session !== null)
+      session = await browser[STEPS].raise(call, session, result.shown, request, wire)
+    // It has ended meanwhile, as by a form that was sent twice.
+    if (result.shown !== undefined && session === null) throw new WentOn(store.addressOf(stored))
+    const noted = await store.note(stored, step, result.note, session)
+    return proceed(noted, await visitors.of(noted, request, session, call), call)
   }
 
   return {
     showOver: createOverPage(fastify, store),
 
     async start(request, outcome, state, call) {
-      const interaction = { request, session: await browser.session(call.request), notes: {} }
+      const begin = once(() => store.begin(request, outcome, state, browser.id(call)))
+      const interaction = await visitors.atFirst(begin, request, call)
       let position: Position
       try {
-        position = await findPosition(interaction)
+        position = await findPosition(interaction, call)
         const { pending } = position
         if (pending !== undefined && isSilent(request))
           throw new OAuthError(
             pending.step.required,
             `prompt is none, but the ${pending.step.name} page is needed`,
           )
+        // Too long is for the client to hear, who can ask for less.
+        if (pending !== undefined) return call.reply.redirect(store.addressOf(begin()), 303)
       } catch (error) {
         return deny({ outcome, state }, request, error, call)
       }
-      if (position.pending === undefined) return approve({ outcome, state }, interaction, position, call)
-      return begin(request, outcome, state, call)
+      return approve({ outcome, state }, interaction, position, call)
+    },
+
+    async startHere(request, outcome, state, call) {
+      const stored = store.begin(request, outcome, state, browser.id(call))
+      return proceed(stored, await visitors.underWay(stored, request, call), call)
     },
 
     async resume(address, call) {
@@ -207,9 +230,30 @@ export function createEngine(fastify: FastifyInstance): Engine {
       return proceed(stored, interaction, call)
     },
 
-    async submit(address, name, wire, call) {
+    async goesOn(address, call) {
+      try {
+        await load(address, call)
+        return true
+      } catch (error) {
+        if (error instanceof OAuthError && error.status < 500) return false
+        throw error
+      }
+    },
+
+    async prove(address, proof, call) {
       const { stored, interaction } = await load(address, call)
-      const pending = await findPosition(interaction).then(
+      const { pending } = await findPosition(interaction, call)
+      const session =
+        pending?.step.name === LOGIN ? await browser.signIn(call, proof, interaction.request) : null
+      if (session === null || pending === undefined) return call.reply.redirect(store.addressOf(stored), 303)
+      return goOn(stored, interaction, pending.step, {}, { note: { sid: session.sid }, session }, call)
+    },
+
+    async submit(address, form, wire, call) {
+      await browser[STEPS].adopt(call, wire)
+      const { stored, interaction } = await load(address, call)
+      const [name, part] = phases().partsOf(form)
+      const pending = await findPosition(interaction, call).then(
         (position) => position.pending,
         () => undefined,
       )
@@ -217,26 +261,36 @@ export function createEngine(fastify: FastifyInstance): Engine {
         browser.assertFromHere(call)
         const isPending = pending?.step.name === name && pending.step.again !== undefined
         if (!isPending) return call.reply.redirect(store.addressOf(stored), 303)
-        const page = await pending.step.again!(interaction, wire)
-        return show(stored, interaction, { step: pending.step, page }, call)
+        const page = await pending.step.again!(interaction, wire, call, part)
+        return show(interaction, { step: pending.step, page }, call)
       }
       const isPast = pending?.step.name !== name
-      await assertForm({ stored, session: interaction.session, step: name, isPast }, wire, call)
+      const sent = phases().find(name)
+      const isRepeated = isPast && ((await sent?.repeats?.(interaction, wire)) ?? true)
+      await assertForm({ stored, session: interaction.session, step: name, form, isRepeated }, wire, call)
       // A form from before: what is asked now is on the page as it stands.
       if (isPast) return proceed(stored, interaction, call)
       let result: Awaited<ReturnType<InteractionStep['submit']>>
       try {
-        result = await pending.step.submit(interaction, wire, call)
+        result = await pending.step.submit(interaction, wire, call, part)
       } catch (error) {
         if (!isEnd(error)) throw error
         return end(stored, interaction, () => deny(stored.asked, interaction.request, error, call))
       }
-      if ('page' in result) return show(stored, interaction, { step: pending.step, page: result }, call)
-      const session = result.session ?? interaction.session
-      const noted = await store.note(stored, pending.step, result.note, session)
-      return proceed(noted, { ...interaction, session, notes: noted.notes }, call)
+      if ('page' in result) return show(interaction, { step: pending.step, page: result }, call)
+      return goOn(stored, interaction, pending.step, wire, result, call)
     },
   }
+}
+
+function unmet(): OAuthError {
+  return new OAuthError('unmet_authentication_requirements', 'no sign-in here reaches what is required')
+}
+
+/** Made when it is first asked for: most requests of people who are signed in need none. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => (made ??= { value: make() }).value
 }
 
 /** What a step says ends an interaction. A failure of ours does not, nor does a request to wait. */

@@ -10,19 +10,21 @@ interface Sent {
   readonly stored: Stored
   readonly session: Interaction['session']
   readonly step: string
-  /** Its step is not the one that is asked now. */
-  readonly isPast: boolean
+  /** As its address names it. */
+  readonly form: string
+  /** Its step is not the one that is asked now, and it says what it said before. */
+  readonly isRepeated: boolean
 }
 
 /** Throws `access_denied` for one that is not; of one that has expired, what was typed is kept. */
 export type FormCheck = (sent: Sent, wire: Wire, call: BrowserCall) => Promise<void>
 
 export function createFormCheck(browser: Browser, store: InteractionStore): FormCheck {
-  return async ({ stored, session, step, isPast }, wire, call) => {
+  return async ({ stored, session, step, form, isRepeated }, wire, call) => {
     // Somebody signed in by it, and sent it once more: it was shown to nobody.
-    const isRepeated = isPast && Object.hasOwn(stored.notes, step)
-    const purposes = [session, ...(isRepeated ? [null] : [])].map((one) => purposeOf(stored.id, one))
-    await keepingTyped(store.addressOf(stored, step), wire, async () =>
+    const toNobody = isRepeated && Object.hasOwn(stored.notes, step)
+    const purposes = [session, ...(toNobody ? [null] : [])].map((one) => purposeOf(stored.id, one))
+    await keepingTyped(store.addressOf(stored, form), wire, async () =>
       browser.assertGenuine(call, wire, ...purposes),
     )
   }

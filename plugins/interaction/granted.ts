@@ -3,7 +3,10 @@ import type { Parameter } from '../../src/doors/approval.ts'
 import type { Granted } from '../../src/doors/facts.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 
-export function grantedBy({ request, session }: Interaction, parameters: readonly Parameter[]): Granted {
+export function grantedBy(
+  { request, session }: Pick<Interaction, 'request' | 'session'>,
+  parameters: readonly Parameter[],
+): Granted {
   if (session === null) throw new Error('an interaction ended without anybody signed in')
   const kept = parameters.filter(
     ({ name, kept = false }) => kept !== false && request.parameters[name] !== undefined,

@@ -12,8 +12,9 @@ import { sendErrorPage } from '../pages/error-page.ts'
 import { MAX_SEALED, REQUEST } from './asked.ts'
 import { type Address, createEngine, type Engine } from './engine.ts'
 import { InteractionOver, WentOn } from './over.ts'
+import { createOwnSignIn, type OwnSignIn } from './own-sign-in.ts'
 
-export interface Interactions {
+export interface Interactions extends OwnSignIn {
   /**
    * Asks what has to be asked, then lets `outcome` answer; at once where nothing has to. `state` is for the outcome.
    * `prompt=none` among the request's parameters ends it with an error instead of a page.
@@ -35,7 +36,8 @@ const LENGTHS = new Map([[REQUEST, MAX_SEALED]])
 
 async function interaction(fastify: FastifyInstance): Promise<void> {
   const engine = createEngine(fastify)
-  fastify.decorate('interactions', { start: engine.start })
+  const ours = createOwnSignIn(fastify, engine)
+  fastify.decorate('interactions', { start: engine.start, ...ours })
 
   await fastify.register(
     async (scope) => {

@@ -5,6 +5,7 @@ import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { logFailure } from '../../src/http/errors.ts'
 import { formText } from '../../src/http/forms.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
+import { isOurs } from '../../src/services/users/ourselves.ts'
 import { type Explanation, showError } from '../pages/error-page.ts'
 import { typedAgain } from '../pages/expired-form.ts'
 import type { Asked } from './asked.ts'
@@ -54,6 +55,8 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
       return to(uri.href)
     }
     if (homeUri !== null) return to(homeUri)
+    // The page that asked is the way on: it asks again for what it needs.
+    if (isOurs(request)) return { ways: [{ uri: String(asked.state['returnTo']), text: 'Go on', app: null }] }
     // Without one there is nothing to begin again: what asked is elsewhere, as a device is.
     if (request.redirectUri === undefined) return {}
     return to(store.addressOf(await beginAgain(asked, request, call)))
@@ -62,7 +65,7 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
   /** The same request once more, in this browser, and with what was typed: whoever has lost their cookies goes on with it. */
   async function wayHere(asked: Asked, call: BrowserCall): Promise<Explanation> {
     const request = await store.revive(asked)
-    if (request.redirectUri === undefined || asked.until <= Date.now()) return {}
+    if ((request.redirectUri === undefined && !isOurs(request)) || asked.until <= Date.now()) return {}
     const { step } = call.request.params as { step?: string }
     if (step !== undefined) browser.assertFromHere(call)
     const begun = await beginAgain(asked, request, call)

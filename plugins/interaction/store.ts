@@ -10,6 +10,7 @@ import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { HandleTaken } from '../../src/services/artifact-store.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
+import { OURSELVES } from '../../src/services/users/ourselves.ts'
 import { type Asked, open, REQUEST, seal } from './asked.ts'
 import { InteractionOver, WentOn } from './over.ts'
 
@@ -117,7 +118,7 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
     reload,
     addressOf,
     async revive({ request }) {
-      const client = await directory.findClient(request.client)
+      const client = request.client === '' ? OURSELVES : await directory.findClient(request.client)
       if (client === null)
         throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
       return approvalFromJson(request, client)

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { ConfigError } from '../../src/config.ts'
 
 const FILES = [
   'style.css',
@@ -20,18 +21,31 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** Serves `directory` at `<prefix>/assets/<name>.<hash>.<ext>`; returns those addresses by the files' names. */
-export async function serveAssets(
+export interface Assets {
+  /** Where each file is, by its name. */
+  readonly addresses: Readonly<Record<string, string>>
+  /** Throws `ConfigError` for a name that is taken, or a file that pages do not load. */
+  add(name: string, file: URL): Promise<void>
+}
+
+/** Serves files at `<prefix>/assets/<name>.<hash>.<ext>`: ours of `directory`, and those that plugins add. */
+export async function createAssets(
   fastify: FastifyInstance,
   prefix: string,
   directory: URL,
-): Promise<Readonly<Record<string, string>>> {
+): Promise<Assets> {
   const addresses: Record<string, string> = {}
-  for (const file of FILES) {
-    const content = await readFile(new URL(file, directory))
+
+  async function add(name: string, file: URL): Promise<void> {
+    const extension = extname(name)
+    if (!/^[a-z][a-z0-9-]*\.[a-z]+$/.test(name) || TYPES[extension] === undefined)
+      throw new ConfigError(
+        `The asset ${name} needs a name of small letters, digits and hyphens, and .css, .js or .svg.`,
+      )
+    if (Object.hasOwn(addresses, name)) throw new ConfigError(`The asset ${name} is registered twice.`)
+    const content = await readFile(file)
     const hash = createHash('sha256').update(content).digest('hex').slice(0, 12)
-    const extension = extname(file)
-    const url = `${prefix}/assets/${file.slice(0, -extension.length)}.${hash}${extension}`
+    const url = `${prefix}/assets/${name.slice(0, -extension.length)}.${hash}${extension}`
     fastify.get(url, async (_request, reply) =>
       reply
         .headers({
@@ -42,7 +56,9 @@ export async function serveAssets(
         })
         .send(content),
     )
-    addresses[file] = url
+    addresses[name] = url
   }
-  return addresses
+
+  for (const file of FILES) await add(file, new URL(file, directory))
+  return { addresses, add }
 }

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { readFile } from 'node:fs/promises'
-import { serveAssets } from './assets.ts'
+import { type Assets, createAssets } from './assets.ts'
 import { pageHeaders } from './headers.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Pages, Person } from './models.ts'
@@ -22,6 +22,11 @@ export type FindPerson = (call: BrowserCall) => Promise<Person | null>
 export interface PageDoors extends PageRegistry {
   /** Serves a page at an address of its own, by GET, and its form by POST. */
   readonly serve: ServePage
+  /**
+   * Serves a file of the plugin's own folder (`.css`, `.js`, `.svg`) from our origin, for templates to load at `site.assets['name']`. Throws
+   * `ConfigError` for a name that is taken.
+   */
+  readonly addAsset: Assets['add']
   /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */
   name(find: FindPerson): void
 }
@@ -45,12 +50,13 @@ const inDirectory = (name: string): URL => new URL(`${name}.eta`, DIRECTORY)
 
 async function pages(fastify: FastifyInstance): Promise<void> {
   const { config, issuer } = fastify.oauth
+  const assets = await createAssets(fastify, config.basePath, new URL('assets/', DIRECTORY))
   const templates = await createTemplates(fastify, {
     name: 'Latchkey',
     host: new URL(issuer).host,
     home: `${config.basePath}/`,
     development: !config.production,
-    assets: await serveAssets(fastify, config.basePath, new URL('assets/', DIRECTORY)),
+    assets: assets.addresses,
   })
   const registry = createRegistry(templates)
 
@@ -72,6 +78,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   }
   fastify.decorate('pages', {
     ...registry,
+    addAsset: assets.add,
     serve: await createServePage(fastify),
     name(find) {
       findPerson = find

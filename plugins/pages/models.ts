@@ -1,5 +1,4 @@
 /** What each page is given. The plugin that answers with a page fills its model; `templates/` decides how it looks. */
-import type { Waiting } from '../../src/http/wait.ts'
 import type { DescribedScope } from './scope-words.ts'
 
 /** Every page by its name. A plugin with pages of its own merges them in, and registers them by `pages.add`. */
@@ -48,11 +47,11 @@ export interface ClientView {
 
 export interface LoginPage extends FormTarget {
   client: ClientView
-  /** What the field is filled with; `''` for nothing. */
-  username: string
-  error: string | null
-  /** Until another try is looked at; null for at once. */
-  wait: Waiting | null
+  /** What each way to sign in has on the page, with the model of its template. */
+  elements: readonly { part: string; model: object }[]
+  links: readonly { id: string; text: string; href: string }[]
+  /** One of them says that something is wrong. */
+  refused: boolean
   /** Somebody is signed in, and has to show once more that it is them. */
   reauthenticate: boolean
   /** Who that is. */

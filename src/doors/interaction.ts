@@ -4,6 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApprovalRequest } from './approval.ts'
+import type { Requirement } from './assurance.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { OAuthError } from '../protocol/errors.ts'
@@ -17,15 +18,36 @@ export interface Session {
   readonly authenticatedAt: number
   readonly amr: readonly string[]
   readonly acr: string | null
+  /** Of one that lacks a factor still: only the steps of a sign-in ever see it, and it opens nothing. */
+  readonly pending?: true
 }
 
 /** One request for approval on its way through the steps. */
 export interface Interaction {
+  /** 256 random bits, the same from the first page to the last: what a challenge of the plugin's own can be kept under. */
+  readonly id: string
+  /**
+   * What is asked for. Where a page of ours asks who is there, its client is the server itself: `clientId` is `''`, no scopes.
+   */
   readonly request: ApprovalRequest
-  /** Whose browser it is; null before sign-in. */
+  /** Whose browser it is; null before sign-in. A pending one comes to steps of the phase `authenticate` alone. */
   readonly session: Session | null
   /** What the steps noted so far, by step name. */
   readonly notes: Bag
+  /** What is required of this sign-in and not shown yet; empty when all is, and before anybody gave a first factor. */
+  readonly missing: readonly Requirement[]
+  /** The way back to it, for the same browser: a path with its query. */
+  readonly address: string
+  /** Where a form is sent to that is for a step, and its `csrf_token`; `part` tells forms of one step apart. */
+  formFor(step: string, part?: string): { readonly action: string; readonly csrfToken: string }
+}
+
+/** What somebody has shown beside what they had. */
+export interface Shown {
+  /** RFC 8176; added to those before. */
+  readonly amr: readonly string[]
+  /** The one that all of it together reaches; as before where it is not said. */
+  readonly acr?: string
 }
 
 /** A page of the interaction; its model is completed with `action`, `csrfToken` and `client`. */
@@ -43,24 +65,36 @@ export interface StepFacts {
 /** One thing that stands between a request and its answer: login, consent, a second factor. */
 export interface InteractionStep {
   readonly name: string
+  /**
+   * Steps that find out who is there come first, and run for pages of ours as well; those that ask what is allowed come after, and see
+   * only whom all assurance policies are met for. Within a phase the order is that of registration. Default `approve`.
+   */
+  readonly phase?: 'authenticate' | 'approve'
   /** The error when `prompt=none` forbids to show it (OpenID Connect Core §3.1.2.6). */
   readonly required: string
   /**
    * What must be shown; else `'done'`, or what it has found out on the way. Throws `OAuthError` to end the interaction with
    * that error.
    */
-  run(interaction: Interaction): Promise<'done' | StepFacts | StepPage>
+  run(interaction: Interaction, call: BrowserCall): Promise<'done' | StepFacts | StepPage>
   /**
-   * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, and
-   * the session where it began one. Throws `OAuthError` to end the interaction.
+   * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, with
+   * the session where it began one (`browser.signIn`), or with the factors that the person has `shown` beside those before: the session
+   * has them from then on, by a new cookie. `part` is that of `formFor`. Throws `OAuthError` to end the interaction.
    */
   submit(
     interaction: Interaction,
     wire: Wire,
     call: BrowserCall,
-  ): Promise<StepPage | { note: unknown; session?: Session }>
+    part?: string,
+  ): Promise<StepPage | { note: unknown; session?: Session; shown?: Shown }>
   /** Its page with what was typed, after its form had expired; nothing else is done. Without it, the page as `run` has it. */
-  again?(interaction: Interaction, wire: Wire): Promise<StepPage>
+  again?(interaction: Interaction, wire: Wire, call: BrowserCall, part?: string): Promise<StepPage>
+  /**
+   * Whether a form that comes once more, when its step is done, says what it said before, as by a double click; default yes. One that
+   * does not has expired.
+   */
+  repeats?(interaction: Interaction, wire: Wire): Promise<boolean>
   /**
    * One note of two, of a form that was sent more than once. Without it, of two at once the first counts, and whoever sent
    * the other sees what is next.

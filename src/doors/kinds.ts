@@ -8,9 +8,12 @@ import type { Call, ClientCall, Policy } from './back-channel.ts'
 import type { ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
+import type { AssurancePolicy } from './assurance.ts'
 import type { InteractionStep, Outcome } from './interaction.ts'
 import type { Delivery } from './outbound.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
+import type { MailTransport } from './mail.ts'
+import type { SignInLink, SignInMethod } from './sign-in.ts'
 
 export interface Dispatched {
   clientAuthentication: ClientAuthentication
@@ -21,6 +24,8 @@ export interface Dispatched {
   subjectType: SubjectType
   /** By `oauth.deliver`. */
   delivery: Delivery
+  signInMethod: SignInMethod
+  mailTransport: MailTransport
 }
 
 export interface Ordered {
@@ -29,6 +34,8 @@ export interface Ordered {
   interactionStep: InteractionStep
   policy: Policy
   senderConstraint: SenderConstraint
+  assurance: AssurancePolicy
+  signInLink: SignInLink
 }
 
 /** Contributions that are merged into a document; the server's own members win. */

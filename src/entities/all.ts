@@ -8,6 +8,7 @@ import { Change } from './change.ts'
 import { Client, ClientSecret } from './client.ts'
 import { Consent } from './consent.ts'
 import { OutboxEntry } from './outbox-entry.ts'
+import { PendingSession } from './pending-session.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
 import { SeedEntry } from './seed-entry.ts'
@@ -16,10 +17,11 @@ import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
 import { Throttle } from './throttle.ts'
 import { User } from './user.ts'
+import { UserRecord } from './user-record.ts'
 
 export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
-  User, Session, Consent,
+  User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
   Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry,
 ] // prettier-ignore

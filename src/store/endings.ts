@@ -4,6 +4,7 @@
  */
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
+import { PendingSession } from '../entities/pending-session.ts'
 import { Session } from '../entities/session.ts'
 import type { EndedClient } from '../events.ts'
 import { type Query, statement, type Statement } from './statement.ts'
@@ -15,6 +16,8 @@ export const MOST_SIDS = 500
 /** In each, $1 is the user's id. */
 interface Ending {
   readonly deleteSessions: Statement<Pick<Session, 'sid'>>
+  /** Those that still lack a factor. */
+  readonly deletePending: Statement<Pick<PendingSession, 'sid'>>
   readonly deleteCodes: Statement<never>
   readonly revokeAuthorizations: Statement<EndedClient>
 }
@@ -30,6 +33,12 @@ function ending(suffix: string, ofSession: (sid: string) => string, all = false)
       return `delete from ${session.name}
         where ${session.column('user')} = $1 and ${ofSession(`${session.column('sid')}::text`)}
         returning ${session.columns('sid')}`
+    }),
+    deletePending: statement(`pending-sessions-end${suffix}`, (table) => {
+      const pending = table(PendingSession)
+      return `delete from ${pending.name}
+        where ${pending.column('user')} = $1 and ${ofSession(`${pending.column('sid')}::text`)}
+        returning ${pending.columns('sid')}`
     }),
     /** Those that are not spent: of a spent one there is always an Authorization, which it goes with. */
     deleteCodes: statement(`authorization-codes-end${suffix}`, (table) => {
@@ -64,9 +73,11 @@ const others = ending('-others', (sid) => `(${sid}) <> coalesce($2::text, '')`)
 export const statements = {
   ...everything,
   deleteSession: one.deleteSessions,
+  deletePendingOne: one.deletePending,
   deleteCodesOfOne: one.deleteCodes,
   revokeAuthorizationsOfOne: one.revokeAuthorizations,
   deleteOtherSessions: others.deleteSessions,
+  deleteOtherPending: others.deletePending,
   deleteOtherCodes: others.deleteCodes,
   revokeOtherAuthorizations: others.revokeAuthorizations,
 }
@@ -124,12 +135,13 @@ export async function endSessions(
  */
 async function end(
   query: Query,
-  { deleteSessions, deleteCodes, revokeAuthorizations }: Ending,
+  { deleteSessions, deletePending, deleteCodes, revokeAuthorizations }: Ending,
   userId: string,
   cause: string,
   sid: string | null,
 ): Promise<SessionsEnded> {
   const ended = await query(deleteSessions, [userId, sid])
+  ended.push(...(await query(deletePending, [userId, sid])))
   await query(deleteCodes, [userId, sid])
   const clients = await query(revokeAuthorizations, [userId, sid, cause])
   return { ended: ended.length > 0, clients }

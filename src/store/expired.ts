@@ -9,6 +9,7 @@ import { Artifact } from '../entities/artifact.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Change } from '../entities/change.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
+import { PendingSession } from '../entities/pending-session.ts'
 import { Session } from '../entities/session.ts'
 import { Throttle } from '../entities/throttle.ts'
 import { statement, type Statement, type Table } from './statement.ts'
@@ -21,6 +22,7 @@ export const statements = {
   accessTokens: removal('access-tokens-expired', AccessToken, ['hash'], 'expiresAt', { kept: '1 hour' }),
   revokedTokens: removal('revoked-tokens-expired', RevokedToken, ['jti'], 'expiresAt', { kept: '1 hour' }),
   sessions: removal('sessions-expired', Session, ['hash'], 'endsAt'),
+  pendingSessions: removal('pending-sessions-expired', PendingSession, ['hash'], 'expiresAt'),
   /** Spent ones go with their Authorizations. */
   codes: removal('authorization-codes-expired', AuthorizationCode, ['authorizationId', 'hash'], 'expiresAt', {
     where: (code) => `${code.column('spentAt')} is null`,

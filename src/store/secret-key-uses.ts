@@ -3,12 +3,13 @@ import { ClientSecret } from '../entities/client.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { ServerSecret } from '../entities/server-secret.ts'
 import { SigningKey } from '../entities/signing-key.ts'
+import { UserRecord } from '../entities/user-record.ts'
 import { statement } from './statement.ts'
 
 export interface SecretKeyUse {
   /** The id of the key. */
   readonly key: string
-  readonly what: 'signing keys' | 'server secrets' | 'client secrets' | 'deliveries'
+  readonly what: 'signing keys' | 'server secrets' | 'client secrets' | 'deliveries' | 'records of users'
   readonly count: number
 }
 
@@ -20,6 +21,8 @@ export const statements = {
     const part = (what: SecretKeyUse['what'], value: string, from: string) =>
       `select split_part(${value}, '.', 1) as "key", '${what}' as "what", count(*)::int as "count"
         from ${from} group by 1`
+    const record = table(UserRecord)
+    const sealed = `${record.column('value')}->>'sealed'`
     const [retires, expires, hash] = [
       signing.column('retiresAt'),
       client.column('expiresAt'),
@@ -28,6 +31,7 @@ export const statements = {
     return `${part('signing keys', signing.column('privateJwk'), `${signing.name} where ${retires} is null or ${retires} > now()`)}
       union all ${part('server secrets', server.column('sealed'), server.name)}
       union all ${part('deliveries', entry.column('payload'), entry.name)}
-      union all ${part('client secrets', hash, `${client.name} where ${hash} not like '$%' and (${expires} is null or ${expires} > now())`)}`
+      union all ${part('client secrets', hash, `${client.name} where ${hash} not like '$%' and (${expires} is null or ${expires} > now())`)}
+      union all ${part('records of users', sealed, `${record.name} where ${sealed} is not null`)}`
   }),
 }

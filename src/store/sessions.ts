@@ -100,6 +100,14 @@ export const statements = {
       where ${session.column('expiresAt')} > now() and ${session.column('endsAt')} > now()
       order by ${session.column('lastSeenAt')} desc`
   }),
+  /** Under another cookie, with what was given beside: the former one opens nothing from here on. */
+  raise: statement<{ sid: string }>('session-raise', (table) => {
+    const session = table(Session)
+    const [hash, amr, acr] = (['hash', 'amr', 'acr'] as const).map((one) => session.column(one))
+    return `update ${session.name} set ${hash} = $2, ${amr} = $3::text[], ${acr} = $4
+      where ${hash} = $1 and ${isAhead(session.column('expiresAt'))} and ${isAhead(session.column('endsAt'))}
+      returning ${session.column('sid')} as "sid"`
+  }),
   touch: statement('session-touch', (table) => {
     const session = table(Session)
     return `update ${session.name} set ${session.column('lastSeenAt')} = now(),

@@ -113,6 +113,11 @@ export const statements = {
     return `${disabledAt} = coalesce(${disabledAt}, now()), ${user.column('passwordLinkHash')} = null`
   }),
   enable: update('user-enable', (user) => `${user.column('disabledAt')} = null`),
+  /** With their sessions, consents and records. */
+  delete: statement('user-delete', (table) => {
+    const user = table(User)
+    return `delete from ${user.name} where ${user.column('id')} = $1`
+  }),
   /** Another hash ($3) for the one that was read ($2, null for none). */
   rehash: statement('user-rehash', (table) => {
     const user = table(User)

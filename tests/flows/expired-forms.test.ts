@@ -145,7 +145,8 @@ test('who has signed in as somebody else meanwhile goes on as that one', async (
 
 test('a form of another site shows nothing of what it brings', async () => {
   const agent = createUserAgent(server.url, { origin: 'https://evil.example' })
-  const page = await agent.post(`${server.url}/sign-in`, { username: 'mallory', expired_form: 'yes' })
+  const signIn = findForm(await agent.get(`${server.url}/sign-in`), 'login')!
+  const page = await agent.post(signIn.action, { username: 'mallory', expired_form: 'yes' })
   expect(await shownError(page)).toEqual([403, 'access_denied'])
   expect(page.body).not.toContain('mallory')
   const login = await createUserAgent(server.url).get(authorizationUrl(server))

@@ -57,7 +57,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/authorize': open(400, 400),
   '/interaction/:id': open(400),
   '/interaction/:id/:step': open(405, 400),
-  '/sign-in': { ...account(303, 403), nobody: [200, 403, 405] },
+  '/sign-in': { ...account(303, 405), nobody: [200, 405, 405] },
   '/setup': open(404, 403),
   '/set-password': open(410, 403),
   '/end-session': open(200, 200),

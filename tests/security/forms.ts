@@ -41,8 +41,7 @@ export const LOGIN: FormKind = {
 }
 
 export const SIGN_IN: FormKind = {
-  route: '/sign-in',
-  opened: 200,
+  route: '/interaction/:id/:step',
   async open(server, agent = createUserAgent(server.url)) {
     const page = await agent.get(`${server.url}/sign-in?return_to=/`)
     return formOn(page, agent, { username: BOB.username, password: BOB.password })

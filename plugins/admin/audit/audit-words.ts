@@ -5,6 +5,7 @@ import type { Changes } from '../../../src/protocol/changes.ts'
 /** By the type, in the order in which the filter offers them. */
 const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.signed_in': 'Signed in',
+  'user.sign_in_pending': 'Sign-in began, a factor is missing',
   'user.sign_in_failed': 'Sign-in failed',
   'user.signed_out': 'Signed out',
   'session.ended': 'Session ended',
@@ -15,6 +16,7 @@ const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.link_refused': 'One-time link refused',
   'user.disabled': 'User disabled',
   'user.enabled': 'User enabled',
+  'user.deleted': 'User deleted',
   'consent.given': 'Consent given',
   'consent.denied': 'Consent denied',
   'consent.withdrawn': 'Consent withdrawn',

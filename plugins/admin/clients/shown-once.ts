@@ -1,6 +1,6 @@
 /** Carries a new secret from the form that made it to the page that shows it, once: sealed, for one session, not for long. */
 import type { Kernel } from '../../../src/services/kernel.ts'
-import type { Administrator } from '../guard.ts'
+import type { Administrator } from '../sections.ts'
 
 export interface ShownOnce {
   /** `subject` is whose it is. Returns the handle by which the page takes it. */

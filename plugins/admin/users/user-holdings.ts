@@ -16,12 +16,13 @@ export function subjectOf(userId: string, thing: string): string {
 export async function sessionsOf(desk: Desk, call: PageCall, userId: string): Promise<UserPage['sessions']> {
   const { sid: own } = desk.administratorOf(call.request).session
   return (await desk.oauth.sessions.list(userId)).map(
-    ({ sid, userAgent, address, createdAt, lastSeenAt }) => ({
+    ({ sid, userAgent, address, createdAt, lastSeenAt, pending }) => ({
       sid,
       title: describeUserAgent(userAgent),
       address,
       since: new Date(createdAt),
       lastSeen: new Date(lastSeenAt),
+      pending,
       isThis: sid === own,
       end: desk.target(call, '/user/end-session', subjectOf(userId, sid)),
     }),

@@ -63,6 +63,8 @@ export interface UserPage {
     address: string | null
     since: Date
     lastSeen: Date
+    /** The sign-in lacks a factor still. */
+    pending: boolean
     /** The one in which the administrator looks at it. */
     isThis: boolean
     end: FormTarget

@@ -1,11 +1,13 @@
 /** Browser sessions: a row each, opened by 256 random bits that only the cookie holds. */
 import { hash, randomBytes, randomUUID } from 'node:crypto'
+import type { Factors } from '../../doors/assurance.ts'
 import type { Session } from '../../doors/interaction.ts'
 import type { Database } from '../../store/database.ts'
 import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
+import { type ListedPendingRow, statements as pendingStatements } from '../../store/pending-sessions.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'
-import { isUuid } from '../../protocol/uuid.ts'
 import type { Query } from '../../store/statement.ts'
+import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { User } from './user.ts'
 
@@ -18,6 +20,17 @@ export interface SignIn {
   /** Of the browser, for its owner to recognise it by. */
   userAgent?: string | undefined
   address?: string
+  /** Milliseconds since the epoch; now where it is not said. */
+  authenticatedAt?: number
+}
+
+/**
+ * Seconds that a session lasts unused, and at most.
+ * @internal
+ */
+export interface Lasting {
+  readonly idle: number
+  readonly expire: number
 }
 
 export interface Sessions {
@@ -33,9 +46,16 @@ export interface Sessions {
    * when it was the same user's, and ends otherwise, as `end` does. Null for a user who was disabled or changed meanwhile.
    */
   start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session } | null>
+  /** The factors that it has from now on, under the token `next`, as privileges rise; null when it has ended. */
+  raise(
+    token: string,
+    session: Session,
+    factors: Factors,
+    next: string,
+  ): Promise<{ token: string; session: Session } | null>
   /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). */
   end(session: Session): Promise<void>
-  /** Those of a user that last, the last used first. */
+  /** Those of a user that last, the last used first; then sign-ins that are pending. */
   list(userId: string): Promise<SessionInformation[]>
   /**
    * Ends one of this user's, as `end` does; false where they have none of this `sid`. Whoever does it elsewhere may not
@@ -59,22 +79,17 @@ export interface SessionInformation {
   readonly amr: readonly string[]
   /** At the latest. */
   readonly endsAt: number
+  /** Whether the sign-in still lacks a factor: it opens nothing. */
+  readonly pending: boolean
 }
 
 /** Milliseconds between two notes of when a session was last used. */
 const TOUCH_EVERY = 60_000
 const MAX_USER_AGENT = 512
 
-/**
- * `idle` and `expire` in seconds.
- * @internal
- */
-export function createSessions(
-  database: Database,
-  audit: AuditTrail,
-  idle: number,
-  expire: number,
-): Sessions {
+/** @internal */
+export function createSessions(database: Database, audit: AuditTrail, lasting: Lasting): Sessions {
+  const { idle } = lasting
   const touchEvery = Math.min(TOUCH_EVERY, (idle * 1000) / 4)
 
   return {
@@ -88,25 +103,18 @@ export function createSessions(
         await database.query(statements.touch, [hashed, idle])
       return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime() }
     },
-    async start({ user, amr, acr, userAgent, address }, former) {
-      const token = randomBytes(32).toString('base64url')
-      const authenticatedAt = Date.now()
-      const values = [
-        hashSession(token), former === undefined ? null : hashSession(former), user.id,
-        new Date(authenticatedAt), [...amr], acr ?? null,
-        userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null, idle, expire,
-      ] // prettier-ignore
-      const row = await audit.transaction(async (query, note) => {
-        const [renewed] = former === undefined ? [] : await query(statements.renew, values)
-        if (renewed === undefined && former !== undefined) await endFormer(query, note, hashSession(former))
-        const started = [...values, randomUUID(), new Date(user.updatedAt)]
-        const [opened] = renewed ? [renewed] : await query(statements.start, started)
-        if (opened !== undefined)
-          note({ type: 'user.signed_in', user: user.id, details: { sid: opened.sid, amr: [...amr] } })
-        return opened
+    start: async (signIn, former) =>
+      audit.transaction(async (query, note) =>
+        openSession(query, note, { signIn, token: newToken(), former, sid: randomUUID(), lasting }),
+      ),
+    async raise(token, session, { amr, acr }, raised) {
+      return audit.transaction(async (query, note) => {
+        const values = [hashSession(token), hashSession(raised), [...amr], acr]
+        if ((await query(statements.raise, values)).length === 0) return null
+        const { userId, sid, authenticatedAt } = session
+        note({ type: 'user.signed_in', user: userId, details: { sid, amr: [...amr] } })
+        return { token: raised, session: { sid, userId, authenticatedAt, amr, acr } }
       })
-      if (row === undefined) return null
-      return { token, session: { sid: row.sid, userId: user.id, amr, acr: acr ?? null, authenticatedAt } }
     },
     end: ({ userId, sid }) =>
       audit.transaction(async (query, note) => {
@@ -115,7 +123,11 @@ export function createSessions(
       }),
     async list(userId) {
       if (!isUuid(userId)) return []
-      return (await database.query(statements.listByUser, [userId])).map(toInformation)
+      const [open, pending] = [
+        await database.query(statements.listByUser, [userId]),
+        await database.query(pendingStatements.listByUser, [userId]),
+      ]
+      return [...open.map(toInformation), ...pending.map(toPendingInformation)]
     },
     async endOne(userId, sid) {
       if (!isUuid(userId)) return false
@@ -147,6 +159,47 @@ async function endFormer(query: Query, note: Note, hashed: string): Promise<void
   note({ type: 'session.ended', user: userId, details: { sid, clients } })
 }
 
+interface Opening {
+  readonly signIn: SignIn
+  /** 256 random bits, from here on its cookie's. */
+  readonly token: string
+  readonly former?: string | undefined
+  readonly sid: string
+  readonly lasting: Lasting
+}
+
+/**
+ * Renews the session of the token `former` where it is the same user's, or opens one as `sid`, in the transaction of `query`. Null for a
+ * user who was disabled or changed meanwhile.
+ * @internal
+ */
+export async function openSession(
+  query: Query,
+  note: Note,
+  { signIn, token, former, sid, lasting }: Opening,
+): Promise<{ token: string; session: Session } | null> {
+  const { user, amr, acr = null, authenticatedAt = Date.now() } = signIn
+  const values = [
+    hashSession(token), former === undefined ? null : hashSession(former), user.id,
+    new Date(authenticatedAt), [...amr], acr, ...originOf(signIn), lasting.idle, lasting.expire,
+  ] // prettier-ignore
+  const [renewed] = former === undefined ? [] : await query(statements.renew, values)
+  if (renewed === undefined && former !== undefined) await endFormer(query, note, hashSession(former))
+  const started = [...values, sid, new Date(user.updatedAt)]
+  const [opened] = renewed ? [renewed] : await query(statements.start, started)
+  if (opened === undefined) return null
+  note({ type: 'user.signed_in', user: user.id, details: { sid: opened.sid, amr: [...amr] } })
+  return { token, session: { sid: opened.sid, userId: user.id, amr, acr, authenticatedAt } }
+}
+
+/**
+ * By which its owner recognises it: the browser, and its address.
+ * @internal
+ */
+export function originOf({ userAgent, address }: SignIn): readonly [string | null, string | null] {
+  return [userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null]
+}
+
 function toInformation({ userAgent = null, address = null, ...row }: ListedSessionRow): SessionInformation {
   return {
     sid: row.sid,
@@ -157,7 +210,20 @@ function toInformation({ userAgent = null, address = null, ...row }: ListedSessi
     lastSeenAt: row.lastSeenAt.getTime(),
     authenticatedAt: row.authenticatedAt.getTime(),
     endsAt: row.endsAt.getTime(),
+    pending: false,
   }
+}
+
+function toPendingInformation({ expiresAt, ...row }: ListedPendingRow): SessionInformation {
+  return {
+    ...toInformation({ ...row, lastSeenAt: row.createdAt, endsAt: expiresAt }),
+    pending: true,
+  }
+}
+
+/** 256 random bits, base64url. */
+function newToken(): string {
+  return randomBytes(32).toString('base64url')
 }
 
 function hashSession(token: string): string {

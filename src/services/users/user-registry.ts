@@ -21,7 +21,7 @@ import {
   type UserAuthenticationOptions,
 } from './user-authentication.ts'
 import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
-import { toUser, type User } from './user.ts'
+import { ADMIN, toUser, type User } from './user.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
 export interface ImportedUser {
@@ -50,6 +50,12 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   disable(username: string, options?: Kept): Promise<User>
   /** They may sign in again; what was ended stays ended. */
   enable(username: string): Promise<User>
+  /**
+   * Ends every session, code and Authorization of the user, and forgets them with their consents and records: one transaction. The audit
+   * log goes on naming them by their id. False where there is none; throws `OAuthError` (`invalid_request`) for the last
+   * administrator who may sign in.
+   */
+  delete(username: string): Promise<boolean>
 }
 
 /** @internal */
@@ -180,6 +186,23 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     return row
   }
 
+  /** Holders first, then the user's row, as all changes do; what is theirs goes before them, so that nothing begins meanwhile. */
+  async function remove(username: string): Promise<boolean> {
+    const id = await audit.transaction(async (query, note) => {
+      const holders = await lockHolders(query, ADMIN)
+      const [row] = await query(statements.lock, [usernameKey(username)])
+      if (row === undefined) return undefined
+      assertKept(ADMIN, holders, row.id)
+      const clients = await endEverything(query, row.id, 'user deleted')
+      await query(statements.delete, [row.id])
+      note({ type: 'user.deleted', user: row.id, details: { clients } })
+      await recordChange(query, 'user', row.id)
+      return row.id
+    })
+    if (id !== undefined) await feed.announce('user', id)
+    return id !== undefined
+  }
+
   return {
     ...createUserFinder(database),
     ...createUserAuthentication(options),
@@ -188,6 +211,7 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     setPassword: async (username, password) => update(username, { password }),
     disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),
     enable: async (username) => change(async (query, note) => enable(query, note, username)),
+    delete: remove,
     async takesPassword(username, passwordHash) {
       const row = await findRowByName(database, username)
       return row !== undefined && takes(row, passwordHash)

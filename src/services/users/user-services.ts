@@ -6,6 +6,7 @@ import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Database } from '../../store/database.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import type { Directory } from '../directory.ts'
 import type { HashingQueue } from '../hashing/hashing-queue.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { Audiences } from '../tokens/audiences.ts'
@@ -17,14 +18,20 @@ import {
   type FirstAdministrator,
 } from './first-administrator.ts'
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
+import { createAssurance, type Assurance } from './assurance.ts'
 import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
 import { createPasswords } from './passwords.ts'
+import { createPendingSessions, type PendingSessions } from './pending-sessions.ts'
 import { createSessions, type Sessions } from './sessions.ts'
+import { createUserExport, type UserExport } from './user-export.ts'
+import { createUserRecords, type UserRecordKeeper } from './user-records.ts'
 import { createUserRegistry, type UserRegistry } from './user-registry.ts'
 
 export interface UserServices {
-  readonly users: UserRegistry
+  readonly users: UserRegistry & UserRecordKeeper & UserExport
   readonly sessions: Sessions
+  readonly pendingSessions: PendingSessions
+  readonly assurance: Assurance
   readonly knownBrowsers: KnownBrowsers
   readonly consents: Consents
   readonly passwordLinks: PasswordLinks
@@ -37,6 +44,7 @@ export interface UserServicesOptions {
   doors: DoorRegistry
   audit: AuditTrail
   feed: ChangeFeed
+  directory: Directory
   box: SecretBox
   artifacts(kind: string, lifetime: number): Artifacts
   audiences: Audiences
@@ -45,16 +53,23 @@ export interface UserServicesOptions {
 }
 
 export function createUserServices(options: UserServicesOptions): UserServices {
-  const { config, database, doors, audit, feed, box, artifacts, audiences, hashing, log } = options
+  const { config, database, doors, audit, feed, directory, box, artifacts, audiences, hashing, log } = options
   const { issuer, production } = config
   const passwords = createPasswords(hashing, djangoPasswords)
-  const users = createUserRegistry({ database, audit, box, feed, passwords, production, log })
+  const registry = createUserRegistry({ database, audit, box, feed, passwords, production, log })
   const invitations = artifacts('setup', INVITATION_LIFETIME)
+  const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
+  const sessions = createSessions(database, audit, lasting)
+  const consents = createConsents(database, audit, doors, audiences)
+  const records = createUserRecords(database, box)
+  const users = { ...registry, ...records, ...createUserExport({ registry, records, sessions, consents }) }
   return {
     users,
-    sessions: createSessions(database, audit, config.OIDC_SESSION_IDLE, config.OIDC_SESSION_EXPIRE),
+    sessions,
+    pendingSessions: createPendingSessions(database, audit, lasting),
+    assurance: createAssurance(doors, directory),
     knownBrowsers: createKnownBrowsers(database, box),
-    consents: createConsents(database, audit, doors, audiences),
+    consents,
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer }),
     firstAdministrator: createFirstAdministrator(users, invitations),
   }

@@ -1,21 +1,12 @@
 /** A user as the server hands it out: immutable, and without what it is proven by. */
 import type { Claims } from '../../protocol/claims.ts'
+import type { User } from '../../doors/user.ts'
 import type { UserRow } from '../../store/users.ts'
+
+export type { User } from '../../doors/user.ts'
 
 /** The role of administrators. */
 export const ADMIN = 'admin'
-
-export interface User {
-  /** The subject: what tokens name as `sub`. */
-  readonly id: string
-  readonly username: string
-  readonly roles: readonly string[]
-  /** Standard claims by their wire names (OpenID Connect Core §5.1). */
-  readonly claims: Readonly<Record<string, unknown>>
-  readonly disabled: boolean
-  /** Milliseconds since the epoch. */
-  readonly updatedAt: number
-}
 
 /** What is known of a user, as claims: those stored, and what the server knows by itself. */
 export function userClaims({ username, claims, updatedAt }: User): Claims {

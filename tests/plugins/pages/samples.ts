@@ -24,15 +24,22 @@ const registered: ClientView = {
   tosUri: 'https://prints.example/terms',
   homeUri: 'https://prints.example/',
 }
-const login = {
+/** The sign-in page with the one element that we have. */
+const login = (
+  element: Partial<Pages['login-password']> = {},
+  more: Partial<Pages['login']> = {},
+): Pages['login'] => ({
   ...form,
   client: plain,
-  username: '',
-  error: null,
-  wait: null,
+  elements: [
+    { part: 'login-password', model: { ...form, username: '', error: null, wait: null, ...element } },
+  ],
+  links: [],
+  refused: element.error !== undefined,
   reauthenticate: false,
   knownUser: null,
-}
+  ...more,
+})
 const scopes = [...standardScopes].map(([name, prompt]) => ({ name, ...prompt, resource: null, isNew: true }))
 const books = {
   name: 'read_books',
@@ -91,21 +98,25 @@ function sample<Name extends keyof Pages>(name: Name, state: string, model: Page
 }
 
 export const samples: readonly Sample[] = [
-  sample('login', 'plain', login),
-  sample('login', 'registered', { ...login, client: registered, username: 'ada' }),
-  sample('login', 'refused', {
-    ...login,
-    username: 'ada',
-    error: 'That user name and password do not match.',
-  }),
-  sample('login', 'throttled', {
-    ...login,
-    username: 'ada',
-    error: 'There were too many tries.',
-    wait: { seconds: 72, until: new Date('2026-11-21T16:30:12Z') },
-  }),
-  sample('login', 'again', { ...login, username: 'ada', reauthenticate: true, knownUser: 'ada' }),
-  sample('login', 'long', { ...login, client: { ...plain, name: long, host: `${long}.example` } }),
+  sample('login', 'plain', login()),
+  sample('login', 'registered', login({ username: 'ada' }, { client: registered })),
+  sample('login', 'refused', login({ username: 'ada', error: 'That user name and password do not match.' })),
+  sample(
+    'login',
+    'throttled',
+    login({
+      username: 'ada',
+      error: 'There were too many tries.',
+      wait: { seconds: 72, until: new Date('2026-11-21T16:30:12Z') },
+    }),
+  ),
+  sample('login', 'again', login({ username: 'ada' }, { reauthenticate: true, knownUser: 'ada' })),
+  sample('login', 'long', login({}, { client: { ...plain, name: long, host: `${long}.example` } })),
+  sample(
+    'login',
+    'linked',
+    login({}, { links: [{ id: 'sign-up', text: 'Make an account', href: '/sign-up' }] }),
+  ),
   sample('consent', 'new', consent),
   sample('consent', 'more', {
     ...consent,

@@ -4,7 +4,7 @@ import { createSessions } from '../../../src/services/users/sessions.ts'
 import { openUsers } from '../../support/users.ts'
 
 const { users, database, rows, audit } = await openUsers()
-const sessions = createSessions(database, audit, 3600, 7200)
+const sessions = createSessions(database, audit, { idle: 3600, expire: 7200 })
 const PASSWORD = 'a long enough password'
 
 test('a sign-in under way when the password changes begins nothing', async () => {

@@ -1,0 +1,46 @@
+/** The door `fastify.admin`: sections of plugins in the administration, behind its guard. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Session } from '../../src/doors/interaction.ts'
+import type { User } from '../../src/doors/user.ts'
+import type { Section } from '../pages/areas.ts'
+import type { PageCall, ServePage } from '../pages/index.ts'
+import type { FormTarget } from '../pages/models.ts'
+
+/** What pages of a section are made with. */
+export interface AdminDesk {
+  /** Serves a page behind the guard; its `path` is below the issuer. */
+  readonly serve: ServePage
+  /** Whom the guard let in; throws for a request that it has not seen. */
+  administratorOf(request: FastifyRequest): Administrator
+  /** The address of a page, `path` being below `/admin`. */
+  uri(path: string, query?: Readonly<Record<string, string>>): string
+  /** The page of a user. */
+  userUri(id: string): string
+  /** A form that is sent to `path`, and is about `subject` alone, in this administrator's session. */
+  target(call: PageCall, path: string, subject: string): FormTarget
+  /** Begins every submit: throws unless the form is one that `target` made for the same. */
+  assertGenuine(call: PageCall, path: string, subject: string): Administrator
+  /**
+   * Before what a browser that was left open must not do: undefined for who has signed in a moment ago. Others sign in
+   * once more, come to `page`, and ask again; nothing is done yet.
+   */
+  signInAgain(call: PageCall, page: string): FastifyReply | undefined
+}
+
+/** Who came through the guard. */
+export interface Administrator {
+  readonly user: User
+  readonly session: Session
+}
+
+export interface AdminDoors {
+  /** Adds a section while the server starts. Throws `ConfigError` for a text or path that is taken. */
+  addSection(section: Section): AdminDesk
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Not there where the plugin `latchkey-admin` is left out. */
+    admin: AdminDoors
+  }
+}

@@ -1,0 +1,35 @@
+/** The registered steps in the order in which people meet them. */
+import type { InteractionStep } from '../../src/doors/interaction.ts'
+import type { DoorRegistry } from '../../src/doors/registry.ts'
+
+/** The step that asks who somebody is. */
+export const LOGIN = 'login'
+
+export interface Phases {
+  readonly authenticate: readonly InteractionStep[]
+  readonly approve: readonly InteractionStep[]
+  find(name: string): InteractionStep | undefined
+  /** Of the name of a form: `step`, or `step.part`. */
+  partsOf(form: string): readonly [step: string, part?: string]
+}
+
+/** Not before the server is ready: what it gives is made once. */
+export function createPhases(doors: DoorRegistry): () => Phases {
+  let phases: Phases | undefined
+  return () => (phases ??= phasesOf(doors.all('interactionStep')))
+}
+
+function phasesOf(steps: readonly InteractionStep[]): Phases {
+  const isFirst = ({ phase }: InteractionStep): boolean => phase === 'authenticate'
+  return {
+    authenticate: steps.filter(isFirst),
+    approve: steps.filter((step) => !isFirst(step)),
+    find: (name) => steps.find((step) => step.name === name),
+    partsOf(form) {
+      const dot = form.indexOf('.')
+      // A step's own name may have one.
+      if (dot < 0 || steps.some(({ name }) => name === form)) return [form]
+      return [form.slice(0, dot), form.slice(dot + 1)]
+    },
+  }
+}

@@ -1,0 +1,77 @@
+/** An interaction as the steps see it: whose browser it is, and what is missing for what is asked. */
+import type { FastifyInstance } from 'fastify'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
+import type { BrowserCall, Interaction, Session } from '../../src/doors/interaction.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { STEPS } from '../browser.ts'
+import { purposeOf } from './form-check.ts'
+import type { InteractionStore, Stored } from './store.ts'
+
+export interface Visitors {
+  /** Before anything is stored: only who is signed in for good counts. */
+  atFirst(begin: () => Stored, request: ApprovalRequest, call: BrowserCall): Promise<Interaction>
+  /** On its pages. */
+  underWay(stored: Stored, request: ApprovalRequest, call: BrowserCall): Promise<Interaction>
+  /** Of this session. */
+  of(
+    stored: Stored,
+    request: ApprovalRequest,
+    session: Session | null,
+    call: BrowserCall,
+  ): Promise<Interaction>
+}
+
+const NOTHING_MORE = { amr: [] } as const
+
+export function createVisitors(fastify: FastifyInstance, store: InteractionStore): Visitors {
+  const { browser } = fastify
+  const { assurance } = kernelOf(fastify)
+
+  async function view(
+    stored: () => Stored,
+    request: ApprovalRequest,
+    session: Session | null,
+    call: BrowserCall,
+    notes: Stored['notes'],
+  ): Promise<Interaction> {
+    const missing = session === null ? [] : await assurance.missing(session.userId, session, request)
+    return {
+      get id() {
+        return stored().id
+      },
+      get address() {
+        return store.addressOf(stored())
+      },
+      request,
+      session,
+      notes,
+      missing,
+      formFor(step, part) {
+        const form = part === undefined ? step : `${step}.${part}`
+        return {
+          action: store.addressOf(stored(), form),
+          csrfToken: browser.csrfToken(call, purposeOf(stored().id, session)),
+        }
+      },
+    }
+  }
+
+  /** Whoever signed in last, for good or not yet. What lacks nothing for this request is a session from here on. */
+  async function latest(request: ApprovalRequest, call: BrowserCall): Promise<Session | null> {
+    const session = await browser.session(call.request)
+    const begun = await browser[STEPS].unfinished(call.request)
+    if (begun === null || (session !== null && session.authenticatedAt >= begun.authenticatedAt))
+      return session
+    const missing = await assurance.missing(begun.userId, begun, request)
+    return missing.length > 0 ? begun : browser[STEPS].raise(call, begun, NOTHING_MORE, request)
+  }
+
+  return {
+    async atFirst(begin, request, call) {
+      return view(begin, request, await browser.session(call.request), call, {})
+    },
+    underWay: async (stored, request, call) =>
+      view(() => stored, request, await latest(request, call), call, stored.notes),
+    of: async (stored, request, session, call) => view(() => stored, request, session, call, stored.notes),
+  }
+}

@@ -1,0 +1,55 @@
+/** Whether a password is somebody's, throttled: wherever one is asked for, guesses count together. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { usernameKey } from '../src/protocol/username.ts'
+import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
+import type { Throttle } from '../src/services/throttle/throttle.ts'
+import type { User } from '../src/services/users/user.ts'
+import type { OAuth } from './oauth.ts'
+
+/** RFC 8176 §2. */
+export const PASSWORD_AMR = ['pwd'] as const
+/** ISO/IEC 29115 level 1: a password, and tries are limited. */
+export const PASSWORD_ACR = '1'
+
+/**
+ * For one account from everywhere 60 at once and 40 an hour, which are 100 in any hour; for a browser that the account has
+ * signed in with before, 20 and 20 of its own. Who is one too many is told at once: as many wait for others of their network as
+ * may wait to be hashed.
+ */
+const GUESSES: ThrottleLimits = {
+  ...LIMITS,
+  everywhere: { failures: 60, recovery: 90 },
+  marked: { failures: 20, recovery: 180 },
+  waiting: 64,
+}
+
+/**
+ * Null when the password is not the user's, or there is nobody of this name who may sign in. Throws 429, and 503 when
+ * too many ask at once.
+ */
+export type PasswordCheck = (
+  username: string,
+  password: string,
+  request: FastifyRequest,
+) => Promise<User | null>
+
+/** Of each server, the one that the first of these places has taken: guesses count together. */
+const throttles = new WeakMap<OAuth, Throttle>()
+
+/** Wherever a password is asked for. */
+export function createPasswordCheck({ oauth, browser }: FastifyInstance): PasswordCheck {
+  const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
+  throttles.set(oauth, throttle)
+  return async (username, password, request) => {
+    const mark = await browser.markOf(request, username)
+    const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)
+    try {
+      const user = await oauth.users.authenticate(username, password)
+      if (user === null) await attempt.failed()
+      else attempt.succeeded()
+      return user
+    } finally {
+      attempt.abandoned()
+    }
+  }
+}

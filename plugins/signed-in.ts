@@ -1,0 +1,207 @@
+/**
+ * Who is signed in with a browser: by the cookie of a session, or by that of a sign-in that still lacks a factor. Only the second half of
+ * this, which `interaction/` and `end-session.ts` alone use, ever tells of the latter.
+ */
+import type { FastifyRequest } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import type { ApprovalRequest } from '../src/doors/approval.ts'
+import type { BrowserCall, Session, Shown } from '../src/doors/interaction.ts'
+import type { Wire } from '../src/protocol/wire.ts'
+import type { Kernel } from '../src/services/kernel.ts'
+import { ownRequest } from '../src/services/users/ourselves.ts'
+import type { SignIn } from '../src/services/users/sessions.ts'
+import type { User } from '../src/services/users/user.ts'
+
+export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr' | 'authenticatedAt'> & {
+  user: Pick<User, 'id' | 'updatedAt' | 'username'>
+}
+
+/** A cookie of this browser. */
+export interface Cookie {
+  read(request: FastifyRequest): string | undefined
+  set(call: BrowserCall, value: string): void
+  /** Where the browser sent one. */
+  clear(call: BrowserCall): void
+}
+
+export interface SignedIn {
+  session(request: FastifyRequest): Promise<Session | null>
+  signIn(call: BrowserCall, signIn: BrowserSignIn, request?: ApprovalRequest): Promise<Session | null>
+  /** The sign-in of this browser that lacks a factor, `pending`; null where there is none. */
+  unfinished(request: FastifyRequest): Promise<Session | null>
+  /**
+   * Adds what was shown to a session, or to what may become one when nothing is missing for `request` any more: under a new cookie.
+   * Null where it has ended meanwhile. `form` is what showed it.
+   */
+  raise(
+    call: BrowserCall,
+    session: Session,
+    shown: Shown,
+    request: ApprovalRequest,
+    form?: Wire,
+  ): Promise<Session | null>
+  /** Where the form has been sent before, as by a double click, and its session rose under another cookie: gives that one again. */
+  adopt(call: BrowserCall, form: Wire): Promise<void>
+  /** Ends the sign-in that lacks a factor. */
+  abandon(call: BrowserCall): Promise<void>
+  forget(call: BrowserCall): void
+}
+
+type Found = WeakMap<FastifyRequest, Promise<Session | null>>
+
+/** @internal */
+export function createSignedIn(
+  { sessions, pendingSessions, assurance, directory, box }: Kernel,
+  cookies: { readonly session: Cookie; readonly pending: Cookie },
+  remember: (call: BrowserCall, user: Pick<User, 'username'>) => void,
+): SignedIn {
+  /** What each request came with, for the page as for the plugin that answers with it. */
+  const [opened, begun]: readonly [Found, Found] = [new WeakMap(), new WeakMap()]
+
+  async function find(
+    request: FastifyRequest,
+    known: Found,
+    cookie: Cookie,
+    load: (token: string) => Promise<Session | null>,
+  ): Promise<Session | null> {
+    if (!known.has(request)) {
+      const token = cookie.read(request)
+      if (token === undefined) return null
+      known.set(request, load(token))
+    }
+    return known.get(request)!
+  }
+
+  const findSession = async (request: FastifyRequest) => find(request, opened, cookies.session, sessions.find)
+
+  const isUnmet = async (session: Session): Promise<boolean> =>
+    (await assurance.missing(session.userId, session, ownRequest())).length > 0
+
+  /** From here on the browser is signed in by it. */
+  function open(call: BrowserCall, { token, session }: { token: string; session: Session }): Session {
+    cookies.session.set(call, token)
+    opened.set(call.request, Promise.resolve(session))
+    return session
+  }
+
+  function wait(call: BrowserCall, { token, session }: { token: string; session: Session }): Session {
+    cookies.pending.set(call, token)
+    begun.set(call.request, Promise.resolve(session))
+    return session
+  }
+
+  function forgetPending(call: BrowserCall): void {
+    cookies.pending.clear(call)
+    begun.set(call.request, Promise.resolve(null))
+  }
+
+  /**
+   * The cookie after this one: random as that was, and the same for the same form, so that one which is sent twice leads to one session.
+   * Who only has the former cookie cannot tell it, nor get it without what the form shows.
+   */
+  function nextOf(token: string, form: Wire = { once: randomUUID() }): string {
+    return box.hash(`cookie after\0${token}\0${JSON.stringify(form)}`).split('.')[1]!
+  }
+
+  const originOf = ({ request: { ip, headers } }: BrowserCall) => ({
+    userAgent: headers['user-agent'],
+    address: ip,
+  })
+
+  const findPending = async (request: FastifyRequest) =>
+    find(request, begun, cookies.pending, pendingSessions.find)
+
+  return {
+    async session(request) {
+      const session = await findSession(request)
+      if (session === null || (await isUnmet(session))) return null
+      request.actor = { kind: 'user', id: session.userId }
+      return session
+    },
+
+    async signIn(call, signIn, asked = ownRequest()) {
+      const { user, amr, acr = null } = signIn
+      call.request.actor = { kind: 'user', id: user.id }
+      const from = { ...signIn, ...originOf(call) }
+      const former = cookies.pending.read(call.request)
+      if ((await assurance.missing(user.id, { amr, acr }, asked)).length > 0) {
+        const pending = await pendingSessions.begin(from, former)
+        return pending && wait(call, pending)
+      }
+      const started = await sessions.start(from, cookies.session.read(call.request))
+      if (started === null) return null
+      if (former !== undefined) await pendingSessions.end(former)
+      forgetPending(call)
+      remember(call, user)
+      return open(call, started)
+    },
+
+    async unfinished(request) {
+      const pending = await findPending(request)
+      if (pending !== null) return pending
+      const session = await findSession(request)
+      return session !== null && (await isUnmet(session)) ? { ...session, pending: true } : null
+    },
+
+    async raise(call, session, shown, asked, form) {
+      const { request } = call
+      const factors = { amr: [...new Set([...session.amr, ...shown.amr])], acr: shown.acr ?? session.acr }
+      request.actor = { kind: 'user', id: session.userId }
+      const token = cookies.pending.read(request)
+      if (token === undefined || (await findPending(request))?.sid !== session.sid) {
+        const former = cookies.session.read(request)
+        const raised =
+          former === undefined ? null : await sessions.raise(former, session, factors, nextOf(former, form))
+        return raised && open(call, raised)
+      }
+      if ((await assurance.missing(session.userId, factors, asked)).length > 0) {
+        const raised = await pendingSessions.raise(token, session, factors, nextOf(token, form))
+        return raised && wait(call, raised)
+      }
+      const { amr, acr } = factors
+      const signIn = { amr, ...(acr === null ? {} : { acr }), ...originOf(call) }
+      const completed = await pendingSessions.complete(
+        token,
+        signIn,
+        nextOf(token, form),
+        cookies.session.read(request),
+      )
+      if (completed === null) return null
+      forgetPending(call)
+      const user = await directory.findUser(session.userId)
+      if (user !== null) remember(call, user)
+      return open(call, completed)
+    },
+
+    async adopt(call, form) {
+      const { request } = call
+      for (const [cookie, known] of [
+        [cookies.pending, await findPending(request)],
+        [cookies.session, await findSession(request)],
+      ] as const) {
+        const token = cookie.read(request)
+        if (token === undefined || known !== null) continue
+        const next = nextOf(token, form)
+        const session = await sessions.find(next)
+        const pending = session === null ? await pendingSessions.find(next) : null
+        if (pending !== null) wait(call, { token: next, session: pending })
+        if (session === null) continue
+        forgetPending(call)
+        open(call, { token: next, session })
+      }
+    },
+
+    async abandon({ request }) {
+      const token = cookies.pending.read(request)
+      if (token !== undefined) await pendingSessions.end(token)
+      const session = await findSession(request)
+      if (session !== null && (await isUnmet(session))) await sessions.end(session)
+    },
+
+    forget(call) {
+      forgetPending(call)
+      opened.set(call.request, Promise.resolve(null))
+      cookies.session.clear(call)
+    },
+  }
+}

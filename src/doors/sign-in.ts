@@ -1,0 +1,71 @@
+/** Ways to sign in, each with an element of its own on the one sign-in page. */
+import type { Bag } from '../protocol/bag.ts'
+import type { Wire } from '../protocol/wire.ts'
+import type { BrowserCall, Interaction, StepPage } from './interaction.ts'
+import type { User } from './user.ts'
+
+/** A sign-in under way, as a method sees it. */
+export interface SignInAsked extends Interaction {
+  /** Who has to show once more that it is them; null where anybody may come. */
+  readonly known: User | null
+  /** The user name to begin with, as the client hinted; `''` for none. */
+  readonly hint: string
+  /** What `submit` answered last, in this interaction; undefined before. */
+  readonly state: unknown
+  /** Where this method's own forms are sent: `submit` gets them. */
+  readonly form: ReturnType<Interaction['formFor']>
+}
+
+/** What a method has on the sign-in page: a template that `pages.add` knows, without a title, and its model. */
+export interface SignInElement {
+  readonly part: string
+  /** Completed with `action` and `csrfToken` of the method's form. */
+  readonly model: Bag
+  /** Whether it says that something is wrong; default false. */
+  readonly refused?: boolean
+  /** Default 200. */
+  readonly status?: number
+}
+
+/** Who has shown that it is them, and how. */
+export interface Proof {
+  /** As they were when it was looked at. */
+  readonly user: Pick<User, 'id' | 'updatedAt' | 'username'>
+  /** RFC 8176. */
+  readonly amr: readonly string[]
+  readonly acr?: string
+}
+
+/** A way to sign in; its key is its name in addresses. It is used by clients' requests, our own pages and re-authentication alike. */
+export interface SignInMethod {
+  /** Its element; null where it has none. `typed` is what its form sent, where that had expired. */
+  offer(asked: SignInAsked, call: BrowserCall, typed?: Wire): Promise<SignInElement | null>
+  /**
+   * What a form of its own sent. A proof signs in; `state` is kept with the interaction, encrypted, and leads on to `page`; an element or
+   * a page is shown again. Throws `OAuthError` to end the interaction.
+   */
+  submit(
+    asked: SignInAsked,
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<{ proof: Proof } | { state: unknown } | SignInElement | StepPage>
+  /** Its own page, as long as it has a `state`. Null for the sign-in page. */
+  page?(asked: SignInAsked, call: BrowserCall): Promise<StepPage | null>
+}
+
+/** A link on the sign-in page, such as one to sign-up; its `name` is the element's id. */
+export interface SignInLink {
+  readonly name: string
+  /** Null for none now. `interaction.address` is the way back. */
+  link(interaction: Interaction): Promise<{ readonly text: string; readonly href: string } | null>
+}
+
+/** What is known of a sign-in before it is done. */
+export interface SignInWish {
+  /** The path below the issuer's to come back to. */
+  readonly returnTo: string
+  /** Seconds: who signed in longer ago does it once more. */
+  readonly maxAge?: number
+  /** Whether somebody else is to sign in than who is there. */
+  readonly other?: boolean
+}

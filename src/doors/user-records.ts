@@ -1,0 +1,36 @@
+/** What plugins keep of a user: listed for its owner, exported and deleted with the user. */
+import type { Bag } from '../protocol/bag.ts'
+
+export interface UserRecord<Value extends object = Bag> {
+  /** The plugin's own, among the records of its kind and user. */
+  readonly id: string
+  readonly value: Value
+  /** For `replace`. */
+  readonly revision: number
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface RecordOptions<Value extends object = Bag> {
+  /** Whether values are encrypted at rest under SECRET_KEY, as a secret that is compared must be; default false. */
+  readonly sealed?: boolean
+  /** Whether one user at most may have a record of an id, so that `owner` finds them by it; default false. */
+  readonly unique?: boolean
+  /** What the export of a user says of a record. By default all of it, and of sealed ones nothing but that they are there. */
+  describe?(value: Value): Bag
+}
+
+export interface UserRecords<Value extends object = Bag> {
+  /** The oldest first. */
+  list(userId: string): Promise<UserRecord<Value>[]>
+  get(userId: string, id: string): Promise<UserRecord<Value> | null>
+  /** False where the id is taken, by another user where ids are unique, or there is no such user. */
+  put(userId: string, id: string, value: Value): Promise<boolean>
+  /** False where it is no longer what was read: of two who replace one revision, one does. */
+  replace(userId: string, record: Pick<UserRecord, 'id' | 'revision'>, value: Value): Promise<boolean>
+  /** False where there was none. */
+  delete(userId: string, id: string): Promise<boolean>
+  /** Who has the record of this id; null where nobody has. Throws where ids are not unique. */
+  owner(id: string): Promise<string | null>
+}

@@ -1,0 +1,14 @@
+/** Whom it is all for: an end-user, as everybody gets to see them. */
+
+/** Immutable, and without what they are proven by. */
+export interface User {
+  /** The subject: what tokens name as `sub`. */
+  readonly id: string
+  readonly username: string
+  readonly roles: readonly string[]
+  /** Standard claims by their wire names (OpenID Connect Core §5.1). */
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly disabled: boolean
+  /** Milliseconds since the epoch. */
+  readonly updatedAt: number
+}

@@ -1,0 +1,121 @@
+/**
+ * Sign-ins that still lack a factor: a few of each user, for a quarter of an hour. Each rise is a new cookie, and the last one makes a
+ * session of it; nobody but the steps of a sign-in asks for them.
+ */
+import { hash, randomBytes, randomUUID } from 'node:crypto'
+import type { Factors } from '../../doors/assurance.ts'
+import type { Session } from '../../doors/interaction.ts'
+import { statements } from '../../store/pending-sessions.ts'
+import type { Database } from '../../store/database.ts'
+import type { AuditTrail } from '../audit/audit.ts'
+import { openSession, originOf, type Lasting, type SignIn } from './sessions.ts'
+
+export interface PendingSessions {
+  /**
+   * Begins one, in the place of what the browser had as `former`. Null for a user who was disabled or changed meanwhile.
+   */
+  begin(signIn: SignIn, former?: string): Promise<Started | null>
+  /** Null when it has ended, or its user was disabled or changed. */
+  find(token: string): Promise<Session | null>
+  /** The factors that it has from now on, under the token `next`; null when it has ended. */
+  raise(token: string, pending: Session, factors: Factors, next: string): Promise<Started | null>
+  /**
+   * Makes a session of it under the token `next`, or renews the one of `former` where that is the same user's. Null when it has ended:
+   * it is spent by one guarded statement.
+   */
+  complete(
+    token: string,
+    signIn: Omit<SignIn, 'user'>,
+    next: string,
+    former?: string,
+  ): Promise<Started | null>
+  /** Ends it. */
+  end(token: string): Promise<void>
+}
+
+export interface Started {
+  readonly token: string
+  readonly session: Session
+}
+
+/** Seconds. */
+const LIFETIME = 900
+/** Of one user: the oldest gives way. */
+const MOST = 10
+
+/** It was spent by another request. */
+class Spent extends Error {}
+
+/** @internal */
+export function createPendingSessions(
+  database: Database,
+  audit: AuditTrail,
+  lasting: Lasting,
+): PendingSessions {
+  return {
+    async begin(signIn, former) {
+      const { user, amr, acr = null } = signIn
+      const [token, authenticatedAt] = [newToken(), Date.now()]
+      const row = await audit.transaction(async (query, note) => {
+        const [begun] = await query(statements.begin, [
+          hashOf(token), former === undefined ? null : hashOf(former), user.id, new Date(authenticatedAt),
+          [...amr], acr, ...originOf(signIn), new Date(user.updatedAt), LIFETIME, MOST, randomUUID(),
+        ]) // prettier-ignore
+        if (begun !== undefined)
+          note({ type: 'user.sign_in_pending', user: user.id, details: { sid: begun.sid, amr: [...amr] } })
+        return begun
+      })
+      if (row === undefined) return null
+      return {
+        token,
+        session: { sid: row.sid, userId: user.id, amr, acr, authenticatedAt, pending: true },
+      }
+    },
+    async find(token) {
+      const [row] = await database.query(statements.find, [hashOf(token)])
+      if (row === undefined) return null
+      const { sid, userId, amr, acr = null } = row
+      return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime(), pending: true }
+    },
+    async raise(token, pending, { amr, acr }, raised) {
+      const rows = await database.query(statements.raise, [hashOf(token), hashOf(raised), [...amr], acr])
+      return rows.length === 0 ? null : { token: raised, session: { ...pending, amr, acr } }
+    },
+    async complete(token, factors, next, former) {
+      const [row] = await database.query(statements.find, [hashOf(token)])
+      if (row === undefined) return null
+      const user = { id: row.userId, updatedAt: row.userUpdatedAt.getTime() }
+      const authenticatedAt = row.authenticatedAt.getTime()
+      const signIn = { ...factors, user, authenticatedAt }
+      try {
+        return await audit.transaction(async (query, note) => {
+          // The user's row first, as who ends all that a user has begins with it.
+          const started = await openSession(query, note, {
+            signIn,
+            former,
+            token: next,
+            sid: row.sid,
+            lasting,
+          })
+          if (started === null || (await query(statements.take, [hashOf(token)])).length === 0)
+            throw new Spent()
+          return started
+        })
+      } catch (error) {
+        if (error instanceof Spent) return null
+        throw error
+      }
+    },
+    async end(token) {
+      await database.query(statements.take, [hashOf(token)])
+    },
+  }
+}
+
+function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function hashOf(token: string): string {
+  return hash('sha256', token, 'base64url')
+}

@@ -1,0 +1,62 @@
+/** Records of users by plugins: each is written, replaced and deleted by one guarded statement, under the user's id. */
+import { User } from '../entities/user.ts'
+import { UserRecord } from '../entities/user-record.ts'
+import { statement, type Table } from './statement.ts'
+
+export type UserRecordRow = Pick<UserRecord, (typeof READ)[number]>
+
+const READ = ['id', 'value', 'revision', 'createdAt', 'updatedAt'] as const
+
+/** In each but `owner`, $1 is the user's id and $2 the kind. */
+export const statements = {
+  list: statement<UserRecordRow>('user-records-list', (table) => {
+    const record = table(UserRecord)
+    return `select ${record.columns(...READ)} from ${record.name}
+      where ${record.column('user')} = $1 and ${record.column('kind')} = $2
+      order by ${record.column('createdAt')}, ${record.column('id')}`
+  }),
+  get: statement<UserRecordRow>('user-record-get', (table) => {
+    const record = table(UserRecord)
+    return `select ${record.columns(...READ)} from ${record.name} where ${isThis(record)}`
+  }),
+  put: statement<{ stored: true }>('user-record-put', (table) => {
+    const [record, user] = [table(UserRecord), table(User)]
+    const columns = (['user', 'kind', 'id', 'value', 'uniqueId'] as const).map((one) => record.column(one))
+    // Locked, as who deletes the user begins with their row.
+    return `insert into ${record.name} (${columns.join(', ')})
+      select $1::uuid, $2, $3, $4::jsonb, $5 from ${user.name} where ${user.column('id')} = $1 for key share
+      on conflict do nothing returning true as "stored"`
+  }),
+  replace: statement<{ replaced: true }>('user-record-replace', (table) => {
+    const record = table(UserRecord)
+    const revision = record.column('revision')
+    return `update ${record.name} set ${record.column('value')} = $4::jsonb, ${revision} = ${revision} + 1,
+        ${record.column('updatedAt')} = now()
+      where ${isThis(record)} and ${revision} = $5 returning true as "replaced"`
+  }),
+  /** Another way to write the same ($4) in the place of what was read ($5). */
+  reseal: statement('user-record-reseal', (table) => {
+    const record = table(UserRecord)
+    const value = record.column('value')
+    return `update ${record.name} set ${value} = $4::jsonb where ${isThis(record)} and ${value} = $5::jsonb`
+  }),
+  delete: statement<{ deleted: true }>('user-record-delete', (table) => {
+    const record = table(UserRecord)
+    return `delete from ${record.name} where ${isThis(record)} returning true as "deleted"`
+  }),
+  /** By `kind id`. */
+  owner: statement<{ userId: string }>('user-record-owner', (table) => {
+    const record = table(UserRecord)
+    return `select ${record.column('user')} as "userId" from ${record.name} where ${record.column('uniqueId')} = $1`
+  }),
+  /** Of all kinds. */
+  all: statement<UserRecordRow & { kind: string }>('user-records-of-user', (table) => {
+    const record = table(UserRecord)
+    return `select ${record.columns('kind', ...READ)} from ${record.name}
+      where ${record.column('user')} = $1 order by ${record.column('kind')}, ${record.column('createdAt')}`
+  }),
+}
+
+function isThis(record: Table<UserRecord>): string {
+  return `${record.column('user')} = $1 and ${record.column('kind')} = $2 and ${record.column('id')} = $3`
+}

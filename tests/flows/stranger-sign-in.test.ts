@@ -1,0 +1,245 @@
+/**
+ * Two plugins of people who know nothing of this checkout, packed, installed and compiled: signing in by a code that comes by mail, and a
+ * second factor before the account, the administration and clients that ask for it. In a browser, whose requests two processes of one
+ * database answer in turn.
+ */
+import { createHmac } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as client from 'openid-client'
+import { describe, expect, test } from 'vitest'
+import { startBalancer } from '../support/balancer.ts'
+import { spawnBeside } from '../support/beside.ts'
+import { noBrowser } from '../support/browser.ts'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { compile, installStranger, pack } from '../support/packages.ts'
+import {
+  askFor,
+  discover,
+  exchange,
+  newPerson,
+  openCallback,
+  type Person,
+  signIn,
+} from '../support/people.ts'
+import { spawnServer } from '../support/process.ts'
+import { requestsTo } from '../support/requests.ts'
+import { statusOf } from '../support/service.ts'
+import { freePort } from '../support/settings.ts'
+import { ALICE, BOB, SEED, WEB } from '../support/sign-in.ts'
+
+const ROOT = {
+  username: 'root',
+  password: 'a password of an administrator',
+  roles: ['admin'],
+  email: 'root@example.com',
+}
+const callback = await openCallback()
+const seed = { ...SEED, users: [...SEED.users, ROOT], clients: [{ ...WEB, redirect_uri: callback }] }
+
+const packed = await pack('latchkey')
+const folders = await Promise.all(
+  ['email-code', 'second-factor'].map(async (stranger) =>
+    installStranger(stranger, 'latchkey', packed, ['@types/node']),
+  ),
+)
+const compiling = Promise.all(folders.map(compile))
+compiling.catch(() => {})
+const MAILBOX = join(await temporaryDirectory(), 'mails')
+const balancer = await startBalancer()
+const files = ['email-code/email-code.ts', 'email-code/mailbox.ts', 'second-factor/second-factor.ts']
+const settings = {
+  PLUGINS: files
+    .map((file) => join(folders[Number(file.startsWith('second'))]!, file.split('/')[1]!))
+    .join(','),
+  OIDC_ISSUER: balancer.url,
+  MAILBOX,
+}
+const portOf = (output: { settings: { PORT?: unknown } }): number => Number(output.settings.PORT)
+const PORT = await freePort()
+balancer.sendTo(PORT)
+const one = await spawnServer({ ...settings, PORT }, { seed })
+const two = await spawnBeside(one.settings, one.database)
+balancer.sendTo(PORT, portOf(two))
+
+async function mailedCode(): Promise<string> {
+  const mails = (await readFile(MAILBOX, 'utf8')).trim().split('\n')
+  const { text } = JSON.parse(mails.at(-1)!) as { text: string }
+  return /^\d{6}/.exec(text)![0]
+}
+
+async function askForCode({ page }: Person, username: string): Promise<void> {
+  await page.fill('#email-code-username', username)
+  await page.click('#send-code')
+  await page.waitForSelector('#code')
+}
+
+async function verify({ page }: Person, code: string): Promise<void> {
+  await page.fill('#code', code)
+  await page.click('#verify')
+}
+
+/** What an authenticator app shows, `steps` from now. */
+function totp(secret: string, steps = 0): string {
+  const bits = secret
+    .split('')
+    .map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'))
+    .join('')
+  const key = Buffer.from(bits.match(/.{8}/g)!.map((byte) => Number.parseInt(byte, 2)))
+  const counter = Buffer.alloc(8)
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps))
+  const mac = createHmac('sha1', key).update(counter).digest()
+  return String((mac.readUInt32BE(mac.at(-1)! & 15) & 0x7fffffff) % 1_000_000).padStart(6, '0')
+}
+
+test('both compile strictly against the package', async () => {
+  await compiling
+}, 240_000)
+
+describe.skipIf(noBrowser)('a code by mail', () => {
+  test('signs in to an app: the page, the mail, a wrong code, a reload, the right one', async () => {
+    const app = await discover(balancer.url, [WEB.client_id, WEB.client_secret])
+    const person = await newPerson()
+    const { page, said } = person
+    const answer = await askFor(app, person, { redirect_uri: callback, scope: 'openid' }, async () => {
+      await askForCode(person, ALICE.username)
+      const code = await mailedCode()
+      await verify(person, code === '000000' ? '000001' : '000000')
+      await page.waitForSelector('#code-error')
+      await page.goto(page.url().replace(/\/login\.email-code/, ''))
+      await verify(person, code)
+      await page.click('#allow')
+    })
+    const tokens = await exchange(app, answer)
+    expect(tokens.claims()).toMatchObject({ amr: ['otp'], acr: '1' })
+    expect(said.filter((line) => !line.includes('403'))).toEqual([])
+  }, 60_000)
+
+  test('signs in to the account, is used once, and goes back to the page by Back', async () => {
+    const person = await newPerson()
+    const { page } = person
+    await page.goto(`${balancer.url}/account/profile`)
+    const first = page.url()
+    await askForCode(person, BOB.username)
+    await page.goBack()
+    expect(await page.isVisible('#login')).toBe(true)
+    await page.goForward()
+    const code = await mailedCode()
+    await verify(person, code)
+    await page.waitForURL(`${balancer.url}/account/profile`)
+    const thief = await newPerson()
+    await thief.page.goto(first)
+    await askForCode(thief, BOB.username)
+    await verify(thief, code)
+    expect(await thief.page.isVisible('#code-error')).toBe(true)
+  }, 60_000)
+
+  test('outlives a restart between its pages', async () => {
+    const person = await newPerson()
+    await person.page.goto(`${balancer.url}/account`)
+    await askForCode(person, BOB.username)
+    balancer.sendTo(portOf(two))
+    expect(await one.stop()).toBe(0)
+    await verify(person, await mailedCode())
+    await person.page.waitForURL(`${balancer.url}/account`)
+    await spawnServer(one.settings, { database: one.database })
+    const back = requestsTo(`http://127.0.0.1:${PORT}`)
+    await expect.poll(async () => statusOf(back.get('/readyz'))).toBe(200)
+    balancer.sendTo(PORT, portOf(two))
+  }, 60_000)
+
+  test('looks the same for a name that is nobody’s, and sends nothing', async () => {
+    const person = await newPerson()
+    await person.page.goto(`${balancer.url}/account`)
+    const before = await readFile(MAILBOX, 'utf8')
+    await askForCode(person, 'nobody-of-this-name')
+    await verify(person, '123456')
+    expect(await person.page.isVisible('#code-error')).toBe(true)
+    expect(await readFile(MAILBOX, 'utf8')).toBe(before)
+  }, 60_000)
+})
+
+describe.skipIf(noBrowser)('a second factor', () => {
+  let secret = ''
+
+  test('is set up on the way into the administration, which the password alone does not open', async () => {
+    const person = await newPerson()
+    const { page } = person
+    await page.goto(`${balancer.url}/admin/users`)
+    await signIn(person, ROOT)
+    secret = (await page.textContent('#totp-secret'))!
+    for (const path of ['/account', '/admin', '/account/second-factor']) {
+      await page.goto(`${balancer.url}${path}`)
+      expect(await page.isVisible('#second-factor')).toBe(true)
+    }
+    secret = (await page.textContent('#totp-secret'))!
+    await verify(person, totp(secret, -1))
+    await page.waitForURL(`${balancer.url}/account/second-factor`)
+    expect(await page.isVisible('#remove-factor')).toBe(true)
+    await page.goto(`${balancer.url}/admin/users`)
+    expect(await page.textContent('#signed-in-as')).toBe(ROOT.username)
+  }, 60_000)
+
+  test('a code is used once, over both processes; a double click leads on all the same', async () => {
+    const person = await newPerson({ javaScriptEnabled: false })
+    const { page } = person
+    await page.goto(`${balancer.url}/admin`)
+    await signIn(person, ROOT)
+    await verify(person, totp(secret, -1))
+    expect(await page.textContent('#factor-error')).toContain('used already')
+    await page.goto(`${balancer.url}/admin`)
+    await page.fill('#code', totp(secret))
+    await page.dblclick('#verify')
+    await page.waitForURL(`${balancer.url}/admin`)
+    // Back is where a code was asked for; whoever has given it goes on.
+    await page.goBack()
+    expect([page.url(), await page.textContent('#signed-in-as')]).toEqual([
+      `${balancer.url}/admin`,
+      ROOT.username,
+    ])
+  }, 60_000)
+
+  test('is asked for where an app asks for it, and told in the ID token', async () => {
+    const app = await discover(balancer.url, [WEB.client_id, WEB.client_secret])
+    const person = await newPerson()
+    const parameters = { redirect_uri: callback, scope: 'openid', acr_values: '2' }
+    const answer = await askFor(app, person, parameters, async () => {
+      await signIn(person, ALICE)
+      await verify(person, totp((await person.page.textContent('#totp-secret'))!))
+      await person.page.waitForURL(
+        (url) => url.href.startsWith(callback) || url.pathname.startsWith('/interaction'),
+      )
+      if (await person.page.isVisible('#allow')) await person.page.click('#allow')
+    })
+    expect((await exchange(app, answer)).claims()).toMatchObject({ acr: '2', amr: ['pwd', 'otp', 'mfa'] })
+    const silent = client.buildAuthorizationUrl(app, {
+      redirect_uri: callback,
+      scope: 'openid',
+      prompt: 'none',
+    })
+    const stranger = await newPerson()
+    await stranger.page.goto(`${balancer.url}/account`)
+    await signIn(stranger, ALICE)
+    expect(await stranger.page.isVisible('#second-factor')).toBe(true)
+    await stranger.page.goto(silent.href)
+    expect(new URL(stranger.page.url()).searchParams.get('error')).toBe('login_required')
+  }, 60_000)
+
+  test('guesses at it are refused after a while, whichever process is asked', async () => {
+    const person = await newPerson()
+    await person.page.goto(`${balancer.url}/admin`)
+    await signIn(person, ROOT)
+    let tries = 0
+    for (; tries < 45; tries++) {
+      await verify(person, '12345x')
+      if ((await person.page.textContent('#factor-error'))!.includes('too many')) break
+    }
+    expect(tries).toBeGreaterThanOrEqual(10)
+    expect(tries).toBeLessThan(45)
+  }, 120_000)
+
+  test('its secret is neither in the database nor in a log', async () => {
+    const rows = JSON.stringify(await one.database.query('select * from user_records'))
+    for (const text of [rows, one.output(), two.output()]) expect(text).not.toContain(secret)
+  })
+})
