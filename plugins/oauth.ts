@@ -29,6 +29,7 @@ import { discreet } from '../src/services/log.ts'
 import type { GivenUpDeliveries } from '../src/services/outbox/given-up.ts'
 import type { Outbox } from '../src/services/outbox/outbox.ts'
 import type { Mailer } from '../src/services/mail.ts'
+import type { Once } from '../src/services/once.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { AuthorizationRequests } from '../src/services/tokens/authorization-requests.ts'
@@ -93,6 +94,8 @@ export interface OAuth {
   readonly givenUpDeliveries: GivenUpDeliveries
   /** Stored things of a plugin's own, each living `lifetime` seconds. Throws when the kind is another's, at the start. */
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
+  /** For what may be used once, as the `jti` of an assertion or a proof. */
+  readonly once: Once
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
   readonly secret: FindServerSecret
   /** Refuses who has failed too often at this kind of attempt. Throws when the kind is another's, at the start. */
@@ -212,6 +215,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     enqueueOn: kernel.outbox.enqueueOn,
     givenUpDeliveries: kernel.givenUpDeliveries,
     artifacts: kernel.artifacts,
+    once: kernel.once,
     secret: kernel.secret,
     throttle: kernel.throttle,
     endpoints: endpoints.all,

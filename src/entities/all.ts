@@ -15,6 +15,7 @@ import { SeedEntry } from './seed-entry.ts'
 import { ServerSecret } from './server-secret.ts'
 import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
+import { SpentHandle } from './spent-handle.ts'
 import { Throttle } from './throttle.ts'
 import { User } from './user.ts'
 import { UserRecord } from './user-record.ts'
@@ -23,5 +24,5 @@ export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
-  Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry,
+  SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry,
 ] // prettier-ignore

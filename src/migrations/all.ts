@@ -24,6 +24,7 @@ import { Migration20261123000050_owned_artifacts } from './Migration202611230000
 import { Migration20261123000060_revoked_keys } from './Migration20261123000060_revoked_keys.ts'
 import { Migration20261124000010_facts } from './Migration20261124000010_facts.ts'
 import { Migration20261124000020_client_revision } from './Migration20261124000020_client_revision.ts'
+import { Migration20261124000021_spent_handles } from './Migration20261124000021_spent_handles.ts'
 import { Migration20261124000030_pending_sessions } from './Migration20261124000030_pending_sessions.ts'
 import { Migration20261124000031_user_records } from './Migration20261124000031_user_records.ts'
 import { Migration20261124000040_outbox } from './Migration20261124000040_outbox.ts'
@@ -54,6 +55,7 @@ export const migrations = [
   Migration20261123000060_revoked_keys,
   Migration20261124000010_facts,
   Migration20261124000020_client_revision,
+  Migration20261124000021_spent_handles,
   Migration20261124000030_pending_sessions,
   Migration20261124000031_user_records,
   Migration20261124000040_outbox,

@@ -25,6 +25,7 @@ export const migrationNames = [
   'Migration20261123000060_revoked_keys',
   'Migration20261124000010_facts',
   'Migration20261124000020_client_revision',
+  'Migration20261124000021_spent_handles',
   'Migration20261124000030_pending_sessions',
   'Migration20261124000031_user_records',
   'Migration20261124000040_outbox',

@@ -7,6 +7,7 @@ import type { Fetch } from '../doors/outbound.ts'
 import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { Database } from '../store/database.ts'
+import { createOnce, type Once } from './once.ts'
 import { createArtifacts } from './artifact-store.ts'
 import { createAudit, type AuditTrail } from './audit/audit.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
@@ -75,6 +76,7 @@ export interface Kernel extends TokenServices, UserServices {
   /** What the log says of requests that are throttled. */
   readonly throttledLines: ThrottledLines
   artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
+  readonly once: Once
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -202,6 +204,7 @@ export function createKernel(
     shedding: createShedding(log),
     throttledLines,
     artifacts,
+    once: createOnce(database),
     async start() {
       await feed.start()
       await keys.start()

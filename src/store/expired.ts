@@ -11,6 +11,7 @@ import { Change } from '../entities/change.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { PendingSession } from '../entities/pending-session.ts'
 import { Session } from '../entities/session.ts'
+import { SpentHandle } from '../entities/spent-handle.ts'
 import { Throttle } from '../entities/throttle.ts'
 import { statement, type Statement, type Table } from './statement.ts'
 
@@ -21,6 +22,8 @@ export const statements = {
   artifacts: removal('artifacts-expired', Artifact, ['kind', 'hash'], 'expiresAt'),
   accessTokens: removal('access-tokens-expired', AccessToken, ['hash'], 'expiresAt', { kept: '1 hour' }),
   revokedTokens: removal('revoked-tokens-expired', RevokedToken, ['jti'], 'expiresAt', { kept: '1 hour' }),
+  /** A process whose clock is behind may still take one for good. */
+  spentHandles: removal('spent-handles-expired', SpentHandle, ['hash'], 'expiresAt', { kept: '1 hour' }),
   sessions: removal('sessions-expired', Session, ['hash'], 'endsAt'),
   pendingSessions: removal('pending-sessions-expired', PendingSession, ['hash'], 'expiresAt'),
   /** Spent ones go with their Authorizations. */

@@ -10,7 +10,7 @@ export interface Statement<Row> {
   readonly name: string
   /**
    * Whether it may travel with the same of other requests, and be committed with them: it locks rows of one
-   * Authorization alone, its `$1`.
+   * Authorization alone, or one key, its `$1`.
    */
   readonly travels?: Travels | undefined
   readonly build: (table: TableOf) => string

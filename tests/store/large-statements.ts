@@ -149,6 +149,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'revoked-tokens-expired': [[], REMOVAL],
   'sessions-expired': [[], REMOVAL],
   'throttles-expired': [[], REMOVAL],
+  'spent-handles-expired': [[], REMOVAL],
+  'handle-spend': [['hash', later], 1],
   'figures-counts': [[1001], 3 * 1001],
   'outbox-enqueue': [[[UUID], ['kind'], ['sealed']], 0],
   'outbox-claim': [[['kind'], 30, 10], 40],

@@ -80,6 +80,12 @@ export const TABLES: Table[] = [
     isDead: ({ at }) => at < -30 * DAY,
   },
   {
+    table: 'spent_handles',
+    key: 'hash',
+    insert: `(hash, expires_at) select key, ${AT}`,
+    isDead: ({ at }) => at < -HOUR,
+  },
+  {
     table: 'throttles',
     key: 'source',
     insert: `(source, account, free_at) select key, '*', ${AT}`,
