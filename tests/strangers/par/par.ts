@@ -1,0 +1,68 @@
+/**
+ * Pushed authorization requests (RFC 9126) for Latchkey: a client sends its request to the server, and the browser brings a
+ * reference to it. That is good for a minute to begin with, for its client, and for one answer.
+ */
+import type { FastifyInstance } from 'fastify'
+import { answer, OAuthError, Type, type Wire } from 'latchkey'
+
+const PREFIX = 'urn:ietf:params:oauth:request_uri:'
+const SOURCE = 'pushed'
+/** Seconds in which a browser must come with it. */
+const LIFETIME = 60
+/** Seconds that a person who came in time has to sign in and to decide. */
+const DECIDING = 3600
+/** Whether every client must push, whatever its registration says. */
+const REQUIRED = process.env['REQUIRE_PAR'] === 'true'
+
+interface Pushed {
+  readonly clientId: string
+  readonly wire: Wire
+  /** Milliseconds since the epoch. */
+  readonly until: number
+}
+
+export default async function pushedRequests({ oauth }: FastifyInstance): Promise<void> {
+  const requests = oauth.artifacts<Pushed>('pushed_request', LIFETIME + DECIDING)
+
+  oauth.extendClientMetadata(
+    Type.Object({ require_pushed_authorization_requests: Type.Optional(Type.Boolean()) }),
+  )
+  oauth.extend('metadata', async () => ({ require_pushed_authorization_requests: REQUIRED }))
+
+  oauth.registerEndpoint({
+    path: '/par',
+    metadata: 'pushed_authorization_request_endpoint',
+    publicClients: true,
+    cors: true,
+    parameters: Type.Object({}),
+    async handle(_parameters, { client, wire }) {
+      if (wire['request_uri'] !== undefined)
+        throw new OAuthError('invalid_request', 'a pushed request has no request_uri')
+      const { clientId } = client
+      const asked = { ...wire, client_id: clientId }
+      await oauth.parseRequest(asked, client, { source: SOURCE })
+      const handle = await requests.put({ clientId, wire: asked, until: Date.now() + LIFETIME * 1000 })
+      return answer({ status: 201, body: { request_uri: PREFIX + handle, expires_in: LIFETIME } })
+    },
+  })
+
+  oauth.register('requestSource', SOURCE, {
+    recognizes: ({ request_uri: uri }) => typeof uri === 'string' && uri.startsWith(PREFIX),
+    async resolve({ request_uri: uri }, { clientId }) {
+      const handle = String(uri).slice(PREFIX.length)
+      const pushed = await requests.get(handle)
+      if (pushed === null || pushed.clientId !== clientId || pushed.until <= Date.now())
+        throw new OAuthError('invalid_request_uri', 'the request has expired, or was answered before')
+      return { wire: pushed.wire, spends: [{ kind: 'pushed_request', handle }] }
+    },
+  })
+
+  oauth.add('authorizationCheck', {
+    name: 'pushed',
+    check({ client, sources }) {
+      const required = REQUIRED || client.metadata['require_pushed_authorization_requests'] === true
+      if (required && !sources.includes(SOURCE))
+        throw new OAuthError('invalid_request', 'the request must be pushed')
+    },
+  })
+}
