@@ -174,6 +174,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   fastify.decorate('oauth', openTo(kernel, endpoints))
 
   fastify.addHook('onReady', async () => {
+    kernel.mail.open()
     kernel.doors.close()
     await kernel.start()
     if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
@@ -185,7 +186,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
 
 /** What of the kernel everybody gets, member by member: nothing is handed out for being there. */
 function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
-  const { config, doors, sessions, audit, directory, verifier, revoker } = kernel
+  const { config, doors, sessions, audit, directory, verifier, revoker, mail } = kernel
   return {
     issuer: config.issuer,
     config: { basePath: config.basePath, production: config.production },
@@ -200,7 +201,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
       endAll: sessions.endAll,
     },
     authorizations: kernel.authorizations,
-    mail: kernel.mail,
+    mail: { send: mail.send, isOn: mail.isOn, kept: mail.kept },
     audit: { list: audit.list, activity: audit.activity, observe: audit.observe, on: audit.on },
     registerGrant: doors.registerGrant,
     registerEndpoint: endpoints.register,

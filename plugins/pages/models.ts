@@ -45,7 +45,7 @@ export interface ClientView {
   homeUri: string | null
 }
 
-export interface LoginPage extends FormTarget {
+export interface LoginPage {
   client: ClientView
   /** What each way to sign in has on the page, with the model of its template. */
   elements: readonly { part: string; model: object }[]

@@ -9,7 +9,10 @@ export interface Mail {
   readonly html?: string
 }
 
-/** Takes a mail on its way; its key is `default`. What it throws reaches who sent the mail. */
+/**
+ * Takes a mail on its way; its key is `default`. What it throws puts the mail off, and it is tried again for a day. It may come twice where a
+ * process dies meanwhile.
+ */
 export interface MailTransport {
   send(mail: Mail): Promise<void>
 }

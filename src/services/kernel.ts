@@ -29,7 +29,7 @@ import { createGuardedFetch } from './outbound/guarded-fetch.ts'
 import { createCourier, type Courier } from './outbox/courier.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
 import { createOutbox, type Outbox } from './outbox/outbox.ts'
-import { createMailer, type Mailer } from './mail.ts'
+import { createMailer, type OwnMailer } from './mail.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createShedding, type Shedding } from './shedding.ts'
@@ -60,7 +60,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly secret: FindServerSecret
   /** Keyed hashes and sealed values under SECRET_KEY. */
   readonly box: SecretBox
-  readonly mail: Mailer
+  readonly mail: OwnMailer
   readonly seeder: Seeder
   readonly fetch: Fetch
   readonly outbox: Outbox
@@ -169,7 +169,7 @@ export function createKernel(
     feed,
     directory,
     throttle,
-    mail: createMailer(doors, production, log),
+    mail: createMailer({ doors, outbox, production, log }),
     authenticator: createClientAuthenticator({
       doors,
       directory,

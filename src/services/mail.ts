@@ -1,15 +1,19 @@
 /**
- * `oauth.mail`: hands mails to the transport that is registered. In development there may be none: then they are kept in memory, for
+ * `oauth.mail`: mails to the transport that is registered, by way of the outbox, so that nobody waits for a mail server and none that is
+ * away loses any. In development there may be none: then they are kept in memory, for
  * developers to read, and logged without what they say, as that may be a code or a link.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Mail, NoMailTransport } from '../doors/mail.ts'
+import type { Delivery } from '../doors/outbound.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
+import { Type } from '../protocol/schema.ts'
+import type { Outbox } from './outbox/outbox.ts'
 
 export interface Mailer {
   /**
-   * Throws `NoMailTransport` in production without a transport, `TypeError` for what cannot be a mail, and what the transport
-   * throws.
+   * Stores it; from then on some process hands it to the transport, again and again for a day while that throws. Throws
+   * `NoMailTransport` in production without a transport, and `TypeError` for what cannot be a mail.
    */
   send(mail: Mail): Promise<void>
   /** Whether `send` has a way, or keeps: plugins that need mail are off without. */
@@ -19,20 +23,51 @@ export interface Mailer {
 }
 
 const MOST_KEPT = 100
+const KIND = 'mail'
+const Payload = Type.Object({
+  to: Type.String(),
+  subject: Type.String(),
+  text: Type.String(),
+  html: Type.Optional(Type.String()),
+})
 const ADDRESS = /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/
 /** Of a line that is a header: none may end early. */
 const LINE = /^[^\p{Cc}]{1,500}$/u
 
 /** @internal */
-export function createMailer(doors: DoorRegistry, production: boolean, log: FastifyBaseLogger): Mailer {
+export interface OwnMailer extends Mailer {
+  /** Once all plugins have come: without a transport there is nothing to deliver, and nobody looks for it. */
+  open(): void
+}
+
+/** @internal */
+export interface MailerOptions {
+  doors: DoorRegistry
+  outbox: Pick<Outbox, 'enqueue'>
+  production: boolean
+  log: FastifyBaseLogger
+}
+
+/** @internal */
+export function createMailer({ doors, outbox, production, log }: MailerOptions): OwnMailer {
   const kept: Mail[] = []
   const transport = () => doors.owners('mailTransport').get('default')
   return {
+    open() {
+      const owner = transport()
+      if (owner === undefined) return
+      const delivery: Delivery<typeof Payload> = {
+        kind: KIND,
+        payload: Payload,
+        // None more than was asked for: an optional member is there or not.
+        deliver: async ({ html, ...mail }) => owner.send(html === undefined ? mail : { ...mail, html }),
+      }
+      doors.register('delivery', KIND, delivery as unknown as Delivery)
+    },
     async send(mail) {
       if (!ADDRESS.test(mail.to)) throw new TypeError('a mail needs one address to go to')
       if (!LINE.test(mail.subject)) throw new TypeError('a mail needs a subject of one line')
-      const owner = transport()
-      if (owner !== undefined) return owner.send(mail)
+      if (transport() !== undefined) return outbox.enqueue(KIND, { ...mail })
       if (production) throw new NoMailTransport()
       kept.push(mail)
       if (kept.length > MOST_KEPT) kept.shift()

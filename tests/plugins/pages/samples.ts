@@ -29,7 +29,6 @@ const login = (
   element: Partial<Pages['login-password']> = {},
   more: Partial<Pages['login']> = {},
 ): Pages['login'] => ({
-  ...form,
   client: plain,
   elements: [
     { part: 'login-password', model: { ...form, username: '', error: null, wait: null, ...element } },

@@ -14,12 +14,14 @@ type Path = readonly string[]
 const PAYLOAD = `"'><canary onerror=x>&amp;`
 const server = await startPages()
 
-/** Every text of a model becomes hostile; what must be an address stays one. */
+/** Every text of a model becomes hostile; what must be an address stays one, and the name of a template is nobody's to give. */
 function poisoned(value: unknown): unknown {
   if (typeof value === 'string') return /^(?:https?:\/)?\//.test(value) ? value + PAYLOAD : PAYLOAD
   if (Array.isArray(value)) return value.map(poisoned)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, poisoned(inner)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, name === 'part' ? inner : poisoned(inner)]),
+  )
 }
 
 /** The members of a model, and of what is in it. */
