@@ -1,4 +1,4 @@
-/** `user create|list|show|update|disable|enable|set-password`, with the standard claims by their names. */
+/** `user create|list|show|update|disable|enable|delete|export|set-password`, with the standard claims by their names. */
 import { Command } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
@@ -14,6 +14,7 @@ interface Options extends PasswordOptions {
   after?: string
   limit?: string
   search?: string
+  yes?: boolean
 }
 
 export function userCommand(): Command {
@@ -64,6 +65,28 @@ export function userCommand(): Command {
   )
   withJson(command.command('enable <username>').description('let a user sign in again')).action(
     async (username: string, options: Options) => show(options, async ({ users }) => users.enable(username)),
+  )
+  withJson(
+    command
+      .command('delete <username>')
+      .description('forget a user with everything of theirs; the audit log keeps their id'),
+  )
+    .option('--yes', 'do it')
+    .action(async (username: string, { yes, json }: Options) => {
+      if (yes !== true) throw new ConfigError(`user delete removes ${username} for good: add --yes.`)
+      await withServer(async ({ users }) => {
+        if (!(await users.delete(username))) throw userError('username', 'is not registered')
+        print({ username, deleted: true }, [`${username} is deleted.`], json)
+      })
+    })
+  withJson(
+    command.command('export <username>').description('all that is kept of a user, as JSON; no secret is'),
+  ).action(async (username: string) =>
+    withServer(async ({ users }) => {
+      const user = await users.find(username)
+      if (user === null) throw userError('username', 'is not registered')
+      print(await users.export(user.id), [], true)
+    }),
   )
   withJson(
     withPassword(

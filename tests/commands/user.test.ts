@@ -90,6 +90,22 @@ test('set-password shows the new one once where it was generated, and ends every
   expect(await users.authenticate('renewed', PASSWORD)).not.toBeNull()
 })
 
+test('delete forgets a user, once it is meant; export shows before what is kept', async () => {
+  const { id } = await users.create({ username: 'forgotten', password: PASSWORD, nickname: 'Forgotten' })
+  await giveEverything(server.database, id)
+  expect(await runJson('export', 'forgotten')).toMatchObject({ sub: id, nickname: 'Forgotten', records: {} })
+  const hesitant = await runCommand(['user', 'delete', 'forgotten'], settings)
+  expect([hesitant.status, hesitant.stderr]).toEqual([
+    1,
+    'user delete removes forgotten for good: add --yes.\n',
+  ])
+  expect(await runJson('delete', 'Forgotten', '--yes')).toEqual({ username: 'Forgotten', deleted: true })
+  expect(await whatIsLeft(server.database, id)).toEqual({ sessions: 0, codes: 0, authorizations: 0 })
+  expect(await users.find('forgotten')).toBeNull()
+  const again = await runCommand(['user', 'delete', 'forgotten', '--yes'], settings)
+  expect([again.status, again.stderr]).toEqual([1, 'username is not registered.\n'])
+})
+
 test('--help names every claim and what becomes of the password', async () => {
   const { status, stdout } = await runCommand(['user', 'create', '--help'], settings)
   expect(status).toBe(0)

@@ -118,7 +118,7 @@ describe.skipIf(noBrowser)('a code by mail', () => {
     const tokens = await exchange(app, answer)
     expect(tokens.claims()).toMatchObject({ amr: ['otp'], acr: '1' })
     expect(said.filter((line) => !line.includes('403'))).toEqual([])
-  }, 60_000)
+  }, 120_000)
 
   test('signs in to the account, is used once, and goes back to the page by Back', async () => {
     const person = await newPerson()
@@ -138,7 +138,7 @@ describe.skipIf(noBrowser)('a code by mail', () => {
     await mailedCode()
     await verify(thief, code)
     expect(await thief.page.isVisible('#code-error')).toBe(true)
-  }, 60_000)
+  }, 120_000)
 
   test('outlives a restart between its pages', async () => {
     const person = await newPerson()
@@ -152,7 +152,7 @@ describe.skipIf(noBrowser)('a code by mail', () => {
     const back = requestsTo(`http://127.0.0.1:${PORT}`)
     await expect.poll(async () => statusOf(back.get('/readyz'))).toBe(200)
     balancer.sendTo(PORT, portOf(two))
-  }, 60_000)
+  }, 120_000)
 
   test('looks the same for a name that is nobody’s, and sends nothing', async () => {
     const person = await newPerson()
@@ -162,7 +162,7 @@ describe.skipIf(noBrowser)('a code by mail', () => {
     expect(await person.page.isVisible('#code-error')).toBe(true)
     const queued = await one.database.query(`select count(*)::int as queued from outbox where kind = 'mail'`)
     expect([await mails(), queued]).toEqual([(await mails()).slice(0, read), [{ queued: 0 }]])
-  }, 60_000)
+  }, 120_000)
 })
 
 describe.skipIf(noBrowser)('a second factor', () => {
@@ -184,7 +184,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     expect(await page.isVisible('#remove-factor')).toBe(true)
     await page.goto(`${balancer.url}/admin/users`)
     expect(await page.textContent('#signed-in-as')).toBe(ROOT.username)
-  }, 60_000)
+  }, 120_000)
 
   test('a code is used once, over both processes; a double click leads on all the same', async () => {
     const person = await newPerson({ javaScriptEnabled: false })
@@ -203,7 +203,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
       `${balancer.url}/admin`,
       ROOT.username,
     ])
-  }, 60_000)
+  }, 120_000)
 
   test('is asked for where an app asks for it, and told in the ID token', async () => {
     const app = await discover(balancer.url, [WEB.client_id, WEB.client_secret])
@@ -229,7 +229,7 @@ describe.skipIf(noBrowser)('a second factor', () => {
     expect(await stranger.page.isVisible('#second-factor')).toBe(true)
     await stranger.page.goto(silent.href)
     expect(new URL(stranger.page.url()).searchParams.get('error')).toBe('login_required')
-  }, 60_000)
+  }, 120_000)
 
   test('guesses at it are refused after a while, whichever process is asked', async () => {
     const person = await newPerson()
