@@ -119,7 +119,7 @@ export async function install(
   options: InstallOptions,
 ): Promise<void> {
   const { standalone = false, janitor = true, demonstrates = false, seeds = true } = options
-  const left = leftOut(options)
+  const left = leftOut({ ...options, without: [...(options.without ?? []), ...config.WITHOUT] })
   const prefix = config.basePath
 
   await app.register(oauth, { config, database, janitor, seeds })
@@ -149,11 +149,23 @@ function leftOut({ without = [], pages: shown = true }: InstallOptions): Readonl
   const all = [...PLUGINS, resourceServer]
   const unknown = without.find((name) => !all.some((plugin) => nameOf(plugin) === name))
   if (unknown !== undefined) throw new ConfigError(`There is no plugin ${unknown} to leave out.`)
-  if (shown) return new Set(without)
-  const left = new Set([...without, ...OF_PAGES.map(nameOf)])
+  const left = new Set(without)
+  if (shown) {
+    assertNoneIsNeeded(left, all)
+    return left
+  }
+  for (const plugin of OF_PAGES) left.add(nameOf(plugin))
   for (const plugin of all)
     if (metaOf(plugin).dependencies?.some((one) => left.has(one))) left.add(nameOf(plugin))
   return left
+}
+
+function assertNoneIsNeeded(left: ReadonlySet<string>, all: readonly object[]): void {
+  for (const plugin of all) {
+    const needed = metaOf(plugin).dependencies?.find((one) => left.has(one))
+    if (needed !== undefined && !left.has(nameOf(plugin)))
+      throw new ConfigError(`${nameOf(plugin)} needs the plugin ${needed}: leave out both, or none.`)
+  }
 }
 
 /** The modules of the setting PLUGINS, then what the app gave, each with what it is called. */

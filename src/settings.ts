@@ -62,6 +62,10 @@ export const Settings = Type.Object({
     default: [],
     description: 'modules to register: paths or package names',
   }),
+  WITHOUT: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description: 'plugins of ours to leave out, by their names such as latchkey-introspection',
+  }),
   UNSAFE_OUTBOUND_ORIGINS: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:

@@ -136,6 +136,20 @@ describe('a plugin of ours that is left out', () => {
     await expect(misspelt).rejects.toThrow('There is no plugin latchkey-introspecton to leave out.')
   })
 
+  test('the setting WITHOUT leaves out the same way', async () => {
+    const server = await startServer({ WITHOUT: 'latchkey-introspection, latchkey-revocation' })
+    const gone: readonly string[] = [...members['latchkey-introspection'], ...members['latchkey-revocation']]
+    expect(Object.keys(await metadata(server)).filter((member) => gone.includes(member))).toEqual([])
+    for (const path of ['/introspect', '/revoke']) expect((await server.post(path)).status).toBe(404)
+    await expect(startServer({ WITHOUT: 'latchkey-introspecton' })).rejects.toThrow('There is no plugin')
+  })
+
+  test('one that others need is refused in a sentence', async () => {
+    await expect(startServer({ WITHOUT: 'latchkey-sign-in' })).rejects.toThrow(
+      'latchkey-account needs the plugin latchkey-sign-in: leave out both, or none.',
+    )
+  })
+
   const grants = ['authorization-code', 'refresh-token', 'client-credentials'].map(
     (name) => `latchkey-${name}`,
   )
