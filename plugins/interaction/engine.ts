@@ -25,7 +25,7 @@ import { WentOn } from './over.ts'
 import { createOverPage, type ShowOver } from './over-page.ts'
 import { createPhases, LOGIN } from './phases.ts'
 import { createInteractionStore, type Stored } from './store.ts'
-import { createVisitors } from './visitors.ts'
+import { createVisitors, isSilent } from './visitors.ts'
 
 export interface Engine {
   start(request: ApprovalRequest, outcome: string, state: Bag, call: BrowserCall): Promise<FastifyReply>
@@ -296,8 +296,4 @@ function once<T>(make: () => T): () => T {
 /** What a step says ends an interaction. A failure of ours does not, nor does a request to wait. */
 function isEnd(error: unknown): error is OAuthError {
   return error instanceof OAuthError && error.status !== 429 && error.status < 500
-}
-
-function isSilent({ parameters }: ApprovalRequest): boolean {
-  return ((parameters['prompt'] as readonly string[] | undefined) ?? []).includes('none')
 }

@@ -22,6 +22,12 @@ export interface Visitors {
 }
 
 const NOTHING_MORE = { amr: [] } as const
+const NO_FORM = { action: '', csrfToken: '' } as const
+
+/** Whether nobody may be shown a page for it (OpenID Connect Core §3.1.2.1). */
+export function isSilent({ parameters }: ApprovalRequest): boolean {
+  return ((parameters['prompt'] as readonly string[] | undefined) ?? []).includes('none')
+}
 
 export function createVisitors(fastify: FastifyInstance, store: InteractionStore): Visitors {
   const { browser } = fastify
@@ -47,6 +53,8 @@ export function createVisitors(fastify: FastifyInstance, store: InteractionStore
       notes,
       missing,
       formFor(step, part) {
+        // What nobody will see gives no browser a cookie.
+        if (isSilent(request)) return NO_FORM
         const form = part === undefined ? step : `${step}.${part}`
         return {
           action: store.addressOf(stored(), form),

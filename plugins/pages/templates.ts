@@ -47,8 +47,8 @@ export const LAYOUT = 'layout'
  */
 const HEADER = `
 const { model, site, link, time, timeBy, apology } = it
-const title = (text, { wide = false, area = null, here = '' } = {}) =>
-  layout('${LAYOUT}.eta', { title: text, wide, area: area === null ? null : it.areas[area], here })
+const title = (text, { wide = false, area = null, here = '', sendsItself = false } = {}) =>
+  layout('${LAYOUT}.eta', { title: text, wide, area: area === null ? null : it.areas[area], here, sendsItself })
 const part = (name, own) => output(include(\`\${name}.eta\`, { model: own }))`
 /** Ways of Eta to print as it is; \`<%body%>\` in the layout is ours. */
 const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/

@@ -7,7 +7,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, SEED } from '../support/sign-in.ts'
-import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 
 const server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
 const { oauth } = server.server
@@ -82,7 +82,7 @@ describe('guesses at one account, each from an address of its own', () => {
     // One more may come back meanwhile.
     expect(Math.abs(unknown.guesses - known.guesses)).toBeLessThanOrEqual(1)
     const neutral = ({ body }: Page): string =>
-      body.replaceAll(/alic[ef]|value="[^"]{43,}"|<code>[^<]*<\/code>|\d+/g, '')
+      body.replaceAll(/alic[ef]|(?:value|action)="[^"]{43,}"|<code>[^<]*<\/code>|\d+/g, '')
     expect(neutral(unknown.page)).toBe(neutral(known.page))
     expect(await statusOf(browserWith(), ALICE.username, ALICE.password)).toBe(429)
     expect(await statusOf(browserWith(), BOB.username, BOB.password)).toBe(200)
@@ -105,9 +105,9 @@ describe('guesses at one account, each from an address of its own', () => {
     await exhaust(username)
     const at = async (agent: UserAgent): Promise<number> => {
       const form = await agent.get(`${server.url}/sign-in`)
-      const action = `http://127.0.0.1:${two.settings.PORT}/sign-in`
-      const [, csrf_token = ''] = /name="csrf_token" value="([^"]+)"/.exec(form.body)!
-      return agent.post(action, { csrf_token, username, password }).then(({ status }) => status)
+      const { action, fields } = findForm(form, 'login')!
+      const there = action.replace(server.url, `http://127.0.0.1:${two.settings.PORT}`)
+      return agent.post(there, { ...fields, username, password }).then(({ status }) => status)
     }
     await expect.poll(async () => at(browserWith())).toBe(429)
     expect(await at(browserWith(marks))).toBeLessThan(400)
@@ -239,13 +239,13 @@ describe('what a browser is known by ends', () => {
   test('its cookie is for the server alone, and lasts no longer', async () => {
     const agent = browserWith()
     const page = await agent.get(`${server.url}/sign-in`)
-    const [, csrf_token = ''] = /name="csrf_token" value="([^"]+)"/.exec(page.body)!
+    const { action, fields } = findForm(page, 'login')!
     const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
     const { username, password } = BOB
     const headers = { cookie, origin: server.url, ...elsewhere() }
-    const answer = await fetch(`${server.url}/sign-in`, {
+    const answer = await fetch(action, {
       method: 'POST',
-      body: new URLSearchParams({ csrf_token, username, password }),
+      body: new URLSearchParams({ ...fields, username, password }),
       headers,
       redirect: 'manual',
     })
