@@ -26,6 +26,15 @@ const refused: [string, (oauth: OAuth) => void][] = [
     oauth.add('parameter', { name: 'mine', schema: text })
     oauth.add('parameter', { name: 'mine', schema: text })
   }],
+  ...['request_object', 'response_type', 'code_challenge'].map((name): [string, (oauth: OAuth) => void] => [
+    `The authorizationCheck ${name} is taken.`,
+    (oauth) => oauth.add('authorizationCheck', { name, check: () => {} }),
+  ]),
+  ['The requestSource pushed is registered twice.', (oauth) => {
+    const source = { recognizes: () => false, resolve: async () => ({ wire: {} }) }
+    oauth.register('requestSource', 'pushed', source)
+    oauth.register('requestSource', 'pushed', source)
+  }],
   ['The interactionStep login is taken.', (oauth) => oauth.add('interactionStep', step('login'))],
   ['The interactionStep consent is taken.', (oauth) => oauth.add('interactionStep', step('consent'))],
   ...['redirect_uris', 'client_secret', 'subject_type', 'id_token_signed_response_alg', 'require_consent', 'scope', '__proto__']
