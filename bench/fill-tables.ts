@@ -93,6 +93,7 @@ function passing(users: number): Filling[] {
       values: `${hash('access')}, jsonb_build_object('sub', 'client-' || n), ${when}`,
     },
     { table: 'revoked_tokens', columns: 'jti, expires_at', rows, values: `md5('jti-' || n), ${when}` },
+    { table: 'spent_handles', columns: 'hash, expires_at', rows, values: `md5('handle-' || n), ${when}` },
     {
       table: 'artifacts',
       columns: 'kind, hash, value, expires_at',

@@ -211,7 +211,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     extendClientMetadata: kernel.policies.extend,
     signStatement: createSignStatement(kernel.signJwt, kernel.issuer),
     fetch: kernel.fetch,
-    deliver: (delivery) => doors.register('delivery', delivery.kind, delivery as unknown as Delivery),
+    deliver: (delivery) => doors.register('delivery', delivery.kind, delivery),
     enqueue: kernel.outbox.enqueue,
     enqueueOn: kernel.outbox.enqueueOn,
     givenUpDeliveries: kernel.givenUpDeliveries,

@@ -63,7 +63,7 @@ function alike(from: Granted | StoredGranted): Alike {
   return found
 }
 
-function copy<Name extends keyof Alike>(name: Name, from: Granted | StoredGranted, to: Alike): void {
-  const value = from[name] as Alike[Name] | null
-  if (value != null) to[name] = value
+function copy(name: keyof Alike, from: Granted | StoredGranted, to: Alike): void {
+  const value = from[name]
+  if (value != null) Object.assign(to, { [name]: value })
 }

@@ -62,7 +62,7 @@ export function createMailer({ doors, outbox, production, log }: MailerOptions):
         // None more than was asked for: an optional member is there or not.
         deliver: async ({ html, ...mail }) => owner.send(html === undefined ? mail : { ...mail, html }),
       }
-      doors.register('delivery', KIND, delivery as unknown as Delivery)
+      doors.register('delivery', KIND, delivery)
     },
     async send(mail) {
       if (!ADDRESS.test(mail.to)) throw new TypeError('a mail needs one address to go to')

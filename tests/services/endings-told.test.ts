@@ -1,7 +1,7 @@
 /** Events of an ending say whom something was taken from: its clients, and the sessions that they had it of. */
 import { decodeJwt } from 'jose'
 import { beforeEach, expect, test } from 'vitest'
-import type { AuditEvent, EventType } from '../../src/events.ts'
+import type { AuditEvent } from '../../src/events.ts'
 import { ENDINGS } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { janitorOf, openAs } from '../support/expired-rows.ts'
@@ -27,7 +27,7 @@ const server = await startServer(
 const { oauth } = server.server
 const { query } = server.database
 let heard: AuditEvent[] = []
-for (const type of ENDINGS) oauth.audit.on(type, (event) => heard.push(event as AuditEvent<EventType>))
+for (const type of ENDINGS) oauth.audit.on(type, (event) => heard.push(event as AuditEvent))
 let userId: string
 
 beforeEach(async () => {

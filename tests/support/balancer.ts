@@ -20,6 +20,11 @@ export async function startBalancer(): Promise<Balancer> {
     const fail = (): void => void outgoing.writeHead(502).end()
     if (port === undefined) return fail()
     const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (answer) => {
+      // Whoever asked has gone, as after a second click.
+      if (outgoing.destroyed) {
+        answer.destroy()
+        return
+      }
       outgoing.writeHead(answer.statusCode!, answer.rawHeaders)
       pipeline(answer, outgoing, () => {})
     })

@@ -86,6 +86,13 @@ export const TABLES: Table[] = [
     isDead: ({ at }) => at < -HOUR,
   },
   {
+    table: 'pending_sessions',
+    key: 'hash',
+    insert: `(hash, sid, user_id, user_updated_at, authenticated_at, amr, expires_at)
+      select key, gen_random_uuid(), '${USER}', now(), now(), '{}', ${AT}`,
+    isDead: ({ at }) => at < 0,
+  },
+  {
     table: 'throttles',
     key: 'source',
     insert: `(source, account, free_at) select key, '*', ${AT}`,

@@ -68,5 +68,5 @@ export async function openPostOffice(
 
 /** As `oauth.deliver` takes it. */
 export function deliveryOf<P extends TObject>(delivery: Delivery<P>): Delivery {
-  return delivery as unknown as Delivery
+  return delivery
 }

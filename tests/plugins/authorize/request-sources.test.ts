@@ -186,7 +186,7 @@ describe('parseRequest', () => {
     ['parameter', { max_age: 'x' }, 'invalid_request'],
     ['request object', { request: 'x' }, 'invalid_request_object'],
   ])('a bad %s is refused', async (_name, more, error) => {
-    expect(await judge({ ...form, ...more } as Record<string, string>)).toMatchObject({ status: 400, error })
+    expect(await judge({ ...form, ...more })).toMatchObject({ status: 400, error })
   })
 
   test('of a public client PKCE is asked for, which parseApproval does not', async () => {

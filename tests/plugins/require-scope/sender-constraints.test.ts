@@ -72,7 +72,7 @@ test('a bound token passes under its scheme, in any case, for who holds its key'
 test('for others it is refused in the words of the constraint, in a challenge of its scheme', async () => {
   const { ask } = await ground()
   for (const headers of [{}, { 'x-key': 'b' }]) {
-    const refused = await ask('Key', { key: 'a' }, headers as Record<string, string>)
+    const refused = await ask('Key', { key: 'a' }, headers)
     expect(refused).toMatchObject({ status: 401, error: 'invalid_key', headers: { 'x-hint': 'a' } })
     expect(refused.challenge).toBe(
       'Key realm="books", keys="a b", error="invalid_key", error_description="The key is another", scope="read_books"',

@@ -16,7 +16,7 @@ const server = await startServer(
   {
     seed: { ...SEED, clients: [WEB, OPAQUE, SERVICE] },
     extend({ oauth }) {
-      const names = (raw: unknown): string[] | undefined => (raw === undefined ? undefined : String(raw).split(','))
+      const names = (raw: unknown): string[] | undefined => (typeof raw === 'string' ? raw.split(',') : undefined)
       oauth.add('parameter', {
         name: 'shelves',
         schema: Type.String({ pattern: '^[a-z,]*$' }),
