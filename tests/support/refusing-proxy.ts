@@ -18,7 +18,7 @@ export interface RefusingProxy {
 /** Milliseconds after a refusal in which there is no other one: nobody is refused until their patience ends. */
 const PAUSE = 40
 /** Refusals in a row, without a transaction that ends between them: one may hold more kinds than it is tried again. */
-const MOST_IN_A_ROW = 5
+const MOST_IN_A_ROW = 3
 const CODES = ['40001', '40P01']
 /** The types of messages that end a request: the first one, a password, a simple query, Sync, and the end. */
 const ENDS = new Set(['', 'p', 'Q', 'S', 'X'])
