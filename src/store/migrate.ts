@@ -11,6 +11,8 @@ const LOCK = 7_258_146_093
 const UNDEFINED_TABLE = '42P01'
 const LOCK_NOT_AVAILABLE = '55P03'
 const newestOurs = names.toSorted().at(-1)!
+/** Milliseconds between two questions whether it is our turn. */
+const TURN = 100
 /** Milliseconds that a migration waits for a lock: so long others wait behind it, and all who sign in with them. */
 const LOCK_WAIT = 1000
 /** Milliseconds between two tries, in which they go on; and for all of them. */
@@ -88,7 +90,7 @@ async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
 
 /**
  * The migrator takes no lock; ours belongs to a transaction, which poolers keep on one connection. Where nothing is yet, all
- * migrations are one transaction: a first start that fails leaves nothing. Else each is one of its own, so that what it
+ * migrations are one transaction: a first start that fails leaves no schema. Else each is one of its own, so that what it
  * has locked is free before the next one waits for its locks: a start that ends between two leaves a schema that the
  * version before runs on, and the next start goes on there.
  */
@@ -100,6 +102,7 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
   ])
   const options = { ...migratorOptions(place), dbName: rows[0]!.name, connect: false }
   const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
+  const schema = place.schema === undefined ? {} : { schema: place.schema }
   const marks = `Latchkey: from ${oldestBeside} to ${newestOurs}`
   const run = async (migrations: string[]): Promise<void> =>
     orm.em.fork().transactional(async (em) => {
@@ -107,29 +110,44 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
       // Whatever our role is told as a rule: a migration may take its time, and not that of others.
       for (const limit of ['statement_timeout = 0', `lock_timeout = ${LOCK_WAIT}`])
         await em.getConnection().execute(`set local ${limit}`, [], 'run', transaction)
-      const schema = place.schema === undefined ? {} : { schema: place.schema }
       await orm.migrator.up({ migrations, transaction, ...schema })
       const mark = `comment on table ${qualified(place, 'migrations')} is '${marks}'`
       await em.getConnection().execute(mark, [], 'run', transaction)
     })
   try {
-    // What others did before they let go of the lock is seen, whatever the isolation as a rule.
+    await alone(guard, async () => {
+      // It makes its own table first: were that asked for within a migration, it would take one more connection.
+      const missing = (await orm.migrator.getPending(schema)).map(({ name }) => name)
+      const steps = missing.length === names.length ? [missing] : missing.map((name) => [name])
+      for (const step of steps) await patiently(async () => run(step))
+    })
+  } finally {
+    await orm.close(true)
+  }
+}
+
+/**
+ * One process at a time, however long another one takes. Who waits asks again and again, and holds no transaction meanwhile:
+ * a pooler has few connections, and whose turn it is needs two of them.
+ */
+async function alone(guard: pg.ClientBase, run: () => Promise<void>): Promise<void> {
+  const once = async (): Promise<boolean> => {
     await guard.query('begin isolation level read committed')
-    await guard.query('set local statement_timeout = 0; set local lock_timeout = 0')
     await guard.query('set local idle_in_transaction_session_timeout = 0')
-    await guard.query('select pg_advisory_xact_lock($1)', [LOCK])
-    await guard.query('savepoint asking')
-    const missing = await missingIn(guard, place)
-    await guard.query('rollback to savepoint asking')
-    const steps = missing.length === names.length ? [missing] : missing.map((name) => [name])
-    for (const step of steps) await patiently(async () => run(step))
+    const { rows } = await guard.query<{ ours: boolean }>('select pg_try_advisory_xact_lock($1) as ours', [
+      LOCK,
+    ])
+    const { ours } = rows[0]!
+    if (ours) await run()
     await guard.query('commit')
+    return ours
+  }
+  try {
+    while (!(await once())) await delay(TURN)
   } catch (error) {
     // A connection that is lent goes back as it came.
     await guard.query('rollback').catch(() => {})
     throw error
-  } finally {
-    await orm.close(true)
   }
 }
 
