@@ -6,7 +6,7 @@ import { oidcProvider } from './contestants/oidc-provider.ts'
 import { costsOf } from './figures.ts'
 import { goalTable } from './goals.ts'
 import { enter, runRounds, warmUp, type Lane, type Stage } from './lane.ts'
-import { besideEmpty, onCopyOf } from './large-beside.ts'
+import { besideCheckout, besideEmpty, ofCheckout, onCopyOf } from './beside.ts'
 import { machine, provenance } from './machine.ts'
 import type { Part } from './parts.ts'
 import { remarks, tables } from './report.ts'
@@ -15,12 +15,14 @@ import { summarize, type Result } from './result.ts'
 const entries = [ceiling, latchkey, latchkeyByJose, latchkeyToldOfClients, oidcProvider]
 
 export async function compare(stage: Stage): Promise<Part[]> {
-  const { template, only, rows, write } = stage.options
-  if (write && template === undefined && [...only, ...rows].some((text) => text !== ''))
+  const { template, beside, only, rows, write } = stage.options
+  if (write && template === undefined && [...only, ...rows, beside ?? ''].some((text) => text !== ''))
     throw new Error('docs/performance.md has room for a whole comparison only')
   const results = await run(stage)
   if (template !== undefined)
     return [{ page: 'capacity.md', name: 'large', text: `${provenance(stage)}\n\n${besideEmpty(results)}` }]
+  if (beside !== undefined)
+    return [{ name: 'beside', text: `${provenance(stage)}\n\n${besideCheckout(results)}` }]
   return [
     {
       name: 'compare',
@@ -38,10 +40,14 @@ export async function compare(stage: Stage): Promise<Part[]> {
 
 async function run(stage: Stage): Promise<Result[]> {
   const { options, cluster } = stage
-  const entering = options.template === undefined ? entries : [latchkey, onCopyOf(options.template, cluster)]
-  const lanes: Lane[] = []
+  const { template, beside } = options
+  const twin = beside ? ofCheckout(beside, cluster) : template ? onCopyOf(template, cluster) : undefined
+  const entering = twin === undefined ? entries : [latchkey, twin]
+  const entered: Lane[] = []
   for (const entry of entering.filter(({ name }) => options.only.some((text) => name.includes(text))))
-    lanes.push(...(await enter(entry, stage)))
+    entered.push(...(await enter(entry, stage)))
+  // What is compared alone comes one right after the other.
+  const lanes = twin === undefined ? entered : entered.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   console.log('warm-up')
   for (const lane of lanes) await warmUp(lane, stage)
   await runRounds(lanes, stage)

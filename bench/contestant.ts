@@ -57,6 +57,8 @@ export function pidsOf({ pid, pids = [pid] }: Contestant): readonly number[] {
 
 /** What a contestant is given to enter the comparison with. */
 export interface Ground {
+  /** Another checkout of Latchkey, to run instead of this one. */
+  checkout?: string
   /** Arguments for the server's Node, before its script. */
   nodeArgs: string[]
   createDatabase: (name: string) => Promise<string>

@@ -1,5 +1,6 @@
 // Owns what `npm run bench` can be told on the command line, and its defaults.
 
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /** What a run measures: one question, one part of docs/performance.md or docs/capacity.md. */
@@ -36,6 +37,8 @@ export interface Options {
   rows: readonly string[]
   /** A database of the cluster: Latchkey on a copy of it, beside Latchkey on an empty one, and nobody else. */
   template: string | undefined
+  /** Another checkout of Latchkey, beside this one, and nobody else. */
+  beside: string | undefined
   /** How long the soak lasts. */
   minutes: number
   /** Write what was found into the docs. */
@@ -48,6 +51,7 @@ export const usage = `npm run bench -- [what] [options]
   What is measured, the first if nothing is said:
     every endpoint beside a bare Fastify and oidc-provider
   --quick           the same in a minute, before and after a change: Latchkey's JWT rows and one ceiling
+  --beside DIR      this Latchkey beside that of another checkout, in turn; with --quick as few rows
   --template NAME   Latchkey on a copy of the database NAME, beside it on an empty one
   --logins          token requests while 20 people sign in, at full and at half load
   --workers         1, 2 and 4 processes, and two servers: CPU per request at one rate
@@ -94,6 +98,7 @@ export function readOptions(argv: string[]): Options | undefined {
       only: { type: 'string' },
       rows: { type: 'string' },
       template: { type: 'string' },
+      beside: { type: 'string' },
       profile: { type: 'string' },
       soak: { type: 'string' },
       quick: { type: 'boolean', default: false },
@@ -125,6 +130,7 @@ export function readOptions(argv: string[]): Options | undefined {
     only: (values.only ?? whole.only).toLowerCase().split('|'),
     rows: (values.rows ?? whole.rows).toLowerCase().split('|'),
     template: values.template,
+    beside: values.beside && resolve(values.beside),
     minutes: positive('soak', values.soak, 10),
     write: values.write && values.profile === undefined,
     profile: values.profile,

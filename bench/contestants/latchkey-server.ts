@@ -4,6 +4,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { scope, type Algorithm, type Format, type Ground } from '../contestant.ts'
@@ -11,19 +12,7 @@ import { freePort, startServer, type Server, type ServerOptions } from '../serve
 import { redirectUri, userClaims, type User, type UserClient } from '../user-client.ts'
 
 const run = promisify(execFile)
-const script = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
-const packageFile = new URL('../../package.json', import.meta.url)
-/** What `npm start` gives to Node, and to its environment. */
-const start = (
-  JSON.parse(readFileSync(packageFile, 'utf8')) as { scripts: { start: string } }
-).scripts.start.split(' ')
-const startEnv = Object.fromEntries(
-  start.slice(0, start.indexOf('exec')).map((one) => {
-    const [name = '', ...value] = one.split('=')
-    return [name, value.join('=')]
-  }),
-)
-const startArgs = start.slice(start.indexOf('node') + 1, -1)
+const here = fileURLToPath(new URL('../..', import.meta.url))
 /** Empty: without one there would be the demo, and the sample web app beside it. */
 const seedFile = fileURLToPath(new URL('../seed.json', import.meta.url))
 
@@ -50,15 +39,16 @@ export interface Started extends Server {
 }
 
 export async function startLatchkey(
-  ground: Pick<Ground, 'nodeArgs' | 'createDatabase'>,
+  ground: Pick<Ground, 'nodeArgs' | 'createDatabase' | 'checkout'>,
   database: string,
   settings: Record<string, string>,
   how: Pick<ServerOptions, 'cores' | 'isReady'> = {},
 ): Promise<Started> {
+  const program = programOf(ground.checkout ?? here)
   const port = await freePort()
   const databaseUrl = await ground.createDatabase(database)
   const env = {
-    ...startEnv,
+    ...program.env,
     HOST: '127.0.0.1',
     OIDC_ISSUER: `http://127.0.0.1:${port}`,
     DATABASE_URL: databaseUrl,
@@ -66,7 +56,7 @@ export async function startLatchkey(
     SEED_FILE: seedFile,
     ...settings,
   }
-  const args = [...startArgs, ...ground.nodeArgs, script]
+  const args = [...program.args, ...ground.nodeArgs, program.script]
   const startAt = async (port: number) =>
     startServer({ args, port, env, readyPath: '/.well-known/openid-configuration', ...how })
   return {
@@ -74,27 +64,27 @@ export async function startLatchkey(
     startAnother: async () => startAt(await freePort()),
     databaseUrl,
     createClient: (format) =>
-      command<Client>(env, ['client', 'create', '--scope', scope, '--access-token-format', format]),
+      command<Client>(program, env, ['client', 'create', '--scope', scope, '--access-token-format', format]),
     createApi: ({ clientId }) =>
-      command<Client>(env, ['client', 'create', '--scope', `token_introspection ${clientId}`]),
+      command<Client>(program, env, ['client', 'create', '--scope', `token_introspection ${clientId}`]),
     createChosenClient: async (client_secret) => {
       const metadata = JSON.stringify({ scope, client_secret })
       return {
-        ...(await command<Client>(env, ['client', 'create', '--metadata', metadata])),
+        ...(await command<Client>(program, env, ['client', 'create', '--metadata', metadata])),
         client_secret,
       }
     },
     createWebClient: (format, algorithm) =>
-      command<Client>(env, ['client', 'create', '--metadata', webClient(format, algorithm)]),
-    createUser: (username) => createUser(env, username),
+      command<Client>(program, env, ['client', 'create', '--metadata', webClient(format, algorithm)]),
+    createUser: (username) => createUser(program, env, username),
   }
 }
 
-async function createUser(env: Record<string, string>, username: string): Promise<User> {
+async function createUser(program: Program, env: Record<string, string>, username: string): Promise<User> {
   const password = randomBytes(16).toString('base64url')
   const { name, email, email_verified } = userClaims
   const claims = ['--name', name, '--email', email, '--email-verified', String(email_verified)]
-  await command(env, ['user', 'create', username, '--password', password, ...claims])
+  await command(program, env, ['user', 'create', username, '--password', password, ...claims])
   return { username, password }
 }
 
@@ -109,7 +99,30 @@ function webClient(access_token_format: Format, id_token_signed_response_alg: Al
   })
 }
 
-async function command<T>(env: Record<string, string>, args: string[]): Promise<T> {
+interface Program {
+  script: string
+  /** What `npm start` gives to Node, and to its environment. */
+  args: string[]
+  env: Record<string, string>
+}
+
+function programOf(checkout: string): Program {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as {
+    scripts: { start: string }
+  }
+  const start = scripts.start.split(' ')
+  const env = start.slice(0, start.indexOf('exec')).map((one) => {
+    const [name = '', ...value] = one.split('=')
+    return [name, value.join('=')] as const
+  })
+  return {
+    script: join(checkout, 'src/main.ts'),
+    args: start.slice(start.indexOf('node') + 1, -1),
+    env: Object.fromEntries(env),
+  }
+}
+
+async function command<T>({ script }: Program, env: Record<string, string>, args: string[]): Promise<T> {
   const environment = { PATH: process.env['PATH'], ...env }
   const { stdout } = await run(process.execPath, [script, ...args, '--json'], { env: environment })
   return JSON.parse(stdout) as T
