@@ -1,27 +1,26 @@
-/** docs/extending.md: its pieces of code, put together to one plugin as they stand there. */
+/** docs/doors/pages.md, events.md and the outcome of people.md: their pieces, put together to one plugin as they stand there. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { kernelOf } from '../../src/http/kernel-of.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { startServer } from '../support/server.ts'
 import { openPage } from './page.ts'
 
-test('the pieces make a plugin: a parameter, a page, an outcome, events', async () => {
-  const page = await openPage('extending.md')
-  const [parameter, counter, template, outcome, events] = [
-    page.next('ts'),
-    page.next('ts'),
-    page.next('html'),
-    page.next('ts'),
-    page.next('ts'),
-  ]
-  page.end()
+test('the pieces make a plugin: a page, an outcome, events', async () => {
+  const [pages, people, heard] = await Promise.all(
+    ['pages', 'people', 'events'].map(async (name) => openPage(`doors/${name}.md`)),
+  )
+  const [counter, template] = [pages!.next('ts'), pages!.next('html')]
+  pages!.end()
+  for (const language of ['ts', 'eta', 'ts', 'ts']) people!.next(language)
+  const outcome = people!.next('ts')
+  const events = [heard!.next('ts'), heard!.next('ts')]
+  heard!.end()
 
   const directory = await temporaryDirectory()
   const declarations: string[] = []
-  const statements = [parameter, counter, outcome, events].map((piece) =>
+  const statements = [counter, outcome, ...events].map((piece) =>
     piece.replace(/^declare module[\s\S]*?^\}\n/gm, (declaration) => {
       declarations.push(declaration)
       return ''
@@ -43,10 +42,6 @@ test('the pieces make a plugin: a parameter, a page, an outcome, events', async 
   await writeFile(join(directory, 'counter.eta'), template)
   const server = await startServer({ PLUGINS })
 
-  const { consent } = kernelOf(server.server)
-    .doors.all('parameter')
-    .find(({ name }) => name === 'customer')!
-  expect(consent!('Ann')).toEqual([{ key: 'Ann', text: 'Vouchers of the customer Ann' }])
   const shown = await (await server.get('/counter?customer=Ann')).text()
   expect(shown).toContain('<h1>Good morning, <bdi>Ann</bdi></h1>')
   const client = await createClient(server, { scope: ['read'] })
