@@ -8,19 +8,19 @@ import { startServer } from '../support/server.ts'
 import { openPage } from './page.ts'
 
 test('the pieces make a plugin: a page, an outcome, events', async () => {
-  const [pages, people, heard] = await Promise.all(
-    ['pages', 'people', 'events'].map(async (name) => openPage(`doors/${name}.md`)),
-  )
-  const [counter, template] = [pages!.next('ts'), pages!.next('html')]
-  pages!.end()
-  for (const language of ['ts', 'eta', 'ts', 'ts']) people!.next(language)
-  const outcome = people!.next('ts')
-  const events = [heard!.next('ts'), heard!.next('ts')]
-  heard!.end()
+  const pages = await openPage('doors/pages.md')
+  const people = await openPage('doors/people.md')
+  const heard = await openPage('doors/events.md')
+  const [counter, template] = [pages.next('ts'), pages.next('html')]
+  pages.end()
+  for (const language of ['ts', 'eta', 'ts', 'ts']) people.next(language)
+  const outcome = people.next('ts')
+  const events = heard.next('ts')
+  heard.end()
 
   const directory = await temporaryDirectory()
   const declarations: string[] = []
-  const statements = [counter, outcome, ...events].map((piece) =>
+  const statements = [counter, outcome, events].map((piece) =>
     piece.replace(/^declare module[\s\S]*?^\}\n/gm, (declaration) => {
       declarations.push(declaration)
       return ''
