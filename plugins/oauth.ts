@@ -20,6 +20,7 @@ import { decorateKernel } from '../src/http/kernel-of.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
 import { runAs } from '../src/services/audit/origin.ts'
+import type { MetadataCheck } from '../src/services/clients/client-policies.ts'
 import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import { createKernel, type Kernel } from '../src/services/kernel.ts'
@@ -73,7 +74,7 @@ export interface OAuth {
    * Members of client metadata that a plugin adds; from then on every way of registering clients knows them. Throws when one
    * is taken. A check may also be of members of others.
    */
-  extendClientMetadata(schema: TObject, check?: (metadata: Bag) => void): void
+  extendClientMetadata(schema: TObject, check?: MetadataCheck): void
   /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
   readonly signStatement: SignStatement
   /** The one way out, to addresses that others named. */

@@ -11,7 +11,7 @@ export async function applyClient(
   { clients, options, responseTypes }: ImportContext,
 ): Promise<Applied> {
   const translated = translateClient(fields, responseTypes)
-  const { members, notes } = fit(translated, clients)
+  const { members, notes } = await fit(translated, clients)
   const clientId = members['client_id'] as string
   const found = await clients.find(clientId)
   if (found !== null && !options.update) return { action: 'keep', notes: ['is here already'] }
@@ -26,8 +26,8 @@ export async function applyClient(
 }
 
 /** Leaves out what the registry refuses of the optional members. Throws for what it refuses of the others. */
-function fit({ members, optional, notes }: TranslatedClient, clients: ClientRegistry) {
-  const unserved = clients.check(members)
+async function fit({ members, optional, notes }: TranslatedClient, clients: ClientRegistry) {
+  const unserved = await clients.check(members)
   const fitting = { ...members }
   const told = [
     ...notes,
@@ -35,7 +35,7 @@ function fit({ members, optional, notes }: TranslatedClient, clients: ClientRegi
   ]
   for (const [name, value] of Object.entries(optional)) {
     try {
-      clients.check({ ...members, [name]: value })
+      await clients.check({ ...members, [name]: value })
       fitting[name] = value
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error

@@ -36,7 +36,7 @@ export interface ClientPolicies {
   /** The members that plugins added. */
   schemas(): readonly TObject[]
   /** Throws `ConfigError` for a member that is known already. */
-  extend(schema: TObject, check?: (metadata: Bag) => void): void
+  extend(schema: TObject, check?: MetadataCheck): void
   /** Whether clients with this method (undefined: unset) authenticate with a secret. */
   needsSecret(method: string | undefined): boolean
   /** Throws where a secret is given to a client whose method (undefined: unset) has none. */
@@ -49,10 +49,20 @@ export interface ClientPolicies {
    * What a client names that is stored though nothing serves it. Throws `invalid_client_metadata` for what no standard
    * and no plugin knows, or what cannot go together.
    */
-  inspect(client: StoredClient, hasSecret: boolean): Unserved[]
+  inspect(client: StoredClient, hasSecret: boolean): Promise<Unserved[]>
   /** As `inspect`, and names in a warning what nothing serves; `isServed` tells what somebody else does. */
-  check(client: StoredClient, hasSecret: boolean, isServed?: (field: string, name: string) => boolean): void
+  check(
+    client: StoredClient,
+    hasSecret: boolean,
+    isServed?: (field: string, name: string) => boolean,
+  ): Promise<void>
 }
+
+/**
+ * Whether a client may be registered so, by all of its members; those of others too. It may ask elsewhere: nothing is held
+ * meanwhile, and a client that changes while it is asked is asked for again. Throws `OAuthError`.
+ */
+export type MetadataCheck = (metadata: Bag) => void | Promise<void>
 
 /** A member, and the name in it. */
 export interface Unserved {
@@ -66,7 +76,7 @@ export function createClientPolicies(
   log: FastifyBaseLogger,
 ): ClientPolicies {
   const known = new Set([...Object.keys(ClientMetadata.properties), 'redirect_uri', '__proto__'])
-  const extensions: { schema: TObject; check: ((metadata: Bag) => void) | undefined }[] = []
+  const extensions: { schema: TObject; check: MetadataCheck | undefined }[] = []
 
   /** `standard` names are kept though nobody serves them yet; all others need a plugin. */
   function unserved(
@@ -81,7 +91,7 @@ export function createClientPolicies(
     return missing.map((name) => ({ field, name }))
   }
 
-  function inspect(client: StoredClient, hasSecret: boolean): Unserved[] {
+  async function inspect(client: StoredClient, hasSecret: boolean): Promise<Unserved[]> {
     const { grantTypes, responseTypes, tokenEndpointAuthMethod: method } = client
     const owners = (kind: 'clientAuthentication' | 'responseType') => new Set(doors.owners(kind).keys())
     const stored = [
@@ -103,7 +113,7 @@ export function createClientPolicies(
     if (effectiveResponseTypes(client).length > 0 && client.redirectUris.length === 0)
       throw metadataError('redirect_uris', 'must name an address when there are response_types')
     const metadata = toMetadata(client, hasSecret)
-    for (const { check } of extensions) check?.(metadata)
+    for (const { check } of extensions) await check?.(metadata)
     return stored
   }
 
@@ -135,14 +145,12 @@ export function createClientPolicies(
         log.warn({ client, member }, `an address ${reason}: com.example.app: would be its own`)
     },
     inspect,
-    check(client, hasSecret, isServed) {
-      for (const { field, name } of inspect(client, hasSecret).filter(
-        (one) => !isServed?.(one.field, one.name),
-      ))
-        log.warn(
-          { client: client.clientId, field, name },
-          'stored, but nothing serves it: using it is refused',
-        )
+    async check(client, hasSecret, isServed) {
+      for (const { field, name } of await inspect(client, hasSecret)) {
+        if (isServed?.(field, name)) continue
+        const details = { client: client.clientId, field, name }
+        log.warn(details, 'stored, but nothing serves it: using it is refused')
+      }
     },
   }
 }

@@ -3,7 +3,6 @@
  * It speaks the names of RFC 7591, with `scope` as a list; what it refuses, it refuses with the field and the reason.
  * Finding them is in `client-finder.ts`.
  */
-import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
@@ -19,22 +18,18 @@ import {
   type ClientInformation,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
-import { changesBetween } from '../../protocol/changes.ts'
-import { persistChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
-import { isDuplicate } from '../../store/failures.ts'
-import { claimScopeName, NameTaken } from '../../store/name-claims.ts'
-import type { AuditTrail, Note } from '../audit/audit.ts'
+import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { createClientFinder, findWithSecrets, toInformation, type ClientFinder } from './client-finder.ts'
+import { createClientChanges, unknownClient, type WantedClient } from './client-changes.ts'
+import { createClientFinder, findWithSecrets, type ClientFinder } from './client-finder.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
-import { addSecret, replaceSecrets } from './secret-rows.ts'
+import { replaceSecrets } from './secret-rows.ts'
 import {
   assertNotTaken,
   createFindUnregistered,
   createScopeJudge,
-  namesScope,
   type FindUnregistered,
   type Strictness,
 } from './scope-names.ts'
@@ -47,7 +42,7 @@ export interface ClientRegistry extends ClientFinder {
    */
   create(metadata: unknown, options?: { generateSecret?: boolean } & Strictness): Promise<ClientInformation>
   /** Throws as `create` would, and stores nothing; what nothing serves is returned, not warned of. */
-  check(metadata: unknown): Unserved[]
+  check(metadata: unknown): Promise<Unserved[]>
   /** Stores what was assigned to a client that `find` or `create` returned; the next token has it. */
   save(client: ClientInformation): Promise<ClientInformation>
   /** Lays members over those of a client; one that is null is taken away. Throws when it is not there. */
@@ -82,28 +77,9 @@ export function createClientRegistry({
   log,
 }: ClientRegistryOptions): ClientRegistry {
   const finder = createClientFinder(database, secrets)
+  const changes = createClientChanges({ database, audit, feed, policies })
   const unregisteredScopes = createFindUnregistered(database)
   const judgeScopes = createScopeJudge(unregisteredScopes, log)
-
-  /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
-  async function change<T>(
-    clientId: string,
-    work: (em: EntityManager, note: Note) => Promise<T>,
-  ): Promise<T> {
-    const result = await audit.transactional(async (em, note) => {
-      const done = await work(em, note)
-      persistChange(em, 'client', clientId)
-      return done
-    })
-    await feed.announce('client', clientId)
-    return result
-  }
-
-  const get = async (em: EntityManager, clientId: string): Promise<Client> => {
-    const client = await findWithSecrets(em, clientId)
-    if (client === null) throw unknownClient()
-    return client
-  }
 
   const parse = (input: unknown): ClientInformation => {
     const parsed = parseMetadata(input, policies.schemas())
@@ -116,14 +92,12 @@ export function createClientRegistry({
     return members
   }
 
-  function check(input: unknown): Unserved[] {
+  async function check(input: unknown): Promise<Unserved[]> {
     const { members, insecure } = parseMetadata(input, policies.schemas())
     policies.assertInsecureAllowed(insecure)
     policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
     assertNotTaken(members.client_id)
-    const client: StoredClient = { clientId: '', redirectUris: [], scope: [], metadata: {} }
-    applyMetadata(client, members)
-    return policies.inspect(client, members.client_secret !== undefined)
+    return policies.inspect(newClient('', members), members.client_secret !== undefined)
   }
 
   async function create(
@@ -139,34 +113,10 @@ export function createClientRegistry({
       needed && generateSecret && members.client_secret === undefined ? secrets.generate() : undefined
     const secret = members.client_secret ?? generated
     const hash = secret === undefined ? undefined : await secrets.hash(secret)
-    try {
-      const created = await change(clientId, async (em, note) => {
-        const client = em.create(
-          Client,
-          { clientId, redirectUris: [], scope: [], metadata: {} },
-          { persist: true },
-        )
-        applyMetadata(client, members)
-        assertNotTaken(clientId)
-        policies.check(client, hash !== undefined, isServed)
-        if (hash !== undefined) addSecret(em, client, hash)
-        await em.flush()
-        if (members.client_id !== undefined) await claimScopeName(em, clientId)
-        const registered = toMetadata(client, hash !== undefined)
-        const changes = changesBetween({}, registered)
-        note({ type: 'client.registered', client: clientId, details: { changes } })
-        return {
-          ...registered,
-          ...(generated === undefined ? {} : { client_secret: generated }),
-        }
-      })
-      tellOfScopes()
-      return created
-    } catch (error) {
-      if (error instanceof NameTaken) throw namesScope()
-      if (isDuplicate(error)) throw metadataError('client_id', 'is already registered')
-      throw error
-    }
+    const wanted = { client: newClient(clientId, members), hash }
+    const registered = await changes.add(wanted, { isServed, isNamed: members.client_id !== undefined })
+    tellOfScopes()
+    return { ...registered, ...(generated === undefined ? {} : { client_secret: generated }) }
   }
 
   async function update(
@@ -179,24 +129,13 @@ export function createClientRegistry({
       throw metadataError('client_id', 'cannot be changed')
     const tellOfScopes = await judgeScopes(clientId, members.scope, strict)
     const hash = members.client_secret === undefined ? undefined : await secrets.hash(members.client_secret)
-    const updated = await change(clientId, async (em, note) => {
-      const client = await get(em, clientId)
-      const before = structuredClone(toInformation(client))
-      client.revision = randomUUID()
+    const want = (client: StoredClient): WantedClient => {
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
       policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
-      if (hash !== undefined) replaceSecrets(em, client, hash)
-      const hasSecret = hash !== undefined || client.secrets.length > 0
-      policies.check(client, hasSecret, isServed)
-      const after = toMetadata(client, hasSecret)
-      const changes = changesBetween(before, after)
-      if (Object.keys(changes).length > 0)
-        note({ type: 'client.changed', client: clientId, details: { changes } })
-      if (hash !== undefined)
-        note({ type: 'client.secret_rotated', client: clientId, details: { overlap: 0 } })
-      return after
-    })
+      return { client, hash }
+    }
+    const updated = await changes.alter(clientId, want, { isServed })
     tellOfScopes()
     return updated
   }
@@ -215,8 +154,9 @@ export function createClientRegistry({
   async function rotateSecret(clientId: string, overlap = 0): Promise<ClientInformation> {
     const secret = secrets.generate()
     const hash = await secrets.hash(secret)
-    return change(clientId, async (em, note) => {
-      const client = await get(em, clientId)
+    return changes.within(clientId, async (em, note) => {
+      const client = await findWithSecrets(em, clientId)
+      if (client === null) throw unknownClient()
       client.revision = randomUUID()
       if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
         throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
@@ -237,7 +177,7 @@ export function createClientRegistry({
     rotateSecret,
     async delete(clientId) {
       if (clientId === '') return false
-      return change(clientId, async (em, note) => {
+      return changes.within(clientId, async (em, note) => {
         const deleted = (await em.nativeDelete(Client, { clientId })) > 0
         if (deleted)
           note({
@@ -252,6 +192,8 @@ export function createClientRegistry({
   }
 }
 
-function unknownClient(): Error {
-  return metadataError('client_id', 'is not registered')
+function newClient(clientId: string, members: ClientInformation): StoredClient {
+  const client: StoredClient = { clientId, redirectUris: [], scope: [], metadata: {} }
+  applyMetadata(client, members)
+  return client
 }

@@ -17,3 +17,8 @@ export function replaceSecrets(em: EntityManager, client: Client, hash: string, 
   else if (newest !== undefined) client.secrets.remove(newest)
   addSecret(em, client, hash)
 }
+
+/** From now on none is right. */
+export function removeSecrets({ secrets }: Client): void {
+  for (const one of secrets.getItems()) secrets.remove(one)
+}

@@ -1,6 +1,6 @@
 /**
- * Applies some entries of a section: each with what is remembered of it in one transaction. What has to be hashed is hashed
- * before, outside of it; where the thing has changed meanwhile, once more.
+ * Applies some entries of a section: each with what is remembered of it in one transaction. What has to be hashed or asked for
+ * is so before, outside of it; where the thing has changed meanwhile, once more.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { recordChanges } from '../../store/changes.ts'
@@ -27,7 +27,7 @@ export interface BatchOptions {
   since: Date | undefined
 }
 
-/** A hash, or that none is needed, and what that was found out for. */
+/** That a change may be made, the hash that it needs, if any, and what that was found out for. */
 interface Proof {
   readonly basis: string
   readonly hash: string | undefined
@@ -86,8 +86,8 @@ async function write<Row, Made>(
   const rows = await kind.lock(query, open)
   const changes = open.map((one) => decide(kind, one, before.get(one.key), rows.get(one.key), options))
   const unproven = changes.filter((change) => {
-    const isProven = proofs.get(change.wanted.key)?.basis === kind.secret?.basis(change.row)
-    return secretIn(kind, change) !== undefined && !isProven
+    const isNeeded = kind.check !== undefined || secretIn(kind, change) !== undefined
+    return isNeeded && proofs.get(change.wanted.key)?.basis !== kind.basis?.(change)
   })
   if (unproven.length > 0) return { unproven, keys: [] }
   const said = open.map(({ key }) => [key, { before: before.get(key), now: saying.get(key)! }] as const)
@@ -128,19 +128,31 @@ async function prove<Row, Made>(
   proofs: Map<string, Proof>,
   progress: Progress,
 ): Promise<void> {
-  const { secret } = kind
-  if (secret === undefined) return
   const waiting = [...changes]
   const work = async (): Promise<void> => {
     for (let change = waiting.shift(); change !== undefined; change = waiting.shift()) {
-      const { wanted, row } = change
-      const hash = await secret.hash(secretIn(kind, change), row, wanted).catch((error: unknown) => {
+      const { key, place } = change.wanted
+      try {
+        const hash = await hashFor(kind, change, progress)
+        await kind.check?.({ ...change, hash })
+        proofs.set(key, { basis: kind.basis?.(change) ?? '', hash })
+      } catch (error) {
         waiting.length = 0
-        throw explained(wanted.place, error)
-      })
-      proofs.set(wanted.key, { basis: secret.basis(row), hash })
-      progress.hashed()
+        throw explained(place, error)
+      }
     }
   }
   await Promise.all(Array.from({ length: IN_LINE }, work))
+}
+
+async function hashFor<Row, Made>(
+  kind: SeededKind<Row, Made>,
+  change: Change<Row>,
+  progress: Progress,
+): Promise<string | undefined> {
+  const value = secretIn(kind, change)
+  if (value === undefined) return undefined
+  const hash = await kind.secret?.hash(value, change.row, change.wanted)
+  progress.hashed()
+  return hash
 }

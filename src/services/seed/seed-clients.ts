@@ -34,6 +34,7 @@ export interface SeedClientsOptions {
 interface MadeClient {
   readonly isNew: boolean
   readonly client: StoredClient
+  readonly hasSecret: boolean
   readonly hash: string | undefined
   readonly changes: Changes
 }
@@ -71,14 +72,20 @@ export function seededClients(options: SeedClientsOptions): SeededKind<ClientSet
     },
     secret: {
       name: 'client_secret',
-      basis: (row) => JSON.stringify(row?.secrets ?? null),
       async hash(value, row) {
         const secret = value as string
         const same = row && (await secrets.verify(secret, row.secrets, Date.now()))
         return same === undefined ? secrets.hash(secret) : undefined
       },
     },
-    make: (change) => make(change, policies, log),
+    basis: ({ row, members }) => JSON.stringify([row ?? null, Object.keys(members)]),
+    async check(change) {
+      const made = make(change, policies)
+      if (made === undefined) return
+      await policies.check(made.client, made.hasSecret)
+      tellOf(change, made, policies, log)
+    },
+    make: (change) => make(change, policies),
     store: async (query, note, made) => store(query, note, made, options.overlap),
   }
 }
@@ -86,11 +93,9 @@ export function seededClients(options: SeedClientsOptions): SeededKind<ClientSet
 function make(
   { wanted, row, members: said, hash }: Change<ClientSetRow>,
   policies: ClientPolicies,
-  log: FastifyBaseLogger,
 ): MadeClient | undefined {
-  const parsed = parseMetadata(said, policies.schemas())
-  const { members } = parsed
-  policies.assertInsecureAllowed(parsed.insecure)
+  const { members, insecure } = parseMetadata(said, policies.schemas())
+  policies.assertInsecureAllowed(insecure)
   const client = row === undefined ? blank(wanted.key) : toStored(row)
   const hadSecret = row !== undefined && row.secrets.length > 0
   const before = row === undefined ? {} : toMetadata(client, hadSecret)
@@ -98,14 +103,21 @@ function make(
   applyMetadata(client, members)
   policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
   const hasSecret = hash !== undefined || hadSecret
-  const after = toMetadata(client, hasSecret)
-  const changes = changesBetween(before, after)
+  const changes = changesBetween(before, toMetadata(client, hasSecret))
   if (row !== undefined && hash === undefined && Object.keys(changes).length === 0) return undefined
-  policies.check(client, hasSecret)
-  policies.warnOfAddresses(wanted.key, parsed)
-  if (row === undefined && !hasSecret && after.token_endpoint_auth_method === undefined)
+  return { isNew: row === undefined, client, hasSecret, hash, changes }
+}
+
+/** What is stored, and seldom meant. */
+function tellOf(
+  { wanted, members }: Change<ClientSetRow>,
+  { isNew, client, hasSecret }: MadeClient,
+  policies: ClientPolicies,
+  log: FastifyBaseLogger,
+): void {
+  policies.warnOfAddresses(wanted.key, parseMetadata(members, policies.schemas()))
+  if (isNew && !hasSecret && !client.tokenEndpointAuthMethod)
     log.warn({ client: wanted.key }, 'SEED_FILE: the client has no secret yet')
-  return { isNew: row === undefined, client, hash, changes }
 }
 
 function blank(clientId: string): StoredClient {

@@ -58,7 +58,6 @@ export function seededUsers({
     },
     secret: {
       name: 'password',
-      basis: (row) => row?.passwordHash ?? '',
       async hash(value, row, { key, members }) {
         const password = value as string
         const roles = (members['roles'] ?? row?.roles) as readonly string[] | undefined
@@ -67,6 +66,7 @@ export function seededUsers({
         return hashChosen(password, { username: key, roles, seeded: true })
       },
     },
+    basis: ({ row }) => row?.passwordHash ?? '',
     make: (change) => (isAsItIs(change) ? undefined : change),
     store,
   }

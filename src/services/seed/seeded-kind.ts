@@ -25,8 +25,6 @@ export interface Change<Row> {
 /** A member that is stored as a hash, which takes its time. */
 export interface SecretMember<Row> {
   readonly name: string
-  /** What a value is compared with: while that is the same, so is the answer. */
-  basis(row: Row | undefined): string
   /** The hash to store; undefined where the value is the one that the thing has. Throws `OAuthError`. */
   hash(value: unknown, row: Row | undefined, wanted: Wanted): Promise<string | undefined>
 }
@@ -35,6 +33,10 @@ export interface SeededKind<Row, Made> {
   readonly kind: SeedKind
   readonly section: string
   readonly secret?: SecretMember<Row>
+  /** Whether it may become that, `hash` included: as long as whoever is asked takes. Throws `OAuthError`. */
+  check?(change: Change<Row>): Promise<void>
+  /** What the hash and the check are found out for: while it is the same, so are they. */
+  basis?(change: Change<Row>): string
   /** Members of what is there that stay as they are, where it is not known whether the file said them before. */
   kept?(row: Row): readonly string[]
   /** Members that are sets: in another order they say the same. */

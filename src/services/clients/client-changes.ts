@@ -1,0 +1,156 @@
+/**
+ * Stores what becomes of clients, whoever asks. Whether it may is found out first, outside of any transaction, since plugins may
+ * ask elsewhere; what is stored then is what was judged, or it is judged once more.
+ */
+import { LockMode } from '@mikro-orm/core'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { randomUUID } from 'node:crypto'
+import { Client } from '../../entities/client.ts'
+import { changesBetween } from '../../protocol/changes.ts'
+import {
+  metadataError,
+  toMetadata,
+  type ClientInformation,
+  type StoredClient,
+} from '../../protocol/client-metadata.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import { persistChange } from '../../store/changes.ts'
+import { findClientRow, type ClientRow } from '../../store/clients.ts'
+import type { Database } from '../../store/database.ts'
+import { isDuplicate } from '../../store/failures.ts'
+import { claimScopeName, NameTaken } from '../../store/name-claims.ts'
+import type { AuditTrail, Note } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import { toInformation } from './client-finder.ts'
+import type { ClientPolicies } from './client-policies.ts'
+import { assertNotTaken, namesScope, type Strictness } from './scope-names.ts'
+import { addSecret, removeSecrets, replaceSecrets } from './secret-rows.ts'
+
+/** What a client is to become. */
+export interface WantedClient {
+  readonly client: StoredClient
+  /** Of a new secret, in the place of those that it has. */
+  readonly hash?: string | undefined
+  /** Whether those that it has end. Default false. */
+  readonly withoutSecret?: boolean
+}
+
+interface Judged {
+  readonly isServed?: Strictness['isServed'] | undefined
+}
+
+export interface ClientChanges {
+  /** A new one; `isNamed` where somebody chose its client_id. Throws `OAuthError`. */
+  add(wanted: WantedClient, options?: Judged & { isNamed?: boolean }): Promise<ClientInformation>
+  /** What `want` makes of the client as it is; asked again when that has changed meanwhile. Throws `OAuthError`. */
+  alter(
+    clientId: string,
+    want: (client: StoredClient, hadSecret: boolean) => WantedClient,
+    options?: Judged,
+  ): Promise<ClientInformation>
+  /** A transaction that changes this client, told to all processes; undefined is returned by one that did nothing. */
+  within<T>(clientId: string, work: (em: EntityManager, note: Note) => Promise<T>): Promise<T>
+}
+
+interface ClientChangesOptions {
+  database: Database
+  audit: AuditTrail
+  feed: ChangeFeed
+  policies: ClientPolicies
+}
+
+const TRIES = 8
+
+export function createClientChanges({
+  database,
+  audit,
+  feed,
+  policies,
+}: ClientChangesOptions): ClientChanges {
+  async function within<T>(
+    clientId: string,
+    work: (em: EntityManager, note: Note) => Promise<T>,
+  ): Promise<T> {
+    const result = await audit.transactional(async (em, note) => {
+      const done = await work(em, note)
+      if (done !== undefined) persistChange(em, 'client', clientId)
+      return done
+    })
+    if (result !== undefined) await feed.announce('client', clientId)
+    return result
+  }
+
+  /** Undefined where the client is another by now. */
+  async function store(
+    { clientId, revision }: ClientRow,
+    { client: wanted, hash, withoutSecret = false }: WantedClient,
+  ): Promise<ClientInformation | undefined> {
+    return within(clientId, async (em, note) => {
+      // Locked first: the secrets that are read then are those of this revision.
+      const client = await em.findOne(Client, { clientId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      if (client?.revision !== revision) return undefined
+      await em.populate(client, ['secrets'])
+      const before = toInformation(client)
+      em.assign(client, { ...wanted, revision: randomUUID() })
+      if (hash !== undefined) replaceSecrets(em, client, hash)
+      else if (withoutSecret) removeSecrets(client)
+      const after = toMetadata(wanted, hash !== undefined || client.secrets.length > 0)
+      const changes = changesBetween(before, after)
+      if (Object.keys(changes).length > 0)
+        note({ type: 'client.changed', client: clientId, details: { changes } })
+      if (hash !== undefined)
+        note({ type: 'client.secret_rotated', client: clientId, details: { overlap: 0 } })
+      return after
+    })
+  }
+
+  return {
+    within,
+    async add({ client: wanted, hash }, { isNamed = false, isServed } = {}) {
+      const { clientId } = wanted
+      assertNotTaken(clientId)
+      await policies.check(wanted, hash !== undefined, isServed)
+      const registered = toMetadata(wanted, hash !== undefined)
+      try {
+        return await within(clientId, async (em, note) => {
+          const client = em.create(Client, wanted, { persist: true })
+          if (hash !== undefined) addSecret(em, client, hash)
+          await em.flush()
+          if (isNamed) await claimScopeName(em, clientId)
+          const changes = changesBetween({}, registered)
+          note({ type: 'client.registered', client: clientId, details: { changes } })
+          return registered
+        })
+      } catch (error) {
+        if (error instanceof NameTaken) throw namesScope()
+        if (isDuplicate(error)) throw metadataError('client_id', 'is already registered')
+        throw error
+      }
+    },
+    async alter(clientId, want, { isServed } = {}) {
+      for (let tried = 1; tried <= TRIES; tried++) {
+        const row = clientId === '' ? null : await findClientRow(database, clientId)
+        if (row === null) throw unknownClient()
+        const had = row.secrets.length > 0
+        const wanted = want(storedOf(row), had)
+        const { hash, withoutSecret = false } = wanted
+        await policies.check(wanted.client, hash !== undefined || (had && !withoutSecret), isServed)
+        const stored = await store(row, wanted)
+        if (stored !== undefined) return stored
+      }
+      throw new OAuthError('temporarily_unavailable', 'the client is being changed by others; try again')
+    },
+  }
+}
+
+/** A copy, to be changed. */
+function storedOf(row: ClientRow): StoredClient {
+  const { clientId, clientName, redirectUris, responseTypes, grantTypes } = row
+  const { tokenEndpointAuthMethod, scope, metadata } = row
+  const uris = { redirectUris, responseTypes, grantTypes }
+  return structuredClone({ clientId, clientName, ...uris, tokenEndpointAuthMethod, scope, metadata })
+}
+
+export function unknownClient(): Error {
+  return metadataError('client_id', 'is not registered')
+}
