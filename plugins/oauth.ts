@@ -6,7 +6,6 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { TObject } from 'typebox'
 import type { Config } from '../src/config.ts'
-import type { Artifacts } from '../src/doors/artifacts.ts'
 import type { Call, Grant } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Caller, Endpoint } from '../src/doors/endpoint.ts'
@@ -18,6 +17,7 @@ import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
 import { decorateKernel } from '../src/http/kernel-of.ts'
 import type { Bag } from '../src/protocol/bag.ts'
+import type { ArtifactStore } from '../src/services/artifact-store.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
 import { runAs } from '../src/services/audit/origin.ts'
 import type { MetadataCheck } from '../src/services/clients/client-policies.ts'
@@ -93,8 +93,8 @@ export interface OAuth {
   readonly enqueueOn: Outbox['enqueueOn']
   /** What was given up. */
   readonly givenUpDeliveries: GivenUpDeliveries
-  /** Stored things of a plugin's own, each living `lifetime` seconds. Throws when the kind is another's, at the start. */
-  artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
+  /** Stored things of a plugin's own. Throws when the kind is another's, at the start. */
+  readonly artifacts: ArtifactStore['artifacts']
   /** For what may be used once, as the `jti` of an assertion or a proof. */
   readonly once: Once
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */

@@ -20,7 +20,8 @@ export type {
   ResponseMode,
   ResponseType,
 } from './doors/approval.ts'
-export type { Artifacts } from './doors/artifacts.ts'
+export type { ArtifactOptions, Artifacts, ListedArtifact, PutOptions } from './doors/artifacts.ts'
+export type { ArtifactStore } from './services/artifact-store.ts'
 export type {
   AskedRequest,
   AuthorizationCheck,

@@ -60,25 +60,24 @@ interface Polls {
 }
 
 export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
-  const requests = artifacts<DeviceRequest>(DEVICE, LIFETIME + GRACE)
-  const userCodes = artifacts<{ id: string }>('device-user-code', LIFETIME)
-  const polls = artifacts<Polls>('device-polls', LIFETIME + GRACE)
+  const requests = artifacts<DeviceRequest>(DEVICE, { lifetime: LIFETIME + GRACE })
+  const userCodes = artifacts<{ id: string }>('device-user-code', { lifetime: LIFETIME })
+  const polls = artifacts<Polls>('device-polls', { lifetime: LIFETIME + GRACE })
 
-  /** One that nobody has at the moment. */
-  async function freshUserCode(): Promise<string> {
-    const userCode = createUserCode()
-    return (await userCodes.get(userCode)) === null ? userCode : freshUserCode()
+  /** One that nobody else has at the moment. */
+  async function userCodeOf(id: string): Promise<string> {
+    const userCode = await userCodes.put({ id }, { handle: createUserCode() })
+    return userCode === false ? userCodeOf(id) : userCode
   }
 
   return {
     async create(approval, address) {
-      const [deviceCode, userCode] = [randomBytes(32).toString('base64url'), await freshUserCode()]
+      const deviceCode = randomBytes(32).toString('base64url')
       const [id, askedAt] = [idOf(deviceCode), Date.now()]
       const asked = { approval: approvalToJson(approval), address, askedAt }
-      await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, id)
-      await polls.put({ interval: INTERVAL, lastAt: 0 }, id)
-      await userCodes.put({ id }, userCode)
-      return { deviceCode, userCode }
+      await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id })
+      await polls.put({ interval: INTERVAL, lastAt: 0 }, { handle: id })
+      return { deviceCode, userCode: await userCodeOf(id) }
     },
 
     async findByDeviceCode(deviceCode) {

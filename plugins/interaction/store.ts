@@ -8,7 +8,6 @@ import type { InteractionStep, Session } from '../../src/doors/interaction.ts'
 import { approvalFromJson, approvalToJson } from '../../src/doors/stored-facts.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { HandleTaken } from '../../src/services/artifact-store.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { OURSELVES } from '../../src/services/users/ourselves.ts'
 import { type Asked, open, REQUEST, seal } from './asked.ts'
@@ -59,7 +58,7 @@ const MOST = 32
 
 /** @internal */
 export function createInteractionStore({ artifacts, box, config, directory }: Kernel): InteractionStore {
-  const rows = artifacts<Progress>('interaction-progress', LIFETIME)
+  const rows = artifacts<Progress>('interaction-progress', { lifetime: LIFETIME })
 
   function addressOf({ id, sealed }: Stored, step?: string): string {
     const path = `${config.basePath}/interaction/${id}${step === undefined ? '' : `/${step}`}`
@@ -68,12 +67,11 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
 
   async function write(stored: Stored, next: Progress, session: Session): Promise<Stored> {
     const { id, progress } = stored
-    try {
-      if (progress === null) await rows.put(next, id, { owner: session.sid, most: MOST })
-      else if (!(await rows.replace(id, progress, next))) throw new WentOn(addressOf(stored))
-    } catch (error) {
-      throw error instanceof HandleTaken ? new WentOn(addressOf(stored)) : error
-    }
+    const written =
+      progress === null
+        ? await rows.put(next, { handle: id, owner: session.sid, most: MOST })
+        : await rows.replace(id, progress, next)
+    if (written === false) throw new WentOn(addressOf(stored))
     return { ...stored, notes: next.notes, progress: next }
   }
 

@@ -1,39 +1,119 @@
 /** The artifacts door: what a plugin stores by a handle, without the handle itself ever being stored. */
 import { randomBytes } from 'node:crypto'
-import type { Artifacts } from '../doors/artifacts.ts'
+import { ConfigError } from '../config.ts'
+import type { ArtifactOptions, Artifacts, PutOptions } from '../doors/artifacts.ts'
+import type { DoorRegistry } from '../doors/registry.ts'
 import type { Bag } from '../protocol/bag.ts'
+import { isUuid } from '../protocol/uuid.ts'
 import { statements } from '../store/artifacts.ts'
 import type { Database } from '../store/database.ts'
 import type { SecretBox } from './keys/secret-box.ts'
 
-/** Something else is stored under the handle. */
-export class HandleTaken extends Error {}
+export interface ArtifactStore {
+  /** Artifacts of one kind. Throws `ConfigError` for a kind that is another's, and for options that are none. */
+  artifacts<Value extends object = Bag>(kind: string, options: ArtifactOptions<Value>): Artifacts<Value>
+  /** Every artifact that a user owns, by kind, as each kind describes its own. */
+  describeArtifacts(userId: string): Promise<Readonly<Record<string, readonly Bag[]>>>
+}
 
-/** Artifacts of one `kind`, living `lifetime` seconds each. */
-export function createArtifacts<Value extends object = Bag>(
-  database: Database,
-  box: SecretBox,
-  kind: string,
-  lifetime: number,
-): Artifacts<Value> {
-  if (kind === '' || !(lifetime > 0)) throw new TypeError('artifacts need a kind and a lifetime in seconds')
-  const find = async (handle: string): Promise<{ value: Bag } | undefined> =>
-    (await database.query(statements.get, [kind, box.hashes(handle)]))[0]
+/** On one page, and of one owner unless somebody says otherwise. */
+const PAGE = 100
+const MOST_OF_ONE = 1000
 
-  return {
-    async put(value, handle = randomBytes(32).toString('base64url'), bound) {
+/** @internal */
+export function createArtifactStore(database: Database, box: SecretBox, doors: DoorRegistry): ArtifactStore {
+  const kinds = new Map<string, ArtifactOptions>()
+
+  function keep(kind: string, { lifetime: usual, ofUsers = false }: ArtifactOptions): Artifacts {
+    const putOwned = ofUsers ? statements.putOfUser : statements.putOwned
+
+    function put(
+      value: Bag,
+      options?: PutOptions & { handle?: undefined; owner?: undefined },
+    ): Promise<string>
+    function put(value: Bag, options: PutOptions): Promise<string | false>
+    async function put(value: Bag, options: PutOptions = {}): Promise<string | false> {
+      assertPlacing(kind, options)
+      const { handle = randomBytes(32).toString('base64url'), lifetime = usual, owner, most = PAGE } = options
+      if (ofUsers && owner !== undefined && !isUuid(owner)) return false
       const stored = [kind, box.hash(handle), value, lifetime]
       const rows =
-        bound === undefined
+        owner === undefined
           ? await database.query(statements.put, stored)
-          : await database.query(statements.putOwned, [...stored, bound.owner, bound.most])
-      if (rows.length === 0) throw new HandleTaken(`the handle of a ${kind} is taken`)
-      return handle
+          : await database.query(putOwned, [...stored, owner, most])
+      return rows.length > 0 && handle
+    }
+
+    return {
+      put,
+      async get(handle) {
+        const [row] = await database.query(statements.get, [kind, box.hashes(handle)])
+        return row?.value ?? null
+      },
+      async replace(handle, from, to) {
+        const rows = await database.query(statements.replace, [kind, box.hashes(handle), from, to])
+        return rows.length > 0
+      },
+      async spend(handle) {
+        const [row] = await database.query(statements.spend, [kind, box.hashes(handle)])
+        return row?.value ?? null
+      },
+      async delete(which) {
+        const hashes = typeof which === 'string' ? box.hashes(which) : [which.id]
+        return (await database.query(statements.delete, [kind, hashes])).length > 0
+      },
+      async list(owner, { after = '', limit = PAGE } = {}) {
+        if (!(limit >= 1 && limit <= PAGE)) throw new RangeError(`a page of artifacts has 1 to ${PAGE}`)
+        const rows = await database.query(statements.list, [owner, kind, after, limit])
+        return rows.map(({ hash, value, expiresAt }) => ({ id: hash, value, expiresAt: expiresAt.getTime() }))
+      },
+    }
+  }
+
+  return {
+    artifacts<Value extends object = Bag>(kind: string, options: ArtifactOptions<Value>) {
+      assertDeclared(kind, options)
+      doors.own('artifact kind', kind)
+      kinds.set(kind, options as ArtifactOptions)
+      return keep(kind, options as ArtifactOptions) as Artifacts<Value>
     },
-    get: async (handle) => ((await find(handle))?.value ?? null) as Value | null,
-    async replace(handle, from, to) {
-      const rows = await database.query(statements.replace, [kind, box.hashes(handle), from, to])
-      return rows.length > 0
+    async describeArtifacts(userId) {
+      const told: Record<string, Bag[]> = {}
+      let after = { kind: '', hash: '' }
+      for (;;) {
+        const rows = await database.query(statements.listAll, [userId, after.kind, after.hash, PAGE])
+        for (const { kind, value, expiresAt } of rows)
+          (told[kind] ??= []).push({
+            ...kinds.get(kind)?.describe?.(value),
+            expires_at: expiresAt.toISOString(),
+          })
+        if (rows.length < PAGE) return told
+        after = rows.at(-1)!
+      }
     },
   }
+}
+
+/** What was declared by a number alone was written for a `put` that threw where a handle was taken: it must not go on unread. */
+function assertDeclared(kind: string, options: unknown): void {
+  if (typeof options !== 'object' || options === null)
+    throw new ConfigError(
+      `The artifacts ${kind} are declared by { lifetime: ${String(options)} } instead of ${String(options)}, and put(value, { handle }) answers false where the handle is taken.`,
+    )
+  const { lifetime } = options as Partial<ArtifactOptions>
+  if (kind === '' || !isLifetime(lifetime))
+    throw new ConfigError(`The artifacts ${kind} need a kind and a lifetime in seconds.`)
+}
+
+function assertPlacing(kind: string, options: PutOptions): void {
+  if (typeof options !== 'object') throw new TypeError(`a ${kind} is put with { handle }, not with a handle`)
+  const { lifetime, most = PAGE } = options
+  if (lifetime !== undefined && !isLifetime(lifetime))
+    throw new RangeError(`a ${kind} lives for some seconds`)
+  if (!(most >= 1 && most <= MOST_OF_ONE)) throw new RangeError(`an owner has 1 to ${MOST_OF_ONE} of ${kind}`)
+}
+
+/** Seconds, of which a timestamp can be made. */
+function isLifetime(seconds: unknown): boolean {
+  return typeof seconds === 'number' && seconds > 0 && seconds < 1e10
 }

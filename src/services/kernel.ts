@@ -2,13 +2,11 @@
 import { availableParallelism } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
-import type { Artifacts } from '../doors/artifacts.ts'
 import type { Fetch } from '../doors/outbound.ts'
 import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
-import type { Bag } from '../protocol/bag.ts'
 import type { Database } from '../store/database.ts'
 import { createOnce, type Once } from './once.ts'
-import { createArtifacts } from './artifact-store.ts'
+import { createArtifactStore, type ArtifactStore } from './artifact-store.ts'
 import { createAudit, type AuditTrail } from './audit/audit.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
 import { createClientAuthenticator, type ClientAuthenticator } from './clients/client-authenticator.ts'
@@ -75,7 +73,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly shedding: Shedding
   /** What the log says of requests that are throttled. */
   readonly throttledLines: ThrottledLines
-  artifacts<Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value>
+  readonly artifacts: ArtifactStore['artifacts']
   readonly once: Once
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
@@ -118,10 +116,7 @@ export function createKernel(
     rotateAfter: config.OIDC_KEY_ROTATE,
     longestLifetime: Math.max(config.OIDC_TOKEN_EXPIRE, config.OIDC_IDTOKEN_EXPIRE),
   })
-  const artifacts = <Value extends object = Bag>(kind: string, lifetime: number): Artifacts<Value> => {
-    doors.own('artifact kind', kind)
-    return createArtifacts<Value>(database, box, kind, lifetime)
-  }
+  const artifacts = createArtifactStore(database, box, doors)
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
   const people = createUserServices({
     config,
@@ -203,7 +198,7 @@ export function createKernel(
     figures: createFigures(database),
     shedding: createShedding(log),
     throttledLines,
-    artifacts,
+    artifacts: artifacts.artifacts,
     once: createOnce(database),
     async start() {
       await feed.start()

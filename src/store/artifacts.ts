@@ -1,51 +1,98 @@
 /** Single-use and polled things: each is spent, or replaced, by one guarded statement. */
 import { Artifact } from '../entities/artifact.ts'
+import { User } from '../entities/user.ts'
 import { isAhead, statement, type Table } from './statement.ts'
+
+type Listed = Pick<Artifact, 'kind' | 'hash' | 'value' | 'expiresAt'>
 
 export const statements = {
   put: statement<{ stored: true }>('artifact-put', (table) => insert(table(Artifact), 'null')),
-  /** One of the owner $5, whose oldest ones give way so that there are $6 at most. */
+  /** One of the owner $5, where those with the least time left give way so that there are $6 at most. */
   putOwned: statement<{ stored: true }>('artifact-put-owned', (table) => {
     const artifact = table(Artifact)
-    const [kind, hash, owner] = (['kind', 'hash', 'owner'] as const).map((one) => artifact.column(one))
-    return `with older as (select ${kind}, ${hash} from ${artifact.name}
-        where ${owner} = $5 and ${kind} = $1
-        order by ${artifact.column('expiresAt')} desc offset greatest($6::int - 1, 0)),
-      gone as (delete from ${artifact.name} using older
-        where ${artifact.name}.${kind} = older.${kind} and ${artifact.name}.${hash} = older.${hash})
-      ${insert(artifact, '$5')}`
+    return makingRoom(artifact, insert(artifact, '$5::text'))
   }),
-  get: statement<Pick<Artifact, 'value' | 'revision'>>('artifact-get', (table) => {
+  /** The same of a user, whose row is locked as who deletes them begins with it. */
+  putOfUser: statement<{ stored: true }>('artifact-put-of-user', (table) => {
+    const [artifact, user] = [table(Artifact), table(User)]
+    const there = `from ${user.name} where ${user.column('id')} = $5::text::uuid for key share`
+    return makingRoom(artifact, insert(artifact, '$5::text', there))
+  }),
+  get: statement<Pick<Artifact, 'value'>>('artifact-get', (table) => {
     const artifact = table(Artifact)
-    return `select ${artifact.columns('value', 'revision')} from ${artifact.name}
-      where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2)
-        and ${artifact.column('spentAt')} is null and ${isAhead(artifact.column('expiresAt'))}`
+    return `select ${artifact.columns('value')} from ${artifact.name} where ${isThis(artifact)}`
   }),
   replace: statement<{ replaced: true }>('artifact-replace', (table) => {
     const artifact = table(Artifact)
-    return `update ${artifact.name}
-      set ${artifact.column('value')} = $4, ${artifact.column('revision')} = ${artifact.column('revision')} + 1
-      where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2) and ${artifact.column('value')} = $3
-        and ${artifact.column('spentAt')} is null and ${isAhead(artifact.column('expiresAt'))}
-      returning true as "replaced"`
+    const [value, revision] = [artifact.column('value'), artifact.column('revision')]
+    return `update ${artifact.name} set ${value} = $4, ${revision} = ${revision} + 1
+      where ${isThis(artifact)} and ${value} = $3 returning true as "replaced"`
   }),
-  spend: statement<{ spent: true }>('artifact-spend', (table) => {
+  spend: statement<Pick<Artifact, 'value'>>('artifact-spend', (table) => {
     const artifact = table(Artifact)
     return `update ${artifact.name} set ${artifact.column('spentAt')} = now()
-      where ${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2)
-        and ${artifact.column('spentAt')} is null and ${isAhead(artifact.column('expiresAt'))}
-      returning true as "spent"`
+      where ${isThis(artifact)} returning ${artifact.columns('value')}`
+  }),
+  delete: statement<{ deleted: true }>('artifact-delete', (table) => {
+    const artifact = table(Artifact)
+    return `delete from ${artifact.name} where ${isThis(artifact)} returning true as "deleted"`
+  }),
+  /** Of the owner $1 and the kind $2, behind the hash $3, at most $4. An owner has so few that they are put in order here. */
+  list: statement<Listed>('artifacts-list', (table) => {
+    const artifact = table(Artifact)
+    const [kind, hash] = [artifact.column('kind'), artifact.column('hash')]
+    return `with owned as materialized (${owned(artifact)} and ${kind} = $2)
+      select * from owned where ${hash} > $3 order by ${hash} limit $4`
+  }),
+  /** Of all kinds, behind the kind $2 and the hash $3. */
+  listAll: statement<Listed>('artifacts-of-owner', (table) => {
+    const artifact = table(Artifact)
+    const place = `${artifact.column('kind')}, ${artifact.column('hash')}`
+    return `with owned as materialized (${owned(artifact)})
+      select * from owned where (${place}) > ($2, $3) order by ${place} limit $4`
+  }),
+  /** All that the owner $1 has, spent or not. */
+  deleteOwned: statement('artifacts-delete-owned', (table) => {
+    const artifact = table(Artifact)
+    return `delete from ${artifact.name} where ${artifact.column('owner')} = $1`
   }),
 }
 
-function insert(artifact: Table<Artifact>, owner: string): string {
+/** What is there of the kind $1, under a hash of $2. */
+function isThis(artifact: Table<Artifact>): string {
+  return `${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2) and ${isThere(artifact)}`
+}
+
+function isThere(artifact: Table<Artifact>): string {
+  return `${artifact.column('spentAt')} is null and ${isAhead(artifact.column('expiresAt'))}`
+}
+
+function owned(artifact: Table<Artifact>): string {
+  return `select ${artifact.columns('kind', 'hash', 'value', 'expiresAt')} from ${artifact.name}
+    where ${artifact.column('owner')} = $1 and ${isThere(artifact)}`
+}
+
+/** Only what is stored takes the place of others. */
+function makingRoom(artifact: Table<Artifact>, stored: string): string {
+  const [kind, hash, owner] = (['kind', 'hash', 'owner'] as const).map((one) => artifact.column(one))
+  return `with stored as (${stored}),
+    older as (select ${kind}, ${hash} from ${artifact.name}
+      where ${owner} = $5::text and ${kind} = $1 and ${hash} <> $2
+      order by ${artifact.column('expiresAt')} desc offset $6::int - 1),
+    gone as (delete from ${artifact.name} using older
+      where ${artifact.name}.${kind} = older.${kind} and ${artifact.name}.${hash} = older.${hash}
+        and exists (select from stored))
+    select "stored" from stored`
+}
+
+function insert(artifact: Table<Artifact>, owner: string, there = ''): string {
   const columns = (['kind', 'hash', 'value', 'expiresAt', 'owner'] as const).map((one) =>
     artifact.column(one),
   )
   const again = (['value', 'expiresAt', 'owner'] as const).map((one) => artifact.column(one))
   // A handle whose former thing is dead may be used again.
   return `insert into ${artifact.name} as had (${columns.join(', ')})
-    values ($1, $2, $3, now() + make_interval(secs => $4), ${owner})
+    select $1, $2, $3::jsonb, now() + make_interval(secs => $4), ${owner} ${there}
     on conflict (${columns[0]}, ${columns[1]}) do update
       set ${again.map((one) => `${one} = excluded.${one}`).join(', ')},
         ${artifact.column('revision')} = 0, ${artifact.column('spentAt')} = null

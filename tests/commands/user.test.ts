@@ -93,7 +93,12 @@ test('set-password shows the new one once where it was generated, and ends every
 test('delete forgets a user, once it is meant; export shows before what is kept', async () => {
   const { id } = await users.create({ username: 'forgotten', password: PASSWORD, nickname: 'Forgotten' })
   await giveEverything(server.database, id)
-  expect(await runJson('export', 'forgotten')).toMatchObject({ sub: id, nickname: 'Forgotten', records: {} })
+  expect(await runJson('export', 'forgotten')).toMatchObject({
+    sub: id,
+    nickname: 'Forgotten',
+    records: {},
+    artifacts: {},
+  })
   const hesitant = await runCommand(['user', 'delete', 'forgotten'], settings)
   expect([hesitant.status, hesitant.stderr]).toEqual([
     1,

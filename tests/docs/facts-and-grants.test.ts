@@ -1,4 +1,4 @@
-/** docs/doors/facts-and-grants.md: its contribution put into a token, and its feature, which is the stranger's own file. */
+/** docs/doors/facts-and-grants.md: its artifacts kept, its contribution put into a token, and its feature, which is the stranger's own file. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeJwt } from 'jose'
@@ -8,9 +8,9 @@ import { createClient, getToken } from '../support/clients.ts'
 import { startServer } from '../support/server.ts'
 import { checkout, openPage } from './page.ts'
 
-test('a claim by the client that asks; and the feature is the one that a stranger installs', async () => {
+test('an invitation spent once, and a claim by the client that asks; and the feature is the one that a stranger installs', async () => {
   const page = await openPage('doors/facts-and-grants.md')
-  const [contribution, feature] = [page.next('ts'), page.next('ts')]
+  const [artifacts, contribution, feature] = [page.next('ts'), page.next('ts'), page.next('ts')]
   page.end()
 
   const stranger = join(checkout, 'tests/strangers/token-exchange/token-exchange.ts')
@@ -22,10 +22,16 @@ test('a claim by the client that asks; and the feature is the one that a strange
     'export default async function tenant({ oauth }: any): Promise<void> {',
     'oauth.extendClientMetadata(Type.Object({ default_tenant: Type.Optional(Type.String()) }))',
     contribution,
+    `const user = await oauth.users.create({ username: 'ann' })`,
+    artifacts,
+    `oauth.extend('metadata', async () => ({ kept: [open.map((one: any) => one.value), invitation, await invitations.spend(code)] }))`,
     '}',
   ]
   await writeFile(PLUGINS, plugin.join('\n'))
   const server = await startServer({ PLUGINS })
+  const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as { kept: unknown }
+  const kept = { email: 'bob@example.com' }
+  expect(metadata.kept).toEqual([[kept], kept, null])
   const client = await createClient(server, { scope: ['read'], default_tenant: 'north' })
   expect(decodeJwt((await getToken(server, client)).access_token)).toMatchObject({ tenant: 'north' })
 })

@@ -55,11 +55,11 @@ const refused: [string, (oauth: OAuth) => void][] = [
     oauth.extend('id_token', ['tenant'], async () => ({}))
     oauth.extend('id_token', ['tenant'], async () => ({}))
   }],
-  ['The artifact kind setup is taken.', (oauth) => oauth.artifacts('setup', 60)],
-  ['The artifact kind interaction-progress is taken.', (oauth) => oauth.artifacts('interaction-progress', 60)],
+  ['The artifact kind setup is taken.', (oauth) => oauth.artifacts('setup', { lifetime: 60 })],
+  ['The artifact kind interaction-progress is taken.', (oauth) => oauth.artifacts('interaction-progress', { lifetime: 60 })],
   ['The artifact kind voucher is taken.', (oauth) => {
-    oauth.artifacts('voucher', 60)
-    oauth.artifacts('voucher', 3600)
+    oauth.artifacts('voucher', { lifetime: 60 })
+    oauth.artifacts('voucher', { lifetime: 3600 })
   }],
   ...['client', 'user', 'setup', 'password-link'].map((kind): [string, (oauth: OAuth) => void] => [
     `The throttle kind ${kind} is taken.`,
@@ -121,8 +121,8 @@ test('who asks for a kind while requests are served gets its own', async () => {
   const { server } = await startServer()
   const { oauth } = server
   for (let asked = 0; asked < 2; asked++) {
-    const handle = await oauth.artifacts('late', 60).put({ asked })
-    expect(await oauth.artifacts('late', 60).get(handle)).toEqual({ asked })
+    const handle = await oauth.artifacts('late', { lifetime: 60 }).put({ asked })
+    expect(await oauth.artifacts('late', { lifetime: 60 }).get(handle)).toEqual({ asked })
     const attempt = await oauth.throttle('late').attempt(null, '127.0.0.1')
     attempt.abandoned()
   }

@@ -24,7 +24,7 @@ for (const table of TABLES.filter((one) => KEYS.has(one.table))) {
 const { planOf } = await openPlanner(database)
 
 test.each([
-  artifacts.get, artifacts.replace, artifacts.spend,
+  artifacts.get, artifacts.replace, artifacts.spend, artifacts.delete,
   codes.insert, codes.find, codes.exchange, codes.exchangeForOpaque,
   sessions.find, sessions.isOpen, sessions.renew, sessions.touch,
   tokens.accessToken, tokens.revokeAccessToken,

@@ -9,7 +9,7 @@ export default async function guarded(fastify: FastifyInstance): Promise<void> {
       Type.Object({ shelf_limit: Type.Integer({ minimum: 1 }), shelf_names: Type.Array(Type.String()) }),
     ),
   )
-  const tickets = oauth.artifacts('ticket', 60)
+  const tickets = oauth.artifacts('ticket', { lifetime: 60 })
   fastify.get('/shelf', { config: { scope: 'read_shelf' } }, async () => ({ shelf: [] }))
   fastify.post('/tickets', { config: { scope: 'read_shelf' } }, async () => ({
     ticket: await tickets.put({ of: 'shelf' }),

@@ -21,7 +21,7 @@ const HANDLE = /^[A-Za-z0-9_-]{43}$/
 
 /** A handle of one `kind` is none of another. */
 export function createShownOnce({ artifacts, box }: Kernel, kind: string): ShownOnce {
-  const kept = artifacts<Kept | { shown: true }>(kind, LIFETIME)
+  const kept = artifacts<Kept>(kind, { lifetime: LIFETIME })
   const contextOf = ({ subject, sid }: Pick<Kept, 'subject' | 'sid'>): string =>
     `shown once\0${subject}\0${sid}`
 
@@ -31,8 +31,7 @@ export function createShownOnce({ artifacts, box }: Kernel, kind: string): Shown
     },
     async take(handle, { session }) {
       const found = HANDLE.test(handle) ? await kept.get(handle) : null
-      if (found === null || 'shown' in found || found.sid !== session.sid) return null
-      if (!(await kept.replace(handle, found, { shown: true }))) return null
+      if (found?.sid !== session.sid || (await kept.spend(handle)) === null) return null
       return { subject: found.subject, secret: box.open(found.sealed, contextOf(found)) }
     },
   }

@@ -2,8 +2,8 @@
  * The one-time link by which the first administrator is made: 256 random bits, stored hashed, good for half an hour,
  * and for nothing once there is an administrator. Who may see it is decided by where it is printed.
  */
-import type { Artifacts } from '../../doors/artifacts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
+import type { ArtifactStore } from '../artifact-store.ts'
 import type { UserRegistry } from './user-registry.ts'
 import { ADMIN, type User } from './user.ts'
 
@@ -27,34 +27,32 @@ export function setupAddress(issuer: string, code: string): string {
 /** Seconds. */
 export const INVITATION_LIFETIME = 1800
 
-const OPEN = { used: false }
-const USED = { used: true }
 /** What all links have in common: of two that are used at once, one makes an administrator. */
 const TURN = 'turn'
-const [FREE, TAKEN] = [{ taken: false }, { taken: true }]
+/** Seconds after which it is taken from a process that died with it. */
+const TURN_LIFETIME = 300
 
-/** `invitations` live `INVITATION_LIFETIME`. */
-export function createFirstAdministrator(users: UserRegistry, invitations: Artifacts): FirstAdministrator {
+export function createFirstAdministrator(
+  users: UserRegistry,
+  artifacts: ArtifactStore['artifacts'],
+): FirstAdministrator {
+  const invitations = artifacts('setup', { lifetime: INVITATION_LIFETIME })
+  const turns = artifacts('setup-turn', { lifetime: TURN_LIFETIME })
   const isInvited = async (code: string): Promise<boolean> =>
-    (await invitations.get(code))?.['used'] === false && !(await users.hasRole(ADMIN))
-
-  const takeTurn = async (): Promise<boolean> => {
-    await invitations.put(FREE, TURN).catch(() => undefined)
-    return invitations.replace(TURN, FREE, TAKEN)
-  }
+    (await invitations.get(code)) !== null && !(await users.hasRole(ADMIN))
 
   return {
-    invite: async () => ((await users.hasRole(ADMIN)) ? null : invitations.put(OPEN)),
+    invite: async () => ((await users.hasRole(ADMIN)) ? null : invitations.put({})),
     isInvited,
     async create(code, members) {
-      if (!(await isInvited(code)) || !(await takeTurn())) throw spent()
+      if (!(await isInvited(code)) || !(await turns.put({}, { handle: TURN }))) throw spent()
       try {
         if (!(await isInvited(code))) throw spent()
         const user = await users.create({ ...members, roles: [ADMIN] })
-        await invitations.replace(code, OPEN, USED)
+        await invitations.spend(code)
         return user
       } finally {
-        await invitations.replace(TURN, TAKEN, FREE)
+        await turns.delete(TURN)
       }
     },
   }

@@ -1,5 +1,6 @@
-/** All that is kept of a user, for themselves to have: what they are told on their account, and what plugins say of their records. */
+/** All that is kept of a user, for themselves to have: what they are told on their account, and what plugins say of what they keep. */
 import type { Bag } from '../../protocol/bag.ts'
+import type { ArtifactStore } from '../artifact-store.ts'
 import type { Consents } from './consents.ts'
 import type { Sessions } from './sessions.ts'
 import type { UserFinder } from './user-finder.ts'
@@ -13,6 +14,7 @@ export interface UserExport {
 interface Sources {
   readonly registry: Pick<UserFinder, 'get'>
   readonly records: Pick<UserRecordKeeper, 'describeRecords'>
+  readonly artifacts: Pick<ArtifactStore, 'describeArtifacts'>
   readonly sessions: Pick<Sessions, 'list'>
   readonly consents: Pick<Consents, 'list'>
 }
@@ -21,7 +23,7 @@ interface Sources {
 const PAGE = 100
 
 /** @internal */
-export function createUserExport({ registry, records, sessions, consents }: Sources): UserExport {
+export function createUserExport({ registry, records, artifacts, sessions, consents }: Sources): UserExport {
   async function appsOf(id: string): Promise<Bag[]> {
     const apps: Bag[] = []
     let [page, after]: [Awaited<ReturnType<Consents['list']>>, string] = [[], '']
@@ -45,6 +47,7 @@ export function createUserExport({ registry, records, sessions, consents }: Sour
         sessions: signedIn,
         apps: await appsOf(id),
         records: await records.describeRecords(id),
+        artifacts: await artifacts.describeArtifacts(id),
       } // prettier-ignore
     },
   }

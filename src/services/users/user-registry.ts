@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { changesBetween } from '../../protocol/changes.ts'
 import { parseUserMembers, userError, type UserMembers } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
+import { statements as artifacts } from '../../store/artifacts.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Query } from '../../store/statement.ts'
 import { endEverything } from '../../store/endings.ts'
@@ -51,8 +52,8 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   /** They may sign in again; what was ended stays ended. */
   enable(username: string): Promise<User>
   /**
-   * Ends every session, code and Authorization of the user, and forgets them with their consents and records: one transaction. The audit
-   * log goes on naming them by their id. False where there is none; throws `OAuthError` (`invalid_request`) for the last
+   * Ends every session, code and Authorization of the user, and forgets them with their consents, records and artifacts: one
+   * transaction. The audit log goes on naming them by their id. False where there is none; throws `OAuthError` (`invalid_request`) for the last
    * administrator who may sign in.
    */
   delete(username: string): Promise<boolean>
@@ -195,6 +196,7 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
       assertKept(ADMIN, holders, row.id)
       const clients = await endEverything(query, row.id, 'user deleted')
       await query(statements.delete, [row.id])
+      await query(artifacts.deleteOwned, [row.id])
       note({ type: 'user.deleted', user: row.id, details: { clients } })
       await recordChange(query, 'user', row.id)
       return row.id

@@ -1,9 +1,9 @@
 /** Everything about people, put together in the order of their needs: who they are, where they are signed in, what they allowed. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../../config.ts'
-import type { Artifacts } from '../../doors/artifacts.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Database } from '../../store/database.ts'
+import type { ArtifactStore } from '../artifact-store.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
@@ -12,11 +12,7 @@ import type { SecretBox } from '../keys/secret-box.ts'
 import type { Audiences } from '../tokens/audiences.ts'
 import { createConsents, type Consents } from './consents.ts'
 import { djangoPasswords } from './django-passwords.ts'
-import {
-  createFirstAdministrator,
-  INVITATION_LIFETIME,
-  type FirstAdministrator,
-} from './first-administrator.ts'
+import { createFirstAdministrator, type FirstAdministrator } from './first-administrator.ts'
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
 import { createAssurance, type Assurance } from './assurance.ts'
 import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
@@ -46,7 +42,7 @@ export interface UserServicesOptions {
   feed: ChangeFeed
   directory: Directory
   box: SecretBox
-  artifacts(kind: string, lifetime: number): Artifacts
+  artifacts: ArtifactStore
   audiences: Audiences
   hashing: HashingQueue
   log: FastifyBaseLogger
@@ -57,12 +53,12 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const { issuer, production } = config
   const passwords = createPasswords(hashing, djangoPasswords)
   const registry = createUserRegistry({ database, audit, box, feed, passwords, production, log })
-  const invitations = artifacts('setup', INVITATION_LIFETIME)
   const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
   const sessions = createSessions(database, audit, lasting)
   const consents = createConsents(database, audit, doors, audiences)
   const records = createUserRecords(database, box)
-  const users = { ...registry, ...records, ...createUserExport({ registry, records, sessions, consents }) }
+  const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
+  const users = { ...registry, ...records, ...exporting }
   return {
     users,
     sessions,
@@ -71,6 +67,6 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     knownBrowsers: createKnownBrowsers(database, box),
     consents,
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer }),
-    firstAdministrator: createFirstAdministrator(users, invitations),
+    firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
   }
 }

@@ -53,7 +53,7 @@ const given: RequestSource = {
 const server = await startServer({}, {
   seed: { ...SEED, clients: [WEB, PUBLIC] },
   extend({ oauth }) {
-    kept = oauth.artifacts<Wire>('given', 60)
+    kept = oauth.artifacts<Wire>('given', { lifetime: 60 })
     oauth.register('requestSource', 'sealed', sealed)
     oauth.register('requestSource', 'given', given)
     oauth.add('authorizationCheck', { name: 'seen', check: ({ sources }) => void seen.push(sources) })

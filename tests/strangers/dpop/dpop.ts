@@ -6,7 +6,7 @@ import { createHash, createHmac, timingSafeEqual, type KeyObject } from 'node:cr
 import type { FastifyInstance } from 'fastify'
 import { calculateJwkThumbprint, EmbeddedJWK, jwtVerify, type JWTVerifyResult } from 'jose'
 import { BearerError, OAuthError, Type } from 'latchkey'
-import type { Artifacts, ConstrainedReply, ConstrainedRequest, SenderConstraint } from 'latchkey'
+import type { ConstrainedReply, ConstrainedRequest, SenderConstraint } from 'latchkey'
 
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'PS384', 'PS512', 'RS256']
 /** Seconds that a proof is good, and by which the clock of who made it may be ahead. */
@@ -67,14 +67,13 @@ export function createDpop({ origin, spend, nonces }: DpopOptions): SenderConstr
 }
 
 export default async function dpop({ oauth }: FastifyInstance): Promise<void> {
-  const proofs = oauth.artifacts('dpop proof', REMEMBERED)
   const secret = (): Promise<KeyObject> => oauth.secret('dpop nonces')
   oauth.extendClientMetadata(Type.Object({ dpop_bound_access_tokens: Type.Optional(Type.Boolean()) }))
   oauth.add(
     'senderConstraint',
     createDpop({
       origin: new URL(oauth.issuer).origin,
-      spend: (proof) => isFirst(proofs, proof),
+      spend: async (proof) => oauth.once('dpop', proof, new Date(Date.now() + REMEMBERED * 1000)),
       nonces: process.env['DPOP_NONCES'] === 'required' ? secret : undefined,
     }),
   )
@@ -131,16 +130,6 @@ function isSame(one: unknown, other: string): boolean {
 
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url')
-}
-
-/** One of any number of requests at any number of processes. */
-async function isFirst(proofs: Artifacts, proof: string): Promise<boolean> {
-  try {
-    return (await proofs.put({}, proof)) === proof
-  } catch (error) {
-    if ((await proofs.get(proof)) === null) throw error
-    return false
-  }
 }
 
 function refused(description: string, cause?: unknown): BearerError {

@@ -21,7 +21,6 @@ interface Challenge {
   /** Of the handle and the code: the handle is not stored, so nobody can try all codes with the database alone. */
   hash: string
   tries: number
-  used: boolean
 }
 
 const LIFETIME = 600
@@ -29,7 +28,7 @@ const TRIES = 5
 
 export default async function emailCode(fastify: FastifyInstance): Promise<void> {
   const { oauth, pages } = fastify
-  const challenges = oauth.artifacts<Challenge>('email-code', LIFETIME)
+  const challenges = oauth.artifacts<Challenge>('email-code', { lifetime: LIFETIME })
   const asking = oauth.throttle('email-code-mail')
   const guessing = oauth.throttle('email-code')
   await pages.add('email-code-offer', new URL('offer.eta', import.meta.url))
@@ -59,7 +58,7 @@ export default async function emailCode(fastify: FastifyInstance): Promise<void>
     const code = String(randomInt(1_000_000)).padStart(6, '0')
     const handle = randomBytes(32).toString('base64url')
     const stored = to === undefined ? null : user!.id
-    await challenges.put({ user: stored, hash: hashOf(handle, code), tries: 0, used: false }, handle)
+    await challenges.put({ user: stored, hash: hashOf(handle, code), tries: 0 }, { handle })
     if (to !== undefined)
       // Nobody waits for the mail: its time would tell who has an account.
       void oauth.mail
@@ -71,12 +70,10 @@ export default async function emailCode(fastify: FastifyInstance): Promise<void>
   /** Who it is, where the code is right. Each try is taken by compare-and-set before anything is compared. */
   async function check({ handle }: Sent, code: string): Promise<string | null> {
     const had = await challenges.get(handle)
-    if (had === null || had.used || had.tries >= TRIES) return null
-    const now = { ...had, tries: had.tries + 1 }
-    if (!(await challenges.replace(handle, had, now))) return null
+    if (had === null || had.tries >= TRIES) return null
+    if (!(await challenges.replace(handle, had, { ...had, tries: had.tries + 1 }))) return null
     const isRight = timingSafeEqual(Buffer.from(hashOf(handle, code)), Buffer.from(had.hash))
-    if (!isRight || !(await challenges.replace(handle, now, { ...now, used: true }))) return null
-    return had.user
+    return isRight && (await challenges.spend(handle)) !== null ? had.user : null
   }
 
   async function submitCode({ state }: SignInAsked, code: string, address: string) {

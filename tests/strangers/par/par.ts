@@ -22,7 +22,7 @@ interface Pushed {
 }
 
 export default async function pushedRequests({ oauth }: FastifyInstance): Promise<void> {
-  const requests = oauth.artifacts<Pushed>('pushed_request', LIFETIME + DECIDING)
+  const requests = oauth.artifacts<Pushed>('pushed_request', { lifetime: LIFETIME + DECIDING })
 
   oauth.extendClientMetadata(
     Type.Object({ require_pushed_authorization_requests: Type.Optional(Type.Boolean()) }),

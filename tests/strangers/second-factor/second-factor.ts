@@ -34,7 +34,7 @@ export default async function secondFactor(fastify: FastifyInstance): Promise<vo
   const { oauth, pages } = fastify
   const factors = oauth.users.records<Totp>('totp', { sealed: true })
   /** The secret that a page shows who sets one up, until its first code has come. */
-  const offers = oauth.artifacts<{ secret: string }>('totp-offer', 3600)
+  const offers = oauth.artifacts<{ secret: string }>('totp-offer', { lifetime: 3600, ofUsers: true })
   const guessing = oauth.throttle('totp')
   await pages.add('second-factor', new URL('factor.eta', import.meta.url), { kind: 'interaction' })
   await pages.add('second-factor-account', new URL('account.eta', import.meta.url))
@@ -54,7 +54,7 @@ export default async function secondFactor(fastify: FastifyInstance): Promise<vo
     if (offered !== null) return offered.secret
     const secret = newSecret()
     // Taken meanwhile by the same page in another tab.
-    await offers.put({ secret }, id, { owner, most: 10 }).catch(() => undefined)
+    await offers.put({ secret }, { handle: id, owner, most: 10 })
     return (await offers.get(id))?.secret ?? secret
   }
 

@@ -16,7 +16,7 @@ interface Voucher {
 
 export default async function vouchers(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const stored = oauth.artifacts('voucher', LIFETIME)
+  const stored = oauth.artifacts('voucher', { lifetime: LIFETIME })
 
   oauth.extendClientMetadata(
     Type.Object({ voucher_limit: Type.Optional(Type.Integer({ minimum: 0 })) }),
