@@ -1,0 +1,47 @@
+/** docs/doors/client-authentication.md: its method used by a client, and its feature, which is the stranger's own file. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { startServer } from '../support/server.ts'
+import { checkout, openPage } from './page.ts'
+
+const SERVICE = {
+  client_id: 'service',
+  token_endpoint_auth_method: 'tls_client_auth',
+  tls_client_auth_subject_dn: 'CN=service,O=Example',
+  grant_types: ['client_credentials'],
+  scope: ['read'],
+}
+
+test('a method that a client registers, and no other serves it; and the feature is the one that a stranger installs', async () => {
+  const page = await openPage('doors/client-authentication.md')
+  const [method, feature] = [page.next('ts'), page.next('ts')]
+  page.end()
+  const stranger = join(checkout, 'tests/strangers/private-key-jwt/private-key-jwt.ts')
+  expect(feature).toBe(await readFile(stranger, 'utf8'))
+
+  const PLUGINS = join(await temporaryDirectory(), 'mesh.ts')
+  const head = `import { OAuthError, Type } from 'latchkey'\nexport default async function mesh({ oauth }: any): Promise<void> {\n`
+  await writeFile(PLUGINS, `${head}${method}}`)
+  const server = await startServer({ PLUGINS }, { seed: { clients: [SERVICE] } })
+  const form = { grant_type: 'client_credentials', client_id: 'service' }
+  const ask = async (subject?: string, more: Record<string, string> = {}): Promise<number> => {
+    const headers: Record<string, string> = subject === undefined ? {} : { 'x-client-subject': subject }
+    return (await server.post('/token', { ...form, ...more }, headers)).status
+  }
+  expect(await ask(SERVICE.tls_client_auth_subject_dn)).toBe(200)
+  expect([await ask('CN=other'), await ask(), await ask('CN=other', { client_secret: 'x' })]).toEqual([
+    401, 401, 401,
+  ])
+
+  const { clients } = server.server.oauth
+  await expect(clients.create({ token_endpoint_auth_method: 'tls_client_auth' })).rejects.toThrow(
+    'tls_client_auth needs a tls_client_auth_subject_dn',
+  )
+  const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as Record<
+    string,
+    string[]
+  >
+  expect(metadata['token_endpoint_auth_methods_supported']).toContain('tls_client_auth')
+})
