@@ -12,17 +12,11 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { LOGIN } from './interaction/phases.ts'
+import { bothOf, isNoted, noteOf, type SignInNote } from './interaction/sign-in-note.ts'
 import { createSignInPage, type MethodNote } from './sign-in-page.ts'
 
-/** The sessions that began here, and what a method noted that has a page of its own. */
-interface Note extends MethodNote {
-  /** The latest: all that the version before knows, and has noted. */
-  readonly sid?: string
-  readonly sids?: readonly string[]
-}
-
-/** More clicks than these make the first ones forgotten. */
-const MOST_SESSIONS = 8
+/** Who signed in here, and what a method noted that has a page of its own. */
+type Note = MethodNote & SignInNote
 
 async function login(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
@@ -49,7 +43,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       const { session, request, notes } = interaction
       const note = notes[LOGIN] as Note | undefined
       if (session === null) return signInPage.show(interaction, note, call)
-      const signedInHere = sidsOf(note).includes(session.sid)
+      const signedInHere = isNoted(session, note)
       if (!signedInHere && !isFreshEnough(session, request)) return signInPage.show(interaction, note, call)
       if (isExpected(request, session)) return 'done'
       // OpenID Connect Core §3.1.2.2: tokens for somebody else must not be the answer.
@@ -64,7 +58,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       if ('state' in result) return { note: result satisfies Note }
       const session = await browser.signIn(call, result.proof, interaction.request)
       if (session === null) return { ...(await signInPage.show(interaction, note, call)), status: 403 }
-      return { note: { sid: session.sid } satisfies Note, session }
+      return { note: noteOf(session) satisfies Note, session }
     },
     again: async (interaction, wire, call, part) =>
       signInPage.show(interaction, interaction.notes[LOGIN] as Note | undefined, call, { wire, part }),
@@ -74,13 +68,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       const user = await oauth.findUser(session.userId)
       return user !== null && usernameKey(username) === usernameKey(user.username)
     },
-    // A double click: the cookie of either session may be the one that the browser keeps.
-    merge(before, now): Note {
-      const { sid: _sid, sids: _sids, ...method } = now as Note
-      const sids = [before as Note, now as Note].flatMap(sidsOf)
-      const [latest] = sids.slice(-1)
-      return { ...method, ...(latest === undefined ? {} : { sid: latest, sids: sids.slice(-MOST_SESSIONS) }) }
-    },
+    merge: (before, now): Note => ({ ...(now as Note), ...bothOf(before as Note, now as Note) }),
   })
 }
 
@@ -89,10 +77,6 @@ function essentialAcr({ parameters }: ApprovalRequest): Requirement | null {
   const claims = parameters['claims'] as ClaimsRequest | undefined
   const requested = claims === undefined ? undefined : requestedAcr(claims)
   return requested?.essential && requested.values.length > 0 ? { acr: requested.values } : null
-}
-
-function sidsOf(note: Note | undefined): readonly string[] {
-  return note?.sids ?? (note?.sid === undefined ? [] : [note.sid])
 }
 
 /** OpenID Connect Core §3.1.2.1: `max_age` in seconds; `prompt` as a list. */

@@ -24,6 +24,7 @@ import { grantedBy } from './granted.ts'
 import { WentOn } from './over.ts'
 import { createOverPage, type ShowOver } from './over-page.ts'
 import { createPhases, LOGIN } from './phases.ts'
+import { noteOf } from './sign-in-note.ts'
 import { createInteractionStore, type Stored } from './store.ts'
 import { createVisitors, isSilent } from './visitors.ts'
 
@@ -246,7 +247,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
       const session =
         pending?.step.name === LOGIN ? await browser.signIn(call, proof, interaction.request) : null
       if (session === null || pending === undefined) return call.reply.redirect(store.addressOf(stored), 303)
-      return goOn(stored, interaction, pending.step, {}, { note: { sid: session.sid }, session }, call)
+      return goOn(stored, interaction, pending.step, {}, { note: noteOf(session), session }, call)
     },
 
     async submit(address, form, wire, call) {

@@ -143,6 +143,22 @@ describe('the second factor', () => {
     await oauth.users.enable(BOB.username)
   })
 
+  test.each([{ prompt: 'login' }, { prompt: 'select_account' }, { max_age: '0' }])(
+    'is enough, once, where somebody who is signed in has to sign in again: %o',
+    async (asked) => {
+      const agent = await pending()
+      await agent.submit(await agent.get(`${server.url}/account`), 'pin', { pin: PIN })
+      const open = await sessions()
+      const factor = await giveFirst(agent, await agent.get(authorizationUrl(server, asked)))
+      const after = await agent.submit(factor, 'pin', { pin: PIN })
+      expect(findForm(after, 'login')).toBeUndefined()
+      expect(answerOf(await goThrough(agent, after)).has('code')).toBe(true)
+      expect(await sessions()).toHaveLength((open as unknown[]).length)
+      // The next one asks again.
+      expect(findForm(await agent.get(authorizationUrl(server, asked)), 'login')).toBeDefined()
+    },
+  )
+
   test('a client that demands it gets it of somebody whom nobody else asks, and the session rises', async () => {
     const agent = createUserAgent(server.url)
     await goThrough(agent, await agent.get(authorizationUrl(server)))
