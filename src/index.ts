@@ -11,9 +11,11 @@ import type { BuildOptions } from './server.ts'
 
 export { Type, type Static, type TObject } from 'typebox'
 export { ConfigError, type Config, type SettingValues } from './config.ts'
-export type { Additive, AdditiveCall, Dispatched, Ordered } from './doors/kinds.ts'
+export type { Additive, AdditiveCall, AdditiveValue, Dispatched, Ordered } from './doors/kinds.ts'
 export type {
+  AnsweredRequest,
   ApprovalRequest,
+  AuthorizationAnswer,
   AuthorizationRequest,
   ConsentLine,
   Parameter,

@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import type { AuthorizationCheck } from '../../src/doors/authorization-requests.ts'
 import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { orderedResponseType } from '../../src/protocol/response-type.ts'
+import { problemOfMode } from '../../src/services/tokens/answer-address.ts'
 
 /** Those of the endpoint itself, in their order; a response type or a plugin has its own after them. */
 export function endpointChecks(oauth: FastifyInstance['oauth']): readonly AuthorizationCheck[] {
@@ -10,12 +12,12 @@ export function endpointChecks(oauth: FastifyInstance['oauth']): readonly Author
     if (!oauth.owners('responseType').has(asked))
       throw new OAuthError('unsupported_response_type', 'this response_type is not served here')
     const registered = metadata['response_types'] as readonly string[]
-    if (!registered.includes(asked))
+    if (!registered.some((one) => orderedResponseType(one) === asked))
       throw new OAuthError('unauthorized_client', 'the client is not registered for this response_type')
   }
-  const assertMode = (asked: string): void => {
-    if (!oauth.owners('responseMode').has(asked))
-      throw new OAuthError('invalid_request', 'this response_mode is not served here')
+  const assertMode = (asked: string, responseType: string): void => {
+    const problem = problemOfMode(oauth, asked, responseType)
+    if (problem !== undefined) throw new OAuthError('invalid_request', problem)
   }
 
   return [
@@ -25,7 +27,7 @@ export function endpointChecks(oauth: FastifyInstance['oauth']): readonly Author
       check({ client, wire: { response_type: asked } }) {
         if (typeof asked !== 'string')
           throw new OAuthError('invalid_request', 'the parameter response_type is missing')
-        assertType(asked, client)
+        assertType(orderedResponseType(asked), client)
       },
       review: ({ client, responseType }) => assertType(responseType, client),
     },
@@ -36,10 +38,10 @@ export function endpointChecks(oauth: FastifyInstance['oauth']): readonly Author
     },
     {
       name: 'response_mode',
-      check({ wire: { response_mode: asked } }) {
-        if (asked !== undefined) assertMode(String(asked))
+      check({ wire: { response_mode: asked, response_type: type } }) {
+        if (asked !== undefined) assertMode(String(asked), orderedResponseType(String(type)))
       },
-      review: ({ responseMode }) => assertMode(responseMode),
+      review: ({ responseMode, responseType }) => assertMode(responseMode, responseType),
     },
   ]
 }
@@ -55,9 +57,14 @@ function refuseRequestObjects(wire: Readonly<Record<string, unknown>>): void {
 }
 
 function assertGrant(responseType: unknown, { grantTypes }: Client): void {
-  if (responseType === 'code' && !grantTypes.has('authorization_code'))
+  if (asksForCode(responseType) && !grantTypes.has('authorization_code'))
     throw new OAuthError(
       'unauthorized_client',
       'the client is not registered for the authorization_code grant',
     )
+}
+
+/** Alone, or with something else. */
+export function asksForCode(responseType: unknown): boolean {
+  return String(responseType).split(' ').includes('code')
 }

@@ -5,14 +5,13 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
-import type { AuthorizationRequest } from '../../src/doors/approval.ts'
+import type { AnsweredRequest, AuthorizationRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../../src/protocol/scope.ts'
 import { parseFormLeniently, type Wire } from '../../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../../src/http/methods.ts'
-import type { AnswerAddress } from '../../src/services/tokens/answer-address.ts'
 import type { FoundRequest } from '../../src/services/tokens/request-finder.ts'
 import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -27,7 +26,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions } = fastify
   const { database, doors, authorizationRequests: requests, spendArtifact } = kernelOf(fastify)
   const { basePath } = oauth.config
-  const answers = createAnswers(oauth)
+  const answers = createAnswers(fastify)
 
   // Kept for refresh: what was asked for and dropped here is dropped there again.
   oauth.add('parameter', { name: 'scope', schema: Type.String(), kept: true })
@@ -37,19 +36,20 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
       const sent = { wire: { client_id: clientId, redirect_uri: redirectUri }, repeated: NONE }
       requests.addressOf(await findRecipient(oauth, sent), sent)
     },
-    async approved({ request }, granted, { reply }) {
+    async approved({ request }, approved, call) {
       const asked = request as AuthorizationRequest
-      const { spends } = asked
+      const { client, spends } = asked
+      const granted = spends === undefined ? approved : { ...approved, spends }
       const responseType = oauth.owners('responseType').get(asked.responseType)
       let answer: Wire
       try {
         await requests.review(asked)
-        answer = await responseType!.respond(spends === undefined ? granted : { ...granted, spends }, asked)
+        answer = await responseType!.respond(granted, asked, { ...call, client })
       } catch (error) {
         // The session or the consent behind it has ended meanwhile: the client may ask again.
-        return refuse(error, asked, reply)
+        return refuse(error, asked, call.reply)
       }
-      return answers.send(reply, asked, answer)
+      return answers.send(call.reply, { request: asked, granted }, answer)
     },
     async denied({ request }, error, { reply }) {
       const asked = request as AuthorizationRequest
@@ -59,9 +59,9 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
   })
 
   /** What failed here, and not at the client, is for the person in front of the browser to know. */
-  function refuse(error: unknown, address: AnswerAddress, reply: FastifyReply): FastifyReply {
+  async function refuse(error: unknown, asked: AnsweredRequest, reply: FastifyReply): Promise<FastifyReply> {
     if (!(error instanceof OAuthError) || error.status >= 500) throw error
-    return answers.sendError(reply, address, error)
+    return answers.sendError(reply, asked, error)
   }
 
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {

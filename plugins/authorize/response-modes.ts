@@ -5,15 +5,19 @@ import type { Wire } from '../../src/protocol/wire.ts'
 
 async function responseModes({ oauth }: FastifyInstance): Promise<void> {
   oauth.register('responseMode', 'query', {
-    send: (reply, redirectUri, answer) => neverStored(reply).redirect(withQuery(redirectUri, answer), 303),
+    inQuery: true,
+    send: (reply, { redirectUri }, answer) =>
+      neverStored(reply).redirect(withQuery(redirectUri, answer), 303),
   })
   // Also for a code: what is behind `#` never leaves the browser, and apps in one read it without asking their server.
   oauth.register('responseMode', 'fragment', {
-    send: (reply, redirectUri, answer) =>
+    inQuery: false,
+    send: (reply, { redirectUri }, answer) =>
       neverStored(reply).redirect(`${redirectUri}#${inFragment(answer)}`, 303),
   })
   oauth.register('responseMode', 'form_post', {
-    send: (reply, redirectUri, answer) =>
+    inQuery: false,
+    send: (reply, { redirectUri }, answer) =>
       reply.page('form-post', { action: redirectUri, fields: answer as Record<string, string> }),
   })
 }

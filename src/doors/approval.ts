@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
+import type { ClientCall } from './back-channel.ts'
 import type { Client } from './client.ts'
 import type { Granted, Spend } from './facts.ts'
 
@@ -20,12 +21,22 @@ export interface ApprovalRequest {
   readonly notices?: readonly string[]
 }
 
+/** What of an authorization request says how it is answered, also where the rest of it is refused. */
+export interface AnsweredRequest {
+  readonly client: Client
+  /** One that is registered for the client. */
+  readonly redirectUri: string
+  /** One that is served. */
+  readonly responseMode: string
+  /** The key of the one that was asked for; absent where that is not served. */
+  readonly responseType?: string
+  readonly state?: string
+}
+
 /** A request at the authorization endpoint (RFC 6749 §4.1.1) that passed every check. */
-export interface AuthorizationRequest extends ApprovalRequest {
+export interface AuthorizationRequest extends ApprovalRequest, AnsweredRequest {
   readonly redirectUri: string
   readonly responseType: string
-  readonly responseMode: string
-  readonly state?: string
   /** What its source says is spent with its answer. */
   readonly spends?: readonly Spend[]
 }
@@ -65,11 +76,29 @@ export interface ConsentLine {
 
 /** Makes the answer to an approved request; its key is the `response_type`, words in alphabetical order. */
 export interface ResponseType {
-  /** `granted.spends` are spent with what the answer stores: one that was spent before is refused. */
-  respond(granted: Granted, request: AuthorizationRequest): Promise<Wire>
+  /**
+   * The mode by which answers and errors travel that ask for none. With `fragment` they hold tokens, so that no mode takes them
+   * that is in the query (OAuth 2.0 Multiple Response Type Encoding §5). Default `query`.
+   */
+  readonly defaultMode?: 'query' | 'fragment'
+  /**
+   * The members of the answer, without `state` and `iss`, which the server adds. `granted.spends` are spent with what the answer
+   * stores: one that was spent before is refused. Throws `OAuthError`, which the client gets instead.
+   */
+  respond(granted: Granted, request: AuthorizationRequest, call: ClientCall): Promise<Wire>
 }
 
-/** Takes the answer back to the client; its key is the `response_mode`. */
+/** Takes answers and errors back to the client; its key is the `response_mode`. */
 export interface ResponseMode {
-  send(reply: FastifyReply, redirectUri: string, answer: Wire): FastifyReply
+  /** Whether what it sends is in the query of an address, where logs and other sites get to see it: no tokens then. */
+  readonly inQuery: boolean
+  /** `answer` is all that the client is to know; who asked and where is in `request`. */
+  send(reply: FastifyReply, request: AnsweredRequest, answer: Wire): FastifyReply | Promise<FastifyReply>
+}
+
+/** What an authorization response says, for who adds to it. */
+export interface AuthorizationAnswer {
+  readonly request: AnsweredRequest
+  /** What was approved; absent in an error. */
+  readonly granted?: Granted
 }

@@ -2,7 +2,7 @@
  * Three kinds of door: *dispatched* (one owner per key), *ordered* (all run, each may refuse), *additive* (all are
  * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
  */
-import type { Parameter, ResponseMode, ResponseType } from './approval.ts'
+import type { AuthorizationAnswer, Parameter, ResponseMode, ResponseType } from './approval.ts'
 import type { AuthorizationCheck, RequestSource } from './authorization-requests.ts'
 import type { Call, ClientCall, Policy } from './back-channel.ts'
 import type { ClientAuthentication, SubjectType } from './client.ts'
@@ -45,6 +45,7 @@ export interface Additive {
   id_token: Authorization
   userinfo: Authorization
   introspection: Verified
+  authorizationResponse: AuthorizationAnswer
   metadata: Bag
 }
 
@@ -55,5 +56,9 @@ export interface AdditiveCall {
   id_token: ClientCall
   userinfo: ClientCall
   introspection: Call
+  authorizationResponse: ClientCall
   metadata: undefined
 }
+
+/** What a member may be: of an authorization response a text, as the wire has it; of all else what JSON holds. */
+export type AdditiveValue<K extends keyof Additive> = K extends 'authorizationResponse' ? string : unknown

@@ -1,12 +1,14 @@
 /** Keeps what plugins registered at the doors, each kind its way, and refuses at boot what cannot be meant. */
 import type { TObject } from 'typebox'
-import type { Additive, AdditiveCall, Dispatched, Ordered } from './kinds.ts'
+import type { Additive, AdditiveCall, AdditiveValue, Dispatched, Ordered } from './kinds.ts'
+import type { ResponseMode } from './approval.ts'
 import type { Call, Grant } from './back-channel.ts'
 import type { ClientAuthentication } from './client.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { ConfigError } from '../config.ts'
 import { compileParameters } from '../protocol/parameters.ts'
+import { orderedResponseType } from '../protocol/response-type.ts'
 import type { Wire } from '../protocol/wire.ts'
 import { createTakenNames, memberOf, type Document, type OwnedKind } from './taken-names.ts'
 
@@ -60,7 +62,7 @@ export type Contribute<K extends keyof Additive, Member extends string> = (
   subject: Additive[K],
   document: Bag,
   call: AdditiveCall[K],
-) => Promise<{ readonly [Name in Member]?: unknown }>
+) => Promise<{ readonly [Name in Member]?: AdditiveValue<K> | undefined }>
 
 interface Contribution {
   /** All that it gives, where they are not named. */
@@ -122,6 +124,7 @@ export function createDoorRegistry(): DoorRegistry {
       assertOpen(`The ${kind} ${key}`)
       const owners = dispatched.get(kind) ?? new Map<string, Dispatched[keyof Dispatched]>()
       if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
+      assertServable(kind, key, owner)
       if ('authenticate' in owner) for (const name of credentialsOf(key, owner)) names.takeCredential(name)
       dispatched.set(kind, owners.set(key, owner))
     },
@@ -155,6 +158,16 @@ export function createDoorRegistry(): DoorRegistry {
       closed = true
     },
   }
+}
+
+/** What would never be asked for by its key, or would leave by a way that nobody knows. */
+function assertServable(kind: keyof Dispatched, key: string, owner: Dispatched[keyof Dispatched]): void {
+  if (kind === 'responseType' && orderedResponseType(key) !== key)
+    throw new ConfigError(`The responseType ${key} must be registered as ${orderedResponseType(key)}.`)
+  if (kind === 'responseMode' && typeof (owner as Partial<ResponseMode>).inQuery !== 'boolean')
+    throw new ConfigError(
+      `The responseMode ${key} must say whether its answers are in a query: { inQuery: false, send: (reply, request, answer) => … }.`,
+    )
 }
 
 /** A method that does not say what carries its proof would leave it to every handler. */

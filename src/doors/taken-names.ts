@@ -22,11 +22,16 @@ const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
   tokenResponse: ['token_type', 'access_token', 'expires_in', 'refresh_token', 'scope'],
   access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id', 'act', 'parent', 'cnf'],
   id_token: [
-    'iss', 'sub', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash', ...CLAIMS,
+    'iss', 'sub', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash', 'c_hash',
+    's_hash', ...CLAIMS,
   ],
   userinfo: ['sub', ...CLAIMS],
   introspection: [
     'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti', 'act', 'cnf',
+  ],
+  authorizationResponse: [
+    'code', 'access_token', 'token_type', 'expires_in', 'scope', 'id_token', 'state', 'iss', 'response',
+    'error', 'error_description', 'error_uri',
   ],
 } // prettier-ignore
 

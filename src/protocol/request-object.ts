@@ -5,11 +5,17 @@ const MAX_LENGTH = 16_384
 /** RFC 6749 §A.5. */
 const STATE = /^[\x20-\x7e]+$/
 
+interface AskedAnswer {
+  state?: string
+  response_mode?: string
+  response_type?: string
+}
+
 /**
- * A client may put `state` and `response_mode` into the object alone, and still has to be able to tell which request
+ * A client may put what says how it is answered into the object alone, and still has to be able to tell which request
  * was refused. Nothing is verified: the query around it is no more than anybody's word either.
  */
-export function answerAskedBy(object: unknown): { state?: string; response_mode?: string } {
+export function answerAskedBy(object: unknown): AskedAnswer {
   if (typeof object !== 'string' || object.length > MAX_LENGTH) return {}
   let claims: Readonly<Record<string, unknown>>
   try {
@@ -17,9 +23,10 @@ export function answerAskedBy(object: unknown): { state?: string; response_mode?
   } catch {
     return {}
   }
-  const { state, response_mode: mode } = claims
+  const { state, response_mode: mode, response_type: type } = claims
   return {
     ...(typeof state === 'string' && STATE.test(state) ? { state } : {}),
     ...(typeof mode === 'string' ? { response_mode: mode } : {}),
+    ...(typeof type === 'string' ? { response_type: type } : {}),
   }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
+import type { ResponseMode } from '../../src/doors/approval.ts'
 import type { Call, Grant } from '../../src/doors/back-channel.ts'
 import type { ClientAuthentication } from '../../src/doors/client.ts'
 import type { Authorization, AccessTokenClaims } from '../../src/doors/facts.ts'
@@ -61,6 +62,19 @@ test('a method says what carries its proof, and no handler or other door may rea
   const stealing = { ...grant('badge'), parameters: Type.Object({ badge: Type.String() }) }
   expect(() => doors.registerGrant(stealing)).toThrow(
     'The parameter badge is taken: it proves who a client is.',
+  )
+})
+
+test('a response type is registered as it is asked for, and a mode says whether it is in the query', () => {
+  const doors = createDoorRegistry()
+  const respond = async () => ({})
+  expect(() => doors.register('responseType', 'id_token code', { respond })).toThrow(
+    'The responseType id_token code must be registered as code id_token.',
+  )
+  doors.register('responseType', 'code id_token', { respond })
+  const old = { send: () => undefined } as unknown as ResponseMode
+  expect(() => doors.register('responseMode', 'hash', old)).toThrow(
+    'The responseMode hash must say whether its answers are in a query: { inQuery: false, send: (reply, request, answer) => … }.',
   )
 })
 

@@ -50,6 +50,15 @@ const refused: [string, (oauth: OAuth) => void][] = [
   ['The id_token member email is taken.', (oauth) => oauth.extend('id_token', ['email'], async () => ({}))],
   ['The userinfo member sub is taken.', (oauth) => oauth.extend('userinfo', ['tenant', 'sub'], async () => ({}))],
   ['The introspection member active is taken.', (oauth) => oauth.extend('introspection', ['active'], async () => ({}))],
+  ...['code', 'state', 'iss', 'error', 'id_token'].map((name): [string, (oauth: OAuth) => void] => [
+    `The authorizationResponse member ${name} is taken.`,
+    (oauth) => oauth.extend('authorizationResponse', [name], async () => ({})),
+  ]),
+  ['The authorizationResponse member session_state is taken.', (oauth) => {
+    oauth.extend('authorizationResponse', ['session_state'], async () => ({}))
+    oauth.extend('authorizationResponse', ['session_state'], async () => ({}))
+  }],
+  ['The id_token member c_hash is taken.', (oauth) => oauth.extend('id_token', ['c_hash'], async () => ({}))],
   ['The tokenResponse member id_token is taken.', (oauth) => oauth.extend('tokenResponse', ['id_token'], async () => ({}))],
   ['The id_token member tenant is taken.', (oauth) => {
     oauth.extend('id_token', ['tenant'], async () => ({}))

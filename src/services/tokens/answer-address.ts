@@ -1,16 +1,16 @@
 /** Where the answer to an authorization request goes, and how: what of it can be told before the request is judged. */
-import type { AuthorizationRequest, ResponseMode } from '../../doors/approval.ts'
+import type { AnsweredRequest } from '../../doors/approval.ts'
 import type { Client } from '../../doors/client.ts'
-import { OAuthError } from '../../protocol/errors.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
 import { singleParameter } from '../../protocol/parameters.ts'
+import { OAuthError } from '../../protocol/errors.ts'
 import { isRegisteredRedirectUri } from '../../protocol/redirect-uri.ts'
 import { answerAskedBy } from '../../protocol/request-object.ts'
+import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { SentForm } from '../../protocol/wire.ts'
 
-/** Where, how and with what `state` a client wants to be answered. */
-export type AnswerAddress = Pick<AuthorizationRequest, 'redirectUri' | 'responseMode' | 'state'>
+type Owners = Pick<DoorRegistry, 'owners'>
 
-const DEFAULT_MODE = 'query'
 const MAX_STATE = 4096
 const MAX_REDIRECT_URI = 2048
 
@@ -23,16 +23,42 @@ export function redirectUriOf(client: Client, { wire, repeated }: SentForm): str
   return redirectUri
 }
 
-/** Throws as `redirectUriOf`. A mode that is not served, or a bad `state`, is for the checks to refuse. */
-export function answerAddressOf(
-  client: Client,
-  sent: SentForm,
-  modes: ReadonlyMap<string, ResponseMode>,
-): AnswerAddress {
+/** The mode of answers that ask for none, and `query` where nothing is known of their type. */
+export function defaultModeOf(doors: Owners, responseType: string | undefined): string {
+  return doors.owners('responseType').get(responseType ?? '')?.defaultMode ?? 'query'
+}
+
+/** What is wrong with this mode for answers of this type, in words for the client; undefined for nothing. */
+export function problemOfMode(
+  doors: Owners,
+  mode: string,
+  responseType: string | undefined,
+): string | undefined {
+  const owner = doors.owners('responseMode').get(mode)
+  if (owner === undefined) return 'this response_mode is not served here'
+  if (owner.inQuery && defaultModeOf(doors, responseType) !== 'query')
+    return 'what this response_type asks for must not be in a query'
+  return undefined
+}
+
+/** Throws as `redirectUriOf`. A type or mode that is not served, or a bad `state`, is for the checks to refuse. */
+export function answerAddressOf(client: Client, sent: SentForm, doors: Owners): AnsweredRequest {
   const redirectUri = redirectUriOf(client, sent)
   const { wire, repeated } = sent
-  const { response_mode: mode, state } = { ...answerAskedBy(wire['request']), ...wire }
-  const served = typeof mode === 'string' && modes.has(mode) && !repeated.has('response_mode')
-  const usable = typeof state === 'string' && state.length <= MAX_STATE && !repeated.has('state')
-  return { redirectUri, responseMode: served ? mode : DEFAULT_MODE, ...(usable ? { state } : {}) }
+  const asked = { ...answerAskedBy(wire['request']), ...wire }
+  const single = (name: 'response_type' | 'response_mode' | 'state'): string | undefined => {
+    const value = asked[name]
+    return typeof value === 'string' && !repeated.has(name) ? value : undefined
+  }
+  const type = orderedResponseType(single('response_type') ?? '')
+  const responseType = doors.owners('responseType').has(type) ? type : undefined
+  const [mode, state] = [single('response_mode'), single('state')]
+  const usable = mode !== undefined && problemOfMode(doors, mode, responseType) === undefined
+  return {
+    client,
+    redirectUri,
+    responseMode: usable ? mode : defaultModeOf(doors, responseType),
+    ...(responseType === undefined ? {} : { responseType }),
+    ...(state === undefined || state.length > MAX_STATE ? {} : { state }),
+  }
 }

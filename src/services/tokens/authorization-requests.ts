@@ -2,14 +2,15 @@
  * Authorization requests, from what was sent to what is asked: found where they are, checked, and read as any request for
  * approval is. Who sent them, and where their errors go, is for the endpoint.
  */
-import type { AuthorizationRequest } from '../../doors/approval.ts'
+import type { AnsweredRequest, AuthorizationRequest } from '../../doors/approval.ts'
 import type { AskedRequest } from '../../doors/authorization-requests.ts'
 import type { Client } from '../../doors/client.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { assertLengths } from '../../protocol/parameters.ts'
+import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { SentForm, Wire } from '../../protocol/wire.ts'
-import { answerAddressOf, type AnswerAddress } from './answer-address.ts'
+import { answerAddressOf } from './answer-address.ts'
 import type { Approvals } from './approval-requests.ts'
 import { createRequestFinder, type FoundRequest } from './request-finder.ts'
 
@@ -17,9 +18,9 @@ export interface AuthorizationRequests {
   /** What was sent, or what the source that it names has of it. Throws `OAuthError`. */
   find(client: Client, sent: SentForm): Promise<FoundRequest>
   /** Throws `OAuthError` where nothing may be sent to. */
-  addressOf(client: Client, sent: SentForm): AnswerAddress
+  addressOf(client: Client, sent: SentForm): AnsweredRequest
   /** Throws `OAuthError`, for the client. */
-  read(found: FoundRequest, address: AnswerAddress): Promise<AuthorizationRequest>
+  read(found: FoundRequest, address: AnsweredRequest): Promise<AuthorizationRequest>
   /** Throws `OAuthError` for an approved request that is not served any more. */
   review(request: AuthorizationRequest): Promise<void>
   /** All of it, for the endpoints of others. */
@@ -39,8 +40,7 @@ export function createAuthorizationRequests(
   approvals: Approvals,
 ): AuthorizationRequests {
   const finder = createRequestFinder(doors)
-  const addressOf: AuthorizationRequests['addressOf'] = (client, sent) =>
-    answerAddressOf(client, sent, doors.owners('responseMode'))
+  const addressOf: AuthorizationRequests['addressOf'] = (client, sent) => answerAddressOf(client, sent, doors)
 
   async function check(asked: AskedRequest): Promise<void> {
     for (const one of doors.all('authorizationCheck')) await one.check(asked)
@@ -52,7 +52,7 @@ export function createAuthorizationRequests(
     assertLengths(wire)
     await check(found)
     const approval = await approvals.parse(client, wire)
-    const responseType = wire['response_type'] as string
+    const responseType = orderedResponseType(wire['response_type'] as string)
     return { ...address, ...approval, responseType, ...(spends === undefined ? {} : { spends }) }
   }
 

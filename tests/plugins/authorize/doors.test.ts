@@ -47,8 +47,12 @@ function addTenant({ oauth }: FastifyInstance): void {
     sub: 'mallory',
   }))
   oauth.register('responseMode', 'hash', {
-    send: (reply, uri, answer) =>
-      reply.redirect(`${uri}#${new URLSearchParams(answer as Record<string, string>).toString()}`, 303),
+    inQuery: false,
+    send: (reply, { redirectUri }, answer) =>
+      reply.redirect(
+        `${redirectUri}#${new URLSearchParams(answer as Record<string, string>).toString()}`,
+        303,
+      ),
   })
 }
 
