@@ -10,6 +10,7 @@ import type { Call, Grant } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Caller, Endpoint } from '../src/doors/endpoint.ts'
 import type { Granted, Verified } from '../src/doors/facts.ts'
+import type { IdTokens } from '../src/doors/id-tokens.ts'
 import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
 import type { Delivery, Fetch } from '../src/doors/outbound.ts'
 import type { Extend } from '../src/doors/registry.ts'
@@ -75,6 +76,8 @@ export interface OAuth {
    * is taken. A check may also be of members of others.
    */
   extendClientMetadata(schema: TObject, check?: MetadataCheck): void
+  /** ID tokens, for response types and answers of a plugin's own. */
+  readonly idTokens: IdTokens
   /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
   readonly signStatement: SignStatement
   /** The one way out, to addresses that others named. */
@@ -210,6 +213,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     add: doors.add,
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
+    idTokens: kernel.idTokens,
     signStatement: createSignStatement(kernel.signJwt, kernel.issuer),
     fetch: kernel.fetch,
     deliver: (delivery) => doors.register('delivery', delivery.kind, delivery),

@@ -6,83 +6,27 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ConsentLine } from '../src/doors/approval.ts'
 import type { Client } from '../src/doors/client.ts'
-import type { Authorization } from '../src/doors/facts.ts'
-import type { Bag } from '../src/protocol/bag.ts'
-import { claimsForScopes, isUserClaim, scopeOfClaim, type Claims } from '../src/protocol/claims.ts'
+import { isUserClaim, scopeOfClaim } from '../src/protocol/claims.ts'
 import {
   APPROVED_CLAIMS,
-  approvedClaims,
   parseClaimsRequest,
-  requestedClaims,
   requestedNames,
   type ClaimsRequest,
 } from '../src/protocol/claims-request.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
-import { tokenHash } from '../src/protocol/token-hash.ts'
-import { userClaims } from '../src/services/users/user.ts'
 import { wordsOfClaim } from './pages/words.ts'
-
-/** Registration §2: what many clients accept alone. */
-const DEFAULT_ALGORITHM = 'RS256'
 
 async function openid(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, doors, signJwt } = kernelOf(fastify)
   addParameters(fastify)
   oauth.extendClientMetadata(Type.Partial(Type.Object({ id_token_include_claims: Type.Boolean() })))
 
-  const includesClaims = ({ metadata }: Client): boolean =>
-    (metadata['id_token_include_claims'] as boolean | undefined) ?? config.OIDC_IDTOKEN_INCLUDE_CLAIMS
-
-  /** Those of the user that the ID token has: of the scopes, and asked for one by one. */
-  async function claimsOfUser(
-    { subject, scopes, parameters }: Authorization,
-    client: Client,
-  ): Promise<Claims> {
-    const user = await oauth.findUser(subject ?? '')
-    if (user === null) return {}
-    const claims = userClaims(user)
-    const requested = approvedClaims(parameters)
-    return {
-      ...(includesClaims(client) ? claimsForScopes(claims, scopes) : {}),
-      ...(requested === undefined ? {} : requestedClaims(requested, 'id_token', claims)),
-    }
-  }
-
-  /** What the server itself says (§2). A refreshed ID token has no nonce (§12.2). */
-  function idTokenClaims(authorization: Authorization, client: Client): Bag {
-    const { subject, authentication, parameters, continues, notAfter = Infinity } = authorization
-    const iat = Math.floor(Date.now() / 1000)
-    return {
-      iss: oauth.issuer,
-      sub: oauth.subjectOf(subject!, client),
-      aud: client.clientId,
-      iat,
-      exp: Math.min(iat + config.OIDC_IDTOKEN_EXPIRE, Math.floor(notAfter / 1000)),
-      auth_time: authentication && Math.floor(authentication.time / 1000),
-      nonce: continues === undefined ? parameters?.['nonce'] : undefined,
-      acr: authentication?.acr,
-      amr: authentication?.amr,
-      sid: authentication?.sid,
-    }
-  }
-
   oauth.extend('tokenResponse', ['id_token'], async (authorization, { access_token: accessToken }, call) => {
     if (authorization.subject === undefined || !authorization.scopes.has('openid')) return {}
-    const { client } = call
-    const algorithm =
-      (client.metadata['id_token_signed_response_alg'] as string | undefined) ?? DEFAULT_ALGORITHM
-    const owned = {
-      ...(await claimsOfUser(authorization, client)),
-      ...idTokenClaims(authorization, client),
-      at_hash: tokenHash(accessToken as string, algorithm),
-    }
     return {
-      id_token: await signJwt(await doors.withContributions('id_token', authorization, owned, call), {
-        algorithm,
-      }),
+      id_token: await oauth.idTokens.issue(authorization, call, { accessToken: accessToken as string }),
     }
   })
 

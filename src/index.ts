@@ -54,6 +54,7 @@ export type {
   Spend,
   Verified,
 } from './doors/facts.ts'
+export type { BesideIdToken, IdTokens } from './doors/id-tokens.ts'
 export { OutboundError } from './doors/outbound.ts'
 export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './doors/outbound.ts'
 export type { AssurancePolicy, AssuranceQuestion, Factors, Requirement } from './doors/assurance.ts'

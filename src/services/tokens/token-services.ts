@@ -1,5 +1,6 @@
 /** Everything that makes tokens, reads them and ends them, put together in the order of their needs. */
 import type { Config } from '../../config.ts'
+import type { IdTokens } from '../../doors/id-tokens.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Database } from '../../store/database.ts'
 import type { AuditTrail } from '../audit/audit.ts'
@@ -13,6 +14,7 @@ import { createAudiences, type Audiences } from './audiences.ts'
 import { createAuthorizationRequests, type AuthorizationRequests } from './authorization-requests.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createAuthorizations, type Authorizations } from './authorizations.ts'
+import { createIdTokens } from './id-tokens.ts'
 import { createIssueTransaction } from './issue-transaction.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createOwedCodes } from './owed-codes.ts'
@@ -36,6 +38,7 @@ export interface TokenServices {
   readonly spendArtifact: SpendArtifact
   readonly subjectOf: SubjectOf
   readonly signJwt: SignJwt
+  readonly idTokens: IdTokens
   readonly ownJwts: OwnJwtVerifier
   readonly authorizationCodes: AuthorizationCodes
   readonly refreshTokens: RefreshTokens
@@ -89,6 +92,15 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
     spendArtifact,
     subjectOf,
     signJwt,
+    idTokens: createIdTokens({
+      issuer,
+      lifetime: config.OIDC_IDTOKEN_EXPIRE,
+      includeClaims: config.OIDC_IDTOKEN_INCLUDE_CLAIMS,
+      doors,
+      findUser: directory.findUser,
+      subjectOf,
+      sign: signJwt,
+    }),
     ownJwts,
     authorizationCodes: createAuthorizationCodes(
       database,
