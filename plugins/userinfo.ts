@@ -6,15 +6,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerAsyncHook
 import fp from 'fastify-plugin'
 import type { Client } from '../src/doors/client.ts'
 import type { Authorization } from '../src/doors/facts.ts'
-import type { Bag } from '../src/protocol/bag.ts'
 import { approvedClaims, requestedClaims } from '../src/protocol/claims-request.ts'
 import { claimsForScopes } from '../src/protocol/claims.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { userClaims, type User } from '../src/services/users/user.ts'
-import { sendJson } from '../src/http/answers.ts'
+import { sendAnswer, sendJson } from '../src/http/answers.ts'
 import { allowBrowsers } from '../src/http/cors.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
-import { sending, sendText } from '../src/http/ready-text.ts'
+import { sending } from '../src/http/ready-text.ts'
+import { represent, representationsOf } from '../src/http/representations.ts'
 import { sendError } from '../src/http/errors.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
@@ -32,6 +32,7 @@ interface UserToken extends AccessToken {
 
 /** What a token must have to be taken here (§5.3.1, §3.1.2.1). */
 const SCOPE = 'openid'
+const PATH = '/userinfo'
 
 async function userinfo(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -56,9 +57,23 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     now: Date.now,
   }
 
+  oauth.add('representation', {
+    name: 'signed_userinfo',
+    path: PATH,
+    applies: ({ client }) => algorithmOf(client) !== undefined,
+    /** §5.3.2: a signed response says who made it, and for whom. */
+    async render({ body }, { client }) {
+      const claims = { ...body, iss: issuer, aud: client!.clientId }
+      const text = await signJwt(claims, { algorithm: algorithmOf(client)!, typ: 'JWT' })
+      return { text, type: 'application/jwt' }
+    },
+  })
+  const formsFor = representationsOf(doors, PATH)
+
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken] as UserToken
     const { authorization, user, client } = token
+    const call = { request, reply, client }
     const claims = userClaims(user)
     const requested = approvedClaims(authorization.parameters)
     const body = await doors.withContributions(
@@ -69,17 +84,11 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
         ...claimsForScopes(claims, token.scopes),
         ...(requested === undefined ? {} : requestedClaims(requested, 'userinfo', claims)),
       },
-      { request, reply, client },
+      call,
     )
-    const algorithm = client.metadata['userinfo_signed_response_alg'] as string | undefined
-    if (algorithm === undefined) sendJson(reply, body)
-    else await sendSigned(reply, { ...body, aud: token.clientId }, algorithm)
-  }
-
-  /** §5.3.2: a signed response says who made it, and for whom. */
-  async function sendSigned(reply: FastifyReply, body: Bag, algorithm: string): Promise<void> {
-    const jwt = await signJwt({ ...body, iss: issuer }, { algorithm, typ: 'JWT' })
-    sendText(reply, { 'content-type': 'application/jwt', 'cache-control': 'no-store' }, jwt)
+    const forms = formsFor(call)
+    if (forms.length === 0) sendJson(reply, body)
+    else sendAnswer(reply, await represent(body, forms, call))
   }
 
   const handler = sending(handle)
@@ -93,15 +102,19 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     done()
   })
   fastify.addHook('preHandler', createGuard(policy, [SCOPE]) as preHandlerAsyncHookHandler)
-  for (const url of withSlash(fastify, '/userinfo')) {
+  for (const url of withSlash(fastify, PATH)) {
     fastify.get(url, handler)
     fastify.post(url, handler)
     refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')
   }
   oauth.extend('metadata', async () => ({
-    userinfo_endpoint: `${issuer}/userinfo`,
+    userinfo_endpoint: issuer + PATH,
     userinfo_signing_alg_values_supported: oauth.keys.algorithms,
   }))
+}
+
+function algorithmOf(client: Client | undefined): string | undefined {
+  return client?.metadata['userinfo_signed_response_alg'] as string | undefined
 }
 
 export default fp(userinfo, {

@@ -69,6 +69,7 @@ export type {
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'
+export type { Rendered, Representation, Represented, RepresentedCall } from './doors/representation.ts'
 export type { SenderConstraint } from './doors/sender-constraint.ts'
 export {
   approvalFromJson,

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { AccessToken } from '../../plugins/require-scope/access-token.ts'
 import type { Bag } from '../protocol/bag.ts'
+import { isObject } from '../protocol/json.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Call } from './back-channel.ts'
 
@@ -91,6 +92,8 @@ export interface Answer {
   /** As it is sent; absent where nothing is. */
   readonly text?: string
   readonly type: string
+  /** The members of a JSON object, for other forms of it. */
+  readonly body?: Bag
 }
 
 /** An answer that is more than 200 and JSON. Throws TypeError for a text without its type, or what is no status of an answer. */
@@ -105,6 +108,7 @@ export function answer({ status, headers = {}, body, type }: AnswerOptions): Ans
     headers,
     type: type ?? JSON_TYPE,
     ...(text === undefined ? {} : { text }),
+    ...(isObject(body) ? { body } : {}),
   }
 }
 

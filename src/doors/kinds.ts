@@ -11,6 +11,7 @@ import type { Bag } from '../protocol/bag.ts'
 import type { AssurancePolicy } from './assurance.ts'
 import type { InteractionStep, Outcome } from './interaction.ts'
 import type { Delivery } from './outbound.ts'
+import type { Representation } from './representation.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
 import type { MailTransport } from './mail.ts'
 import type { SignInLink, SignInMethod } from './sign-in.ts'
@@ -33,6 +34,7 @@ export interface Ordered {
   parameter: Parameter
   interactionStep: InteractionStep
   policy: Policy
+  representation: Representation
   senderConstraint: SenderConstraint
   assurance: AssurancePolicy
   signInLink: SignInLink

@@ -16,6 +16,7 @@ import { sendAnswer } from './answers.ts'
 import { createEndpointScopes } from './endpoint-scopes.ts'
 import { createAddress, type Address, type Served } from './methods.ts'
 import { sending } from './ready-text.ts'
+import { represent, representationsOf } from './representations.ts'
 import { readerOf } from './sent.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
@@ -29,7 +30,7 @@ export interface Endpoints {
 
 export type RegisteredEndpoint = Required<Pick<Endpoint, 'metadata' | 'path' | 'publicClients'>>
 
-type Credentials = Pick<DoorRegistry, 'credentials' | 'reads'>
+type Doors = Pick<DoorRegistry, 'credentials' | 'reads' | 'all'>
 
 /** A path, and what its methods agree on. */
 interface Place {
@@ -43,7 +44,7 @@ export async function createEndpoints(
   fastify: FastifyInstance,
   prefix: string,
   authenticate: Authenticate,
-  doors: Credentials,
+  doors: Doors,
 ): Promise<Endpoints> {
   const named: RegisteredEndpoint[] = []
   const places = new Map<string, Place>()
@@ -67,7 +68,7 @@ export async function createEndpoints(
     const isTaken = places.get(path)?.methods.has(method) ?? false
     if (isTaken || named.some((one) => one.metadata === metadata))
       throw new ConfigError(`The endpoint ${path} (${metadata ?? method}) is registered twice.`)
-    const how = serving(endpoint, finders[caller](endpoint))
+    const how = serving(endpoint, finders[caller](endpoint), doors)
     const { address, methods } = placeOf(endpoint)
     methods.add(method)
     if (metadata !== undefined) named.push({ metadata, path, publicClients })
@@ -85,7 +86,7 @@ interface Finder<Who extends Caller> extends Pick<Served, 'guard'> {
 type Finders = { readonly [Who in Caller]: (endpoint: EndpointOptions) => Finder<Who> }
 type EndpointOptions = Pick<Endpoint, 'path' | 'publicClients' | 'scopes' | 'parameters'>
 
-function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: Credentials): Finders {
+function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: Doors): Finders {
   return {
     client({ publicClients = false, parameters }) {
       doors.reads(parameters)
@@ -117,13 +118,17 @@ function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: 
 function serving<P extends TObject, Who extends Caller>(
   endpoint: Endpoint<P, Who>,
   { guard, find }: Finder<Who>,
+  doors: Doors,
 ): Served {
   const read = readerOf(endpoint)
   const parse = compileParameters(endpoint.parameters)
+  const formsFor = representationsOf(doors, endpoint.path)
   const ofJson = endpoint.body === 'json' && !['GET', 'DELETE'].includes(endpoint.method ?? 'POST')
   const handler = sending(async (request, reply) => {
     const call = await find(request, reply, read(request))
-    sendAnswer(reply, await endpoint.handle(parse(ofJson ? call.body : call.wire), call))
+    const result = await endpoint.handle(parse(ofJson ? call.body : call.wire), call)
+    const forms = formsFor(call)
+    sendAnswer(reply, forms.length === 0 ? result : await represent(result, forms, call))
   })
   return { handler, ...(guard === undefined ? {} : { guard }) }
 }
