@@ -17,6 +17,7 @@ import type { Extend } from '../src/doors/registry.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
 import { decorateKernel } from '../src/http/kernel-of.ts'
+import type { PluginSettings, ReadSettings } from '../src/plugin-settings.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import type { ArtifactStore } from '../src/services/artifact-store.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
@@ -78,6 +79,8 @@ export interface OAuth {
   extendClientMetadata(schema: TObject, check?: MetadataCheck): void
   /** ID tokens, for response types and answers of a plugin's own. */
   readonly idTokens: IdTokens
+  /** Settings of a plugin's own. */
+  readonly settings: ReadSettings
   /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
   readonly signStatement: SignStatement
   /** The one way out, to addresses that others named. */
@@ -156,6 +159,8 @@ export interface OAuthOptions {
   config: Config
   /** @internal */
   database: Database
+  /** @internal */
+  settings: PluginSettings
   /** Whether this process removes what has expired, as often as OIDC_JANITOR_INTERVAL says. Default true. */
   janitor?: boolean
   /** Whether SEED_FILE is applied before the app is ready. Default true. */
@@ -163,7 +168,7 @@ export interface OAuthOptions {
 }
 
 async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<void> {
-  const { config, database, janitor = true, seeds = true } = options
+  const { config, database, settings, janitor = true, seeds = true } = options
   const { pluginTimeout: startLimit = 0 } = fastify.initialConfig
   const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
   decorateKernel(fastify, kernel)
@@ -175,7 +180,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     kernel.authenticator.authenticate,
     kernel.doors,
   )
-  fastify.decorate('oauth', openTo(kernel, endpoints))
+  fastify.decorate('oauth', openTo(kernel, endpoints, settings.read))
 
   fastify.addHook('onReady', async () => {
     kernel.mail.open()
@@ -189,7 +194,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
 }
 
 /** What of the kernel everybody gets, member by member: nothing is handed out for being there. */
-function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
+function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): OAuth {
   const { config, doors, sessions, audit, directory, verifier, revoker, mail } = kernel
   return {
     issuer: config.issuer,
@@ -214,6 +219,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints): OAuth {
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
     idTokens: kernel.idTokens,
+    settings,
     signStatement: createSignStatement(kernel.signJwt, kernel.issuer),
     fetch: kernel.fetch,
     deliver: (delivery) => doors.register('delivery', delivery.kind, delivery),

@@ -3,10 +3,11 @@
  * refused in one sentence that names the setting.
  */
 import { isIP } from 'node:net'
-import type { TSchema } from 'typebox'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
-import { misfitOf } from './protocol/schema.ts'
+import { ConfigError, parseSetting, settingsOf, type SettingValues } from './setting-value.ts'
 import { Settings } from './settings.ts'
+
+export { ConfigError, type SettingValues } from './setting-value.ts'
 
 /** Settings as the server uses them: parsed, with defaults, and with what follows from them. */
 export type Config = Readonly<Settings> & {
@@ -18,16 +19,6 @@ export type Config = Readonly<Settings> & {
   readonly production: boolean
   /** The file that SECRET_KEY was read from, where nobody has set it. */
   readonly secretKeyFile?: string
-}
-
-/** What `parseConfig` takes: the environment's strings, or typed values from code. */
-export type SettingValues = Readonly<
-  Record<string, string | number | boolean | readonly string[] | undefined>
->
-
-/** A setting that cannot be used; its message is one sentence that names the setting. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
 }
 
 /** Where a server listens whose PORT is not set: at the first of these that is free. */
@@ -44,8 +35,8 @@ export function parseConfig(
   required: readonly (typeof REQUIRED)[number][] = REQUIRED,
 ): Config {
   const parsed: Record<string, unknown> = {}
-  for (const [name, schema] of Object.entries(Settings.properties)) {
-    const value = parseSetting(name, schema as TSchema as Annotated, values[name])
+  for (const [name, schema] of settingsOf(Settings)) {
+    const value = parseSetting(name, schema, values[name])
     if (value !== undefined) parsed[name] = value
   }
   const settings = parsed as Settings
@@ -59,52 +50,6 @@ export function parseConfig(
   const production = settings.NODE_ENV === 'production' || !isLoopbackHost(settings.HOST) || !loopback
   if (production) assertProduction(settings, issuer, required)
   return Object.freeze({ ...settings, issuer, basePath, production })
-}
-
-/** The keywords of a setting's schema that the parser and its messages read. */
-interface Annotated extends TSchema {
-  type?: 'integer' | 'boolean' | 'array' | 'string'
-  description: string
-  default?: unknown
-  secret?: boolean
-  unit?: string
-  minimum?: number
-  maximum?: number
-  enum?: string[]
-  pattern?: string
-}
-
-function parseSetting(name: string, schema: Annotated, raw: SettingValues[string]): unknown {
-  if (raw === undefined || raw === '') return schema.default
-  const value = coerce(schema, raw)
-  if (value !== undefined && misfitOf(schema, value) === undefined) return value
-  const got = schema.secret ? '' : `; it is ${JSON.stringify(String(raw).slice(0, 80))}`
-  throw new ConfigError(`${name} must be ${expectation(schema)}${got}.`)
-}
-
-function coerce(schema: Annotated, raw: NonNullable<SettingValues[string]>): unknown {
-  if (typeof raw !== 'string') return raw
-  if (schema.type === 'integer') return /^-?\d{1,15}$/.test(raw.trim()) ? Number(raw) : undefined
-  if (schema.type === 'boolean') return { true: true, false: false }[raw.trim().toLowerCase()]
-  if (schema.type === 'array')
-    return raw
-      .split(',')
-      .map((one) => one.trim())
-      .filter((one) => one !== '')
-  return raw
-}
-
-function expectation(schema: Annotated): string {
-  if (schema.type === 'boolean') return 'true or false'
-  if (schema.type === 'integer') {
-    return `a whole number${schema.unit ? ` of ${schema.unit}` : ''} from ${schema.minimum} to ${schema.maximum}`
-  }
-  if (schema.type === 'array')
-    return schema.secret
-      ? 'a string of 32 characters or more, or several with commas between'
-      : 'a comma-separated list'
-  if (schema.pattern !== undefined) return 'lower-case letters, digits and underscores'
-  return schema.enum ? `one of ${schema.enum.join(', ')}` : 'a text'
 }
 
 function inspectIssuer(issuer: string): { basePath: string; loopback: boolean } {
@@ -173,8 +118,7 @@ function assertProduction(
 
 /** The settings with their defaults and explanations, for `.env.example` and the documentation. */
 export function describeSettings(): { name: string; default: unknown; description: string }[] {
-  return Object.entries(Settings.properties).map(([name, schema]) => {
-    const { default: fallback, description } = schema as TSchema as Annotated
+  return settingsOf(Settings).map(([name, { default: fallback, description }]) => {
     return { name, default: fallback, description }
   })
 }

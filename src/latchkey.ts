@@ -45,6 +45,7 @@ import { assertRoom, poolOf, warnOfRisks } from './foreign-app.ts'
 import type { LatchkeyOptions } from './latchkey-options.ts'
 import { importPlugin } from './own-plugins.ts'
 import { limited } from './plugin-limit.ts'
+import { createPluginSettings, type PluginSettings } from './plugin-settings.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 import { describeStrays } from './setting-names.ts'
 import { refusingTakenRoutes } from './taken-routes.ts'
@@ -97,32 +98,58 @@ async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise
   const config = parseConfig(settings, pool === undefined ? undefined : ['OIDC_ISSUER', 'SECRET_KEY'])
   assertRoom(app, config, options.prefix)
   warnOfRisks(app, config, pool)
-  for (const stray of describeStrays(settings)) app.log.warn(`latchkey: ${stray}`)
   const own = await openOwnDatabase(config, { pool, migrate })
   app.addHook('onClose', async () => own.close())
   await install(app, own, options)
 }
 
-export interface InstallOptions extends Pick<LatchkeyOptions, 'pages' | 'without' | 'plugins' | 'janitor'> {
+export interface InstallOptions extends Pick<
+  LatchkeyOptions,
+  'settings' | 'pages' | 'without' | 'plugins' | 'janitor'
+> {
   /** Whether the host is ours alone: then nothing has a scope of its own, and `/` is a page of ours. Default false. */
   standalone?: boolean
   /** Whether the demo is served and registered. Default false. */
   demonstrates?: boolean
   /** Whether SEED_FILE is applied. Default true. */
   seeds?: boolean
+  /** Whether names that are no settings are told of, where all is well. Default true. */
+  strays?: boolean
 }
 
-/** Registers everything: what the app uses, what is served, what others add, what a start applies. */
+/** Registers everything, and says which names are no settings: those of plugins are known then. */
 export async function install(
   app: FastifyInstance,
+  own: OwnDatabase,
+  options: InstallOptions,
+): Promise<void> {
+  const { settings = {}, strays = true, standalone = false } = options
+  const pluginSettings = createPluginSettings(settings)
+  const tell = (): void => {
+    const head = standalone ? '' : 'latchkey: '
+    for (const stray of describeStrays(settings, pluginSettings.names)) app.log.warn(`${head}${stray}`)
+  }
+  try {
+    await registerAll(app, own, pluginSettings, options)
+  } catch (error) {
+    tell()
+    throw error
+  }
+  if (strays) tell()
+}
+
+/** What the app uses, what is served, what others add, what a start applies. */
+async function registerAll(
+  app: FastifyInstance,
   { config, database }: OwnDatabase,
+  settings: PluginSettings,
   options: InstallOptions,
 ): Promise<void> {
   const { standalone = false, janitor = true, demonstrates = false, seeds = true } = options
   const left = leftOut({ ...options, without: [...(options.without ?? []), ...config.WITHOUT] })
   const prefix = config.basePath
 
-  await app.register(oauth, { config, database, janitor, seeds })
+  await app.register(oauth, { config, database, settings, janitor, seeds })
   if (!left.has(nameOf(resourceServer))) await app.register(resourceServer)
 
   const served = PLUGINS.filter((plugin) => !left.has(nameOf(plugin)))
@@ -174,7 +201,7 @@ async function pluginsOfOthers(
   { plugins = [] }: InstallOptions,
 ): Promise<readonly (readonly [name: string, plugin: FastifyPluginAsync])[]> {
   const named: [string, FastifyPluginAsync][] = []
-  for (const specifier of specifiers) named.push([specifier, await importPlugin(specifier)])
+  for (const specifier of specifiers) named.push([specifier, (await importPlugin(specifier)).plugin])
   for (const plugin of plugins) named.push([nameOf(plugin), plugin as FastifyPluginAsync])
   return named
 }

@@ -11,7 +11,6 @@ import { install } from './latchkey.ts'
 import type { EmbeddedPostgres } from './services/database/embedded-postgres.ts'
 import { loggingOptions, logResponses, type LogStream } from './services/log.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
-import { describeStrays } from './setting-names.ts'
 
 export interface BuildOptions {
   /** Whether this is a start of the server, which applies SEED_FILE or the demo; commands do neither. Default true. */
@@ -20,6 +19,8 @@ export interface BuildOptions {
   demo?: boolean
   /** Names of plugins of ours to leave out, such as `latchkey-introspection`; the metadata shrinks with them. */
   without?: readonly string[]
+  /** Whether the log of a start tells of names that are no settings; that of one that fails always does. Default true. */
+  strays?: boolean
   /** The embedded PostgreSQL, where it is starting already. */
   postgres?: Promise<EmbeddedPostgres> | undefined
   /** Where log lines go; stdout by default. */
@@ -64,9 +65,8 @@ export async function buildServer(
   server.addHook('onClose', async () => own.close())
   server.setErrorHandler(sendError)
   logResponses(server)
-  for (const stray of describeStrays(settings)) server.log.warn(stray)
   try {
-    await furnish(server, own, options)
+    await furnish(server, own, settings, options)
   } catch (error) {
     // Else the open database would keep the process from ending.
     await server.close()
@@ -79,7 +79,8 @@ export async function buildServer(
 async function furnish(
   server: FastifyInstance,
   own: OwnDatabase,
-  { start = true, demo = true, without = [] }: BuildOptions,
+  settings: SettingValues,
+  { start = true, demo = true, without = [], strays = true }: BuildOptions,
 ): Promise<void> {
   const { config } = own
   await server.register(houseRules)
@@ -88,6 +89,8 @@ async function furnish(
   await server.register(metrics, { config })
   await install(server, own, {
     standalone: true,
+    settings,
+    strays,
     without,
     janitor: start,
     seeds: start,

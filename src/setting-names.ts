@@ -12,23 +12,19 @@ const PREFIX = 'OIDC_'
 const LONGEST = 64
 
 /**
- * A sentence for each, which names the nearest setting; never a value. Of the environment's names, only what is close to one
- * of ours; what was added to it, or comes from code, is meant for us whatever it is.
+ * A sentence for each, which names the nearest setting; never a value. `others` are those of plugins. Of the environment's
+ * names, only what is close to one of ours or theirs; what was added to it, or comes from code, is meant for us whatever it is.
  */
-export function describeStrays(values: SettingValues): string[] {
+export function describeStrays(values: SettingValues, others: Iterable<string> = []): string[] {
+  const known = [...NAMES, ...others]
   return Object.entries(values)
-    .filter(([name, value]) => value !== undefined && value !== '' && !NAMES.includes(name))
+    .filter(([name, value]) => value !== undefined && value !== '' && !known.includes(name))
     .flatMap(([name, value]) => {
-      const { nearest, distance } = findNearest(name.toUpperCase())
+      const { nearest, distance } = findNearest(name.toUpperCase(), known)
       const isOfOthers = process.env[name] === String(value) && !name.startsWith(PREFIX)
       if (isOfOthers && distance > closeTo(nearest)) return []
       return [`${name.slice(0, LONGEST)} is no setting, and is ignored: the nearest is ${nearest}.`]
     })
-}
-
-/** Those that are settings. */
-export function ownSettings(values: SettingValues): SettingValues {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => NAMES.includes(name)))
 }
 
 /** How many slips a misspelt name has at most: of a short one, others' names are as near. */
@@ -36,10 +32,10 @@ function closeTo(name: string): number {
   return name.length < 6 ? 1 : 2
 }
 
-function findNearest(name: string): { nearest: string; distance: number } {
-  return NAMES.map((nearest) => ({ nearest, distance: distanceBetween(name, nearest) })).reduce((a, b) =>
-    b.distance < a.distance ? b : a,
-  )
+function findNearest(name: string, known: readonly string[]): { nearest: string; distance: number } {
+  return known
+    .map((nearest) => ({ nearest, distance: distanceBetween(name, nearest) }))
+    .reduce((a, b) => (b.distance < a.distance ? b : a))
 }
 
 /** Letters that were left out, added, changed or swapped with their neighbour. */

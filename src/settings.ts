@@ -25,6 +25,7 @@ export const Settings = Type.Object({
   DATABASE_SCHEMA: Type.Optional(
     Type.String({
       pattern: '^(?!pg_)[a-z_][a-z0-9_]{0,62}$',
+      expects: 'lower-case letters, digits and underscores',
       description:
         'schema of our tables, made where there is none; without it, the one that connections look in',
     }),
@@ -48,6 +49,7 @@ export const Settings = Type.Object({
     Type.Array(Type.String({ minLength: 32 }), {
       minItems: 1,
       secret: true,
+      expects: 'a string of 32 characters or more, or several with commas between',
       description:
         'encrypts signing keys and peppers hashes; 32 characters or more; a comma-separated list, the first for new values',
     }),

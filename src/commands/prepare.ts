@@ -7,7 +7,6 @@ import { once } from 'node:events'
 import type { Config, SettingValues } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
-import { ownSettings } from '../setting-names.ts'
 import { missingMigrations } from '../store/migrate.ts'
 
 /**
@@ -32,7 +31,7 @@ export async function prepareApart(
 /** Does it here. Throws what keeps a server from starting. */
 export async function prepare(settings: SettingValues): Promise<void> {
   const { buildServer } = await import('../server.ts')
-  const server = await buildServer(ownSettings(settings), { logStream: stdoutLog() })
+  const server = await buildServer(settings, { strays: false, logStream: stdoutLog() })
   try {
     await server.ready()
   } finally {

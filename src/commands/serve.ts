@@ -11,7 +11,6 @@ import { lossesAtStart } from '../services/durability.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
-import { describeStrays, ownSettings } from '../setting-names.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import { readSettings } from './read-settings.ts'
 import type { SampleApp } from './sample-app.ts'
@@ -33,7 +32,6 @@ const LONGEST_GRACE = 2000
 
 export async function serve(environment: SettingValues): Promise<void> {
   const config = readSettings(environment)
-  const settings = ownSettings(environment)
   const { port, taken } = await choosePort(config.HOST, config.PORT)
   // PostgreSQL starts while the modules are being loaded.
   const postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined
@@ -47,7 +45,10 @@ export async function serve(environment: SettingValues): Promise<void> {
   if (modules === undefined) return superviseWorkers(config, { port, taken }, await postgres)
 
   const [{ buildServer }, { welcome }] = await modules
-  const server = await buildServer({ ...settings, PORT: port }, { postgres, logStream: stdoutLog() })
+  const server = await buildServer(
+    { ...environment, PORT: port },
+    { postgres, strays: isFirstProcess(), logStream: stdoutLog() },
+  )
   let metrics: MetricsListener | undefined
   let sample: SampleApp | undefined
   const isStopping = stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
@@ -58,7 +59,7 @@ export async function serve(environment: SettingValues): Promise<void> {
     if (taken !== undefined && isFirstProcess()) server.log.warn(`${taken} is in use: ${port}`)
     server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
     tellFate(await postgres, server.log)
-    if (isFirstProcess()) await sayCautions(config, describeStrays(environment), server.log)
+    if (isFirstProcess()) await sayCautions(config, server.log)
     if (config.production || !isFirstProcess()) return
     if (config.SEED_FILE === undefined) {
       const { startSampleApp } = await import('./sample-app.ts')
@@ -91,8 +92,8 @@ async function isPrepared(
   return prepared
 }
 
-async function sayCautions(config: Config, strays: readonly string[], log: FastifyBaseLogger): Promise<void> {
-  for (const risk of [...strays, ...(await risksOf(config))]) log.warn(risk)
+async function sayCautions(config: Config, log: FastifyBaseLogger): Promise<void> {
+  for (const risk of await risksOf(config)) log.warn(risk)
   for (const loss of await lossesAtStart(config))
     log.warn(`THE DATABASE MAY LOSE WHAT WE ACKNOWLEDGE. ${loss}`)
 }

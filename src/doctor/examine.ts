@@ -10,16 +10,19 @@ import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { examineIssuer } from './issuer.ts'
+import { examinePlugins } from './plugins.ts'
 import { examineProcess } from './process.ts'
 import { examineSeedFile } from './seed-file.ts'
 
 /** Everything that can be said of a server with these settings. Never throws for what is wrong with them. */
 export async function examine(settings: SettingValues): Promise<Finding[]> {
-  const strays = describeStrays(settings).map((sentence) => warn('settings', sentence))
-  const findings = [...examineProcess(), ...strays]
   const config = parse(settings)
-  if (config instanceof ConfigError) return [...findings, fail('settings', config.message)]
-  findings.push(ok('settings', describe(config)))
+  const isRefused = config instanceof ConfigError
+  const plugins = await examinePlugins(isRefused ? [] : config.PLUGINS, settings)
+  const strays = describeStrays(settings, plugins.names).map((sentence) => warn('settings', sentence))
+  const findings = [...examineProcess(), ...strays]
+  if (isRefused) return [...findings, fail('settings', config.message)]
+  findings.push(ok('settings', describe(config)), ...plugins.findings)
   for (const risk of await risksOf(config)) findings.push(warn('choices', risk))
   findings.push(...(await examineSeedFile(config.SEED_FILE)))
   findings.push(...(await examineStored(config)))

@@ -2,7 +2,7 @@
 
 /** What is looked at, in a word or two each: docs/doctor.md says of each what. */
 export const CHECKS = [
-  'Node', 'clock', 'settings', 'choices', 'seed file', 'embedded PostgreSQL', 'disk', 'database', 'database clock', 'connections',
+  'Node', 'clock', 'settings', 'plugins', 'choices', 'seed file', 'embedded PostgreSQL', 'disk', 'database', 'database clock', 'connections',
   'schema', 'signing keys', 'SECRET_KEY', 'administrator', 'issuer',
 ] as const // prettier-ignore
 

@@ -1,0 +1,71 @@
+/** One setting by its schema: how its text is read, what does not fit, and in which words that is said. */
+import type { TObject, TSchema } from 'typebox'
+import { misfitOf } from './protocol/schema.ts'
+
+/** What settings are parsed from: the environment's strings, or typed values from code. */
+export type SettingValues = Readonly<
+  Record<string, string | number | boolean | readonly string[] | undefined>
+>
+
+/** A setting that cannot be used; its message is one sentence that names the setting. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+/** The keywords of a setting's schema that the parser and its messages read. */
+export interface SettingSchema extends TSchema {
+  type?: 'integer' | 'number' | 'boolean' | 'array' | 'string'
+  description: string
+  default?: unknown
+  /** Its value is never printed. */
+  secret?: boolean
+  /** What it counts, for people. */
+  unit?: string
+  /** What must be given, for people, where the other keywords do not tell. */
+  expects?: string
+  minimum?: number
+  maximum?: number
+  minLength?: number
+  enum?: string[]
+}
+
+/** Names and schemas, in their order. */
+export function settingsOf({ properties }: TObject): [name: string, schema: SettingSchema][] {
+  return Object.entries(properties) as [string, SettingSchema][]
+}
+
+/** Undefined where it is not set and has no default. Throws `ConfigError`. */
+export function parseSetting(name: string, schema: SettingSchema, raw: SettingValues[string]): unknown {
+  if (raw === undefined || raw === '') return schema.default
+  const value = coerce(schema, raw)
+  if (value !== undefined && misfitOf(schema, value) === undefined) return value
+  const got = schema.secret ? '' : `; it is ${JSON.stringify(String(raw).slice(0, 80))}`
+  throw new ConfigError(`${name} must be ${expectation(schema)}${got}.`)
+}
+
+function coerce(schema: SettingSchema, raw: NonNullable<SettingValues[string]>): unknown {
+  if (typeof raw !== 'string') return raw
+  if (schema.type === 'integer') return /^-?\d{1,15}$/.test(raw.trim()) ? Number(raw) : undefined
+  if (schema.type === 'number')
+    return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(raw.trim()) ? Number(raw) : undefined
+  if (schema.type === 'boolean') return { true: true, false: false }[raw.trim().toLowerCase()]
+  if (schema.type === 'array')
+    return raw
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+  return raw
+}
+
+function expectation({ type, unit, expects, minimum, maximum, minLength, ...schema }: SettingSchema): string {
+  if (expects !== undefined) return expects
+  if (type === 'boolean') return 'true or false'
+  if (type === 'integer' || type === 'number') {
+    const least = minimum === undefined ? '' : ` from ${minimum}`
+    const most = maximum === undefined ? '' : ` to ${maximum}`
+    return `a ${type === 'integer' ? 'whole ' : ''}number${unit ? ` of ${unit}` : ''}${least}${most}`
+  }
+  if (type === 'array') return 'a comma-separated list'
+  if (schema.enum) return `one of ${schema.enum.join(', ')}`
+  return minLength !== undefined && minLength > 1 ? `a text of ${minLength} characters or more` : 'a text'
+}
