@@ -9,12 +9,13 @@ import type { Authorization } from '../src/doors/facts.ts'
 import { approvedClaims, requestedClaims } from '../src/protocol/claims-request.ts'
 import { claimsForScopes } from '../src/protocol/claims.ts'
 import { parseForm } from '../src/protocol/wire.ts'
+import { formsOf } from '../src/services/representations.ts'
 import { userClaims, type User } from '../src/services/users/user.ts'
 import { sendAnswer, sendJson } from '../src/http/answers.ts'
 import { allowBrowsers } from '../src/http/cors.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
 import { sending } from '../src/http/ready-text.ts'
-import { represent, representationsOf } from '../src/http/representations.ts'
+import { represent } from '../src/http/representations.ts'
 import { sendError } from '../src/http/errors.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
@@ -59,7 +60,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
 
   oauth.add('representation', {
     name: 'signed_userinfo',
-    path: PATH,
+    of: PATH,
     applies: ({ client }) => algorithmOf(client) !== undefined,
     /** §5.3.2: a signed response says who made it, and for whom. */
     async render({ body }, { client }) {
@@ -68,7 +69,7 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
       return { text, type: 'application/jwt' }
     },
   })
-  const formsFor = representationsOf(doors, PATH)
+  const formsFor = formsOf(doors, PATH)
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const token = (request as { [verifiedToken]?: AccessToken })[verifiedToken] as UserToken

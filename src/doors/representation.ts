@@ -1,4 +1,4 @@
-/** Other forms of what endpoints answer with, for callers who want them so: signed, encrypted. */
+/** Other forms of answers and ID tokens, for clients who want them so: signed, encrypted. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Bag } from '../protocol/bag.ts'
 import type { Client } from './client.ts'
@@ -12,13 +12,13 @@ export interface RepresentedCall {
 }
 
 /**
- * Another form of an endpoint's answers that have members and succeed; errors and redirects stay as they are. All that apply run in
- * the order of registration, each over what the one before it made: what is signed can be encrypted.
+ * Another form of an endpoint's answers that have members and succeed (errors and redirects stay as they are), or of ID tokens. All
+ * that apply run in the order of registration, each over what the one before it made: what is signed can be encrypted.
  */
 export interface Representation {
   readonly name: string
-  /** Of the endpoint, as that is registered, such as `/introspect`; `/userinfo` too. */
-  readonly path: `/${string}`
+  /** The path of the endpoint, as that is registered, such as `/introspect`; `/userinfo` too. Or `id_token`, wherever it goes. */
+  readonly of: `/${string}` | 'id_token'
   /** Whether this call is answered so: by what it accepts, or by what the client is registered for. */
   applies(call: RepresentedCall): boolean
   /** Throws `OAuthError`, which is answered instead. */
@@ -31,8 +31,8 @@ export interface Rendered {
   readonly type: string
 }
 
-/** An answer so far. */
+/** What was made so far. */
 export interface Represented extends Rendered {
-  /** The members, as the endpoint gave them. */
+  /** The members, as the endpoint gave them; of an ID token the claims. */
   readonly body: Bag
 }

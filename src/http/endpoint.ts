@@ -10,13 +10,14 @@ import type { Caller, Endpoint, EndpointCalls, Sent } from '../doors/endpoint.ts
 import type { DoorRegistry } from '../doors/registry.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import { without, type Wire } from '../protocol/wire.ts'
+import { formsOf } from '../services/representations.ts'
 import type { AccessToken } from '../../plugins/require-scope/access-token.ts'
 import { verifiedToken } from '../../plugins/require-scope/guard.ts'
 import { sendAnswer } from './answers.ts'
 import { createEndpointScopes } from './endpoint-scopes.ts'
 import { createAddress, type Address, type Served } from './methods.ts'
 import { sending } from './ready-text.ts'
-import { represent, representationsOf } from './representations.ts'
+import { represent } from './representations.ts'
 import { readerOf } from './sent.ts'
 
 /** Finds out whose request it is; throws when nobody's. */
@@ -122,7 +123,7 @@ function serving<P extends TObject, Who extends Caller>(
 ): Served {
   const read = readerOf(endpoint)
   const parse = compileParameters(endpoint.parameters)
-  const formsFor = representationsOf(doors, endpoint.path)
+  const formsFor = formsOf(doors, endpoint.path)
   const ofJson = endpoint.body === 'json' && !['GET', 'DELETE'].includes(endpoint.method ?? 'POST')
   const handler = sending(async (request, reply) => {
     const call = await find(request, reply, read(request))

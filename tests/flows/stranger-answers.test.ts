@@ -4,12 +4,11 @@
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { cp } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import * as client from 'openid-client'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { checkout } from '../docs/page.ts'
 import { compile, installStranger, pack } from '../support/packages.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { basic } from '../support/requests.ts'
@@ -17,7 +16,7 @@ import { ALICE, authorizationUrl, getTokens, goThrough, REDIRECT_URI, SEED, WEB 
 import { createUserAgent, findForm, type Page } from '../support/user-agent.ts'
 
 const HYBRID = { ...WEB, client_id: 'hybrid', response_types: ['code', 'code id_token'] }
-const ELLIPTIC = { ...WEB, client_id: 'elliptic', authorization_signed_response_alg: 'ES256' }
+const PADDED = { ...WEB, client_id: 'padded', authorization_signed_response_alg: 'PS256' }
 const API = { client_id: 'api', client_secret: WEB.client_secret, scope: ['token_introspection', 'web'] }
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const SECRETIVE = {
@@ -30,12 +29,13 @@ const SECRETIVE = {
 
 const STRANGERS = ['jarm', 'hybrid', 'jwt-introspection']
 const folder = await installStranger('jarm', 'latchkey', await pack('latchkey'), ['@types/node', 'jose'])
-for (const name of STRANGERS) await cp(join(checkout, 'tests/strangers', name), folder, { recursive: true })
+for (const name of STRANGERS)
+  await cp(resolve(import.meta.dirname, '../strangers', name), folder, { recursive: true })
 const compiling = compile(folder)
 compiling.catch(() => {})
 const server = await spawnServer(
   { PLUGINS: STRANGERS.map((name) => join(folder, `${name}.ts`)).join() },
-  { seed: { ...SEED, clients: [WEB, HYBRID, ELLIPTIC, API, SECRETIVE] } },
+  { seed: { ...SEED, clients: [WEB, HYBRID, PADDED, API, SECRETIVE] } },
 )
 const issuer = new URL(server.url)
 const insecure = { [oauth4webapi.allowInsecureRequests]: true }
@@ -88,6 +88,11 @@ test('the strangers compile against the package', async () => {
   await compiling
 }, 180_000)
 
+test('who registers an algorithm finds its key published before anything is signed', async () => {
+  const { keys } = (await (await server.get('/jwks')).json()) as { keys: { alg: string }[] }
+  expect(keys.map(({ alg }) => alg)).toContain('PS256')
+})
+
 test('the metadata says what they serve', async () => {
   expect(as).toMatchObject({
     response_types_supported: ['code', 'code id_token'],
@@ -100,7 +105,7 @@ test('the metadata says what they serve', async () => {
 describe('JARM', () => {
   test.each([
     ['web', 'RS256'],
-    ['elliptic', 'ES256'],
+    ['padded', 'PS256'],
   ])('openid-client as %s gets its code in a JWT, signed with %s', async (id, algorithm) => {
     const metadata = { authorization_signed_response_alg: algorithm }
     const { callback, tokens } = await signIn(await configOf(id, [client.useJwtResponseMode], metadata))

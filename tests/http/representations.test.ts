@@ -1,5 +1,6 @@
 /** Answers in another form, for who wants them so: ours and those of endpoints of others, one form over the other. */
-import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { CompactEncrypt, decodeJwt, decodeProtectedHeader, generateKeyPair } from 'jose'
+import * as client from 'openid-client'
 import { expect, test } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
@@ -7,7 +8,8 @@ import { answer, OAuthError, type RepresentedCall } from '../../src/index.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { bearer } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
-import { getTokens, SEED, WEB } from '../support/sign-in.ts'
+import { authorizationUrl, getTokens, goThrough, SEED, WEB } from '../support/sign-in.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 
 const PARCEL = 'application/parcel'
 
@@ -49,13 +51,13 @@ function addForms({ oauth }: FastifyInstance): void {
     const applies = ({ request }: RepresentedCall): boolean => request.headers.accept === PARCEL
     oauth.add('representation', {
       name: `turned ${path}`,
-      path,
+      of: path,
       applies,
       render: async ({ text, type }) => ({ text: text.split('').toReversed().join(''), type }),
     })
     oauth.add('representation', {
       name: `packed ${path}`,
-      path,
+      of: path,
       applies,
       async render({ body, text, type }, { client }) {
         if (body['made'] === 2) throw new OAuthError('temporarily_unavailable', 'no paper', { status: 503 })
@@ -65,10 +67,33 @@ function addForms({ oauth }: FastifyInstance): void {
   }
 }
 
+const { publicKey, privateKey } = await generateKeyPair('RSA-OAEP-256')
+
+/** ID tokens that are encrypted to who is registered for it. */
+function addSealed({ oauth }: FastifyInstance): void {
+  oauth.extendClientMetadata(Type.Object({ seals_id_tokens: Type.Optional(Type.Boolean()) }))
+  oauth.add('representation', {
+    name: 'sealed_id_token',
+    of: 'id_token',
+    applies: (call) => call.client?.metadata['seals_id_tokens'] === true,
+    async render({ text, type, body }) {
+      const header = { alg: 'RSA-OAEP-256', enc: 'A256GCM', cty: type, aud: String(body['aud']) }
+      const jwe = new CompactEncrypt(new TextEncoder().encode(text)).setProtectedHeader(header)
+      return { text: await jwe.encrypt(publicKey), type }
+    },
+  })
+}
+
 const SIGNED = { ...WEB, userinfo_signed_response_alg: 'ES256' }
 const server = await startServer(
   { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false },
-  { seed: { ...SEED, clients: [SIGNED] }, extend: addForms },
+  {
+    seed: { ...SEED, clients: [SIGNED, { ...WEB, client_id: 'sealed', seals_id_tokens: true }] },
+    extend(instance) {
+      addForms(instance)
+      addSealed(instance)
+    },
+  },
 )
 const parcel = async (path: string) => server.get(path, { accept: PARCEL })
 
@@ -102,14 +127,14 @@ test('a form that cannot be made is the error that is answered', async () => {
 })
 
 test('introspection is for its caller', async () => {
-  const client = await createClient(server, { scope: ['read'] })
-  const { access_token: token } = await getToken(server, client)
+  const caller = await createClient(server, { scope: ['read'] })
+  const { access_token: token } = await getToken(server, caller)
   const asked = async (headers: Record<string, string>) =>
-    server.post('/introspect', { token }, { ...client.basic, ...headers })
+    server.post('/introspect', { token }, { ...caller.basic, ...headers })
   expect(await (await asked({})).json()).toMatchObject({ active: true })
   const text = await (await asked({ accept: PARCEL })).text()
   expect(text).toMatch(/^\[\}/)
-  expect(text).toContain(` for ${client.clientId}, was application/json`)
+  expect(text).toContain(` for ${caller.clientId}, was application/json`)
 })
 
 test('what is ours comes first: userinfo that a client has signed is packed signed', async () => {
@@ -125,12 +150,30 @@ test('what is ours comes first: userinfo that a client has signed is packed sign
   expect(decodeJwt(turned!.split('').toReversed().join(''))).toMatchObject({ aud: WEB.client_id })
 })
 
+test('an ID token is encrypted over its signature, for openid-client to take; who wants none gets it as ever', async () => {
+  const config = await client.discovery(
+    new URL(server.url),
+    'sealed',
+    {},
+    client.ClientSecretBasic(WEB.client_secret),
+    { execute: [client.allowInsecureRequests, client.enableNonRepudiationChecks] },
+  )
+  client.enableDecryptingResponses(config, ['A256GCM'], privateKey)
+  const agent = createUserAgent(server.url)
+  const page = await goThrough(agent, await agent.get(authorizationUrl(server, { client_id: 'sealed' })))
+  const callback = new URL(page.headers.get('location')!)
+  const tokens = await client.authorizationCodeGrant(config, callback, { expectedState: 'a state' })
+  expect(decodeProtectedHeader(tokens.id_token!)).toEqual({ alg: 'RSA-OAEP-256', enc: 'A256GCM', cty: 'JWT', aud: 'sealed' }) // prettier-ignore
+  expect(tokens.claims()).toMatchObject({ aud: 'sealed', at_hash: expect.any(String) as string })
+  expect(decodeProtectedHeader((await getTokens(server)).id_token)).toMatchObject({ alg: 'RS256' })
+})
+
 test('a form has a name of its own', async () => {
   const again = startServer(
     {},
     {
       extend({ oauth }) {
-        const form = { name: 'signed_userinfo', path: '/userinfo' } as const
+        const form = { name: 'signed_userinfo', of: '/userinfo' } as const
         oauth.add('representation', { ...form, applies: () => true, render: async (made) => made })
       },
     },

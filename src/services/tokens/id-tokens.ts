@@ -9,6 +9,7 @@ import { approvedClaims, requestedClaims } from '../../protocol/claims-request.t
 import { claimsForScopes, type Claims } from '../../protocol/claims.ts'
 import { tokenHash } from '../../protocol/token-hash.ts'
 import type { Directory } from '../directory.ts'
+import { formsOf, renderAs } from '../representations.ts'
 import { userClaims } from '../users/user.ts'
 import type { SignJwt } from './jwt-signer.ts'
 import type { SubjectOf } from './subjects.ts'
@@ -31,6 +32,7 @@ const DEFAULT_ALGORITHM = 'RS256'
 /** @internal */
 export function createIdTokens(options: IdTokensOptions): IdTokens {
   const { issuer, lifetime, includeClaims, doors, findUser, subjectOf, sign } = options
+  const formsFor = formsOf(doors, 'id_token')
 
   /** Those of scopes, and those that were asked for one by one. */
   async function claimsOfUser(
@@ -84,7 +86,10 @@ export function createIdTokens(options: IdTokensOptions): IdTokens {
         c_hash: hashed(beside.code),
         s_hash: hashed(beside.state),
       }
-      return sign(await doors.withContributions('id_token', authorization, owned, call), { algorithm })
+      const body = await doors.withContributions('id_token', authorization, owned, call)
+      const text = await sign(body, { algorithm })
+      const forms = formsFor(call)
+      return forms.length === 0 ? text : (await renderAs(forms, { body, text, type: 'JWT' }, call)).text
     },
   }
 }

@@ -10,10 +10,13 @@ const ALGORITHM = 'authorization_signed_response_alg'
 const LIFETIME = 600
 
 export default async function jarm({ oauth }: FastifyInstance): Promise<void> {
-  oauth.extendClientMetadata(Type.Object({ [ALGORITHM]: Type.Optional(Type.String()) }), (metadata) => {
+  oauth.extendClientMetadata(Type.Object({ [ALGORITHM]: Type.Optional(Type.String()) }), async (metadata) => {
     const algorithm = metadata[ALGORITHM]
-    if (algorithm !== undefined && !oauth.keys.algorithms.includes(String(algorithm)))
+    if (algorithm === undefined) return
+    if (!oauth.keys.algorithms.includes(String(algorithm)))
       throw new OAuthError('invalid_client_metadata', `${ALGORITHM} names what is not offered`)
+    // Before it signs anything: who verifies it then finds the key.
+    await oauth.keys.provide(String(algorithm))
   })
   oauth.extend('metadata', async () => ({
     authorization_signing_alg_values_supported: oauth.keys.algorithms,

@@ -17,16 +17,16 @@ const Members = Type.Object({
 })
 
 export default async function jwtIntrospection({ oauth }: FastifyInstance): Promise<void> {
-  oauth.extendClientMetadata(Members, (metadata) => {
+  oauth.extendClientMetadata(Members, async (metadata) => {
     const { introspection_signed_response_alg: signing, introspection_encrypted_response_alg: encryption } =
       metadata
-    if (signing !== undefined && !oauth.keys.algorithms.includes(String(signing)))
-      throw new OAuthError('invalid_client_metadata', 'introspection_signed_response_alg is not offered')
     if (encryption !== undefined && keyOf(metadata) === undefined)
-      throw new OAuthError(
-        'invalid_client_metadata',
-        'jwks has no key for introspection_encrypted_response_alg',
-      )
+      throw unusable('jwks has no key for introspection_encrypted_response_alg')
+    if (signing === undefined) return
+    if (!oauth.keys.algorithms.includes(String(signing)))
+      throw unusable('introspection_signed_response_alg is not offered')
+    // Before it signs anything: who verifies it then finds the key.
+    await oauth.keys.provide(String(signing))
   })
   oauth.extend('metadata', async () => ({
     introspection_signing_alg_values_supported: oauth.keys.algorithms,
@@ -36,7 +36,7 @@ export default async function jwtIntrospection({ oauth }: FastifyInstance): Prom
 
   oauth.add('representation', {
     name: 'introspection_jwt',
-    path: PATH,
+    of: PATH,
     applies: acceptsJwt,
     async render({ body }, { client }) {
       const claims = { aud: client?.clientId, iat: Math.floor(Date.now() / 1000), token_introspection: body }
@@ -47,7 +47,7 @@ export default async function jwtIntrospection({ oauth }: FastifyInstance): Prom
   })
   oauth.add('representation', {
     name: 'introspection_jwe',
-    path: PATH,
+    of: PATH,
     applies: (call) =>
       acceptsJwt(call) && call.client?.metadata['introspection_encrypted_response_alg'] !== undefined,
     async render({ text, type }, { client }) {
@@ -82,4 +82,8 @@ function keyOf({ jwks, introspection_encrypted_response_alg: alg }: Bag): JWK | 
 
 function isKey(value: unknown): value is JWK {
   return typeof value === 'object' && value !== null && 'kty' in value && typeof value.kty === 'string'
+}
+
+function unusable(description: string): OAuthError {
+  return new OAuthError('invalid_client_metadata', description)
 }
