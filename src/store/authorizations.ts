@@ -2,6 +2,7 @@
 import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { Session } from '../entities/session.ts'
+import { User } from '../entities/user.ts'
 import {
   AUTHORIZATION,
   authorizationColumns,
@@ -27,19 +28,23 @@ export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]
 const LISTED = ['id', 'clientId', 'subject', 'scopes', 'resources', 'createdAt'] as const
 /** Of one user's Authorizations for one client, the youngest, which are looked at. */
 const WINDOW = 100
+/** With the id of the user whom it stands for. */
+const NEW = { ...AUTHORIZATION, user: 'uuid' } as const
 
 export const statements = {
-  /** Nothing where there is one of its id. */
-  insert: parameters(AUTHORIZATION).statement<Pick<Authorization, 'id'>>(
+  /** Nothing where there is one of its id, or where the `user` may not sign in; who stands for nobody of ours has none. */
+  insert: parameters(NEW).statement<Pick<Authorization, 'id'>>(
     'authorization-insert',
     (table, at) => `${insertAuthorization(table, at)}
+      where ${maySignIn(table, at.user)}
       on conflict do nothing returning ${table(Authorization).columns('id')}`,
   ),
   /** The same, while the `consent` lasts. */
-  insertConsented: parameters({ ...AUTHORIZATION, consent: 'uuid' }).statement<Pick<Authorization, 'id'>>(
+  insertConsented: parameters({ ...NEW, consent: 'uuid' }).statement<Pick<Authorization, 'id'>>(
     'authorization-insert-consented',
     (table, at) => `${insertAuthorization(table, at)}
-      where ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}
+      where ${maySignIn(table, at.user)}
+        and ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}
       on conflict do nothing returning ${table(Authorization).columns('id')}`,
   ),
   find: statement<AuthorizationRow>(
@@ -109,6 +114,13 @@ export const statements = {
         order by ${createdAt} desc limit ${WINDOW}) young`,
     )
   }),
+}
+
+/** Who disables or deletes the user waits for what is stored by this, and then ends it; or has been faster. */
+function maySignIn(table: TableOf, id: string): string {
+  const user = table(User)
+  return `(${id} is null or exists (select from ${user.name}
+    where ${user.column('id')} = ${id} and ${user.column('disabledAt')} is null for share))`
 }
 
 function columnsOf(table: TableOf) {

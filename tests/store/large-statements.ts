@@ -90,10 +90,10 @@ export const questions: Readonly<Record<string, Question>> = {
   'authorization-code-exchange-opaque': [codes.exchangeForOpaque.values({ ...exchanged, ...opaque }), 1],
   'authorization-codes-expired': [[], REMOVAL],
   'authorization-find-by-code': [[AUTHORIZATION, 'proof'], 1],
-  'authorization-insert': [authorizations.insert.values(authorization), 0],
+  'authorization-insert': [authorizations.insert.values({ ...authorization, user: HOLDER }), 1],
   'authorization-insert-consented': [
-    authorizations.insertConsented.values({ ...authorization, consent: UUID }),
-    1,
+    authorizations.insertConsented.values({ ...authorization, user: HOLDER, consent: UUID }),
+    2,
   ],
   'authorization-find': [[AUTHORIZATION], 1],
   'authorization-revoke': [[AUTHORIZATION, 'cause'], 1],

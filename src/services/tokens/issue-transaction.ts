@@ -5,6 +5,7 @@
 import type { Granted, Spend } from '../../doors/facts.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { hashOf } from '../../protocol/handle.ts'
+import { isUuid } from '../../protocol/uuid.ts'
 import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
@@ -57,10 +58,13 @@ export function createIssueTransaction(
   const storeAuthorization =
     ({ authorization, audience }: Issued): Write =>
     async (query) => {
-      const [row, { consent }] = [toRow(authorization, audience), authorization]
+      const { consent, subject = '' } = authorization
+      // The users of a plugin may be elsewhere, and have ids of their own form.
+      const row = { ...toRow(authorization, audience), user: isUuid(subject) ? subject : null }
       const { insert, insertConsented } = authorizations
       if (consent === undefined) {
-        if ((await query(insert, insert.values(row))).length === 0) throw alreadySpent()
+        if ((await query(insert, insert.values(row))).length === 0)
+          throw new OAuthError('invalid_grant', 'it was used before, or its user may not sign in any more')
       } else if ((await query(insertConsented, insertConsented.values({ ...row, consent }))).length === 0)
         throw new OAuthError('invalid_grant', 'what was allowed has been taken back, or was used before')
     }
