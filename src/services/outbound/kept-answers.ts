@@ -25,8 +25,8 @@ interface Kept {
 
 /** Bytes. */
 const ROOM = 8_388_608
-/** What an entry takes beside its body. */
-const EACH = 2048
+/** What an entry takes beside what others chose: the address, the headers and the body. */
+const EACH = 1024
 const REMEMBERED = 2000
 /** Milliseconds that a failure is remembered. */
 const FAILURE = 5000
@@ -35,7 +35,7 @@ const FAILURE = 5000
 export function createKeptAnswers(now: () => number): KeptAnswers {
   const kept = new LRUCache<string, Kept>({
     maxSize: ROOM,
-    sizeCalculation: ({ answer }) => answer.body.byteLength + EACH,
+    sizeCalculation: ({ answer }, key) => sizeOf(answer) + key.length + EACH,
   })
   const failures = new LRUCache<string, { error: OutboundError | undefined; until: number }>({
     maxSize: REMEMBERED,
@@ -89,6 +89,12 @@ export function createKeptAnswers(now: () => number): KeptAnswers {
       return asked
     },
   }
+}
+
+function sizeOf({ headers, body }: Answer): number {
+  let size = body.byteLength
+  for (const [name, value] of headers) size += name.length + value.length
+  return size
 }
 
 function conditionsOf(headers: Headers): Record<string, string> {

@@ -128,14 +128,17 @@ test('what is not there is remembered as any answer, a failure of the host for s
   expect(received).toHaveLength(2)
 })
 
-test('it fills no memory: what was used longest ago goes', async () => {
+test.each([
+  ['bodies', 160, {}, 'x'.repeat(60_000)],
+  ['headers', 640, { 'x-long': 'x'.repeat(15_000) }, ''],
+])('it fills no memory with %s: what was used longest ago goes', async (_what, most, headers, body) => {
   const { get, received } = await counter((_request, response) =>
-    response.writeHead(200, { 'cache-control': 'max-age=3600' }).end('x'.repeat(60_000)),
+    response.writeHead(200, { 'cache-control': 'max-age=3600', ...headers }).end(body),
   )
-  for (let n = 0; n < 160; n++) await get(`/${n}`)
+  for (let n = 0; n < most; n++) await get(`/${n}`)
   for (const [path, asked] of [
-    ['/159', 160],
-    ['/0', 161],
+    [`/${most - 1}`, most],
+    ['/0', most + 1],
   ] as const) {
     await get(path)
     expect(received).toHaveLength(asked)
