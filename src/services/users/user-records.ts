@@ -98,10 +98,11 @@ export function createUserRecords(database: Database, box: SecretBox): UserRecor
     async describeRecords(userId) {
       const rows = await database.query(statements.all, [userId])
       const described = rows.map((row) => {
-        const { sealed = false, describe = sealed ? () => ({}) : (value: Bag) => value } = kinds.get(
-          row.kind,
-        ) ?? { sealed: 'sealed' in row.value }
-        const told = describe === undefined ? {} : describe(valueOf(row.kind, userId, row))
+        const { sealed = false, describe }: RecordOptions = kinds.get(row.kind) ?? {
+          sealed: 'sealed' in row.value,
+        }
+        // What nobody describes is not opened: its key may be gone.
+        const told = describe?.(valueOf(row.kind, userId, row)) ?? (sealed ? {} : row.value)
         return [row.kind, { ...told, created_at: row.createdAt.toISOString() }] as const
       })
       const byKind = Map.groupBy(described, ([kind]) => kind)

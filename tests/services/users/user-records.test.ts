@@ -14,6 +14,7 @@ interface Key {
 let notes!: UserRecords<Key>
 let sealed!: UserRecords<Key>
 let links!: UserRecords<Key>
+let hidden!: UserRecords<Key>
 const server = await startServer(
   {},
   {
@@ -22,6 +23,7 @@ const server = await startServer(
       notes = declared.records<Key>('note')
       sealed = declared.records<Key>('factor', { sealed: true, describe: ({ name }) => ({ name }) })
       links = declared.records<Key>('link', { unique: true })
+      hidden = declared.records<Key>('hidden', { sealed: true })
     },
   },
 )
@@ -111,6 +113,16 @@ describe('records of a user', () => {
     expect(JSON.stringify(exported)).not.toContain('JBSWY3DPEHPK3PXP')
     await expect(users.export(NOBODY)).rejects.toThrow('not registered')
   })
+})
+
+test('an export says that a sealed record is there, also where its key is gone', async () => {
+  await hidden.put(alice, 'one', { name: 'a' })
+  await server.database.query(
+    `update user_records set value = '{"sealed":"by no key"}' where kind = 'hidden'`,
+  )
+  const { records } = (await users.export(alice)) as { records: Record<string, unknown> }
+  expect(records['hidden']).toEqual([{ created_at: expect.any(String) as string }])
+  await hidden.delete(alice, 'one')
 })
 
 describe('the deletion of a user', () => {
