@@ -11,7 +11,8 @@ export const LOOK_AGAIN =
   'This page had expired. Nothing is saved yet: look at it once more, and then save it.'
 /** What the form that shows a page again has beside what was typed. */
 const AGAIN = 'expired_form'
-const SECRETS = /^csrf_token$|password|secret/i
+/** Those of plugins too, by the names that they usually have: a password, a PIN, a code that is good once. */
+const SECRETS = /^(?:csrf_token|pin|otp|code)$|pass|secret/i
 const WORDS = {
   title: 'This page has expired',
   text: 'It was open for too long, or you have signed in or out meanwhile. Nothing of what you sent is done.',

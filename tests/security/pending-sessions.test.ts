@@ -286,6 +286,15 @@ test('a form that is sent twice, as by a double click, leads on twice to one ses
   expect(stolen.cookies.has(SESSION)).toBe(false)
 })
 
+test('of a form that has expired it does not stand on the page that says so', async () => {
+  const agent = await pending()
+  const factor = await agent.get(`${server.url}/account`)
+  const expired = await agent.submit(factor, 'pin', { pin: PIN, csrf_token: 'of before' })
+  expect([expired.status, expired.body.includes('This page has expired')]).toEqual([403, true])
+  expect(expired.body).not.toContain(`"${PIN}"`)
+  expect(findForm(await agent.submit(expired, 'again'), 'pin')).toBeDefined()
+})
+
 test('of two right answers at once one is taken', async () => {
   const agent = await pending()
   const factor = await agent.get(`${server.url}/account`)
