@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import { spawnBeside } from '../support/beside.ts'
 import { compile, installStranger, pack } from '../support/packages.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
+import { startReceiver } from '../support/receiver.ts'
 import type { Requests } from '../support/requests.ts'
 
 const TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -32,12 +33,21 @@ const service = {
 }
 const withSecret = { client_id: 'plain', client_secret: `lks_${'p'.repeat(43)}`, scope: ['read'] }
 const turning = { ...service, client_id: 'turning' }
+const receiver = await startReceiver((_request, response) => response.end('<!doctype html>'))
+const [html, closed] = ['html', 'closed'].map((client_id) => {
+  const { jwks: _jwks, ...registered } = { ...service, client_id }
+  const port = client_id === 'html' ? receiver.port : 9
+  return { ...registered, jwks_uri: `http://127.0.0.1:${port}/keys` }
+})
 
 const packed = await pack('latchkey')
 const folder = await installStranger('private-key-jwt', 'latchkey', packed, ['@types/node', 'jose'])
 const one = await spawnServer(
-  { PLUGINS: join(folder, 'private-key-jwt.ts') },
-  { seed: { clients: [service, withSecret, turning] } },
+  {
+    PLUGINS: join(folder, 'private-key-jwt.ts'),
+    UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${receiver.port},http://127.0.0.1:9`,
+  },
+  { seed: { clients: [service, withSecret, turning, html, closed] } },
 )
 const two = await spawnBeside(one.settings, one.database)
 const compiling = compile(folder)
@@ -113,6 +123,13 @@ test('the token endpoint is an audience too, and the client_id may stand beside 
   expect(await ask(await assertionOf(key, { aud: `${one.url}/token` }), two, { client_id: 'service' })).toBe(
     '200',
   )
+})
+
+test.each([
+  ['html', '401 invalid_client'],
+  ['closed', '400 invalid_request'],
+])('what a client has in the place of its keys is no failure of the server: %s', async (client, refusal) => {
+  expect(await ask(await assertionOf(key, { iss: client, sub: client }))).toBe(refusal)
 })
 
 test('keys that were changed by a command are good at once, at either process', async () => {

@@ -53,8 +53,14 @@ function audiencesOf({ issuer, endpoints }: OAuth): string[] {
 
 async function keysOf(oauth: OAuth, { metadata }: Client): Promise<JSONWebKeySet> {
   const { jwks, jwks_uri: uri } = metadata
-  const document: unknown = typeof uri === 'string' ? await (await oauth.fetch(uri)).json() : jwks
+  const document: unknown = typeof uri === 'string' ? await documentAt(oauth, uri) : jwks
   return isKeySet(document) ? document : NOBODY
+}
+
+/** Null for what is no JSON: it is the client's address, and its mistake. */
+async function documentAt(oauth: OAuth, uri: string): Promise<unknown> {
+  const response = await oauth.fetch(uri)
+  return response.json().catch(() => null)
 }
 
 function isKeySet(document: unknown): document is JSONWebKeySet {
