@@ -14,6 +14,7 @@ import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { startApi } from '../support/foreign-api.ts'
 import { compile, installStranger, pack, run } from '../support/packages.ts'
 import { spawnServer } from '../support/process.ts'
+import { sendRaw } from '../support/raw-http.ts'
 import { signInTo } from '../support/relying-party.ts'
 import type { Requests } from '../support/requests.ts'
 import { GUARDED, OPAQUE, SIGNED, toClient } from '../support/service.ts'
@@ -282,6 +283,21 @@ test.each(BAD)('a proof %s is refused, at the token endpoint and with a token', 
   const refused = await present(await getToken(), made)
   expect(refused).toMatchObject({ status: 401, error: 'invalid_dpop_proof' })
   expect(refused['challenge']).toMatch(/^DPoP .*algs="[^"]*ES256[^"]*".*error="invalid_dpop_proof"/)
+})
+
+test('a request line with an address of its own is of another address than the proof', async () => {
+  const form = 'grant_type=client_credentials'
+  const headers = {
+    host: new URL(one.url).host,
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': String(form.length),
+    dpop: await prove('POST', '/token'),
+    ...asSigned!.basic,
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const request = `POST http://elsewhere.example/token HTTP/1.1\r\n${lines.join('')}\r\n${form}`
+  const { status, body } = await sendRaw(one.url, request)
+  expect([status, body]).toEqual([400, expect.stringContaining('invalid_dpop_proof')])
 })
 
 test('two proofs, none, and what is no JWT are refused', async () => {

@@ -38,7 +38,7 @@ export function createDpop({ origin, spend, nonces }: DpopOptions): SenderConstr
     const { payload, protectedHeader } = await read(proof)
     const { jti, htm, htu, ath, nonce } = payload
     if (htm !== request.method) throw refused('htm is another method')
-    if (!isSameAddress(htu, origin + request.originalUrl)) throw refused('htu is another address')
+    if (!isSameAddress(htu, URL.parse(request.originalUrl, origin))) throw refused('htu is another address')
     if (token !== undefined && ath !== hashOf(token)) throw refused('ath is of another token')
     if (typeof jti !== 'string' || jti.length > 200) throw refused('jti is missing or too long')
     if (nonces !== undefined) await checkNonce(await nonces(), nonce, reply)
@@ -101,11 +101,10 @@ async function read(proof: string): Promise<JWTVerifyResult> {
   }
 }
 
-/** §4.3: without query and fragment. */
-function isSameAddress(htu: unknown, sentTo: string): boolean {
-  if (typeof htu !== 'string' || !URL.canParse(htu)) return false
-  const [named, actual] = [new URL(htu), new URL(sentTo)]
-  return named.origin === actual.origin && named.pathname === actual.pathname
+/** §4.3: without query and fragment. `sentTo` is null for a request line that is no address. */
+function isSameAddress(htu: unknown, sentTo: URL | null): boolean {
+  const named = typeof htu === 'string' ? URL.parse(htu) : null
+  return named !== null && named.origin === sentTo?.origin && named.pathname === sentTo.pathname
 }
 
 /** §8: tells the next one with each answer. */
