@@ -109,6 +109,21 @@ test('oauth4webapi reads what it is told, and the metadata', async () => {
   })
 })
 
+test('what anybody pushes from one address is bounded, and what a client with credentials does is not', async () => {
+  const stored = async (whose: string): Promise<number> =>
+    (await one.database.query(`select 1 from artifacts where kind = 'pushed_request' and owner is ${whose}`))
+      .length
+  await one.database.query(`insert into artifacts (kind, hash, value, owner, expires_at)
+    select 'pushed_request', 'of anybody ' || n, '{}', '127.0.0.1', now() + interval '1 minute' from generate_series(1, 1000) n`)
+  const more = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' }
+  for (let n = 0; n < 3; n++) expect((await push(more, one, 'public')).status).toBe(201)
+  expect(await stored('not null')).toBe(1000)
+  const before = await stored('null')
+  await push()
+  expect(await stored('null')).toBe(before + 1)
+  await one.database.query(`delete from artifacts where hash like 'of anybody %'`)
+})
+
 test('who must push is refused without, at either process; others need not', async () => {
   for (const server of [one, two]) {
     const asked = async (id: string) => {

@@ -11,6 +11,8 @@ const SOURCE = 'pushed'
 const LIFETIME = 60
 /** Seconds that a person who came in time has to sign in and to decide. */
 const DECIDING = 3600
+/** Of one network address that anybody may push from, in the name of a public client: the oldest give way. */
+const MOST_OF_ANYBODY = 1000
 /** Whether every client must push, whatever its registration says. */
 const REQUIRED = process.env['REQUIRE_PAR'] === 'true'
 
@@ -35,13 +37,16 @@ export default async function pushedRequests({ oauth }: FastifyInstance): Promis
     publicClients: true,
     cors: true,
     parameters: Type.Object({}),
-    async handle(_parameters, { client, wire }) {
+    async handle(_parameters, { client, wire, request }) {
       if (wire['request_uri'] !== undefined)
         throw new OAuthError('invalid_request', 'a pushed request has no request_uri')
       const { clientId } = client
       const asked = { ...wire, client_id: clientId }
       await oauth.parseRequest(asked, client, { source: SOURCE })
-      const handle = await requests.put({ clientId, wire: asked, until: Date.now() + LIFETIME * 1000 })
+      const handle = await requests.put(
+        { clientId, wire: asked, until: Date.now() + LIFETIME * 1000 },
+        client.isPublic() ? { owner: request.ip, most: MOST_OF_ANYBODY } : {},
+      )
       return answer({ status: 201, body: { request_uri: PREFIX + handle, expires_in: LIFETIME } })
     },
   })
