@@ -12,7 +12,7 @@ import { spawnBeside } from '../support/beside.ts'
 import { introspect } from '../support/clients.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { startApi } from '../support/foreign-api.ts'
-import { compile, installStranger, pack, run } from '../support/packages.ts'
+import { compile, installStranger, pack } from '../support/packages.ts'
 import { spawnServer } from '../support/process.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { signInTo } from '../support/relying-party.ts'
@@ -32,9 +32,8 @@ const app = {
 }
 const seed = { ...SEED, clients: [{ ...SIGNED, scope }, { ...OPAQUE, scope }, strict, app] }
 
-const [packed, packedGuard] = await Promise.all([pack('latchkey'), pack('@latchkey/require-scope')])
-const folder = await installStranger('dpop', 'latchkey', packed, ['fastify', 'jose', '@types/node'])
-await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', packedGuard.tarball], folder)
+const others = ['@latchkey/require-scope', 'fastify', 'jose', '@types/node']
+const folder = await installStranger('dpop', 'latchkey', await pack('latchkey'), others)
 const compiling = compile(folder)
 compiling.catch(() => {})
 const settings = {

@@ -3,24 +3,22 @@
  * checkout. Dependencies come in the versions of our lockfile, so that a run tells of our code and not of a release.
  */
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
 import { temporaryDirectory } from './cleanup.ts'
-import { until } from './until.ts'
+import { onceInRun } from './once-in-run.ts'
 
 const checkout = resolve(import.meta.dirname, '../..')
+const STRANGERS = join(checkout, 'tests/strangers')
 const DIRECTORIES = { latchkey: '.', '@latchkey/require-scope': 'plugins/require-scope' } as const
 
 const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline']
 
 export type PackageName = keyof typeof DIRECTORIES
-
-interface Failed {
-  failed: string
-}
 
 export interface Packed {
   /** Path of the `.tgz`. */
@@ -31,36 +29,18 @@ export interface Packed {
 
 /** `npm pack`, which builds first: once in a run, by the worker that comes first. */
 export async function pack(name: PackageName): Promise<Packed> {
-  const place = join(inject('runDirectory'), name.replace('/', '-'))
-  const report = join(place, 'packed.json')
-  const isFirst = await mkdir(place).then(
-    () => true,
-    () => false,
-  )
-  if (isFirst) {
-    const packed = await packInto(place, name).catch((error: Error) => ({ failed: error.message }))
-    await writeFile(`${report}.new`, JSON.stringify(packed))
-    await rename(`${report}.new`, report)
-  }
-  const packed = await until(
-    async () => JSON.parse(await readFile(report, 'utf8')) as Packed | Failed,
-    190_000,
-  )
-  if ('failed' in packed) throw new Error(packed.failed)
-  return packed
-}
-
-async function packInto(destination: string, name: PackageName): Promise<Packed> {
-  const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', destination]
-  const [packed] = JSON.parse(await run('npm', args, join(checkout, DIRECTORIES[name]))) as [
-    { filename: string; files: { path: string }[] },
-  ]
-  return { tarball: join(destination, packed.filename), files: packed.files.map(({ path }) => path) }
+  return onceInRun(name.replace('/', '-'), async (place) => {
+    const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', place]
+    const [packed] = JSON.parse(await run('npm', args, join(checkout, DIRECTORIES[name]))) as [
+      { filename: string; files: { path: string }[] },
+    ]
+    return { tarball: join(place, packed.filename), files: packed.files.map(({ path }) => path) }
+  })
 }
 
 /**
  * A folder with the files of `tests/strangers/<stranger>`, or of another folder by its path; our package, and what else
- * of npm the stranger uses.
+ * of npm, or of ours, the stranger uses. Who uses the same has the same files, and changes none of them.
  */
 export async function installStranger(
   stranger: string,
@@ -69,18 +49,41 @@ export async function installStranger(
   others: readonly string[] = [],
 ): Promise<string> {
   const folder = await temporaryDirectory()
-  const strangers = join(checkout, 'tests/strangers')
-  await cp(resolve(strangers, stranger), folder, { recursive: true })
-  await cp(join(strangers, 'tsconfig.json'), join(folder, 'tsconfig.json'))
-  await cp(tarball, join(folder, basename(tarball)))
-  await cp(join(checkout, 'package-lock.json'), join(folder, 'package-lock.json'))
+  await cp(resolve(STRANGERS, stranger), folder, { recursive: true })
+  await cp(join(STRANGERS, 'tsconfig.json'), join(folder, 'tsconfig.json'))
   const manifest = join(folder, 'package.json')
   const own = existsSync(manifest) ? (JSON.parse(await readFile(manifest, 'utf8')) as Manifest) : {}
-  const ours = { [name]: `file:${basename(tarball)}`, ...(await lockedVersions(others)) }
-  const dependencies = { ...own.dependencies, ...ours }
-  await writeFile(manifest, JSON.stringify({ private: true, type: 'module', ...own, dependencies }))
-  await run('npm', ['install', ...QUIETLY], folder)
+  const tarballs = new Map([[name as string, tarball]])
+  for (const other of others) if (isOurs(other)) tarballs.set(other, (await pack(other)).tarball)
+  const files = [...tarballs].map(([ours, path]) => [ours, `file:${basename(path)}`] as const)
+  const theirs = await lockedVersions(others.filter((other) => !isOurs(other)))
+  const dependencies = { ...own.dependencies, ...theirs, ...Object.fromEntries(files) }
+  const text = JSON.stringify({ private: true, type: 'module', ...own, dependencies })
+  const place = await installed(text, [...tarballs.values()])
+  await writeFile(manifest, text)
+  for (const file of [...tarballs.values(), join(place, 'package-lock.json')])
+    await cp(file, join(folder, basename(file)))
+  await run('cp', ['-RPl', join(place, 'node_modules'), folder], folder)
   return folder
+}
+
+/** A folder in which npm has installed what this package.json asks for: once in a run. */
+async function installed(manifest: string, tarballs: readonly string[]): Promise<string> {
+  return onceInRun(keyOf(manifest), async (place) => {
+    await writeFile(join(place, 'package.json'), manifest)
+    for (const tarball of tarballs) await cp(tarball, join(place, basename(tarball)))
+    await cp(join(checkout, 'package-lock.json'), join(place, 'package-lock.json'))
+    await run('npm', ['install', ...QUIETLY], place)
+    return place
+  })
+}
+
+function keyOf(manifest: string): string {
+  return `installed-${createHash('sha256').update(manifest).digest('hex').slice(0, 16)}`
+}
+
+function isOurs(name: string): name is PackageName {
+  return name in DIRECTORIES
 }
 
 /**
@@ -101,7 +104,7 @@ export async function installByPage(
     commands.replaceAll(place, folder),
   )
   await run('sh', ['-euc', pinned], checkout)
-  await cp(join(checkout, 'tests/strangers/tsconfig.json'), join(folder, 'tsconfig.json'))
+  await cp(join(STRANGERS, 'tsconfig.json'), join(folder, 'tsconfig.json'))
   const more = versions
     .filter(([name]) => others.includes(name))
     .map(([name, version]) => `${name}@${version}`)
@@ -109,11 +112,34 @@ export async function installByPage(
   return folder
 }
 
-/** Compiles the folder's TypeScript with the compiler of this checkout. @throws Error with what it reports */
+/**
+ * Compiles the folder's TypeScript with the compiler of this checkout. That the declarations of what is installed hold
+ * takes five times as long, and is shown once in a run for each installation. @throws Error with what it reports
+ */
 export async function compile(folder: string): Promise<void> {
+  const manifest = await readFile(join(folder, 'package.json'), 'utf8')
+  const place = join(inject('runDirectory'), keyOf(manifest))
+  const isShared = existsSync(place)
+  const checking = isShared ? checkDeclarations(place) : undefined
+  await Promise.all([checking, compileWith(folder, ...(isShared ? ['--skipLibCheck'] : []))])
+}
+
+/** Of the packages that were asked for. */
+async function checkDeclarations(place: string): Promise<void> {
+  const { dependencies = {} } = JSON.parse(await readFile(join(place, 'package.json'), 'utf8')) as Manifest
+  await onceInRun(`${basename(place)}-declarations`, async (folder) => {
+    const names = Object.keys(dependencies).filter((name) => !name.startsWith('@types/'))
+    await writeFile(join(folder, 'all.ts'), names.map((name) => `import '${name}'\n`).join(''))
+    await cp(join(STRANGERS, 'tsconfig.json'), join(folder, 'tsconfig.json'))
+    await symlink(join(place, 'node_modules'), join(folder, 'node_modules'))
+    await compileWith(folder)
+  })
+}
+
+async function compileWith(folder: string, ...options: string[]): Promise<void> {
   // Several threads would check the same declarations several times over, at twice the cost.
   const tsc = join(checkout, 'node_modules/typescript/bin/tsc')
-  await run(process.execPath, [tsc, '-p', '.', '--singleThreaded'], folder)
+  await run(process.execPath, [tsc, '-p', '.', '--singleThreaded', ...options], folder)
 }
 
 /** Runs a program to its end and returns its stdout. @throws Error with all of its output when it fails */
