@@ -1,49 +1,84 @@
-/** docs/doors/pages.md, events.md and the outcome of people.md: their pieces, put together to one plugin as they stand there. */
+/**
+ * docs/doors/pages.md, events.md, and what pages of people.md are served by: their pieces, put together to one plugin as they
+ * stand there.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { startServer } from '../support/server.ts'
+import { SEED } from '../support/sign-in.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 import { openPage } from './page.ts'
 
-test('the pieces make a plugin: a page, an outcome, events', async () => {
+test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events', async () => {
   const pages = await openPage('doors/pages.md')
   const people = await openPage('doors/people.md')
   const heard = await openPage('doors/events.md')
-  const [counter, template] = [pages.next('ts'), pages.next('html')]
+  const [counter, counterTemplate, office, officeTemplate] = [
+    pages.next('ts'),
+    pages.next('html'),
+    pages.next('ts'),
+    pages.next('html'),
+  ]
   pages.end()
-  for (const language of ['ts', 'eta', 'ts', 'ts']) people.next(language)
-  const outcome = people.next('ts')
+  for (const language of ['ts', 'eta', 'ts']) people.next(language)
+  const [link, signUp, signUpTemplate, outcome] = [
+    people.next('ts'),
+    people.next('ts'),
+    people.next('html'),
+    people.next('ts'),
+  ]
   const events = heard.next('ts')
   heard.end()
 
   const directory = await temporaryDirectory()
   const declarations: string[] = []
-  const statements = [counter, outcome, events].map((piece) =>
+  const statements = [counter, office, link, signUp, outcome, events].map((piece) =>
     piece.replace(/^declare module[\s\S]*?^\}\n/gm, (declaration) => {
       declarations.push(declaration)
       return ''
     }),
   )
-  expect(declarations).toHaveLength(2)
+  expect(declarations).toHaveLength(4)
   const plugin = [
-    `import { Type } from 'latchkey'`,
+    `import { OAuthError, Type } from 'latchkey'`,
     ...declarations,
     'export default async function pieces(fastify: any): Promise<void> {',
-    'const { oauth } = fastify',
+    'const { oauth, pages, browser, interactions } = fastify',
+    'const { basePath } = oauth.config',
     'const heard: string[] = []',
     ...statements,
     `fastify.get('/heard', async () => heard)`,
     '}',
   ]
   const PLUGINS = join(directory, 'pieces.ts')
-  await writeFile(PLUGINS, plugin.join('\n'))
-  await writeFile(join(directory, 'counter.eta'), template)
-  const server = await startServer({ PLUGINS })
+  const files = {
+    'pieces.ts': plugin.join('\n'),
+    'counter.eta': counterTemplate,
+    'office.eta': officeTemplate,
+    'office.js': '// Nothing yet.',
+    'sign-up.eta': signUpTemplate,
+  }
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text)
+  const server = await startServer({ PLUGINS }, { seed: SEED })
 
   const shown = await (await server.get('/counter?customer=Ann')).text()
   expect(shown).toContain('<h1>Good morning, <bdi>Ann</bdi></h1>')
+
+  const agent = createUserAgent(server.url)
+  const login = await agent.get(`${server.url}/admin/vouchers`)
+  const [, address] = /<a id="sign-up" href="([^"]+)"/.exec(login.body)!
+  const form = await agent.get(new URL(address!.replaceAll('&amp;', '&'), server.url).href)
+  const barred = await agent.submit(form, 'sign-up', { username: 'dora' })
+  expect(barred.status).toBe(403)
+  await server.server.oauth.users.update('dora', { roles: ['admin'] })
+  const opened = await agent.get(`${server.url}/admin/vouchers`)
+  expect(opened.body).toContain('<h1>Vouchers of <bdi>dora</bdi></h1>')
+  const [script] = /\/assets\/office\.[0-9a-f]{12}\.js/.exec(opened.body)!
+  expect((await server.get(script)).status).toBe(200)
+
   const client = await createClient(server, { scope: ['read'] })
   await getToken(server, client)
   expect(await (await server.get('/heard')).json()).toEqual([`${client.clientId} by client_credentials`])

@@ -8,7 +8,7 @@ const strangers = join(checkout, 'tests/strangers')
 const fileOf = async (path: string): Promise<string> =>
   (await readFile(join(strangers, path), 'utf8')).trimEnd()
 
-test('its pieces are the files of the strangers, in their order, a link and an outcome', async () => {
+test('its pieces are the files of the strangers, in their order, what pages-and-events.test.ts runs', async () => {
   const page = await openPage('doors/people.md')
   for (const [language, path] of [
     ['ts', 'email-code/email-code.ts'],
@@ -17,6 +17,8 @@ test('its pieces are the files of the strangers, in their order, a link and an o
   ] as const)
     expect(page.next(language).trimEnd()).toBe(await fileOf(path))
   expect(page.next('ts')).toContain(`name: 'sign-up'`)
+  expect(page.next('ts')).toContain('interactions.prove')
+  expect(page.next('html')).toContain('id="sign-up"')
   expect(page.next('ts')).toContain(`register('outcome', 'voucher'`)
   expect(page.next('ts').trimEnd()).toBe(await fileOf('email-code/mailbox.ts'))
   page.end()
