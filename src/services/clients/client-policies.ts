@@ -16,6 +16,7 @@ import {
   type ParsedMetadata,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
+import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 
 /** The standards' names: RFC 6749, 7523, 8628, 8693, OpenID Connect Core and CIBA; RFC 8705 for the methods. */
@@ -96,7 +97,12 @@ export function createClientPolicies(
     const owners = (kind: 'clientAuthentication' | 'responseType') => new Set(doors.owners(kind).keys())
     const stored = [
       ...unserved('grant_types', grantTypes ?? [], GRANT_TYPES, new Set(doors.grants.keys())),
-      ...unserved('response_types', responseTypes ?? [], RESPONSE_TYPES, owners('responseType')),
+      ...unserved(
+        'response_types',
+        (responseTypes ?? []).map(orderedResponseType),
+        RESPONSE_TYPES,
+        owners('responseType'),
+      ),
       ...unserved(
         'token_endpoint_auth_method',
         typeof method === 'string' ? [method] : [],

@@ -86,6 +86,21 @@ test('the code that it came with gives an ID token that says the rest of the sam
   expect(decodeProtectedHeader(tokens.id_token)).not.toHaveProperty('typ')
 })
 
+test('a type is registered with its words in any order, stays so, and is known to be served', async () => {
+  const { metadata } = (await server.server.oauth.findClient('hybrid'))!
+  expect(metadata['response_types']).toEqual(['id_token code'])
+  expect(server.output()).not.toContain('nothing serves it')
+})
+
+test('a request object that is refused says what sort of answer it asked for', async () => {
+  const parts = [{ alg: 'none' }, { response_type: TYPE, state: 'inside' }].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  )
+  const sealed = asking({ request: `${parts.join('.')}.`, response_type: undefined, state: undefined })
+  const refused = await told(sealed)
+  expect(refused).toMatchObject({ query: {}, fragment: { error: 'request_not_supported', state: 'inside' } })
+})
+
 test('what was asked for one by one is in the ID token of the answer too', async () => {
   const claims = JSON.stringify({ id_token: { email: null } })
   const { fragment } = await told(asking({ claims, scope: 'openid' }))
