@@ -65,6 +65,8 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     name: 'consent',
     required: 'consent_required',
     async run(interaction) {
+      // Nobody is there yet to be asked: a step after this one may sign in.
+      if (interaction.session === null) return 'done'
       const consent = await findConsent(interaction)
       if (consent === undefined) return page(interaction)
       return consent === null ? 'done' : { granted: { consent } }

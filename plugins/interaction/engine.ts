@@ -89,6 +89,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
       // No step had more to ask for.
       if (session !== null && missing.length > 0) throw unmet()
     }
+    if (session === null) throw new OAuthError('login_required', 'nobody can be asked here who is there')
     return { facts }
   }
 

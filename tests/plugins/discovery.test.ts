@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
+import { authorizationUrl, SEED } from '../support/sign-in.ts'
 
 const OIDC = '/.well-known/openid-configuration'
 const OAUTH = '/.well-known/oauth-authorization-server'
@@ -142,6 +143,16 @@ describe('a plugin of ours that is left out', () => {
     expect(Object.keys(await metadata(server)).filter((member) => gone.includes(member))).toEqual([])
     for (const path of ['/introspect', '/revoke']) expect((await server.post(path)).status).toBe(404)
     await expect(startServer({ WITHOUT: 'latchkey-introspecton' })).rejects.toThrow('There is no plugin')
+  })
+
+  test('where nothing asks who is there, apps and people are told so', async () => {
+    const server = await startServer({ WITHOUT: 'latchkey-login' }, { seed: SEED })
+    for (const prompt of ['none', 'login', 'consent']) {
+      const { pathname, search } = new URL(authorizationUrl(server, { prompt }))
+      const location = (await server.get(pathname + search)).headers.get('location') ?? ''
+      expect([prompt, new URL(location).searchParams.get('error')]).toEqual([prompt, 'login_required'])
+    }
+    expect((await server.get('/sign-in?return_to=/account')).status).toBe(400)
   })
 
   test('one that others need is refused in a sentence', async () => {
