@@ -6,8 +6,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../config.ts'
 import type { Client } from '../doors/client.ts'
-import type { Caller, Endpoint, EndpointCalls, Sent } from '../doors/endpoint.ts'
+import type { Caller, Endpoint, EndpointCalls, EndpointMethod, Sent } from '../doors/endpoint.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
+import { OAuthError } from '../protocol/errors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import { without, type Wire } from '../protocol/wire.ts'
 import { formsOf } from '../services/representations.ts'
@@ -85,14 +86,15 @@ interface Finder<Who extends Caller> extends Pick<Served, 'guard'> {
 }
 
 type Finders = { readonly [Who in Caller]: (endpoint: EndpointOptions) => Finder<Who> }
-type EndpointOptions = Pick<Endpoint, 'path' | 'publicClients' | 'scopes' | 'parameters'>
+type EndpointOptions = Pick<Endpoint, 'path' | 'method' | 'publicClients' | 'scopes' | 'parameters'>
 
 function findersOf(fastify: FastifyInstance, authenticate: Authenticate, doors: Doors): Finders {
   return {
-    client({ publicClients = false, parameters }) {
+    client({ publicClients = false, parameters, method = 'POST' }) {
       doors.reads(parameters)
       return {
         async find(request, reply, { wire, body, path }) {
+          if (isBodiless(method)) assertNoneOf(doors.credentials, wire)
           const client = await authenticate(request, wire, publicClients)
           request.actor = { kind: 'client', id: client.clientId }
           return { request, reply, client, wire: without(wire, doors.credentials), body, path }
@@ -124,7 +126,7 @@ function serving<P extends TObject, Who extends Caller>(
   const read = readerOf(endpoint)
   const parse = compileParameters(endpoint.parameters)
   const formsFor = formsOf(doors, endpoint.path)
-  const ofJson = endpoint.body === 'json' && !['GET', 'DELETE'].includes(endpoint.method ?? 'POST')
+  const ofJson = endpoint.body === 'json' && !isBodiless(endpoint.method ?? 'POST')
   const handler = sending(async (request, reply) => {
     const call = await find(request, reply, read(request))
     const result = await endpoint.handle(parse(ofJson ? call.body : call.wire), call)
@@ -132,4 +134,16 @@ function serving<P extends TObject, Who extends Caller>(
     sendAnswer(reply, forms.length === 0 ? result : await represent(result, forms, call))
   })
   return { handler, ...(guard === undefined ? {} : { guard }) }
+}
+
+/** What these send stands in the address. */
+function isBodiless(method: EndpointMethod): boolean {
+  return method === 'GET' || method === 'DELETE'
+}
+
+/** RFC 6749 §2.3.1: an address is written into logs and histories. */
+function assertNoneOf(credentials: Iterable<string>, wire: Wire): void {
+  for (const name of credentials)
+    if (wire[name] !== undefined)
+      throw new OAuthError('invalid_request', 'what proves who a client is must not be in the address')
 }

@@ -188,3 +188,17 @@ test('what cannot be meant is refused at the door', async () => {
   expect(() => answer({ body: 'a text' })).toThrow('a text needs its type')
   expect(() => answer({ status: 99 })).toThrow('99 is no status')
 })
+
+test('a client proves who it is in the header, and not in the address, where logs would have it', async () => {
+  const method = 'DELETE'
+  expect((await server.request('/books/one', { method, headers: client.basic })).status).toBe(204)
+  const { clientId: client_id, clientSecret: client_secret } = await createClient(server, {
+    scope: ['read_books'],
+    token_endpoint_auth_method: 'client_secret_post',
+  })
+  const query = new URLSearchParams({ client_id, client_secret }).toString()
+  expect(await refusal(await server.request(`/books/one?${query}`, { method }))).toEqual([
+    400,
+    'what proves who a client is must not be in the address',
+  ])
+})
