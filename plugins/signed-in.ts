@@ -47,6 +47,12 @@ export interface SignedIn {
   forget(call: BrowserCall): void
 }
 
+/**
+ * Milliseconds, twice over at most: a double click comes at once. Who has the former cookie could else go on guessing what the form
+ * showed, where no plugin counts.
+ */
+const TWICE_WITHIN = 30_000
+
 type Found = WeakMap<FastifyRequest, Promise<Session | null>>
 
 /** @internal */
@@ -96,11 +102,12 @@ export function createSignedIn(
   }
 
   /**
-   * The cookie after this one: random as that was, and the same for the same form, so that one which is sent twice leads to one session.
-   * Who only has the former cookie cannot tell it, nor get it without what the form shows.
+   * The cookie after this one: random as that was, and the same for the same form for a while, so that one which is sent twice leads to
+   * one session. Who only has the former cookie cannot tell it, nor get it without what the form shows.
    */
-  function nextOf(token: string, form: Wire = { once: randomUUID() }): string {
-    return box.hash(`cookie after\0${token}\0${JSON.stringify(form)}`).split('.')[1]!
+  function nextOf(token: string, form: Wire = { once: randomUUID() }, now = Date.now()): string {
+    const turn = Math.floor(now / TWICE_WITHIN)
+    return box.hash(`cookie after\0${token}\0${turn}\0${JSON.stringify(form)}`).split('.')[1]!
   }
 
   const originOf = ({ request: { ip, headers } }: BrowserCall) => ({
@@ -181,13 +188,17 @@ export function createSignedIn(
       ] as const) {
         const token = cookie.read(request)
         if (token === undefined || known !== null) continue
-        const next = nextOf(token, form)
-        const session = await sessions.find(next)
-        const pending = session === null ? await pendingSessions.find(next) : null
-        if (pending !== null) wait(call, { token: next, session: pending })
-        if (session === null) continue
-        forgetPending(call)
-        open(call, { token: next, session })
+        const now = Date.now()
+        for (const at of [now, now - TWICE_WITHIN]) {
+          const next = nextOf(token, form, at)
+          const session = await sessions.find(next)
+          const pending = session === null ? await pendingSessions.find(next) : null
+          if (pending !== null) wait(call, { token: next, session: pending })
+          if (session === null) continue
+          forgetPending(call)
+          open(call, { token: next, session })
+          break
+        }
       }
     },
 

@@ -1,6 +1,6 @@
 /** A sign-in that lacks a factor opens nothing but the step that asks for it, whoever asks and wherever. */
 import { decodeJwt } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ALICE, answerOf, authorizationUrl, BOB, exchange, goThrough, SEED, WEB } from '../support/sign-in.ts'
 import { addSecondFactor, CAREFUL, PIN } from '../support/second-factor.ts'
 import { startServer } from '../support/server.ts'
@@ -284,6 +284,17 @@ test('a form that is sent twice, as by a double click, leads on twice to one ses
   // Not without what it showed.
   await stolen.submit(factor, 'pin', { pin: 'x' })
   expect(stolen.cookies.has(SESSION)).toBe(false)
+})
+
+test('a form that is sent again a minute later leads nobody to the session who has the former cookie alone', async () => {
+  const agent = await pending()
+  const factor = await agent.get(`${server.url}/account`)
+  const former = agent.clone()
+  await agent.submit(factor, 'pin', { pin: PIN })
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_001 })
+  await former.submit(factor, 'pin', { pin: PIN })
+  vi.useRealTimers()
+  expect([agent.cookies.has(SESSION), former.cookies.has(SESSION)]).toEqual([true, false])
 })
 
 test('of a form that has expired it does not stand on the page that says so', async () => {
