@@ -1,6 +1,6 @@
 /**
  * The interaction step `login`: who is in front of the browser. A session is enough unless the request asks for more:
- * a fresh sign-in (`prompt=login`, `max_age`), or a certain user (`id_token_hint`, a `sub` in `claims`). How people show that it is
+ * a fresh sign-in (`prompt=login`, `max_age`), or a certain user (its own, `id_token_hint`, a `sub` in `claims`). How people show that it is
  * them is for the registered methods.
  */
 import type { FastifyInstance } from 'fastify'
@@ -22,12 +22,13 @@ async function login(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
   const signInPage = createSignInPage(fastify)
 
-  /** Whether the user is one whom the request is for: `id_token_hint`, or a `sub` asked for by `claims`. */
-  function isExpected({ client, parameters }: ApprovalRequest, { userId }: Session): boolean {
+  /** Whether the user is one whom the request is for: by itself, by `id_token_hint`, or by a `sub` in `claims`. */
+  function isExpected({ client, user = '', parameters }: ApprovalRequest, { userId }: Session): boolean {
     const hinted = parameters['id_token_hint'] as string | undefined
     const claims = parameters['claims'] as ClaimsRequest | undefined
     const requested = claims === undefined ? undefined : requestedSubjects(claims)
     const subject = oauth.subjectOf(userId, client)
+    if (user !== '' && user !== userId) return false
     return (hinted ?? subject) === subject && (requested?.includes(subject) ?? true)
   }
 

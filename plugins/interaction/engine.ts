@@ -20,7 +20,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { clientView } from '../pages/client-view.ts'
 import type { Asked } from './asked.ts'
 import { createFormCheck } from './form-check.ts'
-import { grantedBy } from './granted.ts'
+import { grantedBy, withFacts } from './granted.ts'
 import { WentOn } from './over.ts'
 import { createOverPage, type ShowOver } from './over-page.ts'
 import { createPhases, LOGIN } from './phases.ts'
@@ -84,7 +84,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
         const found = await step.run(interaction, call)
         if (found === 'done') continue
         if ('page' in found) return { pending: { step, page: found }, facts }
-        facts = { ...facts, ...found.granted }
+        facts = withFacts(facts, found.granted)
       }
       // No step had more to ask for.
       if (session !== null && missing.length > 0) throw unmet()
@@ -117,7 +117,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
     }
     await outcome.check?.(request)
     const { session } = interaction
-    const granted = { ...grantedBy({ request, session }, doors.all('parameter')), ...facts }
+    const granted = withFacts(grantedBy({ request, session }, doors.all('parameter')), facts)
     return outcome.approved({ request, state: destination.state }, granted, call)
   }
 

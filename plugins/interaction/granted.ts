@@ -1,7 +1,7 @@
 /** What a finished interaction has established. */
 import type { Parameter } from '../../src/doors/approval.ts'
 import type { Granted } from '../../src/doors/facts.ts'
-import type { Interaction } from '../../src/doors/interaction.ts'
+import type { Interaction, StepFacts } from '../../src/doors/interaction.ts'
 
 export function grantedBy(
   { request, session }: Pick<Interaction, 'request' | 'session'>,
@@ -21,4 +21,13 @@ export function grantedBy(
     ),
     authentication: { time: authenticatedAt, amr, sid, ...(acr === null ? {} : { acr }) },
   }
+}
+
+/** With what a step has found out, laid over what was known. */
+export function withFacts<Known extends StepFacts['granted']>(
+  known: Known,
+  found: StepFacts['granted'],
+): Known {
+  const parameters = { ...known.parameters, ...found.parameters }
+  return { ...known, ...found, ...(Object.keys(parameters).length === 0 ? {} : { parameters }) }
 }

@@ -15,6 +15,8 @@ export interface ApprovalRequest {
   readonly resources: readonly string[]
   /** What the registered parameters made of the wire, by their names. */
   readonly parameters: Bag
+  /** The id of the user who alone may approve it, where the one who asks knows them; everybody may by default. */
+  readonly user?: string
   /** Where the answer will take the browser; absent where it takes it nowhere. */
   readonly redirectUri?: string
   /** What people must know before they decide, such as how the request came to them; for the consent page. */

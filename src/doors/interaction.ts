@@ -57,9 +57,9 @@ export interface StepPage {
   readonly status?: number
 }
 
-/** What a step that is done adds to what will be granted. */
+/** What a step that is done adds to what will be granted: `parameters` beside those of the request that are kept. */
 export interface StepFacts {
-  readonly granted: Pick<Granted, 'consent' | 'actor' | 'notAfter' | 'parent'>
+  readonly granted: Pick<Granted, 'consent' | 'actor' | 'notAfter' | 'parent' | 'parameters'>
 }
 
 /** One thing that stands between a request and its answer: login, consent, a second factor. */
