@@ -32,10 +32,8 @@ export type {
 } from './doors/authorization-requests.ts'
 export type { Call, ClientCall, Grant, Policy } from './doors/back-channel.ts'
 export type { Client, ClientAuthentication } from './doors/client.ts'
+export { answer, type Answer, type AnswerOptions } from './doors/answer.ts'
 export {
-  answer,
-  type Answer,
-  type AnswerOptions,
   type BearerCall,
   type Caller,
   type Endpoint,

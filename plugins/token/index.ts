@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { isAnswer } from '../../src/doors/answer.ts'
 import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -32,6 +33,7 @@ async function token(fastify: FastifyInstance): Promise<void> {
       assertMayUse(call.client, grant)
       const binding = constraints.length === 0 ? undefined : await bindingOf(constraints, call)
       const granted = await grant.authorize(call.wire, call)
+      if (isAnswer(granted)) return granted
       const narrowed = await requestParameters.narrow(granted, call)
       return oauth.issue(boundTo(narrowed, binding, call.client), call)
     },

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { Wire } from '../protocol/wire.ts'
+import type { Answer } from './answer.ts'
 import type { Client } from './client.ts'
 import type { Granted } from './facts.ts'
 
@@ -26,8 +27,11 @@ export interface Grant<P extends TObject = TObject> {
   readonly publicClients?: boolean
   /** Members of the token response that `Granted.response` may have; what it has beside them is left out. */
   readonly members?: readonly string[]
-  /** Establishes the facts. Throws `OAuthError`. */
-  authorize(parameters: Static<P>, call: Call): Promise<Granted>
+  /**
+   * Establishes the facts, for the issuer to mint tokens of; or gives an `answer` of its own, where what it gives is no token of
+   * ours, such as a statement for another server: then nothing is minted and no policy asked. Throws `OAuthError`.
+   */
+  authorize(parameters: Static<P>, call: Call): Promise<Granted | Answer>
 }
 
 /** What may still refuse a grant, whatever its type. */

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { AccessToken } from '../../plugins/require-scope/access-token.ts'
 import type { Bag } from '../protocol/bag.ts'
-import { isObject } from '../protocol/json.ts'
 import type { Wire } from '../protocol/wire.ts'
+import type { Answer } from './answer.ts'
 import type { Call } from './back-channel.ts'
 
 /** What a request brought, once it is known to be well-formed. */
@@ -66,52 +66,4 @@ export interface Endpoint<P extends TObject = TObject, Who extends Caller = 'cli
   readonly parameters: P
   /** The members of a JSON answer (200), or an `answer`. Throws `OAuthError`. */
   handle(parameters: Static<P>, call: EndpointCalls[Who]): Promise<Bag | Answer>
-}
-
-export interface AnswerOptions {
-  /** Default 200, or 204 without a body. */
-  readonly status?: number
-  /** Beside those of the house, lower case. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** JSON, or a text of another `type`. */
-  readonly body?: Bag | readonly unknown[] | string
-  /** The media type of a text, such as `application/jwt`. */
-  readonly type?: string
-}
-
-/** What every copy of this module knows its answers by: a plugin may bring a `latchkey` of its own along. */
-const BRAND = Symbol.for('latchkey.Answer')
-const JSON_TYPE = 'application/json'
-
-/** What `answer` makes. */
-export interface Answer {
-  /** @internal */
-  readonly [BRAND]: true
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  /** As it is sent; absent where nothing is. */
-  readonly text?: string
-  readonly type: string
-  /** The members of a JSON object, for other forms of it. */
-  readonly body?: Bag
-}
-
-/** An answer that is more than 200 and JSON. Throws TypeError for a text without its type, or what is no status of an answer. */
-export function answer({ status, headers = {}, body, type }: AnswerOptions): Answer {
-  const code = status ?? (body === undefined ? 204 : 200)
-  if (!Number.isInteger(code) || code < 200 || code > 599) throw new TypeError(`${code} is no status`)
-  if (typeof body === 'string' && type === undefined) throw new TypeError('a text needs its type')
-  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
-  return {
-    [BRAND]: true,
-    status: code,
-    headers,
-    type: type ?? JSON_TYPE,
-    ...(text === undefined ? {} : { text }),
-    ...(isObject(body) ? { body } : {}),
-  }
-}
-
-export function isAnswer(value: Bag | Answer): value is Answer {
-  return BRAND in value
 }

@@ -2,6 +2,7 @@
 import type { TObject } from 'typebox'
 import type { Additive, AdditiveCall, AdditiveValue, Dispatched, Ordered } from './kinds.ts'
 import type { ResponseMode } from './approval.ts'
+import { isAnswer, type Answer } from './answer.ts'
 import type { Call, Grant } from './back-channel.ts'
 import type { ClientAuthentication } from './client.ts'
 import type { Granted } from './facts.ts'
@@ -16,7 +17,7 @@ import { createTakenNames, memberOf, type Document, type OwnedKind } from './tak
 export interface RegisteredGrant {
   readonly type: string
   readonly publicClients: boolean
-  authorize(wire: Wire, call: Call): Promise<Granted>
+  authorize(wire: Wire, call: Call): Promise<Granted | Answer>
 }
 
 export interface DoorRegistry {
@@ -114,6 +115,7 @@ export function createDoorRegistry(): DoorRegistry {
         publicClients,
         async authorize(wire, call) {
           const granted = await grant.authorize(parse(wire), call)
+          if (isAnswer(granted)) return granted
           return granted.response === undefined
             ? granted
             : { ...granted, response: only(members, granted.response) }

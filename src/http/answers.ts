@@ -1,6 +1,6 @@
 /** How endpoints answer: JSON or a text, never stored (RFC 6749 §5.1). */
 import type { FastifyReply } from 'fastify'
-import { isAnswer, type Answer } from '../doors/endpoint.ts'
+import { isAnswer, type Answer } from '../doors/answer.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { sendText } from './ready-text.ts'
 

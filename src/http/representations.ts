@@ -1,5 +1,5 @@
 /** Brings what an endpoint answers into the forms that its caller wants. */
-import { answer, isAnswer, type Answer } from '../doors/endpoint.ts'
+import { answer, isAnswer, type Answer } from '../doors/answer.ts'
 import type { RepresentedCall } from '../doors/representation.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { renderAs, type Forms } from '../services/representations.ts'
