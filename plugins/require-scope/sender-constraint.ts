@@ -1,5 +1,6 @@
 // Tokens that are good only for who holds a key: what one is bound to (`cnf`, RFC 7800), and that whoever presents it
 // shows it. How a key is shown (DPoP, a client certificate) is for whoever gives the constraint.
+import type { Socket } from 'node:net'
 import type { AccessToken } from './access-token.ts'
 import { BearerError } from './bearer-error.ts'
 import type { CarryingRequest, PresentedToken } from './presentation.ts'
@@ -12,6 +13,8 @@ export interface ConstrainedRequest extends CarryingRequest {
   readonly originalUrl: string
   readonly headers: CarryingRequest['headers'] &
     Readonly<Record<string, string | readonly string[] | undefined>>
+  /** Of the connection: what its certificate is, where this process speaks TLS (RFC 8705). */
+  readonly raw: CarryingRequest['raw'] & { readonly socket: Socket }
 }
 
 /** The part of a Fastify reply on which more can be said, such as the next nonce. */

@@ -1,0 +1,117 @@
+/**
+ * Tokens that are bound to the certificate of a connection, and clients that are known by it (RFC 8705): a plugin by the doors
+ * for both, in an app that speaks TLS itself.
+ */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { request as send, type RequestOptions } from 'node:https'
+import type { Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { TLSSocket } from 'node:tls'
+import type { FastifyInstance, FastifyServerOptions } from 'fastify'
+import { decodeJwt } from 'jose'
+import { expect, test } from 'vitest'
+import { BearerError } from '../../../plugins/require-scope/bearer-error.ts'
+import { Type } from '../../../src/protocol/schema.ts'
+import { createCertificate } from '../../support/deployed.ts'
+import { startForeignApp } from '../../support/foreign-app.ts'
+
+async function certify(name: string): Promise<{ key: Buffer; cert: Buffer }> {
+  const { key, certificate } = await createCertificate(name)
+  return { key: await readFile(key), cert: await readFile(certificate) }
+}
+const [tls, service, other] = await Promise.all(['localhost', 'service', 'other'].map(certify))
+
+interface Connected {
+  readonly raw: { readonly socket: Socket }
+}
+
+function certificateOf({ raw: { socket } }: Connected) {
+  const certificate = socket instanceof TLSSocket ? socket.getPeerCertificate() : undefined
+  return certificate?.raw === undefined ? undefined : certificate
+}
+
+function thumbprintOf(request: Connected): string | undefined {
+  const certificate = certificateOf(request)
+  return certificate && createHash('sha256').update(certificate.raw).digest('base64url')
+}
+
+async function mutualTls({ oauth }: FastifyInstance): Promise<void> {
+  oauth.extendClientMetadata(Type.Object({ tls_client_auth_subject_dn: Type.Optional(Type.String()) }))
+  oauth.register('clientAuthentication', 'tls_client_auth', {
+    credentials: [],
+    implied: true,
+    recognizes: (request, { client_id: id }) =>
+      typeof id === 'string' && certificateOf(request) !== undefined ? [id] : null,
+    authenticate: async (request, _wire, client) =>
+      client !== null &&
+      client.metadata['tls_client_auth_subject_dn'] === `CN=${certificateOf(request)?.subject.CN}`,
+  })
+  oauth.add('senderConstraint', {
+    scheme: 'Bearer',
+    confirmation: 'x5t#S256',
+    metadata: { tls_client_certificate_bound_access_tokens: true },
+    bind: async ({ request }) => thumbprintOf(request),
+    async verify(request, { confirmation }) {
+      if (thumbprintOf(request) !== confirmation)
+        throw new BearerError('invalid_token', 'the token is bound to another certificate')
+    },
+  })
+}
+
+const server = await startForeignApp({
+  app: { https: { ...tls!, requestCert: true, rejectUnauthorized: false } } as FastifyServerOptions,
+  plugins: [mutualTls],
+  after: (app) =>
+    app.get('/guarded', { config: { scope: 'read_books' } }, async ({ token }) => token.clientId),
+})
+await server.server.oauth.clients.create({
+  client_id: 'service',
+  token_endpoint_auth_method: 'tls_client_auth',
+  tls_client_auth_subject_dn: 'CN=service',
+  grant_types: ['client_credentials'],
+  scope: ['read_books'],
+})
+
+async function ask(
+  path: string,
+  options: RequestOptions,
+  form?: string,
+): Promise<{ status: number; body: string }> {
+  const { port } = new URL(server.url)
+  const sent = send({ host: '127.0.0.1', port, path, rejectUnauthorized: false, agent: false, ...options })
+  const answered = new Promise<{ status: number; body: string }>((resolve, reject) => {
+    sent.on('error', reject)
+    sent.on(
+      'response',
+      (response) =>
+        void text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject),
+    )
+  })
+  sent.end(form)
+  return answered
+}
+
+async function getToken(certificate: object): Promise<{ status: number; body: string }> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  return ask(
+    '/token',
+    { method: 'POST', headers, ...certificate },
+    'grant_type=client_credentials&client_id=service',
+  )
+}
+
+test('a client is known by its certificate, and its token is good on connections of that one alone', async () => {
+  expect((await getToken(other!)).status).toBe(401)
+  expect((await getToken({})).status).toBe(401)
+  const { status, body } = await getToken(service!)
+  expect(status).toBe(200)
+  const { access_token: token } = JSON.parse(body) as { access_token: string }
+  expect(decodeJwt(token)['cnf']).toEqual({ 'x5t#S256': expect.stringMatching(/^[\w-]{43}$/) as unknown })
+
+  const headers = { authorization: `Bearer ${token}` }
+  const statuses = []
+  for (const certificate of [service!, other!, {}])
+    statuses.push((await ask('/guarded', { headers, ...certificate })).status)
+  expect(statuses).toEqual([200, 401, 401])
+})
