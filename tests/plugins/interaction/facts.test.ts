@@ -33,7 +33,7 @@ const server = await startServer({}, {
 
 test('what a step finds out lives on with the Authorization, beside what the request said', async () => {
   const tokens = await getTokens(server, { nonce: 'n-1' })
-  const next = (await (await refresh(server, tokens.refresh_token!)).json()) as { access_token: string }
+  const next = (await (await refresh(server, tokens.refresh_token)).json()) as { access_token: string }
   for (const token of [tokens.access_token, next.access_token])
     expect(decodeJwt(token)).toMatchObject({ organisation: 'acme', nonce_was: 'n-1' })
 })

@@ -45,7 +45,7 @@ async function mutualTls({ oauth }: FastifyInstance): Promise<void> {
       typeof id === 'string' && certificateOf(request) !== undefined ? [id] : null,
     authenticate: async (request, _wire, client) =>
       client !== null &&
-      client.metadata['tls_client_auth_subject_dn'] === `CN=${certificateOf(request)?.subject.CN}`,
+      client.metadata['tls_client_auth_subject_dn'] === `CN=${String(certificateOf(request)?.subject.CN)}`,
   })
   oauth.add('senderConstraint', {
     scheme: 'Bearer',

@@ -69,7 +69,7 @@ test('what it answers is the answer: nothing is minted, stored or judged by poli
       { grant_type: EXCHANGE, subject_token: token, audience },
       basic('web', WEB.client_secret),
     )
-  const response = await ask(idToken!, server.url)
+  const response = await ask(idToken, server.url)
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
   const { access_token: assertion, ...told } = (await response.json()) as Record<string, string>
   expect(told).toEqual({ issued_token_type: ID_JAG, token_type: 'N_A', expires_in: 60 })
