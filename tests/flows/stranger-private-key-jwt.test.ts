@@ -33,7 +33,14 @@ const service = {
 }
 const withSecret = { client_id: 'plain', client_secret: `lks_${'p'.repeat(43)}`, scope: ['read'] }
 const turning = { ...service, client_id: 'turning' }
-const receiver = await startReceiver((_request, response) => response.end('<!doctype html>'))
+const receiver = await startReceiver(({ url }, response) =>
+  response.end(url === '/jwks' ? JSON.stringify({ keys: [key.jwk] }) : '<!doctype html>'),
+)
+const { jwks: _theirs, ...published } = {
+  ...service,
+  client_id: 'published',
+  jwks_uri: `http://127.0.0.1:${receiver.port}/jwks`,
+}
 const [html, closed] = ['html', 'closed'].map((client_id) => {
   const { jwks: _jwks, ...registered } = { ...service, client_id }
   const port = client_id === 'html' ? receiver.port : 9
@@ -47,7 +54,7 @@ const one = await spawnServer(
     PLUGINS: join(folder, 'private-key-jwt.ts'),
     UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${receiver.port},http://127.0.0.1:9`,
   },
-  { seed: { clients: [service, withSecret, turning, html, closed] } },
+  { seed: { clients: [service, withSecret, turning, published, html, closed] } },
 )
 const two = await spawnBeside(one.settings, one.database)
 const compiling = compile(folder)
@@ -130,6 +137,16 @@ test.each([
   ['closed', '400 invalid_request'],
 ])('what a client has in the place of its keys is no failure of the server: %s', async (client, refusal) => {
   expect(await ask(await assertionOf(key, { iss: client, sub: client }))).toBe(refusal)
+})
+
+test('keys at an address are asked for once by each process, however many come', async () => {
+  const asPublished = { iss: 'published', sub: 'published' }
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, async (_, at) => ask(await assertionOf(key, asPublished), [one, two][at % 2])),
+  )
+  expect(new Set(answers)).toEqual(new Set(['200']))
+  expect(await ask(await assertionOf(await createKey('first'), asPublished))).toBe('401 invalid_client')
+  expect(receiver.received.filter(({ url }) => url === '/jwks')).toHaveLength(2)
 })
 
 test('keys that were changed by a command are good at once, at either process', async () => {

@@ -1,11 +1,13 @@
 /** What may be used once is, over all processes, whatever the database does meanwhile. */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { Type } from '../../src/protocol/schema.ts'
 import { createOnce } from '../../src/services/once.ts'
 import { isUnavailable } from '../../src/store/failures.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase } from '../support/database.ts'
 import { openAs } from '../support/expired-rows.ts'
+import { startServer } from '../support/server.ts'
 
 const database = await createDatabase()
 /** Of two processes. */
@@ -83,3 +85,32 @@ test('what was stored, and nobody heard of it, is not used a second time', async
   expect(isUnavailable(await failureOf(away('proof', handle, soon())))).toBe(true)
   expect([await away('proof', handle, soon()), await one('proof', handle, soon())]).toEqual([false, false])
 })
+
+test('a request that waits for a database that does not answer is told to come back, and nothing is used twice', async () => {
+  const proxy = await startDatabaseProxy(database.url)
+  const server = await startServer(
+    { DATABASE_URL: proxy.url },
+    {
+      database: { ...database, url: proxy.url },
+      extend: ({ oauth }) =>
+        oauth.registerEndpoint({
+          path: '/use',
+          caller: 'anybody',
+          parameters: Type.Object({ handle: Type.String() }),
+          handle: async ({ handle: used }) => ({ first: await oauth.once('proof', used, soon()) }),
+        }),
+    },
+  )
+  const handle = randomUUID()
+  const use = async (): Promise<Response> => server.post('/use', { handle })
+  await server.post('/use', { handle: randomUUID() })
+  proxy.stall('answers')
+  const refused = await use()
+  expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true])
+  await proxy.restore()
+  // It was stored, and only the answer was missing.
+  let again = refused
+  await expect.poll(async () => (again = await use()).status).toBe(200)
+  expect(await again.json()).toEqual({ first: false })
+  expect(await one('proof', handle, soon())).toBe(false)
+}, 60_000)
