@@ -24,6 +24,7 @@ import type { Audit } from '../src/services/audit/audit.ts'
 import { runAs } from '../src/services/audit/origin.ts'
 import type { MetadataCheck } from '../src/services/clients/client-policies.ts'
 import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
+import type { OpenSelfRegistration } from '../src/services/clients/self-registration.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import { createKernel, type Kernel } from '../src/services/kernel.ts'
 import { publishedKeysOf, type PublishedKeys } from '../src/services/keys/published-keys.ts'
@@ -74,11 +75,17 @@ export interface OAuth {
   readonly extend: Extend
   /**
    * Members of client metadata that a plugin adds; from then on every way of registering clients knows them. Throws when one
-   * is taken. A check may also be of members of others.
+   * is taken. A check may also be of members of others. A client that registers by itself may set those that are `open`:
+   * `Type.Boolean({ open: true })`.
    */
   extendClientMetadata(schema: TObject, check?: MetadataCheck): void
   /** ID tokens, for response types and answers of a plugin's own. */
   readonly idTokens: IdTokens
+  /**
+   * Clients that register by themselves, by a door of the plugin's own, and in the words of RFC 7591. Throws when the name is
+   * another's, at the start.
+   */
+  readonly selfRegistration: OpenSelfRegistration
   /** Settings of a plugin's own. */
   readonly settings: ReadSettings
   /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
@@ -219,6 +226,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
     extend: doors.extend,
     extendClientMetadata: kernel.policies.extend,
     idTokens: kernel.idTokens,
+    selfRegistration: kernel.selfRegistration,
     settings,
     signStatement: createSignStatement(kernel.signJwt, kernel.issuer),
     fetch: kernel.fetch,

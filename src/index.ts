@@ -68,6 +68,7 @@ export type {
   StepPage,
 } from './doors/interaction.ts'
 export type { Rendered, Representation, Represented, RepresentedCall } from './doors/representation.ts'
+export type { Registration, SelfRegistration, SelfRegistrationOptions } from './doors/self-registration.ts'
 export type { SenderConstraint } from './doors/sender-constraint.ts'
 export {
   approvalFromJson,
@@ -101,6 +102,7 @@ export type { LatchkeyOptions, OrmLike, PoolLike } from './latchkey-options.ts'
 export type { BuildOptions } from './server.ts'
 export type { Audit, Listener } from './services/audit/audit.ts'
 export type { AuditFilter, AuditLog, AuditPage } from './services/audit/audit-log.ts'
+export type { OpenSelfRegistration } from './services/clients/self-registration.ts'
 export type { MetadataCheck } from './services/clients/client-policies.ts'
 export type { ClientRegistry } from './services/clients/client-registry.ts'
 export type { PublishedKeys } from './services/keys/published-keys.ts'

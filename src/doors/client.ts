@@ -17,6 +17,8 @@ export interface Client {
   readonly authenticationMethod: string | undefined
   /** Every registered member by its RFC 7591 name, plugins' own members included. */
   readonly metadata: Bag
+  /** The door by which it has registered itself (`oauth.selfRegistration`); undefined where somebody here registered it. */
+  readonly registrar?: string | undefined
   /** RFC 6749 §2.1: a client without credentials. */
   isPublic(): boolean
 }

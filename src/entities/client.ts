@@ -23,6 +23,8 @@ const ClientSchema = defineEntity({
       .defaultRaw('now()')
       .onCreate(() => new Date())
       .onUpdate(() => new Date()),
+    /** The name of the door by which it has registered itself; null where somebody here registered it. */
+    registrar: p.text().nullable(),
     /** Another one with each change of the client or its secrets. */
     revision: p.uuid().defaultRaw('gen_random_uuid()'),
     secrets: () => p.oneToMany(ClientSecret).mappedBy('client').orphanRemoval(),
@@ -37,6 +39,11 @@ const ClientSchema = defineEntity({
       name: 'clients_name_search_index',
       expression:
         'create index "clients_name_search_index" on "clients" ((lower("client_name") collate "C"), "client_id")',
+    },
+    {
+      name: 'clients_registrar_index',
+      expression:
+        'create index "clients_registrar_index" on "clients" ("registrar") where "registrar" is not null',
     },
   ],
 })

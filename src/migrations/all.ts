@@ -28,6 +28,7 @@ import { Migration20261124000021_spent_handles } from './Migration20261124000021
 import { Migration20261124000030_pending_sessions } from './Migration20261124000030_pending_sessions.ts'
 import { Migration20261124000031_user_records } from './Migration20261124000031_user_records.ts'
 import { Migration20261124000040_outbox } from './Migration20261124000040_outbox.ts'
+import { Migration20261124000050_self_registered } from './Migration20261124000050_self_registered.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -59,4 +60,5 @@ export const migrations = [
   Migration20261124000030_pending_sessions,
   Migration20261124000031_user_records,
   Migration20261124000040_outbox,
+  Migration20261124000050_self_registered,
 ]

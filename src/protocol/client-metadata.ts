@@ -11,47 +11,54 @@ import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
 const Text = (maxLength = 200) => Type.String({ minLength: 1, maxLength })
-const WebUri = () => Type.String({ maxLength: 2048, format: 'web-uri' })
+const WEB_URI = 'web-uri'
+const WebUri = () => Type.String({ maxLength: 2048, format: WEB_URI })
 const RedirectUris = () => Type.Array(Type.String(), { maxItems: 100, format: 'redirect-uris' })
 const Names = () => Type.Array(Text(), { maxItems: 50 })
 
-/** Every member that the server knows, whether or not the plugin that reads it is present. */
+/** For a client that registers by itself to set. */
+const open = <S extends TSchema>(schema: S): S => Object.assign(schema, { open: true })
+
+/**
+ * Every member that the server knows, whether or not the plugin that reads it is present. Those that are `open` a client may set
+ * by itself, where it registers by itself: the standards', and none by which we would trust it more or serve it otherwise.
+ */
 export const ClientMetadata = Type.Partial(
   Type.Object({
     client_id: Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x20-\\x7e]+$' }),
     client_secret: Type.String({ minLength: 1, maxLength: 1024 }),
-    client_name: Text(),
-    redirect_uris: RedirectUris(),
-    response_types: Names(),
-    grant_types: Names(),
-    token_endpoint_auth_method: Text(),
-    scope: Type.Array(Type.String(), { maxItems: 1000 }),
+    client_name: open(Text()),
+    redirect_uris: open(RedirectUris()),
+    response_types: open(Names()),
+    grant_types: open(Names()),
+    token_endpoint_auth_method: open(Text()),
+    scope: open(Type.Array(Type.String(), { maxItems: 1000 })),
     default_scope: Type.Array(Type.String(), { maxItems: 100 }),
     access_token_format: Type.Enum(['jwt', 'opaque']),
-    client_uri: WebUri(),
-    logo_uri: WebUri(),
-    policy_uri: WebUri(),
-    tos_uri: WebUri(),
-    jwks_uri: WebUri(),
-    initiate_login_uri: WebUri(),
-    sector_identifier_uri: WebUri(),
-    backchannel_logout_uri: WebUri(),
-    frontchannel_logout_uri: WebUri(),
-    jwks: Type.Object({ keys: Type.Array(Type.Object({})) }),
-    contacts: Names(),
-    application_type: Type.Enum(['web', 'native']),
-    subject_type: Text(),
-    id_token_signed_response_alg: Text(),
-    userinfo_signed_response_alg: Text(),
-    token_endpoint_auth_signing_alg: Text(),
-    default_max_age: Type.Integer({ minimum: 0, maximum: 1e9 }),
-    require_auth_time: Type.Boolean(),
-    default_acr_values: Names(),
-    post_logout_redirect_uris: RedirectUris(),
-    backchannel_logout_session_required: Type.Boolean(),
-    frontchannel_logout_session_required: Type.Boolean(),
-    software_id: Text(),
-    software_version: Text(),
+    client_uri: open(WebUri()),
+    logo_uri: open(WebUri()),
+    policy_uri: open(WebUri()),
+    tos_uri: open(WebUri()),
+    jwks_uri: open(WebUri()),
+    initiate_login_uri: open(WebUri()),
+    sector_identifier_uri: open(WebUri()),
+    backchannel_logout_uri: open(WebUri()),
+    frontchannel_logout_uri: open(WebUri()),
+    jwks: open(Type.Object({ keys: Type.Array(Type.Object({})) })),
+    contacts: open(Names()),
+    application_type: open(Type.Enum(['web', 'native'])),
+    subject_type: open(Text()),
+    id_token_signed_response_alg: open(Text()),
+    userinfo_signed_response_alg: open(Text()),
+    token_endpoint_auth_signing_alg: open(Text()),
+    default_max_age: open(Type.Integer({ minimum: 0, maximum: 1e9 })),
+    require_auth_time: open(Type.Boolean()),
+    default_acr_values: open(Names()),
+    post_logout_redirect_uris: open(RedirectUris()),
+    backchannel_logout_session_required: open(Type.Boolean()),
+    frontchannel_logout_session_required: open(Type.Boolean()),
+    software_id: open(Text()),
+    software_version: open(Text()),
   }),
 )
 
@@ -74,6 +81,8 @@ export interface StoredClient {
   tokenEndpointAuthMethod?: string | null | undefined
   scope: string[]
   metadata: Record<string, unknown>
+  /** By which door it has registered itself; null where somebody here registered it. */
+  registrar?: string | null | undefined
 }
 
 export interface ParsedMetadata {
@@ -128,6 +137,15 @@ export function addressCautions(members: ClientInformation): AddressCaution[] {
   )
 }
 
+/** Those of our members that name a page or document of http at another host, which anybody on the way could be. */
+export function plainAddresses(members: ClientInformation): string[] {
+  return Object.entries(ClientMetadata.properties).flatMap(([name, schema]) => {
+    const value = members[name]
+    const isAddress = (schema as { format?: string }).format === WEB_URI && typeof value === 'string'
+    return isAddress && redirectUriProblem(value.split('?')[0]!)?.insecure ? [name] : []
+  })
+}
+
 function withoutAliases(input: Record<string, unknown>): Record<string, unknown> {
   const { redirect_uri: alias, ...rest } = input
   for (const member of SCOPE_LISTS) {
@@ -153,7 +171,7 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
       else if (problem !== undefined) throw metadataError(name, problem.reason)
     }
   }
-  if (format === 'web-uri' && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {
+  if (format === WEB_URI && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {
     throw metadataError(name, 'must be an absolute http or https URL without a fragment')
   }
   if (SCOPE_LISTS.includes(name) && !(value as string[]).every(isScopeToken)) {

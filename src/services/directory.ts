@@ -208,6 +208,7 @@ function toClient(row: ClientRow): Client {
     grantTypes: new Set(effectiveGrantTypes(stored, secrets.length > 0)),
     authenticationMethod: method,
     metadata: Object.freeze(toMetadata(stored, secrets.length > 0)),
+    registrar: row.registrar ?? undefined,
     isPublic: () => method === 'none',
   }
   Object.defineProperty(client, KEPT, { value: { secrets, revision } satisfies Kept })

@@ -11,8 +11,10 @@ import { createAudit, type AuditTrail } from './audit/audit.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
 import { createClientAuthenticator, type ClientAuthenticator } from './clients/client-authenticator.ts'
 import { createClientPolicies, type ClientPolicies } from './clients/client-policies.ts'
+import { createClientChanges } from './clients/client-changes.ts'
 import { createClientRegistry, type ClientRegistry } from './clients/client-registry.ts'
 import { createClientSecrets } from './clients/client-secrets.ts'
+import { createSelfRegistrations, type OpenSelfRegistration } from './clients/self-registration.ts'
 import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
@@ -48,6 +50,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly audit: AuditTrail
   readonly policies: ClientPolicies
   readonly clients: ClientRegistry
+  readonly selfRegistration: OpenSelfRegistration
   readonly resources: ResourceRegistry
   readonly feed: ChangeFeed
   readonly directory: Directory
@@ -105,6 +108,8 @@ export function createKernel(
   const hashing = createHashingQueue()
   const secrets = createClientSecrets(box, hashing)
   const policies = createClientPolicies(doors, production, log)
+  const changes = createClientChanges({ database, audit, feed, policies })
+  const clients = createClientRegistry({ database, changes, secrets, policies, log })
   const directory = createDirectory(database, feed)
   const keys = createKeyRing({
     database,
@@ -159,7 +164,16 @@ export function createKernel(
     doors,
     audit,
     policies,
-    clients: createClientRegistry({ database, audit, feed, secrets, policies, log }),
+    clients,
+    selfRegistration: createSelfRegistrations({
+      database,
+      doors,
+      directory,
+      changes,
+      finder: clients,
+      secrets,
+      policies,
+    }),
     resources: createResourceRegistry(database, audit, feed),
     feed,
     directory,

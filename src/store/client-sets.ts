@@ -4,7 +4,7 @@ import type { ClientRow } from './clients.ts'
 import { insertGiven, updateGiven } from './given-rows.ts'
 import { statement } from './statement.ts'
 
-export type ClientSetRow = Omit<ClientRow, 'scopeClients' | 'revision'>
+export type ClientSetRow = Omit<ClientRow, 'scopeClients' | 'registrar' | 'revision'>
 
 const COLUMNS = {
   clientId: 'text',

@@ -16,6 +16,7 @@ export type ClientRow = Pick<
   | 'scope'
   | 'metadata'
   | 'createdAt'
+  | 'registrar'
   | 'revision'
 > & {
   /** `expiresAt` in milliseconds since the epoch. */
@@ -39,6 +40,7 @@ export const statements = {
       'scope',
       'metadata',
       'createdAt',
+      'registrar',
       'revision',
     )},
       coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
@@ -47,6 +49,12 @@ export const statements = {
       array(select o.${client.column('clientId')} from ${client.name} o
         where o.${client.column('clientId')} = any(c.${client.column('scope')})) as "scopeClients"
       from ${client.name} c where ${client.column('clientId')} = $1`
+  }),
+  /** How many have registered themselves by the door $1; no more than $2 are counted. */
+  registeredBy: statement<{ count: number }>('clients-registered-by', (table) => {
+    const client = table(Client)
+    const some = `select from ${client.name} where ${client.column('registrar')} = $1 limit $2`
+    return `select count(*)::int as "count" from (${some}) registered`
   }),
   /** At most $2 clients whose id, or name in any case, begins with $1, behind the place ($3, $4). */
   search: statement<FoundRow>('clients-search', (table) => {

@@ -105,6 +105,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'change-record': [[UUID, 'client', 'client-1', null], 0],
   'changes-expired': [[], REMOVAL],
   'client-find': [['client-1'], 5],
+  'clients-registered-by': [['registration', 100], 100],
   'clients-search': [['Client', PAGE, '', ''], 2 * PAGE],
   'client-secret-rehash': [[idOf('secret-1'), 'hash', 'hash'], 1],
   'scopes-find': [[['scope-1', 'scope-2']], 4],

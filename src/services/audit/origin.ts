@@ -18,17 +18,23 @@ declare module 'fastify' {
 
 const SERVER: Actor = { kind: 'server', id: null }
 const STRANGER: Actor = { kind: 'user', id: null }
-const origins = new AsyncLocalStorage<FastifyRequest | Actor>()
+const origins = new AsyncLocalStorage<FastifyRequest | Actor | Origin>()
 
 /** Whatever `work` does, also later, is this actor's, or that of the one whose request it is. */
 export function runAs<T>(whose: FastifyRequest | Actor, work: () => T): T {
   return origins.run(whose, work)
 }
 
+/** `work` is this actor's, by the request that is at work now. */
+export function actAs<T>(actor: Actor, work: () => T): T {
+  return origins.run({ ...currentOrigin(), actor }, work)
+}
+
 /** Of what is being done now. */
 export function currentOrigin(): Origin {
   const whose = origins.getStore()
   if (whose === undefined) return { actor: SERVER, address: null, requestId: null }
+  if ('requestId' in whose) return whose
   if ('kind' in whose) return { actor: whose, address: null, requestId: null }
   return { actor: whose.actor ?? STRANGER, address: whose.ip, requestId: whose.id }
 }

@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { Client } from '../../entities/client.ts'
 import { changesBetween } from '../../protocol/changes.ts'
 import {
+  applyMetadata,
   metadataError,
   toMetadata,
   type ClientInformation,
@@ -48,11 +49,14 @@ export interface ClientChanges {
     want: (client: StoredClient, hadSecret: boolean) => WantedClient,
     options?: Judged,
   ): Promise<ClientInformation>
+  /** False where there is none, or it came by another door than `registrar`, where that is given. */
+  remove(clientId: string, registrar?: string): Promise<boolean>
   /** A transaction that changes this client, told to all processes; undefined is returned by one that did nothing. */
   within<T>(clientId: string, work: (em: EntityManager, note: Note) => Promise<T>): Promise<T>
 }
 
-interface ClientChangesOptions {
+/** @internal */
+export interface ClientChangesOptions {
   database: Database
   audit: AuditTrail
   feed: ChangeFeed
@@ -61,6 +65,7 @@ interface ClientChangesOptions {
 
 const TRIES = 8
 
+/** @internal */
 export function createClientChanges({
   database,
   audit,
@@ -106,6 +111,16 @@ export function createClientChanges({
 
   return {
     within,
+    async remove(clientId, registrar) {
+      if (clientId === '') return false
+      const which = registrar === undefined ? { clientId } : { clientId, registrar }
+      return within(clientId, async (em, note) => {
+        const isGone = (await em.nativeDelete(Client, which)) > 0
+        const clients = [{ client: clientId, sids: [] }]
+        if (isGone) note({ type: 'client.deleted', client: clientId, details: { clients } })
+        return isGone
+      })
+    },
     async add({ client: wanted, hash }, { isNamed = false, isServed } = {}) {
       const { clientId } = wanted
       assertNotTaken(clientId)
@@ -143,12 +158,26 @@ export function createClientChanges({
   }
 }
 
+export function newClient(clientId: string, members: ClientInformation): StoredClient {
+  const client: StoredClient = { clientId, redirectUris: [], scope: [], metadata: {} }
+  applyMetadata(client, members)
+  return client
+}
+
 /** A copy, to be changed. */
 function storedOf(row: ClientRow): StoredClient {
   const { clientId, clientName, redirectUris, responseTypes, grantTypes } = row
-  const { tokenEndpointAuthMethod, scope, metadata } = row
+  const { tokenEndpointAuthMethod, scope, metadata, registrar } = row
   const uris = { redirectUris, responseTypes, grantTypes }
-  return structuredClone({ clientId, clientName, ...uris, tokenEndpointAuthMethod, scope, metadata })
+  return structuredClone({
+    clientId,
+    clientName,
+    ...uris,
+    tokenEndpointAuthMethod,
+    scope,
+    metadata,
+    registrar,
+  })
 }
 
 export function unknownClient(): Error {

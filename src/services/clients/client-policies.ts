@@ -38,6 +38,8 @@ export interface ClientPolicies {
   schemas(): readonly TObject[]
   /** Throws `ConfigError` for a member that is known already. */
   extend(schema: TObject, check?: MetadataCheck): void
+  /** Whether a client may set this member by itself; undefined for one that is not known. */
+  isOpen(member: string): boolean | undefined
   /** Whether clients with this method (undefined: unset) authenticate with a secret. */
   needsSecret(method: string | undefined): boolean
   /** Throws where a secret is given to a client whose method (undefined: unset) has none. */
@@ -128,6 +130,11 @@ export function createClientPolicies(
 
   return {
     schemas: () => extensions.map(({ schema }) => schema),
+    isOpen(member) {
+      const own: TObject[] = [ClientMetadata, ...extensions.map(({ schema }) => schema)]
+      const found = own.map(({ properties }) => properties[member]).find((one) => one !== undefined)
+      return found && 'open' in found && found.open === true
+    },
     extend(schema, check) {
       for (const name of Object.keys(schema.properties)) {
         if (known.has(name)) throw new ConfigError(`The client metadata member ${name} is taken.`)

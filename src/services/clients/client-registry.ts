@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
-import { Client } from '../../entities/client.ts'
 import {
   applyMetadata,
   metadataError,
@@ -19,9 +18,7 @@ import {
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
 import type { Database } from '../../store/database.ts'
-import type { AuditTrail } from '../audit/audit.ts'
-import type { ChangeFeed } from '../change-feed.ts'
-import { createClientChanges, unknownClient, type WantedClient } from './client-changes.ts'
+import { newClient, unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
 import { createClientFinder, findWithSecrets, type ClientFinder } from './client-finder.ts'
 import type { ClientPolicies, Unserved } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
@@ -60,8 +57,7 @@ export interface ClientRegistry extends ClientFinder {
 /** @internal */
 export interface ClientRegistryOptions {
   database: Database
-  audit: AuditTrail
-  feed: ChangeFeed
+  changes: ClientChanges
   secrets: ClientSecrets
   policies: ClientPolicies
   log: FastifyBaseLogger
@@ -70,14 +66,12 @@ export interface ClientRegistryOptions {
 /** @internal */
 export function createClientRegistry({
   database,
-  audit,
-  feed,
+  changes,
   secrets,
   policies,
   log,
 }: ClientRegistryOptions): ClientRegistry {
   const finder = createClientFinder(database, secrets)
-  const changes = createClientChanges({ database, audit, feed, policies })
   const unregisteredScopes = createFindUnregistered(database)
   const judgeScopes = createScopeJudge(unregisteredScopes, log)
 
@@ -175,25 +169,7 @@ export function createClientRegistry({
     update,
     save,
     rotateSecret,
-    async delete(clientId) {
-      if (clientId === '') return false
-      return changes.within(clientId, async (em, note) => {
-        const deleted = (await em.nativeDelete(Client, { clientId })) > 0
-        if (deleted)
-          note({
-            type: 'client.deleted',
-            client: clientId,
-            details: { clients: [{ client: clientId, sids: [] }] },
-          })
-        return deleted
-      })
-    },
+    delete: async (clientId) => changes.remove(clientId),
     extensions: policies.schemas,
   }
-}
-
-function newClient(clientId: string, members: ClientInformation): StoredClient {
-  const client: StoredClient = { clientId, redirectUris: [], scope: [], metadata: {} }
-  applyMetadata(client, members)
-  return client
 }

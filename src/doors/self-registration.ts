@@ -1,0 +1,43 @@
+/** Clients that register by themselves (RFC 7591) and manage what they registered (RFC 7592): what a plugin that lets them gets. */
+
+export interface SelfRegistrationOptions {
+  /** How many clients there may be by this door; who comes when there are so many is refused. */
+  readonly most: number
+  /**
+   * Registered scopes that they may have beside those of OpenID Connect, which everybody has; they get all where they name none.
+   * Default none.
+   */
+  readonly scopes?: readonly string[]
+  /** Grants that they may use. Default `authorization_code` and `refresh_token`: a person approves each. */
+  readonly grantTypes?: readonly string[]
+}
+
+/** A client's registration in the words of RFC 7591 §3.2.1. */
+export interface Registration {
+  readonly client_id: string
+  /** Seconds since the epoch. */
+  readonly client_id_issued_at: number
+  /** The one time that it is made. */
+  readonly client_secret?: string
+  /** With the secret: it does not expire. */
+  readonly client_secret_expires_at?: 0
+  readonly [member: string]: unknown
+}
+
+/**
+ * What anybody may do for a client of their own. They have what is `open` of the metadata, and nothing by which we would trust
+ * them more than a stranger. Every error is an `OAuthError` with a code of RFC 7591 §3.2.2, or 429 while there are too many.
+ */
+export interface SelfRegistration {
+  /** Registers a new client, under a client_id that is made for it. */
+  create(metadata: unknown): Promise<Registration>
+  /** Without its secret; null where there is none by this door. */
+  find(clientId: string): Promise<Registration | null>
+  /**
+   * The registration is this from now on, all of it (RFC 7592 §2.2): `metadata` names the `client_id`. `access_denied` (403)
+   * where an administrator has set members that clients may not set by themselves.
+   */
+  replace(clientId: string, metadata: unknown): Promise<Registration>
+  /** With its tokens; false where there is none by this door. */
+  delete(clientId: string): Promise<boolean>
+}

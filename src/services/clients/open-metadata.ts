@@ -1,0 +1,89 @@
+/**
+ * What a stranger may say of a client of its own, made into what is stored of it: the house's checks and more, since nobody has
+ * looked at it. What it asks for and may not have is refused; what nobody knows is ignored (RFC 7591 §2).
+ */
+import type { DoorRegistry } from '../../doors/registry.ts'
+import type { SelfRegistrationOptions } from '../../doors/self-registration.ts'
+import {
+  addressCautions,
+  metadataError,
+  parseMetadata,
+  plainAddresses,
+  type ClientInformation,
+  type ParsedMetadata,
+  type StoredClient,
+} from '../../protocol/client-metadata.ts'
+import { OPENID_SCOPES } from '../../protocol/scope.ts'
+import type { Directory } from '../directory.ts'
+import { newClient } from './client-changes.ts'
+import type { ClientPolicies } from './client-policies.ts'
+
+/** By which a person approves all that the client gets. */
+const GRANT_TYPES = ['authorization_code', 'refresh_token']
+const NOT_BY_ITSELF = 'cannot be set by the client itself'
+
+interface Services {
+  doors: DoorRegistry
+  directory: Pick<Directory, 'findScope'>
+  policies: ClientPolicies
+}
+
+/** Throws `invalid_redirect_uri` or `invalid_client_metadata`. */
+export type ParseOpenMetadata = (clientId: string, metadata: unknown) => Promise<StoredClient>
+
+export function createOpenMetadata(
+  { scopes = [], grantTypes = GRANT_TYPES }: SelfRegistrationOptions,
+  { doors, directory, policies }: Services,
+): ParseOpenMetadata {
+  /** Those that are scopes now: a name may have become a client's meanwhile, and so a right. */
+  async function givenScopes(): Promise<string[]> {
+    const found = await Promise.all(scopes.map(async (name) => directory.findScope(name)))
+    return scopes.filter((_, at) => found[at]!.registered)
+  }
+
+  async function scopeOf({ scope: asked }: ClientInformation): Promise<string[]> {
+    const given = await givenScopes()
+    const beyond = asked?.filter((name) => !OPENID_SCOPES.has(name) && !given.includes(name)) ?? []
+    if (beyond.length > 0) throw metadataError('scope', `${beyond.join(' ')} ${NOT_BY_ITSELF}`)
+    return asked ?? given
+  }
+
+  /** Only what is served: else it would have it on the day on which somebody serves it. */
+  function grantTypesOf({ grant_types: asked }: ClientInformation): string[] {
+    const given = grantTypes.filter((type) => doors.grants.has(type))
+    const beyond = asked?.filter((type) => !given.includes(type)) ?? []
+    if (beyond.length > 0) throw metadataError('grant_types', `${beyond.join(' ')} ${NOT_BY_ITSELF}`)
+    return asked ?? GRANT_TYPES.filter((type) => given.includes(type))
+  }
+
+  function assertServed({
+    token_endpoint_auth_method: method,
+    response_types: types = [],
+  }: ClientInformation): void {
+    if (method !== undefined && !doors.owners('clientAuthentication').has(method))
+      throw metadataError('token_endpoint_auth_method', 'is not served here')
+    if (!types.every((type) => doors.owners('responseType').has(type)))
+      throw metadataError('response_types', 'names what is not served here')
+  }
+
+  return async (clientId, metadata) => {
+    const parsed = parseMetadata(metadata, policies.schemas())
+    const { members } = parsed
+    const closed = Object.keys(members).find((name) => policies.isOpen(name) !== true)
+    if (closed !== undefined) throw metadataError(closed, NOT_BY_ITSELF)
+    assertSafe(parsed)
+    assertServed(members)
+    const grant_types = grantTypesOf(members)
+    const hasCode = grant_types.includes('authorization_code')
+    const response_types = members.response_types ?? (hasCode ? ['code'] : [])
+    return newClient(clientId, { ...members, grant_types, response_types, scope: await scopeOf(members) })
+  }
+}
+
+/** An address that somebody else may take, or read on the way. */
+function assertSafe({ members, insecure }: ParsedMetadata): void {
+  const [plain] = [...insecure, ...plainAddresses(members)]
+  if (plain !== undefined) throw metadataError(plain, 'must use https (http only to this machine)')
+  const [caution] = addressCautions(members)
+  if (caution !== undefined) throw metadataError(caution.member, caution.reason)
+}

@@ -1,0 +1,160 @@
+/**
+ * Clients that register by themselves: what of their metadata they may say, and what they get where they do not say it
+ * (docs/adr/0047). Storing it is `client-changes.ts`, as for all clients; who may come is for the plugin whose door it is.
+ */
+import { randomUUID } from 'node:crypto'
+import { ConfigError } from '../../config.ts'
+import type { DoorRegistry } from '../../doors/registry.ts'
+import type {
+  Registration,
+  SelfRegistration,
+  SelfRegistrationOptions,
+} from '../../doors/self-registration.ts'
+import { metadataError, toMetadata, type StoredClient } from '../../protocol/client-metadata.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/json.ts'
+import { sectorIdentifier } from '../../protocol/sector-identifier.ts'
+import { findClientRow, statements } from '../../store/clients.ts'
+import type { Database } from '../../store/database.ts'
+import { actAs } from '../audit/origin.ts'
+import { TOKEN_INTROSPECTION, type Directory } from '../directory.ts'
+import { unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
+import type { ClientFinder } from './client-finder.ts'
+import type { ClientPolicies } from './client-policies.ts'
+import type { ClientSecrets } from './client-secrets.ts'
+import { createOpenMetadata } from './open-metadata.ts'
+
+interface SelfRegistrationServices {
+  database: Database
+  doors: DoorRegistry
+  directory: Directory
+  changes: ClientChanges
+  finder: Pick<ClientFinder, 'hasSecret'>
+  secrets: ClientSecrets
+  policies: ClientPolicies
+}
+
+/** `name` is the door's own. Throws `ConfigError` where it is taken, or the options give too much. */
+export type OpenSelfRegistration = (name: string, options: SelfRegistrationOptions) => SelfRegistration
+
+/** @internal */
+export function createSelfRegistrations(services: SelfRegistrationServices): OpenSelfRegistration {
+  return (name, options) => {
+    services.doors.own('self-registration', name)
+    if (options.scopes?.includes(TOKEN_INTROSPECTION))
+      throw new ConfigError(
+        `The self-registration ${name} must not give ${TOKEN_INTROSPECTION}: it is power over the tokens of others.`,
+      )
+    return createSelfRegistration(name, options, services)
+  }
+}
+
+function createSelfRegistration(
+  registrar: string,
+  options: SelfRegistrationOptions,
+  { database, doors, directory, changes, finder, secrets, policies }: SelfRegistrationServices,
+): SelfRegistration {
+  const parse = createOpenMetadata(options, { doors, directory, policies })
+
+  async function find(clientId: string): Promise<Registration | null> {
+    const row = clientId === '' ? null : await findClientRow(database, clientId)
+    if (row?.registrar !== registrar) return null
+    const issuedAt = Math.floor(row.createdAt.getTime() / 1000)
+    return { ...onTheWire(row), client_id: clientId, client_id_issued_at: issuedAt }
+  }
+
+  /** The registration as it is now, and a secret that was made for it. */
+  async function withSecret(clientId: string, secret: string | undefined): Promise<Registration> {
+    const registration = await find(clientId)
+    if (registration === null) throw unknownClient()
+    if (secret === undefined) return registration
+    return { ...registration, client_secret: secret, client_secret_expires_at: 0 }
+  }
+
+  async function assertRoom(): Promise<void> {
+    const [row] = await database.query(statements.registeredBy, [registrar, options.most])
+    if ((row?.count ?? 0) >= options.most)
+      throw new OAuthError('temporarily_unavailable', 'too many apps have registered themselves', {
+        status: 429,
+        retryAfter: 3600,
+      })
+  }
+
+  /** What names the client in its own metadata (RFC 7592 §2.2), which nobody may change. */
+  async function assertNamed(
+    clientId: string,
+    { client_id: named, client_secret: secret }: Naming,
+  ): Promise<void> {
+    if (named !== clientId) throw metadataError('client_id', 'must be that of the client')
+    if (secret === undefined || secret === null) return
+    if (typeof secret !== 'string' || !(await finder.hasSecret(clientId, secret)))
+      throw metadataError('client_secret', 'must be that of the client')
+  }
+
+  /** What an administrator has set would be lost, or be trusted of what nobody has looked at. */
+  function assertOwn({ metadata }: StoredClient): void {
+    if (!Object.keys(metadata).every((member) => policies.isOpen(member)))
+      throw new OAuthError('access_denied', 'an administrator has taken over this registration')
+  }
+
+  return {
+    find,
+    async create(metadata) {
+      const client = await parse(randomUUID(), metadata)
+      await assertRoom()
+      const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
+      const secret = isSecret ? secrets.generate() : undefined
+      const hash = secret === undefined ? undefined : await secrets.hash(secret)
+      const { clientId } = client
+      await asItself(clientId, async () => changes.add({ client: { ...client, registrar }, hash }))
+      return withSecret(clientId, secret)
+    },
+    async replace(clientId, metadata) {
+      const { client_id, client_secret, ...said } = isObject(metadata) ? (metadata as Naming) : {}
+      await assertNamed(clientId, { client_id, client_secret })
+      const client = await parse(clientId, said)
+      const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
+      const secret = secrets.generate()
+      const hash = await secrets.hash(secret)
+      let made: string | undefined
+      const want = (had: StoredClient, hadSecret: boolean): WantedClient => {
+        if (had.registrar !== registrar) throw unknownClient()
+        assertOwn(had)
+        assertKnownAlike(had, client)
+        made = isSecret && !hadSecret ? secret : undefined
+        const wanted = { client: { ...client, registrar }, withoutSecret: !isSecret }
+        return made === undefined ? wanted : { ...wanted, hash }
+      }
+      await asItself(clientId, async () => changes.alter(clientId, want))
+      return withSecret(clientId, made)
+    },
+    delete: async (clientId) => asItself(clientId, async () => changes.remove(clientId, registrar)),
+  }
+}
+
+interface Naming {
+  readonly client_id?: unknown
+  readonly client_secret?: unknown
+  readonly [member: string]: unknown
+}
+
+async function asItself<T>(clientId: string, work: () => Promise<T>): Promise<T> {
+  return actAs({ kind: 'client', id: clientId }, work)
+}
+
+/**
+ * By whom a client knows people stays: a pairwise `sub` follows from the host of the redirect URIs, and who moved to the host of
+ * another client with tokens in hand would learn by which `sub` that one knows the same people.
+ */
+function assertKnownAlike(had: StoredClient, client: StoredClient): void {
+  const [before, after] = [toMetadata(had, false), toMetadata(client, false)]
+  if ((before.subject_type ?? 'public') !== (after.subject_type ?? 'public'))
+    throw metadataError('subject_type', 'cannot be changed')
+  if (after.subject_type === 'pairwise' && sectorIdentifier(before) !== sectorIdentifier(after))
+    throw metadataError('redirect_uris', 'must keep their host when the subject_type is pairwise')
+}
+
+function onTheWire(client: StoredClient): Record<string, unknown> {
+  const { scope = [], ...members } = toMetadata(client, false)
+  return scope.length === 0 ? members : { ...members, scope: scope.join(' ') }
+}
