@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
 import { noBrowser } from '../../support/browser.ts'
 import { contrast } from './contrast.ts'
-import { openStillPage } from './opened.ts'
+import { type Opened, openStillPage } from './opened.ts'
 import { samples } from './samples.ts'
 import { startPages } from './server.ts'
 
 const server = await startPages()
+let opening: Promise<Opened> | undefined
 
 /** Colours of each field: its border, its inside, and what is around it. */
 const COLORS = `[...document.querySelectorAll('input:not([type=hidden])')].map((input) => {
@@ -17,7 +18,9 @@ const COLORS = `[...document.querySelectorAll('input:not([type=hidden])')].map((
 
 describe.skipIf(noBrowser)('accessible and within its policy:', () => {
   test.for(samples)('$name, $state', async (sample) => {
-    const { page, said } = await openStillPage()
+    // One for all of them: a browser takes longer to open a page than to show one.
+    const { page, said } = await (opening ??= openStillPage())
+    said.length = 0
     await page.goto(server.address(sample))
     await assertAccessible(page, sample.name, async () => {
       for (const [border, inside, around] of await page.evaluate<[string, string, string][]>(COLORS)) {
@@ -26,6 +29,5 @@ describe.skipIf(noBrowser)('accessible and within its policy:', () => {
       }
     })
     expect(said).toEqual([])
-    await page.context().close()
   })
 })
