@@ -9,7 +9,7 @@ import { ALICE, authorizationUrl, exchange, getTokens, refresh, SEED, WEB } from
 import { until } from '../support/until.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 
-const server = await startServer({}, { seed: SEED })
+const server = await startServer({}, { seed: SEED, makesKeys: true })
 const { oauth } = server.server
 const credentials = basic(WEB.client_id, WEB.client_secret)
 const { id: alice } = (await oauth.users.find('alice'))!

@@ -41,7 +41,7 @@ test('a SECRET_KEY is replaced in two starts: keys are sealed anew, hashes when 
 })
 
 test('signing keys are stored encrypted', async () => {
-  const { server, database } = await startServer()
+  const { server, database } = await startServer({}, { makesKeys: true })
   const [all] = await database.query('select json_agg(k)::text as rows from signing_keys k')
   for (const { privateKey } of kernelOf(server).keys.keys()) {
     const { d } = privateKey.export({ format: 'jwk' })

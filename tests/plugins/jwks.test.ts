@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createClient, getToken } from '../support/clients.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-const server = await startServer()
+const server = await startServer({}, { makesKeys: true })
 const client = await createClient(server, { scope: ['a'] })
 
 async function keys(of: TestServer = server): Promise<Record<string, string>[]> {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { runCommandHere } from '../support/command-here.ts'
 import { startServer } from '../support/server.ts'
 
-const running = await startServer()
+const running = await startServer({}, { makesKeys: true })
 const { clients, keys } = running.server.oauth
 const algorithms = async () => {
   const { keys: published } = (await (await running.get('/jwks')).json()) as { keys: { alg: string }[] }

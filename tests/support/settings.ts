@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { temporaryDirectory } from './cleanup.ts'
 import { type TestDatabase, createDatabase } from './database.ts'
+import { storeKeysMadeAhead } from './keys-made-ahead.ts'
 
 /** Settings by their names in the environment. */
 export type Settings = Record<string, string | number | boolean | undefined>
@@ -21,6 +22,8 @@ export interface ServerOptions {
   seed?: object | 'demo'
   /** A database to share with another server; by default a new one, dropped when the server closes. */
   database?: TestDatabase
+  /** Whether the server is to make its first signing keys itself, and note it; by default a new database has some. */
+  makesKeys?: boolean
 }
 
 export interface Prepared {
@@ -33,18 +36,24 @@ export interface Prepared {
   url: string
 }
 
+/** A test that sets one of these has its own idea of what is stored, and under what. */
+const ITS_OWN = ['SECRET_KEY', 'DATABASE_URL', 'DATABASE_SCHEMA']
+
 /** Completes a test's settings. What is given wins. */
 export async function prepare(given: Settings, options: ServerOptions): Promise<Prepared> {
   const database = options.database ?? (await createDatabase())
   const directory = await temporaryDirectory()
   const port = given.PORT ?? (await freePort())
+  const SECRET_KEY = randomBytes(32).toString('hex')
+  const isOwn = options.database === undefined && ITS_OWN.every((name) => !(name in given))
+  if (isOwn && !options.makesKeys) await storeKeysMadeAhead(database, SECRET_KEY)
   const settings: Settings = {
     HOST: '127.0.0.1',
     PORT: port,
     OIDC_ISSUER: `http://127.0.0.1:${port}`,
     DATABASE_URL: database.url,
     DATA_DIR: join(directory, 'data'),
-    SECRET_KEY: randomBytes(32).toString('hex'),
+    SECRET_KEY,
     LOG_LEVEL: 'trace',
     ...given,
   }

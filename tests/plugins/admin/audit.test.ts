@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts'
 import { createUserAgent, findForm, type Page } from '../../support/user-agent.ts'
 import { ROOT, signedIn } from './administrator.ts'
 
-const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
+const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] }, makesKeys: true })
 const { oauth } = server.server
 const { audit: trail } = kernelOf(server.server)
 const [alice, root] = [(await oauth.users.find('alice'))!.id, (await oauth.users.find('root'))!.id]
