@@ -102,6 +102,7 @@ export interface OAuth {
   /**
    * The same with an event of these types: what `enqueuer` says of it is stored in the event's own transaction, so that no change
    * is without what follows from it. It says so at once, by the event alone; what it throws is logged, and undoes nothing.
+   * Throws `ConfigError` once the server is ready: what happened before would go without.
    */
   readonly enqueueOn: Outbox['enqueueOn']
   /** What was given up. */
@@ -232,7 +233,10 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
     fetch: kernel.fetch,
     deliver: (delivery) => doors.register('delivery', delivery.kind, delivery),
     enqueue: kernel.outbox.enqueue,
-    enqueueOn: kernel.outbox.enqueueOn,
+    enqueueOn(types, enqueuer) {
+      doors.assertOpen(`What goes with ${[types].flat().join(', ')}`)
+      kernel.outbox.enqueueOn(types, enqueuer)
+    },
     givenUpDeliveries: kernel.givenUpDeliveries,
     artifacts: kernel.artifacts,
     once: kernel.once,

@@ -21,6 +21,8 @@ export interface RegisteredGrant {
 }
 
 export interface DoorRegistry {
+  /** Throws once the server is ready; `what` begins the sentence. */
+  assertOpen(what: string): void
   readonly grants: ReadonlyMap<string, RegisteredGrant>
   registerGrant<P extends TObject>(grant: Grant<P>): void
   /** Parameters that prove who a client is: no handler sees them. */
@@ -153,6 +155,7 @@ export function createDoorRegistry(): DoorRegistry {
       }
       return merged
     },
+    assertOpen,
     own(kind, name) {
       if (!closed) names.take(kind, name)
     },

@@ -126,6 +126,13 @@ test('a server with such a plugin ends at start, with the sentence', async () =>
   await expect(spawnServer({ PLUGINS })).rejects.toThrow('The parameter nonce is taken.')
 })
 
+test('what goes with events is said before the server is ready: later, some of them would have gone without', async () => {
+  const { server } = await startServer()
+  expect(() => server.oauth.enqueueOn(['user.deleted', 'user.disabled'], () => [])).toThrow(
+    'What goes with user.deleted, user.disabled must be registered before the server is ready.',
+  )
+})
+
 test('who asks for a kind while requests are served gets its own', async () => {
   const { server } = await startServer()
   const { oauth } = server
