@@ -122,6 +122,22 @@ test('what was deleted here stays deleted, said once a start, until its entry ch
   })
 })
 
+test('a user who was deleted here stays deleted, by whatever way, until their entry changes; then it is somebody new', async () => {
+  const [ann] = SEED.users
+  const seed = { ...SEED, users: [ann, { ...ann, username: 'root' }] }
+  const idOf = async (): Promise<string | undefined> =>
+    startOnce(seed, async ({ server: { oauth } }) => (await oauth.users.find('ann'))?.id)
+  const before = await idOf()
+  await startOnce(seed, async ({ server: { oauth } }) => oauth.users.delete('ANN'))
+  const output = await startOnce(seed, async (started) => started.output())
+  expect(output).toMatch(/"level":"warn".*"section":"users".*deleted/)
+  expect([typeof before, await idOf()]).toEqual(['string', undefined])
+  const changed = { ...seed, users: [{ ...ann, nickname: 'Annie' }] }
+  const after = await startOnce(changed, async ({ server: { oauth } }) => oauth.users.find('ann'))
+  expect(after).toMatchObject({ username: 'Ann', claims: { nickname: 'Annie' } })
+  expect(after!.id).not.toBe(before)
+})
+
 test('a value that changes in the file counts, whatever it is here: that one, and no other', async () => {
   await startOnce(SEED, async ({ server: { oauth } }) => {
     await oauth.users.update('ann', { password: 'a password of her own', roles: ['editor'], name: 'Ann' })

@@ -1,8 +1,12 @@
 /** Doors that a plugin of people uses beside its ways to sign in: sections, assets, links, the way back, mail. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { NoMailTransport } from '../../../src/doors/mail.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { temporaryDirectory } from '../../support/cleanup.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
@@ -238,6 +242,26 @@ describe('mail', () => {
     expect(rows).toContain('the mail server is away')
     expect(rows).not.toContain(mail.text)
   })
+})
+
+test('who is asked once more who they are reads of a password where that is the only way', async () => {
+  const file = join(await temporaryDirectory(), 'key.eta')
+  await writeFile(file, '<button type="button">Use a key</button>')
+  const other = await startServer({}, {
+    seed: SEED,
+    async extend({ oauth, pages }) {
+      await (pages as unknown as AnyPages).add('key', pathToFileURL(file))
+      oauth.register('signInMethod', 'key', { offer: async () => ({ part: 'key', model: {} }), submit: async () => ({ state: {} }) })
+    },
+  }) // prettier-ignore
+  const words = []
+  for (const one of [server, other]) {
+    const agent = await signedIn(one)
+    words.push((await agent.get(authorizationUrl(one, { prompt: 'login' }))).body)
+  }
+  expect(words[0]).toContain('Enter your password once more, or sign in as somebody else.')
+  expect(words[1]).toContain('Show once more that it is you, or sign in as somebody else.')
+  expect(words[1]).not.toContain('your password once more')
 })
 
 test('a way to sign in, a step and an assurance have a name of their own', async () => {
