@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { ConfigError } from '../src/config.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { servePublicDocument } from '../src/http/public-document.ts'
 
@@ -14,6 +15,8 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
 
   fastify.addHook('onReady', async () => {
     const endpoints = oauth.endpoints().map(({ metadata, path }) => [metadata, oauth.issuer + path])
+    if (endpoints.some(([member]) => member === 'issuer'))
+      throw new ConfigError('The metadata member issuer is taken.')
     const own = { issuer: oauth.issuer, ...(Object.fromEntries(endpoints) as Record<string, string>) }
     const metadata = await doors.withContributions('metadata', own, own, undefined)
     // Required by RFC 8414 §2, also of a server without an authorization endpoint.

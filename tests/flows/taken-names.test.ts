@@ -117,6 +117,20 @@ test.each([
   await expect(starting).rejects.toThrow(`The metadata member ${name} is taken.`)
 })
 
+test.each(['issuer', 'jwks_uri', 'scopes_supported'])(
+  'an endpoint is no %s of the metadata: there is no start',
+  async (metadata) => {
+    const endpoint = {
+      path: '/mine',
+      metadata,
+      parameters: Type.Object({}),
+      handle: async () => ({}),
+    } as const
+    const starting = startServer({}, { extend: ({ oauth }) => oauth.registerEndpoint(endpoint) })
+    await expect(starting).rejects.toThrow(`The metadata member ${metadata} is taken.`)
+  },
+)
+
 test('a server with such a plugin ends at start, with the sentence', async () => {
   const PLUGINS = join(await temporaryDirectory(), 'greedy.mjs')
   await writeFile(
