@@ -7,11 +7,13 @@ import ipaddr from 'ipaddr.js'
 
 /** RFC 4291 §2.4: nothing outside it is given to hosts. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
+/** Of the public internet by every registry, and the host's own inside of Azure: what machines there get their secrets from. */
+const OF_A_CLOUD = new Set(['168.63.129.16'])
 
 /** False also for what is no address. */
 export function isPublicAddress(address: string): boolean {
   // Its own parser also reads what others take for a name, such as 1.2.3.
-  if (isIP(address) === 0) return false
+  if (isIP(address) === 0 || OF_A_CLOUD.has(address)) return false
   const parsed = ipaddr.parse(address)
   if (parsed.range() !== 'unicast') return false
   return !(parsed instanceof ipaddr.IPv6) || parsed.match(GLOBAL_UNICAST, 3)

@@ -7,6 +7,7 @@ test.each([
   ['private', ['10.1.1.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fd00:ec2::254']],
   ['shared by the customers of a provider', ['100.64.0.1', '100.127.255.255']],
   ['of the link, where clouds have their metadata', ['169.254.169.254', 'fe80::1', 'fe80::1%eth0']],
+  ['of the host of a machine at Azure', ['168.63.129.16']],
   ['of a site, as it was once called', ['fec0::1']],
   ['many at once', ['224.0.0.1', '239.255.255.250', '255.255.255.255', 'ff02::1']],
   ['an IPv4 address in disguise', ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::ffff:7f00:1', '::127.0.0.1', '::7f00:1']],
