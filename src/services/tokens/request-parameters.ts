@@ -8,6 +8,8 @@ import type { Client } from '../../doors/client.ts'
 import type { Granted } from '../../doors/facts.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Bag } from '../../protocol/bag.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import { isStorable } from '../../protocol/json.ts'
 import { compileParameters } from '../../protocol/parameters.ts'
 import { Type } from '../../protocol/schema.ts'
 import type { Wire } from '../../protocol/wire.ts'
@@ -24,7 +26,7 @@ export interface RequestParameters {
 
 interface Reader {
   readonly parameter: Parameter
-  read(wire: Wire, client: Client): unknown
+  read(wire: Wire, client: Client): Promise<unknown>
 }
 /** One that may be sent with a token request, and where what was approved of it stands. */
 interface Narrower extends Reader {
@@ -78,9 +80,13 @@ function readerOf(parameter: Parameter): Reader {
   ) => Record<string, Wire[string]>
   return {
     parameter,
-    read(wire, client) {
+    async read(wire, client) {
       const raw = check(wire)[name]
-      return parse === undefined ? raw : parse(raw, client, wire)
+      const value = parse === undefined ? raw : await parse(raw, client, wire)
+      // A form holds neither; what is decoded from its text may, and would fail once people have approved it.
+      if (typeof value === 'object' && value !== null && !isStorable(value))
+        throw new OAuthError('invalid_request', `the parameter ${name} must not hold NUL or broken Unicode`)
+      return value
     },
   }
 }

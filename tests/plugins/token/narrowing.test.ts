@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
-import { authorize, REDIRECT_URI, SEED, WEB } from '../../support/sign-in.ts'
+import { answerOf, authorizationUrl, authorize, REDIRECT_URI, SEED, WEB } from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
 
 const OPAQUE = { ...WEB, client_id: 'opaque', access_token_format: 'opaque' }
@@ -31,6 +31,13 @@ const server = await startServer(
         },
       })
       oauth.add('parameter', { name: 'plain', schema: Type.String(), kept: true })
+      oauth.add('parameter', {
+        name: 'labels',
+        schema: Type.String(),
+        kept: true,
+        parse: (raw) => (raw === undefined ? undefined : (JSON.parse(String(raw)) as unknown)),
+        narrow: (_had, asked) => asked,
+      })
       for (const document of ['access_token', 'tokenResponse'] as const)
         oauth.extend(document, ['shelves', 'plain'], async ({ parameters }) => ({
           shelves: parameters?.['approved_shelves'],
@@ -133,3 +140,13 @@ test('a parameter that does not narrow says nothing at the token endpoint', asyn
   const first = await exchanged('web', {}, { plain: 'one' })
   expect(decodeJwt((await refreshed('web', first, { plain: 'two' })).access_token)['plain']).toBe('one')
 })
+
+test.each(['["\\u0000"]', '{"a":{"b":"\\ud800"}}'])(
+  'what is read of a parameter can be stored, or is refused before anybody is asked: %s',
+  async (labels) => {
+    const answer = answerOf(await agent.get(authorizationUrl(server, { labels })))
+    expect(answer.get('error')).toBe('invalid_request')
+    for (const client of ['web', 'opaque'])
+      expect(await exchanged(client, { labels })).toMatchObject({ status: 400, error: 'invalid_request' })
+  },
+)
