@@ -14,6 +14,9 @@ import { Type } from '../src/protocol/schema.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
+const BY_ITSELF =
+  'This app has registered itself: nobody here has checked whose it is. Go on only if you know it.'
+
 /** What was allowed on the page, and in which session. */
 interface Note {
   readonly sid: string
@@ -53,7 +56,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       user: { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
-      notices,
+      notices: client.registrar === undefined ? notices : [BY_ITSELF, ...notices],
       scopes: scopes.map((scope) => ({ ...scope, isNew: newScopes.has(scope.name) })),
       details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
       lines,

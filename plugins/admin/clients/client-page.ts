@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type { Client } from '../../../src/doors/client.ts'
 import { addressCautions, type ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
@@ -17,6 +18,9 @@ import { noticeOf } from '../notice.ts'
 const PATH = '/client'
 const CHANGED_MEANWHILE =
   'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+
+const BY_ITSELF =
+  'The app has registered itself, and manages its registration: nobody here has checked whose it is. What you give it beside, it loses when it changes something.'
 
 /** What the page says besides what is registered. */
 export interface Shown {
@@ -46,7 +50,7 @@ export async function showClient(
     notice,
     form: clientForm(desk, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
-    cautions: cautionsOf(client),
+    cautions: cautionsOf(client, await desk.oauth.findClient(clientId)),
     rotation: hasSecret(client) ? desk.target(call, '/client/rotate-secret', clientId) : null,
     deletion: {
       ...desk.target(call, '/client/delete', clientId),
@@ -93,12 +97,13 @@ export function addClientPage(desk: Desk): void {
   }) // prettier-ignore
 }
 
-/** Of addresses that are registered as they are. */
-function cautionsOf(client: ClientInformation): string[] {
-  return addressCautions(client).map(
+/** Of who registered it, and of addresses that are registered as they are. */
+function cautionsOf(client: ClientInformation, known: Client | null): string[] {
+  const addresses = addressCautions(client).map(
     ({ uri, reason }) =>
       `The address ${uri} ${reason}. One that the app owns looks like com.example.app:/callback.`,
   )
+  return known?.registrar === undefined ? addresses : [BY_ITSELF, ...addresses]
 }
 
 /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
