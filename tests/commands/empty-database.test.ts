@@ -6,7 +6,6 @@ import { describePlace } from '../../src/store/database.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { runCommandHere } from '../support/command-here.ts'
-import { runCommand } from '../support/process.ts'
 
 test('on a database without tables of ours, commands say what to do and leave it as it is', async () => {
   const database = await createEmptyDatabase()
@@ -23,7 +22,7 @@ test('on a database without tables of ours, commands say what to do and leave it
     ['setup-link'],
     ['import', dump],
   ])
-    expect({ command, ...(await runCommand(command, settings)) }).toEqual({
+    expect({ command, ...(await runCommandHere(command, settings)) }).toEqual({
       command,
       status: 1,
       stdout: '',
@@ -32,11 +31,11 @@ test('on a database without tables of ours, commands say what to do and leave it
   const tables = `select relname from pg_class join pg_namespace n on n.oid = relnamespace where nspname = 'public'`
   expect(await database.query(tables)).toEqual([])
 
-  expect(await runCommand(['migrate'], settings)).toMatchObject({ status: 0 })
-  expect(await runCommand(['client', 'list', '--json'], settings)).toMatchObject({ status: 0, stdout: '[]\n' })
+  expect(await runCommandHere(['migrate'], settings)).toMatchObject({ status: 0 })
+  expect(await runCommandHere(['client', 'list', '--json'], settings)).toMatchObject({ status: 0, stdout: '[]\n' })
 
   await database.query(`delete from migrations where name = 'Migration20261123000030_seed_entries'`)
-  const { status, stderr } = await runCommand(['client', 'list'], settings)
+  const { status, stderr } = await runCommandHere(['client', 'list'], settings)
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr:

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { djangoClient, djangoHash, djangoUser, RESPONSE_TYPES } from '../support/django.ts'
 import { CALLBACK, CODE, importer, PASSWORD, SECRET, SECRETS, storedHash, unique } from '../support/import.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
@@ -48,7 +49,7 @@ record 9 oidc_provider.client "123456": ${created}
 users: 2 would be created, 0 would be updated, 0 kept, 0 would be refused
 `,
   })
-  const real = await runCommand(['import', file], settings)
+  const real = await runCommandHere(['import', file], settings)
   expect(real).toEqual({
     status: 0,
     stderr: '',
@@ -75,7 +76,7 @@ users: 2 created, 0 updated, 0 kept, 0 refused
   expect(await users.find('left')).toMatchObject({ claims: {}, disabled: true })
   const imported = await storedBy(server.database)
   expect(findSecrets(imported, SECRETS)).toEqual([])
-  expect(await runCommand(['import', file], settings)).toMatchObject({
+  expect(await runCommandHere(['import', file], settings)).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('clients: 0 created, 0 updated, 1 kept') as unknown,
   })

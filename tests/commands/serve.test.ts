@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import type { Finding } from '../../src/doctor/finding.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { statusOf } from '../support/service.ts'
 
@@ -33,7 +34,7 @@ test('a port that was set and is taken is refused by its name', async () => {
 
 /** What `doctor` finds who was not told of the port either. */
 async function issuerByDoctor(): Promise<string | undefined> {
-  const { stdout } = await runCommand(['doctor', '--json'], settings)
+  const { stdout } = await runCommandHere(['doctor', '--json'], settings)
   const { findings } = JSON.parse(stdout) as { findings: Finding[] }
   return findings.find(({ check }) => check === 'issuer')?.status
 }
@@ -135,7 +136,7 @@ test('the first start says where everything is; its commands work as printed, an
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     return (JSON.parse(stdout) as { client_id: string }[]).map(({ client_id }) => client_id)
   }
-  const { stdout: user } = await runCommand(['user', 'show', 'demo', '--json'], server.settings)
+  const { stdout: user } = await runCommandHere(['user', 'show', 'demo', '--json'], server.settings)
   expect(JSON.parse(user)).toMatchObject({ name: 'Demo User', email: 'demo@example.com', disabled: false })
   const isRunning = () => existsSync(join(DATA_DIR, 'postgres', 'postmaster.pid'))
   expect(await listClients()).toEqual(['demo-service', 'sample-web'])

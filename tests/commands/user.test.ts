@@ -1,6 +1,6 @@
 /** `user …`: what each command stores and prints, for programs (--json) and for people. */
 import { expect, test } from 'vitest'
-import { commandsHere } from '../support/command-here.ts'
+import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 import { giveEverything, whatIsLeft } from '../support/users.ts'
@@ -99,7 +99,7 @@ test('delete forgets a user, once it is meant; export shows before what is kept'
     records: {},
     artifacts: {},
   })
-  const hesitant = await runCommand(['user', 'delete', 'forgotten'], settings)
+  const hesitant = await runCommandHere(['user', 'delete', 'forgotten'], settings)
   expect([hesitant.status, hesitant.stderr]).toEqual([
     1,
     'user delete removes forgotten for good: add --yes.\n',
@@ -107,7 +107,7 @@ test('delete forgets a user, once it is meant; export shows before what is kept'
   expect(await runJson('delete', 'Forgotten', '--yes')).toEqual({ username: 'Forgotten', deleted: true })
   expect(await whatIsLeft(server.database, id)).toEqual({ sessions: 0, codes: 0, authorizations: 0 })
   expect(await users.find('forgotten')).toBeNull()
-  const again = await runCommand(['user', 'delete', 'forgotten', '--yes'], settings)
+  const again = await runCommandHere(['user', 'delete', 'forgotten', '--yes'], settings)
   expect([again.status, again.stderr]).toEqual([1, 'username is not registered.\n'])
 })
 

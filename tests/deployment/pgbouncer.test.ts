@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { migrate } from '../../src/store/migrate.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { keeps, noPgbouncer, SERVER_CONNECTIONS, startPgbouncer } from '../support/pgbouncer.ts'
-import { runCommand, spawnServer } from '../support/process.ts'
+import { runCommandHere } from '../support/command-here.ts'
+import { spawnServer } from '../support/process.ts'
 import { setStage } from '../support/stage.ts'
 
 /** Without a schema. */
@@ -45,7 +46,7 @@ describe.skipIf(noPgbouncer)('behind PgBouncer', () => {
       .poll(async () => database.query(`select from revoked_tokens where jti like 'old %'`))
       .toEqual([])
 
-    const { status, stdout } = await runCommand(['doctor'], desk.settings)
+    const { status, stdout } = await runCommandHere(['doctor'], desk.settings)
     expect(stdout).toMatch(/^ok +database: PostgreSQL \d+ answers/m)
     expect(stdout.match(/^fail.*$/gm) ?? []).toEqual([])
     expect(status).toBe(0)
@@ -59,7 +60,7 @@ describe.skipIf(noPgbouncer)('behind PgBouncer', () => {
     const settings = { DATABASE_URL: await startPgbouncer(database.url, { prepared: false }) }
     const says = /pooler .* loses prepared statements: set DATABASE_PREPARE=false/
     await expect(spawnServer(settings, { database })).rejects.toThrow(says)
-    const { status, stdout } = await runCommand(['doctor'], settings)
+    const { status, stdout } = await runCommandHere(['doctor'], settings)
     expect([status, stdout]).toEqual([1, expect.stringMatching(says)])
   })
 })

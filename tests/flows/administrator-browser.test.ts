@@ -30,7 +30,8 @@ import {
   signIn,
   spend,
 } from '../support/people.ts'
-import { runCommand, spawnServer } from '../support/process.ts'
+import { runCommandHere } from '../support/command-here.ts'
+import { spawnServer } from '../support/process.ts'
 import { basic, type Requests } from '../support/requests.ts'
 import { statusOf } from '../support/service.ts'
 
@@ -93,7 +94,7 @@ async function findIn({ page }: Person, query: Record<string, string>, ...words:
 describe.skipIf(noBrowser)('in a browser', () => {
   test('from the first link to what the audit log knows of it', async () => {
     const root = await newPerson()
-    const { stdout } = await runCommand(['setup-link'], one.settings)
+    const { stdout } = await runCommandHere(['setup-link'], one.settings)
     await becomeAdministrator(root, stdout.trim())
     await registerScope(root, 'read_books')
     const app = await registerApp(root, FOR_DORA.redirect_uri)

@@ -1,7 +1,7 @@
 /** The passwords that everybody tries first are nobody's: refused on every way in, but for examples in SEED_FILE. */
 import { describe, expect, test } from 'vitest'
 import { ACCOUNT, ADMINISTRATION, type FormKind, SET_PASSWORD, SETUP } from '../security/forms.ts'
-import { runCommand } from '../support/process.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
@@ -32,9 +32,9 @@ test('by the command line, whoever it is for', async () => {
   const { settings } = server
   const refused = { status: 1, stdout: '', stderr: 'password must not be one of the most used.\n' }
   const create = ['user', 'create', 'by-command', '--password', 'password']
-  expect(await runCommand([...create, '--role', 'admin'], settings)).toEqual(refused)
-  expect(await runCommand(create, settings)).toEqual(refused)
-  expect(await runCommand(['user', 'set-password', 'alice', '--password', 'password'], settings)).toEqual(
+  expect(await runCommandHere([...create, '--role', 'admin'], settings)).toEqual(refused)
+  expect(await runCommandHere(create, settings)).toEqual(refused)
+  expect(await runCommandHere(['user', 'set-password', 'alice', '--password', 'password'], settings)).toEqual(
     refused,
   )
 })

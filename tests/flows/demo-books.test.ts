@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Type } from '../../src/protocol/schema.ts'
-import { runCommand } from '../support/process.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer({}, { seed: 'demo' })
@@ -46,7 +46,7 @@ test('a command asks the server before it says that nothing serves a grant', asy
     },
   )
   const create = ['client', 'create', '--grant-types', DEVICE, 'password', '--json']
-  const { status, stderr } = await runCommand(create, { ...serving.settings, LOG_LEVEL: 'warn' })
+  const { status, stderr } = await runCommandHere(create, { ...serving.settings, LOG_LEVEL: 'warn' })
   expect(status).toBe(0)
   expect(stderr).toMatch(/^Stored, but nothing serves it: using it is refused \(.*name "password"\)\.$/m)
   expect(stderr).not.toContain(DEVICE)

@@ -7,7 +7,8 @@ import * as device from 'openid-client'
 import { expect, test } from 'vitest'
 import { spawnBeside } from '../support/beside.ts'
 import { allow, ask, DEVICE_SEED, DEVICE_SETTINGS, enter, newPerson, poll } from '../support/device.ts'
-import { runCommand, spawnServer } from '../support/process.ts'
+import { runCommandHere } from '../support/command-here.ts'
+import { spawnServer } from '../support/process.ts'
 import { ALICE, BOB, goThrough } from '../support/sign-in.ts'
 import { findForm } from '../support/user-agent.ts'
 
@@ -145,7 +146,7 @@ test('who signs out, or is disabled, before the device fetches its tokens gives 
   expect(await poll(beside, left)).toMatchObject({ status: 400, error: 'access_denied' })
 
   await goThrough(person, await enter(server, person, disabled), BOB)
-  const { status } = await runCommand(['user', 'disable', BOB.username], server.settings)
+  const { status } = await runCommandHere(['user', 'disable', BOB.username], server.settings)
   expect(status).toBe(0)
   expect(await poll(server, disabled)).toMatchObject({ status: 400, error: 'access_denied' })
 })

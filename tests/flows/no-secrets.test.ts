@@ -9,6 +9,7 @@ import { type TestClient, requestToken } from '../support/clients.ts'
 import { exchangeAs, refreshAs } from '../support/code-flow.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createDatabase } from '../support/database.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { basic, bearer } from '../support/requests.ts'
@@ -28,7 +29,8 @@ function secret(name: string, value = `${randomBytes(15).toString('base64')} "ü
 }
 
 async function run(args: string[], settings: object, showsSecret = false): Promise<string> {
-  const { stdout, stderr } = await runCommand(args, settings as Record<string, string>)
+  const runIt = args[0] === 'serve' ? runCommand : runCommandHere
+  const { stdout, stderr } = await runIt(args, settings as Record<string, string>)
   written.push(stderr, ...(showsSecret ? [] : [stdout]))
   return stdout
 }

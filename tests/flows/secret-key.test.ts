@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createClient, requestToken } from '../support/clients.ts'
 import { createDatabase } from '../support/database.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 import { GUARDED, GUARDED_SCOPE, getAccessToken, statusOf, statusOfRoute } from '../support/service.ts'
@@ -57,10 +58,8 @@ test.each([['serve'], ['client list'], ['key rotate --json']])(
     const { settings, close, database } = await startServer({}, { database: await createDatabase() })
     await close()
     const wrong = newKey()
-    const { status, stdout, stderr } = await runCommand(command.split(' '), {
-      ...settings,
-      SECRET_KEY: wrong,
-    })
+    const runIt = command === 'serve' ? runCommand : runCommandHere
+    const { status, stdout, stderr } = await runIt(command.split(' '), { ...settings, SECRET_KEY: wrong })
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
     expect(stderr).toMatch(/^[^\n]*SECRET_KEY[^\n]*\.\n$/)
     for (const secret of [wrong, String(settings['SECRET_KEY'])]) expect(stderr).not.toContain(secret)

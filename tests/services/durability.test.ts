@@ -5,7 +5,8 @@ import { expect, test } from 'vitest'
 import { lossesOf } from '../../src/services/durability.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { runCommand, spawnServer } from '../support/process.ts'
+import { runCommandHere } from '../support/command-here.ts'
+import { spawnServer } from '../support/process.ts'
 import { prepare } from '../support/settings.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.ts')
@@ -58,7 +59,7 @@ test('a development start does not', async () => {
 
 test('doctor says so too', async () => {
   const { url } = await createDatabase()
-  const { stdout } = await runCommand(['doctor'], { DATABASE_URL: url, SECRET_KEY: 'k'.repeat(40) })
+  const { stdout } = await runCommandHere(['doctor'], { DATABASE_URL: url, SECRET_KEY: 'k'.repeat(40) })
   expect(stdout).toMatch(
     /^warn {2}database: Its fsync is off, so a crash .*\nwarn {2}database: Its full_page_writes is off/m,
   )

@@ -7,6 +7,7 @@ import { migrate } from '../../src/store/migrate.ts'
 import { migratorOptions } from '../../src/store/migrator.ts'
 import { execute, withDatabase } from '../support/connection.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 
@@ -123,7 +124,10 @@ test.for([
     await change(database)
     const settings = { DATABASE_URL: database.url, SECRET_KEY: 'k'.repeat(32) }
     for (const command of ['serve', 'migrate']) {
-      const { status, stderr } = await runCommand([command], settings)
+      const { status, stderr } = await (command === 'serve' ? runCommand : runCommandHere)(
+        [command],
+        settings,
+      )
       expect([status, stderr]).toEqual([
         1,
         expect.stringMatching(
@@ -131,7 +135,7 @@ test.for([
         ),
       ])
     }
-    const { status, stdout } = await runCommand(['doctor'], settings)
+    const { status, stdout } = await runCommandHere(['doctor'], settings)
     expect([status, stdout]).toEqual([1, expect.stringContaining(FUTURE)])
   },
 )

@@ -1,6 +1,6 @@
 /** A scope that nobody registered is told of wherever it is written down, and refused where that is asked for. */
 import { expect, test } from 'vitest'
-import { runCommand } from '../../support/process.ts'
+import { runCommandHere } from '../../support/command-here.ts'
 import { startServer } from '../../support/server.ts'
 
 const seed = {
@@ -31,10 +31,10 @@ test('by code: a warning, or with strict a refusal that stores nothing', async (
 })
 
 test('by the command line', async () => {
-  const lax = await runCommand(['client', 'update', 'shop', '--scope', 'read wirte', '--json'], quiet)
+  const lax = await runCommandHere(['client', 'update', 'shop', '--scope', 'read wirte', '--json'], quiet)
   expect(lax.status).toBe(0)
   expect(lax.stderr).toMatch(/\(client "shop", scopes "wirte"\)\.$/m)
-  const strict = await runCommand(['client', 'create', '--scope', 'wirte', '--strict'], quiet)
+  const strict = await runCommandHere(['client', 'create', '--scope', 'wirte', '--strict'], quiet)
   expect(strict).toEqual({
     status: 1,
     stdout: '',
@@ -44,15 +44,18 @@ test('by the command line', async () => {
 
 test('a command that registers an app with scopes tells people that it may act for itself too, and how it may not', async () => {
   const create = ['client', 'create', '--redirect-uris', 'https://app.example/cb', '--scope', 'read']
-  const open = await runCommand(create, quiet)
+  const open = await runCommandHere(create, quiet)
   expect(open.stdout).toContain('grant_types: authorization_code refresh_token client_credentials\n')
   expect(open.stderr).toBe(
     'It signs people in, and may get tokens for itself too (client_credentials) with: read. Without that: --grant-types authorization_code refresh_token\n',
   )
-  const closed = await runCommand([...create, '--grant-types', 'authorization_code', 'refresh_token'], quiet)
+  const closed = await runCommandHere(
+    [...create, '--grant-types', 'authorization_code', 'refresh_token'],
+    quiet,
+  )
   expect(closed.stdout).toContain('grant_types: authorization_code refresh_token\n')
   expect(closed.stderr).toBe('')
-  expect(await runCommand([...create, '--json'], quiet)).toMatchObject({ status: 0, stderr: '' })
+  expect(await runCommandHere([...create, '--json'], quiet)).toMatchObject({ status: 0, stderr: '' })
 })
 
 test('a client that authenticates by another method than its own is refused, and the log says which', async () => {
