@@ -6,7 +6,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import { OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
-import { redirectUriCaution, redirectUriProblem } from './redirect-uri.ts'
+import { isLoopbackHost, redirectUriCaution, redirectUriProblem } from './redirect-uri.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -142,8 +142,13 @@ export function plainAddresses(members: ClientInformation): string[] {
   return Object.entries(ClientMetadata.properties).flatMap(([name, schema]) => {
     const value = members[name]
     const isAddress = (schema as { format?: string }).format === WEB_URI && typeof value === 'string'
-    return isAddress && redirectUriProblem(value.split('?')[0]!)?.insecure ? [name] : []
+    return isAddress && isPlain(value) ? [name] : []
   })
+}
+
+function isPlain(address: string): boolean {
+  const url = URL.parse(address)
+  return url === null || (url.protocol === 'http:' && !isLoopbackHost(url.hostname))
 }
 
 function withoutAliases(input: Record<string, unknown>): Record<string, unknown> {
