@@ -68,7 +68,9 @@ export function createDpop({ origin, spend, nonces }: DpopOptions): SenderConstr
 
 export default async function dpop({ oauth }: FastifyInstance): Promise<void> {
   const secret = (): Promise<KeyObject> => oauth.secret('dpop nonces')
-  oauth.extendClientMetadata(Type.Object({ dpop_bound_access_tokens: Type.Optional(Type.Boolean()) }))
+  oauth.extendClientMetadata(
+    Type.Object({ dpop_bound_access_tokens: Type.Optional(Type.Boolean({ open: true })) }),
+  )
   oauth.add(
     'senderConstraint',
     createDpop({

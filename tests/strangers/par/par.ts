@@ -27,7 +27,7 @@ export default async function pushedRequests({ oauth }: FastifyInstance): Promis
   const requests = oauth.artifacts<Pushed>('pushed_request', { lifetime: LIFETIME + DECIDING })
 
   oauth.extendClientMetadata(
-    Type.Object({ require_pushed_authorization_requests: Type.Optional(Type.Boolean()) }),
+    Type.Object({ require_pushed_authorization_requests: Type.Optional(Type.Boolean({ open: true })) }),
   )
   oauth.extend('metadata', async () => ({ require_pushed_authorization_requests: REQUIRED }))
 
