@@ -182,6 +182,7 @@ export function createSignedIn(
 
     async adopt(call, form) {
       const { request } = call
+      for (const known of [opened, begun]) known.delete(request)
       for (const [cookie, known] of [
         [cookies.pending, await findPending(request)],
         [cookies.session, await findSession(request)],

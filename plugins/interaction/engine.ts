@@ -26,6 +26,7 @@ import { createOverPage, type ShowOver } from './over-page.ts'
 import { createPhases, LOGIN } from './phases.ts'
 import { noteOf } from './sign-in-note.ts'
 import { createInteractionStore, type Stored } from './store.ts'
+import { createUnderWay } from './under-way.ts'
 import { createVisitors, isSilent } from './visitors.ts'
 
 export interface Engine {
@@ -55,6 +56,11 @@ interface Pending {
   page: StepPage
 }
 
+interface Loaded {
+  stored: Stored
+  interaction: Interaction
+}
+
 /** How far an interaction has come. */
 interface Position {
   /** The first step that is not done; undefined when all are. */
@@ -73,6 +79,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
   const assertForm = createFormCheck(browser, store)
   const visitors = createVisitors(fastify, store)
   const phases = createPhases(doors)
+  const underWay = createUnderWay()
 
   /** Throws what a step ends the interaction with. */
   async function findPosition(interaction: Interaction, call: BrowserCall): Promise<Position> {
@@ -171,10 +178,7 @@ export function createEngine(fastify: FastifyInstance): Engine {
     return show(interaction, pending, call)
   }
 
-  async function load(
-    { id, sealed }: Address,
-    call: BrowserCall,
-  ): Promise<{ stored: Stored; interaction: Interaction }> {
+  async function load({ id, sealed }: Address, call: BrowserCall): Promise<Loaded> {
     const stored = await store.get(id, sealed, browser.id(call))
     const request = await store.revive(stored.asked)
     await outcomeOf(stored.asked).check?.(request)
@@ -197,6 +201,40 @@ export function createEngine(fastify: FastifyInstance): Engine {
     if (result.shown !== undefined && session === null) throw new WentOn(store.addressOf(stored))
     const noted = await store.note(stored, step, result.note, session)
     return proceed(noted, await visitors.of(noted, request, session, call), call)
+  }
+
+  /** What the step has to show; undefined when it is done, and answered with what is next. */
+  async function take(
+    { stored, interaction, step }: Loaded & { step: InteractionStep },
+    wire: Wire,
+    part: string | undefined,
+    call: BrowserCall,
+  ): Promise<StepPage | undefined> {
+    let result: Awaited<ReturnType<InteractionStep['submit']>>
+    try {
+      result = await step.submit(interaction, wire, call, part)
+    } catch (error) {
+      if (!isEnd(error)) throw error
+      await end(stored, interaction, () => deny(stored.asked, interaction.request, error, call))
+      return undefined
+    }
+    if ('page' in result) return result
+    await goOn(stored, interaction, step, wire, result, call)
+    return undefined
+  }
+
+  /** Where the step that refuses a form was done by the same one, as of a double click: a code is good once. */
+  async function doneMeanwhile(
+    address: Address,
+    name: string,
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<Loaded | undefined> {
+    await underWay.settled(address.id)
+    await browser[STEPS].adopt(call, wire)
+    const loaded = await load(address, call)
+    const { pending } = await findPosition(loaded.interaction, call)
+    return pending?.step.name === name ? undefined : loaded
   }
 
   return {
@@ -272,15 +310,15 @@ export function createEngine(fastify: FastifyInstance): Engine {
       await assertForm({ stored, session: interaction.session, step: name, form, isRepeated }, wire, call)
       // A form from before: what is asked now is on the page as it stands.
       if (isPast) return proceed(stored, interaction, call)
-      let result: Awaited<ReturnType<InteractionStep['submit']>>
-      try {
-        result = await pending.step.submit(interaction, wire, call, part)
-      } catch (error) {
-        if (!isEnd(error)) throw error
-        return end(stored, interaction, () => deny(stored.asked, interaction.request, error, call))
-      }
-      if ('page' in result) return show(interaction, { step: pending.step, page: result }, call)
-      return goOn(stored, interaction, pending.step, wire, result, call)
+      const { step } = pending
+      const page = await underWay.take(address.id, () =>
+        take({ stored, interaction, step }, wire, part, call),
+      )
+      if (page === undefined) return call.reply
+      const done = isRefusal(page) ? await doneMeanwhile(address, name, wire, call) : undefined
+      return done === undefined
+        ? show(interaction, { step, page }, call)
+        : proceed(done.stored, done.interaction, call)
     },
   }
 }
@@ -293,6 +331,11 @@ function unmet(): OAuthError {
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => (made ??= { value: make() }).value
+}
+
+/** Of what was sent; who is to wait has not been judged. */
+function isRefusal({ status = 200 }: StepPage): boolean {
+  return status >= 400 && status !== 429
 }
 
 /** What a step says ends an interaction. A failure of ours does not, nor does a request to wait. */

@@ -120,3 +120,48 @@ describe.skipIf(noBrowser)('in a browser, a double click on "Sign in"', () => {
     await context.close()
   })
 })
+
+test('a code that is good once, sent twice at once: whoever is refused goes on where the other one led', async () => {
+  const refused = Promise.withResolvers<void>()
+  let codes = 1
+  const own = await startServer({}, {
+    seed: SEED,
+    async extend({ oauth, pages }) {
+      await (pages as unknown as { add(name: string, file: URL, options: object): Promise<void> }).add(
+        'pin', new URL('../plugins/authorize/pin.eta', import.meta.url), { kind: 'interaction' },
+      )
+      oauth.add('assurance', { name: 'code', require: () => ({ acr: ['2'] }) })
+      oauth.add('interactionStep', {
+        name: 'code',
+        phase: 'authenticate',
+        required: 'login_required',
+        run: async ({ missing }) => (missing.length > 0 ? { page: 'pin', model: { wrong: false } } : 'done'),
+        async submit(_interaction, { pin }) {
+          if (pin !== 'good' || codes-- <= 0) {
+            refused.resolve()
+            return { page: 'pin', model: { wrong: true }, status: 403 }
+          }
+          // The other one is refused before this one has answered.
+          await refused.promise
+          return { note: {}, shown: { amr: ['otp'], acr: '2' } }
+        },
+      })
+    },
+  }) // prettier-ignore
+  const agent = createUserAgent(own.url)
+  const login = await agent.get(authorizationUrl(own))
+  const factor = await agent.submit(login, 'login', { username: ALICE.username, password: ALICE.password })
+  const both = [agent, agent.clone()]
+  const pages = await Promise.all(both.map(async (one) => one.submit(factor, 'pin', { pin: 'good' })))
+  expect(pages.map((page) => [page.status, findForm(page, 'consent') !== undefined])).toEqual([
+    [200, true],
+    [200, true],
+  ])
+  expect(both[0]!.cookies.get(SESSION)).toBe(both[1]!.cookies.get(SESSION))
+
+  const guess = createUserAgent(own.url)
+  const asked = await guess.get(authorizationUrl(own))
+  const second = await guess.submit(asked, 'login', { username: ALICE.username, password: ALICE.password })
+  const wrong = await guess.submit(second, 'pin', { pin: 'good' })
+  expect([wrong.status, findForm(wrong, 'pin') !== undefined]).toEqual([403, true])
+})
