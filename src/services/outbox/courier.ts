@@ -34,8 +34,9 @@ export interface CourierOptions {
   stopLimit?: number
 }
 
-/** Under way in one process. */
+/** Under way in one process; and of one kind, where there are others: whoever keeps all of those waiting keeps no mail. */
 const TOGETHER = 10
+const OF_A_KIND = 7
 const LIMIT = 15_000
 const STOP_LIMIT = 6000
 /** Seconds after which a process that has taken something is taken for dead. */
@@ -86,24 +87,36 @@ export function createCourier(options: CourierOptions): Courier {
       .then(() => (round = undefined))
   }
 
+  function roomFor(kind: string): number {
+    let left = deliveries().size > 1 ? OF_A_KIND : TOGETHER
+    for (const row of underWay.values()) if (row.kind === kind) left--
+    return Math.min(left, TOGETHER - underWay.size)
+  }
+
   async function claim(): Promise<void> {
-    const kinds = [...deliveries().keys()]
-    const free = TOGETHER - underWay.size
-    if (free === 0) return
-    const claimed = await database.query(statements.claim, [kinds, LEASE, free])
-    for (const row of claimed) {
-      const attempt = tryOne(row).finally(() => {
-        const wasFull = underWay.size === TOGETHER
-        underWay.delete(attempt)
-        if (wasFull) wake()
-      })
-      underWay.set(attempt, row)
+    const looked: string[] = []
+    for (const kind of deliveries().keys()) {
+      const room = roomFor(kind)
+      if (room === 0) continue
+      const claimed = await database.query(statements.claim, [[kind], LEASE, room])
+      claimed.forEach(begin)
+      // There may be more than could be taken: looked for when there is room.
+      if (claimed.length < room) looked.push(kind)
+      else if (roomFor(kind) > 0) wake()
     }
-    // There may be more than could be taken: looked for when there is room.
-    if (claimed.length === free) return underWay.size < TOGETHER ? wake() : undefined
-    const [next] = await database.query(statements.next, [kinds])
+    if (looked.length === 0) return
+    const [next] = await database.query(statements.next, [looked])
     // What is due and was not taken, somebody else is just taking.
     if (next !== undefined) wake(Math.max(next.wait, SHORTEST_PAUSE))
+  }
+
+  function begin(row: ClaimedRow): void {
+    const attempt = tryOne(row).finally(() => {
+      const wasFull = roomFor(row.kind) === 0
+      underWay.delete(attempt)
+      if (wasFull) wake()
+    })
+    underWay.set(attempt, row)
   }
 
   async function tryOne(row: ClaimedRow): Promise<void> {

@@ -243,6 +243,18 @@ test('ten that hang do not keep the others for longer than an attempt may take',
   await expect.poll(() => done).toEqual(['hello'])
 })
 
+test('however many of one kind hang, those of another are done meanwhile', async () => {
+  const database = await createDatabase()
+  const done = vi.fn<Deliver>(async () => {})
+  const stuck = deliveryOf({ kind: 'stuck', payload, deliver: async () => new Promise(() => {}) })
+  const letter = deliveryOf({ kind: 'letter', payload, deliver: done })
+  const { outbox } = await openPostOffice(database, [stuck, letter], { stopLimit: 0 })
+  for (let n = 0; n < 30; n++) await outbox.enqueue('stuck', { text: 'wait' })
+  for (let n = 0; n < 20; n++) await outbox.enqueue('letter', { text: 'hello' })
+  await expect.poll(() => done.mock.calls.length, { timeout: 5000 }).toBe(20)
+  expect(await left(database)).toBe(30)
+})
+
 test('it goes with the change, or not at all', async () => {
   const deliver = vi.fn<Deliver>(async () => {})
   const { outbox, audit, database } = await office(deliver)
