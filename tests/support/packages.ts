@@ -55,27 +55,39 @@ export async function installStranger(
   const own = existsSync(manifest) ? (JSON.parse(await readFile(manifest, 'utf8')) as Manifest) : {}
   const tarballs = new Map([[name as string, tarball]])
   for (const other of others) if (isOurs(other)) tarballs.set(other, (await pack(other)).tarball)
-  const files = [...tarballs].map(([ours, path]) => [ours, `file:${basename(path)}`] as const)
+  const files = Object.fromEntries([...tarballs].map(([ours, path]) => [ours, `file:${basename(path)}`]))
   const theirs = await lockedVersions(others.filter((other) => !isOurs(other)))
-  const dependencies = { ...own.dependencies, ...theirs, ...Object.fromEntries(files) }
-  const text = JSON.stringify({ private: true, type: 'module', ...own, dependencies })
-  const place = await installed(text, [...tarballs.values()])
+  const dependencies = { ...own.dependencies, ...theirs, ...files }
+  const text = manifestOf({ ...own, dependencies })
+  // What ours brings is most of it, and takes npm ten times as long as what a stranger has besides.
+  const alone = await installed(manifestOf({ dependencies: { [name]: files[name]! } }), [tarball])
+  const place = await installed(text, [...tarballs.values()], alone)
   await writeFile(manifest, text)
   for (const file of [...tarballs.values(), join(place, 'package-lock.json')])
     await cp(file, join(folder, basename(file)))
-  await run('cp', ['-RPl', join(place, 'node_modules'), folder], folder)
+  await linkModules(place, folder)
   return folder
 }
 
-/** A folder in which npm has installed what this package.json asks for: once in a run. */
-async function installed(manifest: string, tarballs: readonly string[]): Promise<string> {
+function manifestOf(members: Manifest): string {
+  return JSON.stringify({ private: true, type: 'module', ...members })
+}
+
+/** A folder in which npm has installed what this package.json asks for, onto what `base` has: once in a run. */
+async function installed(manifest: string, tarballs: readonly string[], base?: string): Promise<string> {
   return onceInRun(keyOf(manifest), async (place) => {
     await writeFile(join(place, 'package.json'), manifest)
     for (const tarball of tarballs) await cp(tarball, join(place, basename(tarball)))
     await cp(join(checkout, 'package-lock.json'), join(place, 'package-lock.json'))
+    if (base !== undefined) await linkModules(base, place)
     await run('npm', ['install', ...QUIETLY], place)
     return place
   })
+}
+
+/** The same files, which npm replaces and never writes into. */
+async function linkModules(from: string, to: string): Promise<void> {
+  await run('cp', ['-RPl', join(from, 'node_modules'), to], to)
 }
 
 function keyOf(manifest: string): string {
