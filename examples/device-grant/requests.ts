@@ -7,6 +7,7 @@ import {
   approvalToJson,
   type ApprovalRequest,
   type OAuth,
+  type PutOptions,
   type StoredApproval,
   type StoredGranted,
 } from 'latchkey'
@@ -52,6 +53,11 @@ const GRACE = 300
 /** Milliseconds by which a poll may be early: requests do not all take the same time. */
 const TOLERANCE = 1000
 
+/** Open ones of one network address that anybody may ask from, in the name of a public client: the oldest give way. */
+const MOST_OF_ANYBODY = 1000
+
+type Bound = Pick<PutOptions, 'owner' | 'most'>
+
 interface Polls {
   /** Seconds. */
   readonly interval: number
@@ -65,9 +71,9 @@ export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
   const polls = artifacts<Polls>('device-polls', { lifetime: LIFETIME + GRACE })
 
   /** One that nobody else has at the moment. */
-  async function userCodeOf(id: string): Promise<string> {
-    const userCode = await userCodes.put({ id }, { handle: createUserCode() })
-    return userCode === false ? userCodeOf(id) : userCode
+  async function userCodeOf(id: string, bound: Bound): Promise<string> {
+    const userCode = await userCodes.put({ id }, { handle: createUserCode(), ...bound })
+    return userCode === false ? userCodeOf(id, bound) : userCode
   }
 
   return {
@@ -75,9 +81,10 @@ export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
       const deviceCode = randomBytes(32).toString('base64url')
       const [id, askedAt] = [idOf(deviceCode), Date.now()]
       const asked = { approval: approvalToJson(approval), address, askedAt }
-      await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id })
-      await polls.put({ interval: INTERVAL, lastAt: 0 }, { handle: id })
-      return { deviceCode, userCode: await userCodeOf(id) }
+      const bound: Bound = approval.client.isPublic() ? { owner: address, most: MOST_OF_ANYBODY } : {}
+      await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id, ...bound })
+      await polls.put({ interval: INTERVAL, lastAt: 0 }, { handle: id, ...bound })
+      return { deviceCode, userCode: await userCodeOf(id, bound) }
     },
 
     async findByDeviceCode(deviceCode) {

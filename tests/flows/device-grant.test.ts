@@ -54,6 +54,25 @@ test('openid-client: a device asks, a person allows, the device gets its tokens 
   expect(decodeJwt(refreshed.access_token).sub).toBe(tokens.claims()!.sub)
 })
 
+test('what anybody asks for from one address is bounded, and the latest is good', async () => {
+  const kinds = ['device', 'device-polls', 'device-user-code']
+  const stored = async () =>
+    server.database.query(
+      `select kind, count(*)::int as n from artifacts where kind = any($1) group by 1 order by 1`,
+      [kinds],
+    )
+  await server.database.query(
+    `insert into artifacts (kind, hash, value, owner, expires_at)
+      select kind, 'of anybody ' || n, '{}', '127.0.0.1', now() + interval '1 minute'
+      from generate_series(1, 1000) n, unnest($1::text[]) kind`,
+    [kinds],
+  )
+  const asked = await ask(server)
+  expect(await stored()).toEqual(kinds.map((kind) => ({ kind, n: 1000 })))
+  expect(await poll(server, asked)).toMatchObject({ error: 'authorization_pending' })
+  await server.database.query(`delete from artifacts where hash like 'of anybody %'`)
+})
+
 test('codes are good as people type them', async () => {
   const variants = [
     (code: string) => code.toLowerCase(),
