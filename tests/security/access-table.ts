@@ -93,6 +93,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/user': administration(200, 403, USER),
   '/admin/user/password-link': administration(303, 403, USER),
   '/admin/user/link': administration(410, 405),
+  '/admin/user/delete': administration(303, 403, USER),
   '/admin/user/disable': administration(303, 403, USER),
   '/admin/user/enable': administration(303, 403, USER),
   '/admin/user/end-session': administration(303, 403, USER),

@@ -159,6 +159,10 @@ export const ADMINISTRATION = {
   user: ofUser('user', '', { nickname: 'Another name', roles: 'staff' }),
   'password link': ofUser('make-password-link', '/password-link'),
   'disabling of a user': ofUser('disable', '/disable'),
+  'deletion of a user': administered('delete-user', '/admin/user/delete', async ({ server }) => {
+    const { id, username } = await server.oauth.users.create({ username: `person-${++persons}` })
+    return { path: `/user?id=${id}`, fill: { confirm_username: username } }
+  }),
   'enabling of a user': ofUser('enable', '/enable'),
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),

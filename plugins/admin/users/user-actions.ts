@@ -6,7 +6,7 @@ import { attempt } from './user-form.ts'
 import { subjectOf } from './user-holdings.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
 
-const LAST =
+export const LAST =
   'This is the last administrator who may sign in: nobody could come here any more. Give somebody else the role admin first.'
 
 interface Action {

@@ -56,6 +56,7 @@ export interface UserPage {
   disable: FormTarget | null
   enable: FormTarget | null
   endSessions: FormTarget | null
+  deletion: FormTarget & { error: string | null; typed: string }
   sessions: readonly {
     sid: string
     /** The browser and its system, in words. */

@@ -48,6 +48,7 @@ export interface Shown {
   errors?: Errors
   confirm?: string
   after?: string | undefined
+  deletion?: { error: string; typed: string }
 }
 
 export async function getUser({ oauth }: Desk, id = ''): Promise<User> {
@@ -63,7 +64,7 @@ export async function showUser(
   desk: Desk,
   call: PageCall,
   user: User,
-  { done = '', refused, values = valuesOf(user), errors = {}, confirm = '', after }: Shown = {},
+  { done = '', refused, values = valuesOf(user), errors = {}, confirm = '', after, deletion }: Shown = {},
 ): Promise<FastifyReply> {
   const { id, username, disabled } = user
   const target = (path: string) => desk.target(call, path, id)
@@ -80,11 +81,12 @@ export async function showUser(
     disable: disabled ? null : target('/user/disable'),
     enable: disabled ? target('/user/enable') : null,
     endSessions: sessions.length > 0 ? target('/user/end-sessions') : null,
+    deletion: { ...target('/user/delete'), error: deletion?.error ?? null, typed: deletion?.typed ?? '' },
     ...(await authorizationsOf(desk, call, id, after)),
     auditUri: desk.uri('/audit', { user: id }),
     listUri: desk.uri('/users'),
   } // prettier-ignore
-  const wrong = refused !== undefined || model.form.error !== null
+  const wrong = refused !== undefined || deletion !== undefined || model.form.error !== null
   return call.reply.page('admin-user', model, { status: wrong ? 400 : 200 })
 }
 

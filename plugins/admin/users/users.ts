@@ -2,6 +2,7 @@
 import { createShownOnce } from '../clients/shown-once.ts'
 import type { Desk } from '../desk.ts'
 import { addUserActions } from './user-actions.ts'
+import { addUserEnd } from './user-end.ts'
 import { addUserList } from './user-list.ts'
 import './user-models.ts'
 import { addNewUser } from './user-new.ts'
@@ -15,4 +16,5 @@ export function addUsers(desk: Desk): void {
   addNewUser(desk, addPasswordLinks(desk, createShownOnce(desk.kernel, 'admin-password-link')))
   addUserPage(desk)
   addUserActions(desk)
+  addUserEnd(desk)
 }

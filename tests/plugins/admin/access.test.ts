@@ -38,6 +38,7 @@ test('there are routes to be asked about', () => {
       '/admin/user',
       '/admin/user/password-link',
       '/admin/user/link',
+      '/admin/user/delete',
       '/admin/user/disable',
       '/admin/user/enable',
       '/admin/user/end-session',

@@ -40,7 +40,7 @@ test('at the query of every page, and of the page of a link', async () => {
   const { id } = (await users.find(ROOT.username))!
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom('/admin/users', '/admin/users/new', '/admin/user', '/admin/user/link', '/admin/user/disable', '/set-password'),
+      fc.constantFrom('/admin/users', '/admin/users/new', '/admin/user', '/admin/user/link', '/admin/user/disable', '/admin/user/delete', '/set-password'),
       fc.dictionary(fc.constantFrom('id', 'after', 'search', 'done', 'handle', 'token'), fc.oneof(text, fc.constant(id))),
       async (path, query) => {
         const { status } = await agent.get(`${server.url}${path}?${new URLSearchParams(query).toString()}`)

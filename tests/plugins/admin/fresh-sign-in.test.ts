@@ -1,7 +1,7 @@
 /** What a browser that was left open must not do: each such change asks for the password once more, and is not done before. */
 import { beforeEach, expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
-import { ALICE, SEED } from '../../support/sign-in.ts'
+import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
 import { findForm, type UserAgent } from '../../support/user-agent.ts'
 import { age } from '../account/owner.ts'
 import { ROOT, signedIn } from './administrator.ts'
@@ -12,6 +12,7 @@ const seed = { ...SEED, scopes, users: [...SEED.users, ROOT], resources: [{ reso
 const server = await startServer({}, { seed })
 const { users, clients } = server.server.oauth
 const alice = (await users.find(ALICE.username))!.id
+const bob = (await users.find(BOB.username))!.id
 let agent: UserAgent
 
 beforeEach(async () => {
@@ -34,6 +35,7 @@ test.each([
   ['a user with a role', '/users/new', 'user', { username: 'dora', roles: 'admin' }],
   ['the disabling of a user', `/user?id=${alice}`, 'disable', {}],
   ['the enabling of a user', `/user?id=${alice}`, 'enable', {}],
+  ['the deletion of a user', `/user?id=${bob}`, 'delete-user', { confirm_username: BOB.username }],
   ['a new key', '/keys', 'rotate-EdDSA', {}],
   ['the deletion of a scope', '/scope?id=unused', 'delete-record', { confirm: 'unused' }],
   ['the deletion of a resource', `/resource?id=${API}`, 'delete-record', { confirm: API }],

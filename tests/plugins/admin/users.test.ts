@@ -148,6 +148,33 @@ test('disable ends everything of a user, at every endpoint; enable lets them in 
   expect(await lastEvent(id, 'user.enabled')).toMatchObject(byRoot())
 })
 
+test('a user is deleted once their name was typed, with all that is theirs; the log goes on naming them', async () => {
+  const tokens = await getTokens(server)
+  const { id } = await find('alice')
+  const page = await open(id)
+  const wrong = await agent.submit(page, 'delete-user', { confirm_username: 'bob' })
+  expect([wrong.status, textOf(wrong, 'confirm_username-error')]).toEqual([400, 'This is not the user name of this user.'])
+  expect(findForm(wrong, 'delete-user')!.fields).toMatchObject({ confirm_username: 'bob' })
+  expect((await users.get(id)).username).toBe('alice')
+
+  const done = await agent.submit(wrong, 'delete-user', { confirm_username: ' alice ' })
+  expect([done.status, new URL(done.url).pathname]).toEqual([200, '/admin/users'])
+  expect(done.body).not.toContain('alice')
+  expect(await users.find('alice')).toBeNull()
+  expect(await lifeOf(server, client, tokens)).toEqual(DEAD)
+  expect(await lastEvent(id, 'user.deleted')).toMatchObject(byRoot())
+  // From a page that was opened before: they are gone.
+  expect((await agent.submit(page, 'delete-user', { confirm_username: 'alice' })).status).toBe(404)
+  await users.create(ALICE)
+}) // prettier-ignore
+
+test('the last administrator is not deleted', async () => {
+  const page = await open(root)
+  const refused = await agent.submit(page, 'delete-user', { confirm_username: ROOT.username })
+  expect([refused.status, textOf(refused, 'refused')]).toEqual([400, expect.stringContaining('the last administrator')])
+  expect((await users.get(root)).roles).toContain('admin')
+}) // prettier-ignore
+
 test('a session is shown without what opens it, and ends; then all of them', async () => {
   const { id } = await find('bob')
   const agents = ['Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0', 'curl/8']
