@@ -1,7 +1,7 @@
 /** Clients that register by themselves (RFC 7591) and manage what they registered (RFC 7592): what a plugin that lets them gets. */
 
 export interface SelfRegistrationOptions {
-  /** How many clients there may be by this door; who comes when there are so many is refused. */
+  /** How many clients there may be by this door; who comes when there are so many is refused, but for those of one moment. */
   readonly most: number
   /**
    * Registered scopes that they may have beside those of OpenID Connect, which everybody has; they get all where they name none.

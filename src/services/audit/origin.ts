@@ -18,7 +18,15 @@ declare module 'fastify' {
 
 const SERVER: Actor = { kind: 'server', id: null }
 const STRANGER: Actor = { kind: 'user', id: null }
-const origins = new AsyncLocalStorage<FastifyRequest | Actor | Origin>()
+/** Told apart by what it is: an app may give its requests members of any name. */
+class Turned {
+  readonly origin: Origin
+  constructor(origin: Origin) {
+    this.origin = origin
+  }
+}
+
+const origins = new AsyncLocalStorage<FastifyRequest | Actor | Turned>()
 
 /** Whatever `work` does, also later, is this actor's, or that of the one whose request it is. */
 export function runAs<T>(whose: FastifyRequest | Actor, work: () => T): T {
@@ -27,14 +35,14 @@ export function runAs<T>(whose: FastifyRequest | Actor, work: () => T): T {
 
 /** `work` is this actor's, by the request that is at work now. */
 export function actAs<T>(actor: Actor, work: () => T): T {
-  return origins.run({ ...currentOrigin(), actor }, work)
+  return origins.run(new Turned({ ...currentOrigin(), actor }), work)
 }
 
 /** Of what is being done now. */
 export function currentOrigin(): Origin {
   const whose = origins.getStore()
   if (whose === undefined) return { actor: SERVER, address: null, requestId: null }
-  if ('requestId' in whose) return whose
+  if (whose instanceof Turned) return whose.origin
   if ('kind' in whose) return { actor: whose, address: null, requestId: null }
   return { actor: whose.actor ?? STRANGER, address: whose.ip, requestId: whose.id }
 }
