@@ -135,7 +135,8 @@ export async function install(
     tell()
     throw error
   }
-  if (strays) tell()
+  // Plugins of the app's own may come after ours.
+  if (strays) app.addHook('onReady', async () => tell())
 }
 
 /** What the app uses, what is served, what others add, what a start applies. */

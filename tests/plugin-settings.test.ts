@@ -90,6 +90,13 @@ test.each<[string, TObject, string]>([
   await expect(read({}, schema)).rejects.toThrow(message)
 }) // prettier-ignore
 
+test('an app whose own plugins come after the server hears of nothing that they read', async () => {
+  const extend = ({ oauth }: { oauth: OAuth }) => oauth.settings(SCHEMA)
+  const { output } = await startServer({ GREETING_WORD: 'hi', GREETING_WROD: 'hi' }, { extend })
+  const told = [...output().matchAll(/(\w+) is no setting/g)].map(([, name]) => name)
+  expect(told).toEqual(['GREETING_WROD'])
+})
+
 test('a name has one owner', async () => {
   const extend = ({ oauth }: { oauth: OAuth }) => {
     oauth.settings(Type.Object({ GREETING: Type.Optional(word()) }))
