@@ -10,10 +10,16 @@ import type { Desk } from './desk.ts'
 const PATH = '/email'
 const MAX_LENGTH = 254
 
+interface Shown {
+  saved?: boolean
+  typed?: string
+  error?: string | null
+}
+
 export function addEmail(desk: Desk): void {
   const { oauth, serve, uri, userOf } = desk
 
-  async function show(call: PageCall, { saved = false, typed, error = null }: { saved?: boolean; typed?: string; error?: string | null }) {
+  async function show(call: PageCall, { saved = false, typed, error = null }: Shown) {
     const { claims } = await userOf(call)
     const email = (claims['email'] as string | undefined) ?? ''
     const model = {
@@ -25,7 +31,7 @@ export function addEmail(desk: Desk): void {
       error,
     }
     return call.reply.page('account-email', model, { status: error === null ? 200 : 400 })
-  } // prettier-ignore
+  }
 
   serve({
     path: `/account${PATH}`,

@@ -25,10 +25,16 @@ const FORM = ''
 const CHANGED_MEANWHILE =
   'Your profile was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
 
+interface Sent {
+  values?: Values
+  errors?: Errors
+  saved?: boolean
+}
+
 export function addProfile(desk: Desk): void {
   const { oauth, serve, uri, userOf } = desk
 
-  function show(call: PageCall, { username, claims }: User, sent: { values?: Values; errors?: Errors; saved?: boolean }) {
+  function show(call: PageCall, { username, claims }: User, sent: Sent) {
     const { values = valuesOf(claims), errors = {}, saved = false } = sent
     const wrong = Object.keys(errors).length > 0
     const model = {
@@ -42,7 +48,7 @@ export function addProfile(desk: Desk): void {
       error: wrong ? (errors[FORM] ?? 'Please look at the marked fields.') : null,
     }
     return call.reply.page('account-profile', model, { status: wrong ? 400 : 200 })
-  } // prettier-ignore
+  }
 
   /** Undefined when it is saved. */
   async function save({ username, claims }: User, values: Values): Promise<Errors | undefined> {

@@ -18,7 +18,10 @@ export function addDeliveryPages({ kernel, serve, uri, target, assertGenuine }: 
       return call.reply.page('admin-deliveries', {
         waiting: await givenUpDeliveries.waiting(),
         rows: deliveries.map(({ id, kind, enqueuedAt, givenUpAt, attempts, lastError }) => ({
-          id, kind, attempts, lastError,
+          id,
+          kind,
+          attempts,
+          lastError,
           enqueuedAt: new Date(enqueuedAt),
           givenUpAt: new Date(givenUpAt),
           retry: target(call, RETRY, id),
@@ -27,7 +30,7 @@ export function addDeliveryPages({ kernel, serve, uri, target, assertGenuine }: 
         retried: retried !== undefined,
         nextUri: next === null ? null : uri(PATH, { after: next }),
         firstUri: after === undefined ? null : uri(PATH),
-      }) // prettier-ignore
+      })
     },
   })
   serve({

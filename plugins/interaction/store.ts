@@ -102,8 +102,12 @@ export function createInteractionStore({ artifacts, box, config, directory }: Ke
       const id = randomBytes(32).toString('base64url')
       const asked: Asked = {
         request: approvalToJson(request),
-        outcome, state, browser: box.hash(browserId), notes: {}, until: Date.now() + LIFETIME * 1000,
-      } // prettier-ignore
+        outcome,
+        state,
+        browser: box.hash(browserId),
+        notes: {},
+        until: Date.now() + LIFETIME * 1000,
+      }
       return { id, asked, sealed: seal(box, id, asked), notes: {}, progress: null }
     },
     async get(id, sealed, browserId) {

@@ -36,7 +36,10 @@ interface Options {
 export function recordCommand<Information extends object>(kind: RecordKind<Information>): Command {
   const { name, description, identifier } = kind
   const command = new Command(name).description(description)
-  for (const [verb, text] of [['create', `register a ${name}`], ['update', `change members of a ${name}`]] as const)
+  for (const [verb, text] of [
+    ['create', `register a ${name}`],
+    ['update', `change members of a ${name}`],
+  ] as const)
     withMembers(command.command(`${verb} <${identifier}>`).description(text), kind).action(
       async (id: string, options: Options, self: Command) =>
         show(kind, id, { ...options, begins: verb === 'create' }, async ({ resources }) => {
@@ -69,12 +72,15 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
       })
     })
   return command
-} // prettier-ignore
+}
 
-function withMembers<Information extends object>(command: Command, { members }: RecordKind<Information>): Command {
+function withMembers<Information extends object>(
+  command: Command,
+  { members }: RecordKind<Information>,
+): Command {
   for (const { name, value, text } of members) command.option(`${optionName(name)} <${value}>`, text)
   return withJson(command.addHelpText('after', '\nAn empty text takes a member away.'))
-} // prettier-ignore
+}
 
 /** The members that were given; null for one to be without. Throws `ConfigError` for a number that is none. */
 function membersFrom<Information extends object>(

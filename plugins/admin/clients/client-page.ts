@@ -88,13 +88,19 @@ export function addClientPage(desk: Desk): void {
       const values = typedIn(call.wire)
       if (version !== versionOf(client))
         return showClient(desk, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
-      const result = await attempt(values, async () => oauth.clients.update(clientId, changesOf(client, values)))
-      if ('errors' in result) return showClient(desk, call, client, { values, errors: result.errors as Errors })
+      const result = await attempt(values, async () =>
+        oauth.clients.update(clientId, changesOf(client, values)),
+      )
+      if ('errors' in result)
+        return showClient(desk, call, client, { values, errors: result.errors as Errors })
       return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
     },
     again: async ({ client_id: clientId }, call) =>
-      showClient(desk, call, await getClient(desk, clientId), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
-  }) // prettier-ignore
+      showClient(desk, call, await getClient(desk, clientId), {
+        values: typedIn(call.wire),
+        errors: { [FORM]: LOOK_AGAIN },
+      }),
+  })
 }
 
 /** Of who registered it, and of addresses that are registered as they are. */

@@ -70,7 +70,11 @@ export async function showUser(
   const target = (path: string) => desk.target(call, path, id)
   const sessions = await sessionsOf(desk, call, id)
   const model = {
-    id, username, disabled, confirm, sessions,
+    id,
+    username,
+    disabled,
+    confirm,
+    sessions,
     title: (user.claims['name'] as string | undefined) ?? username,
     isSelf: desk.administratorOf(call.request).user.id === id,
     done: noticeOfDone(done),
@@ -85,7 +89,7 @@ export async function showUser(
     ...(await authorizationsOf(desk, call, id, after)),
     auditUri: desk.uri('/audit', { user: id }),
     listUri: desk.uri('/users'),
-  } // prettier-ignore
+  }
   const wrong = refused !== undefined || deletion !== undefined || model.form.error !== null
   return call.reply.page('admin-user', model, { status: wrong ? 400 : 200 })
 }
@@ -100,19 +104,26 @@ export function addUserPage(desk: Desk): void {
   const Text = Type.Optional(Type.String())
 
   /** Errors that stand in the way of it; `confirm` where an administrator must first say that they mean it. */
-  async function save(call: PageCall, user: User, values: Values): Promise<Pick<Shown, 'errors' | 'confirm'> | undefined> {
+  async function save(
+    call: PageCall,
+    user: User,
+    values: Values,
+  ): Promise<Pick<Shown, 'errors' | 'confirm'> | undefined> {
     const shown = valuesOf(user)
     const errors = problemsOf(values, shown)
     if (Object.keys(errors).length > 0) return { errors }
     const isSelf = desk.administratorOf(call.request).user.id === user.id
     const loses = user.roles.includes(ADMIN) && !rolesIn(values['roles'] ?? '').includes(ADMIN)
     if (isSelf && loses && call.wire['confirm'] !== LOSING_ADMIN) {
-      const roles = 'This is your own account: without admin you cannot come back here. Save once more if you mean it.'
+      const roles =
+        'This is your own account: without admin you cannot come back here. Save once more if you mean it.'
       return { errors: { roles }, confirm: LOSING_ADMIN }
     }
     const changes = changesOf(values, shown)
     if (Object.keys(changes).length === 0) return undefined
-    const result = await attempt(async () => oauth.users.update(user.username, changes, { keepOneWith: ADMIN }))
+    const result = await attempt(async () =>
+      oauth.users.update(user.username, changes, { keepOneWith: ADMIN }),
+    )
     return 'errors' in result ? result : undefined
   }
 
@@ -127,7 +138,8 @@ export function addUserPage(desk: Desk): void {
       const values = typedIn(call.wire)
       if (version !== versionOf(user))
         return showUser(desk, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
-      const again = rolesIn(values['roles'] ?? '').join(' ') === user.roles.join(' ') ? undefined : signInFor(desk, call, id)
+      const keepsRoles = rolesIn(values['roles'] ?? '').join(' ') === user.roles.join(' ')
+      const again = keepsRoles ? undefined : signInFor(desk, call, id)
       if (again !== undefined) return again
       const refused = await save(call, user, values)
       return refused === undefined
@@ -135,9 +147,12 @@ export function addUserPage(desk: Desk): void {
         : showUser(desk, call, user, { values, ...refused })
     },
     again: async ({ id }, call) =>
-      showUser(desk, call, await getUser(desk, id), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
+      showUser(desk, call, await getUser(desk, id), {
+        values: typedIn(call.wire),
+        errors: { [FORM]: LOOK_AGAIN },
+      }),
   })
-} // prettier-ignore
+}
 
 function noticeOfDone(done: string): Notice | null {
   if (done === 'again') return SIGNED_IN_AGAIN

@@ -34,7 +34,13 @@ export async function withoutClashes(
     return found
   }
   const [hadScopes, hadClients] = [await present(recordSets.presentScopes), await present(clientSets.present)]
-  const kept = (section: string, wanted: readonly Wanted[], had: ReadonlySet<string>, taken: (key: string) => boolean, by: string) =>
+  const kept = (
+    section: string,
+    wanted: readonly Wanted[],
+    had: ReadonlySet<string>,
+    taken: (key: string) => boolean,
+    by: string,
+  ) =>
     wanted.filter(({ key }) => {
       const isRight = key === TOKEN_INTROSPECTION
       if (had.has(key) || !(isRight || taken(key))) return true
@@ -45,5 +51,8 @@ export async function withoutClashes(
   const allowed = kept('clients', clients, hadClients, isScope, 'a scope has this name')
   const ids = new Set([...hadClients, ...allowed.map(({ key }) => key)])
   const isClient = (key: string): boolean => ids.has(key)
-  return { clients: allowed, scopes: kept('scopes', scopes, hadScopes, isClient, 'a client has this client_id') }
-} // prettier-ignore
+  return {
+    clients: allowed,
+    scopes: kept('scopes', scopes, hadScopes, isClient, 'a client has this client_id'),
+  }
+}

@@ -75,15 +75,19 @@ export function createSeeder(options: SeederOptions): Seeder {
     const unregistered = await createFindUnregistered(database)(named)
     if (unregistered.length === 0) return
     const details = { count: unregistered.length, first: unregistered.slice(0, 20) }
-    log.warn(details, `${source}: no scope is registered under these names of clients: they are granted as they are`)
+    log.warn(
+      details,
+      `${source}: no scope is registered under these names of clients: they are granted as they are`,
+    )
   }
 
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
   return {
     applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
-    apply: async (content, overlap) => asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
+    apply: async (content, overlap) =>
+      asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
   }
-} // prettier-ignore
+}
 
 /** Once more where a name was taken meanwhile: what is applied stays, and who has the name is seen then. */
 async function judgedAgain(work: () => Promise<void>): Promise<void> {

@@ -58,9 +58,18 @@ export function createPendingSessions(
       const [token, authenticatedAt] = [newToken(), Date.now()]
       const row = await audit.transaction(async (query, note) => {
         const [begun] = await query(statements.begin, [
-          hashOf(token), former === undefined ? null : hashOf(former), user.id, new Date(authenticatedAt),
-          [...amr], acr, ...originOf(signIn), new Date(user.updatedAt), LIFETIME, MOST, randomUUID(),
-        ]) // prettier-ignore
+          hashOf(token),
+          former === undefined ? null : hashOf(former),
+          user.id,
+          new Date(authenticatedAt),
+          [...amr],
+          acr,
+          ...originOf(signIn),
+          new Date(user.updatedAt),
+          LIFETIME,
+          MOST,
+          randomUUID(),
+        ])
         if (begun !== undefined)
           note({ type: 'user.sign_in_pending', user: user.id, details: { sid: begun.sid, amr: [...amr] } })
         return begun

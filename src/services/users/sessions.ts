@@ -180,9 +180,16 @@ export async function openSession(
 ): Promise<{ token: string; session: Session } | null> {
   const { user, amr, acr = null, authenticatedAt = Date.now() } = signIn
   const values = [
-    hashSession(token), former === undefined ? null : hashSession(former), user.id,
-    new Date(authenticatedAt), [...amr], acr, ...originOf(signIn), lasting.idle, lasting.expire,
-  ] // prettier-ignore
+    hashSession(token),
+    former === undefined ? null : hashSession(former),
+    user.id,
+    new Date(authenticatedAt),
+    [...amr],
+    acr,
+    ...originOf(signIn),
+    lasting.idle,
+    lasting.expire,
+  ]
   const [renewed] = former === undefined ? [] : await query(statements.renew, values)
   if (renewed === undefined && former !== undefined) await endFormer(query, note, hashSession(former))
   const started = [...values, sid, new Date(user.updatedAt)]

@@ -40,15 +40,23 @@ export function createUserExport({ registry, records, artifacts, sessions, conse
     async export(id) {
       const { username, roles, claims, disabled } = await registry.get(id)
       const signedIn = (await sessions.list(id)).map(({ sid, userAgent, address, createdAt, pending }) => ({
-        sid, user_agent: userAgent, address, since: at(createdAt), pending,
-      })) // prettier-ignore
+        sid,
+        user_agent: userAgent,
+        address,
+        since: at(createdAt),
+        pending,
+      }))
       return {
-        sub: id, username, roles, ...claims, disabled,
+        sub: id,
+        username,
+        roles,
+        ...claims,
+        disabled,
         sessions: signedIn,
         apps: await appsOf(id),
         records: await records.describeRecords(id),
         artifacts: await artifacts.describeArtifacts(id),
-      } // prettier-ignore
+      }
     },
   }
 }
