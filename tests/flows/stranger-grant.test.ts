@@ -39,8 +39,8 @@ compiling.catch(() => {})
 /** All that a plugin finds. */
 const DOORS =
   'add artifacts audit authorizations checkSecret clients config deliver endpoints enqueue enqueueOn extend extendClientMetadata ' +
-  'fetch findClient findResource findScope findUser givenUpDeliveries issue issuer keys mail once owners parseApproval parseRequest readToken register ' +
-  'registerEndpoint registerGrant resources revoke revokeToken secret sessions signStatement subjectOf throttle users verify'
+  'fetch findClient findResource findScope findUser givenUpDeliveries idTokens issue issuer keys mail once owners parseApproval parseRequest readToken register ' +
+  'registerEndpoint registerGrant resources revoke revokeToken secret selfRegistration sessions settings signStatement subjectOf throttle users verify'
 /** And within these four. */
 const WITHIN =
   'audit.activity audit.list audit.observe audit.on config.basePath config.production keys.algorithms keys.jwks keys.keys ' +
