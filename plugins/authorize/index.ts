@@ -119,5 +119,5 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
 
 export default fp(authorize, {
   name: 'latchkey-authorize',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-interaction'],
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-interaction', 'latchkey-response-modes'],
 })

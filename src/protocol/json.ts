@@ -19,3 +19,9 @@ export function isStorable(value: unknown): boolean {
   const text = JSON.stringify(value)
   return text !== undefined && !text.includes(String.raw`\u0000`) && !/\\ud[89a-f]/.test(text)
 }
+
+/** Whether its numbers are what was written, and not beyond all (RFC 8259 §6). */
+export function isFinite(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  return typeof value !== 'object' || value === null || Object.values(value).every(isFinite)
+}

@@ -4,7 +4,7 @@
  */
 import type { Bag } from './bag.ts'
 import { OAuthError } from './errors.ts'
-import { isObject, isStorable, parseJson } from './json.ts'
+import { isFinite, isObject, isStorable, parseJson } from './json.ts'
 
 const MAX_DEPTH = 16
 const TOKEN = /"(?:[^"\\]+|\\.)*"|[{}[\],]/g
@@ -18,6 +18,7 @@ export function parseJsonObject(bytes: Uint8Array): Bag {
   if (!isObject(value)) throw refusal('must be a JSON object')
   assertMembers(text)
   if (!isStorable(value)) throw refusal('must not hold NUL or broken Unicode')
+  if (!isFinite(value)) throw refusal('has a number that is out of range')
   return value
 }
 

@@ -95,6 +95,7 @@ test.each<[string, string | Uint8Array<ArrayBuffer>, number, string, string?]>([
   ['__proto__ further in', '{"title":"x","a":{"__proto__":{}}}', 400, 'the body has a member that is called __proto__'],
   ['brackets in brackets', deep(16), 400, 'the body is nested too deeply'],
   ['a great many', deep(30_000), 400, 'the body is nested too deeply'],
+  ['a number beyond all', '{"title":"x","pages":[1e999]}', 400, 'the body has a number that is out of range'],
   ['NUL', '{"title":"\\u0000"}', 400, 'the body must not hold NUL or broken Unicode'],
   ['half of a character', '{"title":"\\ud800"}', 400, 'the body must not hold NUL or broken Unicode'],
   ['no UTF-8', Uint8Array.of(...text.encode('{"title":"'), 0xff, ...text.encode('"}')), 400, 'the body must be in UTF-8'],

@@ -159,6 +159,9 @@ describe('a plugin of ours that is left out', () => {
     await expect(startServer({ WITHOUT: 'latchkey-sign-in' })).rejects.toThrow(
       'latchkey-account needs the plugin latchkey-sign-in: leave out both, or none.',
     )
+    await expect(startServer({ WITHOUT: 'latchkey-response-modes' })).rejects.toThrow(
+      'latchkey-authorize needs the plugin latchkey-response-modes: leave out both, or none.',
+    )
   })
 
   const grants = ['authorization-code', 'refresh-token', 'client-credentials'].map(
