@@ -96,7 +96,7 @@ export interface OAuth {
   deliver<P extends TObject>(delivery: Delivery<P>): void
   /**
    * Has something done outside, behind the request and for a day if need be: stored when it resolves. Throws `TypeError` for a
-   * kind that nobody delivers, and for a payload that does not fit it.
+   * kind that nobody delivers, and for a payload that does not fit it; `OAuthError` (503) while 100 000 wait or were given up.
    */
   readonly enqueue: Outbox['enqueue']
   /**

@@ -8,6 +8,7 @@ import type { Delivery, Enqueued } from '../../doors/outbound.ts'
 import { OutboxEntry } from '../../entities/outbox-entry.ts'
 import type { AuditEvent, EventType } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
+import { OAuthError } from '../../protocol/errors.ts'
 import { misfitOf } from '../../protocol/schema.ts'
 import { createUuid } from '../../protocol/uuid.ts'
 import { persistChange, recordChange } from '../../store/changes.ts'
@@ -23,7 +24,7 @@ export type Enqueuer<Type extends EventType> = (event: AuditEvent<Type>) => read
 export interface Outbox {
   /**
    * Stores it; from then on some process does it, at least once. Throws `TypeError` for a kind that nobody delivers, and for a
-   * payload that does not fit it.
+   * payload that does not fit it; 503 while 100 000 wait or were given up.
    */
   enqueue(kind: string, payload: Bag): Promise<void>
   /** From now on, what `enqueuer` says of each event of these types is stored in the event's own transaction. */
@@ -58,6 +59,9 @@ export interface OutboxOptions {
 
 /** Characters of a payload as JSON. */
 const MOST = 32_768
+/** Rows that wait or were given up; what comes with an event is stored beyond it. Looked at again after so many milliseconds. */
+const CROWD = 100_000
+const LOOK_AGAIN = 5000
 
 /** @internal */
 export function createOutbox({ database, box, feed, log, deliveries }: OutboxOptions): Outbox & OutboxTrail {
@@ -97,6 +101,23 @@ export function createOutbox({ database, box, feed, log, deliveries }: OutboxOpt
     return true
   }
 
+  let seen: { crowded: Promise<boolean>; at: number } | undefined
+  /** Who may be made to enqueue by strangers fills no more than this: what is there is delivered, and then there is room again. */
+  async function assertRoom(): Promise<void> {
+    if (seen === undefined || Date.now() - seen.at > LOOK_AGAIN) {
+      const crowded = database.query(statements.crowded, [CROWD]).then((rows) => rows.length > 0)
+      seen = { crowded, at: Date.now() }
+      crowded.catch(() => (seen = undefined))
+      if (await crowded)
+        log.error({ rows: CROWD }, 'the outbox is full: nothing more is enqueued but with events')
+    }
+    if (await seen?.crowded)
+      throw new OAuthError('temporarily_unavailable', 'too much waits to be delivered; try again later', {
+        status: 503,
+        headers: { 'retry-after': '60' },
+      })
+  }
+
   const announce = async (): Promise<void> => feed.announce('delivery', '')
 
   async function storeNow(rows: ReturnType<typeof rowsOf>): Promise<void> {
@@ -105,7 +126,11 @@ export function createOutbox({ database, box, feed, log, deliveries }: OutboxOpt
 
   return {
     announce,
-    enqueue: async (kind, payload) => storeNow([rowOf({ kind, payload })]),
+    async enqueue(kind, payload) {
+      const row = rowOf({ kind, payload })
+      await assertRoom()
+      await storeNow([row])
+    },
     enqueueOn(types, enqueuer) {
       for (const type of [types].flat() as EventType[])
         enqueuers.set(type, [...(enqueuers.get(type) ?? []), enqueuer as unknown as Enqueuer<EventType>])

@@ -322,3 +322,22 @@ test('with nothing to do it asks the database nothing', async () => {
   await expect.poll(polls, { timeout: 5000 }).toBeGreaterThan(pollsThen + 3)
   expect(ours()).toBe(then)
 })
+
+test('a full outbox takes no more but what goes with events, and says so; there is room again when it is emptied', async () => {
+  const deliver = vi.fn<Deliver>(async () => {})
+  const { outbox, audit, database, output } = await office(deliver)
+  outbox.enqueueOn('user.enabled', ({ user = '' }) => [{ kind: 'letter', payload: { text: user } }])
+  await database.query(`insert into outbox (id, kind, payload, tries_until, given_up_at)
+    select gen_random_uuid(), 'spam', 'sealed', now(), now() from generate_series(1, 100000)`)
+  for (let tried = 0; tried < 3; tried++)
+    await expect(outbox.enqueue('letter', { text: 'too many' })).rejects.toMatchObject({ status: 503 })
+  expect(output().match(/the outbox is full/g)).toHaveLength(1)
+  await audit.transaction(async (_query, note) => note({ type: 'user.enabled', user: 'ada', details: {} }))
+  await expect.poll(() => deliver.mock.calls.map(([{ text }]) => text)).toEqual(['ada'])
+
+  await database.query(`delete from outbox where kind = 'spam'`)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6000 })
+  await outbox.enqueue('letter', { text: 'hello' })
+  vi.useRealTimers()
+  await expect.poll(() => deliver.mock.calls.map(([{ text }]) => text)).toEqual(['ada', 'hello'])
+}, 30_000)
