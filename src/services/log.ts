@@ -9,6 +9,7 @@ import {
   type FastifyServerOptions,
 } from 'fastify'
 import { randomFillSync } from 'node:crypto'
+import { OutboundError } from '../doors/outbound.ts'
 import { logOfRequest } from './request-log.ts'
 
 /** What a line holds of an error, a request and a response. */
@@ -108,6 +109,7 @@ function describeError(error: unknown, depth: number = 0): ErrorLine {
     type: error.constructor.name,
     ...(typeof code === 'string' ? { code } : {}),
     message,
+    ...(error instanceof OutboundError ? { reason: error.reason } : {}),
     stack: frames ?? '',
     ...(error.cause instanceof Error && depth < 4 && !sqlState
       ? { cause: describeError(error.cause, depth + 1) }

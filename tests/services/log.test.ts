@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { OutboundError } from '../../src/doors/outbound.ts'
 import { Client } from '../../src/entities/client.ts'
 import { loggingOptions } from '../../src/services/log.ts'
 import { openDatabase } from '../../src/store/database.ts'
@@ -60,6 +61,14 @@ test('another error keeps its message, its cause and where it happened; what is 
   })
   for (const { err } of others) expect(err).toMatchObject({ message: 'not an Error' })
   expect(output()).not.toContain(VALUE)
+})
+
+test('an address that could not be fetched is logged with the reason, which no client is told', () => {
+  const { log, output } = recordingLog()
+  const error = new OutboundError('127.0.0.1 is not on the public internet')
+  expect(error.message).not.toContain('127.0.0.1')
+  log.warn({ err: error }, 'a delivery failed; it is tried again')
+  expect(JSON.parse(output())).toMatchObject({ err: { reason: '127.0.0.1 is not on the public internet' } })
 })
 
 test('causes are followed to a depth, and a ring of them ends', () => {
