@@ -19,7 +19,9 @@ export function membersFrom(command: Command, extensions: readonly TObject[]): R
   for (const [name, values] of [...known(command), ...unknown(command)]) {
     const schema = schemas.get(name)
     if (schema === undefined)
-      throw new ConfigError(`${optionName(name)} is not an option, nor a member of client metadata.`)
+      throw new ConfigError(
+        `${optionName(name)} is not an option, nor a member of client metadata. One of a plugin is known where PLUGINS names that.`,
+      )
     members[name] = memberValue(name, schema, values)
   }
   return members

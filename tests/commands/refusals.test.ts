@@ -34,7 +34,7 @@ describe('one sentence', () => {
     [['client', 'create', '--scope', 'sp"am'], /^scope .*\.$/],
     [
       ['client', 'create', '--made-up', 'x'],
-      /^--made-up is not an option, nor a member of client metadata\.$/,
+      /^--made-up is not an option, nor a member of client metadata\. One of a plugin is known where PLUGINS names that\.$/,
     ],
     [['client', 'create', '--metadata', '{'], /^--metadata must be JSON\.$/],
     [['client', 'create', '--metadata', '[]'], /^--metadata must be a JSON object\.$/],
