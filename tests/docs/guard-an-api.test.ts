@@ -11,7 +11,7 @@ import { openPage, sitDown, substitute } from './page.ts'
 test('the API lets in who has the scope, and tells the others what it wants', async () => {
   const page = await openPage('guard-an-api.md')
   const [place, seed, install] = [page.next('sh'), page.next('json'), page.next('sh')]
-  const [app, calls] = [page.next('js'), page.next('sh')]
+  const [app, calls, asks] = [page.next('js'), page.next('sh'), page.next('sh')]
   page.end()
 
   const server = await startServer({}, { seed: JSON.parse(seed) as object })
@@ -30,10 +30,22 @@ test('the API lets in who has the scope, and tells the others what it wants', as
   expect(refused).toMatch(/ 401$/)
 
   // As somebody does who has just tried the demo.
-  const other = await startServer({}, { seed: 'demo' })
+  const open = { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false }
+  const other = await startServer(open, { seed: 'demo' })
   await (await sitDown(other.settings)).sh(place)
   const [here, there] = [server.server.oauth, other.server.oauth]
   expect(await there.resources.listResources()).toEqual(await here.resources.listResources())
   expect(await there.resources.findScope('list_books')).toEqual(await here.resources.findScope('list_books'))
   expect(await there.clients.find('reports')).toMatchObject({ scope: ['list_books'] })
+
+  // One that hides what clients got for themselves, and one that was told not to.
+  const told = async ({ url, settings }: typeof server): Promise<unknown> => {
+    const blocks = [calls.split('\n').slice(0, 2).join('\n'), asks].map((one) =>
+      substitute(one, { 'https://login.example.com': url }),
+    )
+    const { stdout } = await (await sitDown(settings)).sh(blocks.join('\n'))
+    return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1 || stdout.lastIndexOf('{')))
+  }
+  expect(await told(server)).toEqual({ active: false })
+  expect(await told(other)).toMatchObject({ active: true, client_id: 'reports', scope: 'list_books' })
 }, 180_000)
