@@ -2,15 +2,15 @@
  * docs/doors/pages.md, events.md, and what pages of people.md are served by: their pieces, put together to one plugin as they
  * stand there.
  */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { startServer } from '../support/server.ts'
-import { SEED } from '../support/sign-in.ts'
+import { ALICE, answerOf, authorizationUrl, goThrough, SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
-import { openPage } from './page.ts'
+import { checkout, openPage } from './page.ts'
 
 test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events', async () => {
   const pages = await openPage('doors/pages.md')
@@ -23,7 +23,7 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
     pages.next('html'),
   ]
   pages.end()
-  for (const language of ['ts', 'eta', 'ts']) people.next(language)
+  for (const language of ['ts', 'html', 'ts', 'eta', 'ts']) people.next(language)
   const [link, signUp, signUpTemplate, outcome] = [
     people.next('ts'),
     people.next('ts'),
@@ -83,3 +83,50 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
   await getToken(server, client)
   expect(await (await server.get('/heard')).json()).toEqual([`${client.clientId} by client_credentials`])
 }, 120_000)
+
+test('the step asks once for the terms of use, after the sign-in', async () => {
+  const people = await openPage('doors/people.md')
+  const [step, template] = [people.next('ts'), people.next('html')]
+  const [, declaration, statements] = /^(declare module[\s\S]*?^\}\n)([\s\S]*)$/m.exec(step)!
+  const plugin = [
+    `import { OAuthError } from 'latchkey'`,
+    declaration,
+    'export default async function terms({ oauth, pages }: any): Promise<void> {',
+    statements!.replace('records<{ at: string }>', 'records'),
+    '}',
+  ]
+  const directory = await temporaryDirectory()
+  const PLUGINS = join(directory, 'terms.ts')
+  await writeFile(PLUGINS, plugin.join('\n'))
+  await writeFile(join(directory, 'terms.eta'), template)
+  const server = await startServer({ PLUGINS }, { seed: SEED })
+
+  const agent = createUserAgent(server.url)
+  const asked = await goThrough(agent, await agent.get(authorizationUrl(server)))
+  expect(asked.body).toContain('<h1>Terms of use</h1>')
+  const answered = await goThrough(agent, await agent.submit(asked, 'terms', { agree: 'yes' }))
+  expect(answerOf(answered).get('code')).not.toBeNull()
+  const again = await goThrough(agent, await agent.get(authorizationUrl(server)))
+  expect(answerOf(again).get('code')).not.toBeNull()
+  const { id } = (await server.server.oauth.users.find(ALICE.username))!
+  expect(JSON.stringify(await server.server.oauth.users.export(id))).toContain('"terms"')
+
+  const other = createUserAgent(server.url)
+  const bob = SEED.users[1]!
+  const first = await goThrough(other, await other.get(authorizationUrl(server)), bob)
+  expect(answerOf(await other.submit(first, 'terms', { agree: 'no' })).get('error')).toBe('access_denied')
+}, 120_000)
+
+test('the table of events has every type that there is', async () => {
+  const page = await readFile(join(checkout, 'docs/doors/events.md'), 'utf8')
+  const source = await readFile(join(checkout, 'src/events.ts'), 'utf8')
+  const declared = source.slice(
+    source.indexOf('interface EventDetails'),
+    source.indexOf('export type EventType'),
+  )
+  const types = [...declared.matchAll(/^  '([a-z_]+\.[a-z_]+)':/gm)].map(([, type]) => type!)
+  const table = page.slice(page.indexOf('| about'))
+  const told = [...table.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, type]) => type!)
+  expect(types.length).toBeGreaterThan(30)
+  expect(told.toSorted()).toEqual(types.toSorted())
+})

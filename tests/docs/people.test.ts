@@ -10,6 +10,8 @@ const fileOf = async (path: string): Promise<string> =>
 
 test('its pieces are the files of the strangers, in their order, what pages-and-events.test.ts runs', async () => {
   const page = await openPage('doors/people.md')
+  expect(page.next('ts')).toContain(`name: 'terms'`)
+  expect(page.next('html')).toContain('id="terms"')
   for (const [language, path] of [
     ['ts', 'email-code/email-code.ts'],
     ['eta', 'email-code/offer.eta'],
