@@ -1,6 +1,6 @@
 /** Brings a database to the newest schema, also when several processes start at once; or says what it lacks. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type pg from 'pg'
+import pg from 'pg'
 import { migrationNames as names, oldestBeside } from '../migrations/names.ts'
 import { sqlState } from './failures.ts'
 import { retried } from './retries.ts'
@@ -95,7 +95,9 @@ async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
  * version before runs on, and the next start goes on there.
  */
 async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
-  const { rows } = await guard.query<{ name: string }>('select current_database() as name')
+  // A pool that was lent may read text in its own way, and a database of another name would be created.
+  const asked = { text: 'select current_database() as name', types: pg.types }
+  const { rows } = await guard.query<{ name: string }>(asked)
   const [{ MikroORM }, { migratorOptions }] = await Promise.all([
     import('@mikro-orm/postgresql'),
     import('./migrator.ts'),
@@ -134,13 +136,11 @@ async function alone(guard: pg.ClientBase, run: () => Promise<void>): Promise<vo
   const once = async (): Promise<boolean> => {
     await guard.query('begin isolation level read committed')
     await guard.query('set local idle_in_transaction_session_timeout = 0')
-    const { rows } = await guard.query<{ ours: boolean }>('select pg_try_advisory_xact_lock($1) as ours', [
-      LOCK,
-    ])
-    const { ours } = rows[0]!
-    if (ours) await run()
+    const { rowCount } = await guard.query('select where pg_try_advisory_xact_lock($1)', [LOCK])
+    const isOurs = rowCount === 1
+    if (isOurs) await run()
     await guard.query('commit')
-    return ours
+    return isOurs
   }
   try {
     while (!(await once())) await delay(TURN)
