@@ -47,16 +47,27 @@ export async function findTooNew(place: Place): Promise<string | null> {
   return retried(async () => withClient(place, async (client) => tooNewIn(client, place)))
 }
 
+/** What the database says, as it is read here: a pool that was lent may read text in its own way. */
+async function ask<Row extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const { rows } = await client.query<Row>({ text, values, types: pg.types })
+  return rows
+}
+
 async function tooNewIn(client: pg.ClientBase, place: Place): Promise<string | null> {
   const done = await doneIn(client, place)
   const newer = done.filter((name) => !names.includes(name)).toSorted()
   const last = newer.at(-1)
   if (last === undefined) return null
-  const { rows } = await client.query<{ comment: string | null }>(
+  const [row] = await ask<{ comment: string | null }>(
+    client,
     `select obj_description($1::regclass, 'pg_class') as comment`,
     [qualified(place, 'migrations')],
   )
-  const marks = parseMarks(rows[0]?.comment ?? '')
+  const marks = parseMarks(row?.comment ?? '')
   const isWelcome = marks !== null && last <= marks.newest && newestOurs >= marks.oldest
   return isWelcome ? null : last
 }
@@ -78,9 +89,7 @@ async function missingIn(client: pg.ClientBase, place: Place): Promise<string[]>
 
 async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
   try {
-    const { rows } = await client.query<{ name: string }>(
-      `select name from ${qualified(place, 'migrations')}`,
-    )
+    const rows = await ask<{ name: string }>(client, `select name from ${qualified(place, 'migrations')}`)
     return rows.map(({ name }) => name)
   } catch (error) {
     if (sqlState(error) === UNDEFINED_TABLE) return []
@@ -95,14 +104,12 @@ async function doneIn(client: pg.ClientBase, place: Place): Promise<string[]> {
  * version before runs on, and the next start goes on there.
  */
 async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
-  // A pool that was lent may read text in its own way, and a database of another name would be created.
-  const asked = { text: 'select current_database() as name', types: pg.types }
-  const { rows } = await guard.query<{ name: string }>(asked)
+  const [here] = await ask<{ name: string }>(guard, 'select current_database() as name')
   const [{ MikroORM }, { migratorOptions }] = await Promise.all([
     import('@mikro-orm/postgresql'),
     import('./migrator.ts'),
   ])
-  const options = { ...migratorOptions(place), dbName: rows[0]!.name, connect: false }
+  const options = { ...migratorOptions(place), dbName: here!.name, connect: false }
   const orm = await MikroORM.init(options as Parameters<typeof MikroORM.init>[0])
   const schema = place.schema === undefined ? {} : { schema: place.schema }
   const marks = `Latchkey: from ${oldestBeside} to ${newestOurs}`

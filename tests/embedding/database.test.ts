@@ -100,6 +100,13 @@ test('two issuers on one pool, by schema: their prepared statements do not meet'
   for (const server of [one!, two!, one!]) await expectWhole(server)
   await one!.close()
   await expectWhole(two!)
+  const { app: again } = createForeignApp()
+  await again.register(latchkey, { settings: one!.settings, pool })
+  await again.close()
+  const { rows } = await pool.query(
+    `select from pg_database where datname = 'theirs: ' || current_database()`,
+  )
+  expect(rows).toEqual([])
 })
 
 test('a connection of their pool that is cut does not end the process, and all goes on', async () => {
