@@ -6,7 +6,8 @@ import { parseForm } from '../../src/protocol/wire.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { ownRequest } from '../../src/services/users/ourselves.ts'
 import { REQUEST } from './asked.ts'
-import type { Address, Engine } from './engine.ts'
+import type { Engine } from './engine.ts'
+import type { Address } from './walk.ts'
 
 export interface OwnSignIn {
   /**

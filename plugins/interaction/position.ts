@@ -1,0 +1,51 @@
+/** How far an interaction has come through the steps, phase by phase in the order of their registration. */
+import type {
+  BrowserCall,
+  Interaction,
+  InteractionStep,
+  StepFacts,
+  StepPage,
+} from '../../src/doors/interaction.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { isOurs } from '../../src/services/users/ourselves.ts'
+import { withFacts } from './granted.ts'
+import type { Phases } from './phases.ts'
+
+export interface Position {
+  /** The first step that is not done; undefined when all are. */
+  pending?: Pending
+  /** What those that are done add to what will be granted. */
+  facts: StepFacts['granted']
+}
+
+export interface Pending {
+  step: InteractionStep
+  page: StepPage
+}
+
+/** Throws what a step ends the interaction with. */
+export type FindPosition = (interaction: Interaction, call: BrowserCall) => Promise<Position>
+
+export function createFindPosition(phases: () => Phases): FindPosition {
+  return async (interaction, call) => {
+    const { request, session, missing } = interaction
+    const { authenticate, approve } = phases()
+    let facts: Position['facts'] = {}
+    for (const steps of isOurs(request) ? [authenticate] : [authenticate, approve]) {
+      for (const step of steps) {
+        const found = await step.run(interaction, call)
+        if (found === 'done') continue
+        if ('page' in found) return { pending: { step, page: found }, facts }
+        facts = withFacts(facts, found.granted)
+      }
+      // No step had more to ask for.
+      if (session !== null && missing.length > 0) throw unmet()
+    }
+    if (session === null) throw new OAuthError('login_required', 'nobody can be asked here who is there')
+    return { facts }
+  }
+}
+
+function unmet(): OAuthError {
+  return new OAuthError('unmet_authentication_requirements', 'no sign-in here reaches what is required')
+}

@@ -1,0 +1,112 @@
+/** Forms that browsers send to the steps: once, twice, late, or after they had expired. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { BrowserCall, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+import { STEPS } from '../browser.ts'
+import { isTypedAgain } from '../pages/expired-form.ts'
+import { isEnd, type Endings } from './endings.ts'
+import { createFormCheck } from './form-check.ts'
+import type { Phases } from './phases.ts'
+import type { FindPosition, Pending } from './position.ts'
+import type { InteractionStore } from './store.ts'
+import { createUnderWay } from './under-way.ts'
+import type { Address, Loaded, Submitted, Walk } from './walk.ts'
+
+/** Gives the step what its form (`step`, or `step.part`) sent, then answers with what is next. */
+export type Submit = (address: Address, form: string, wire: Wire, call: BrowserCall) => Promise<FastifyReply>
+
+export interface SubmissionOptions {
+  store: InteractionStore
+  phases: () => Phases
+  findPosition: FindPosition
+  endings: Endings
+  walk: Walk
+}
+
+export function createSubmit({ browser }: FastifyInstance, options: SubmissionOptions): Submit {
+  const { store, phases, findPosition, endings, walk } = options
+  const assertForm = createFormCheck(browser, store)
+  const underWay = createUnderWay()
+
+  /** What the step has to show; undefined when it is done, and answered with what is next. */
+  async function take(
+    loaded: Loaded,
+    step: InteractionStep,
+    wire: Wire,
+    part: string | undefined,
+    call: BrowserCall,
+  ): Promise<StepPage | undefined> {
+    const { stored, interaction } = loaded
+    let result: Submitted
+    try {
+      result = await step.submit(interaction, wire, call, part)
+    } catch (error) {
+      if (!isEnd(error)) throw error
+      await endings.end(stored, interaction, () =>
+        endings.deny(stored.asked, interaction.request, error, call),
+      )
+      return undefined
+    }
+    if ('page' in result) return result
+    await walk.goOn(loaded, step, wire, result, call)
+    return undefined
+  }
+
+  /** Where the step that refuses a form was done by the same one, as of a double click: a code is good once. */
+  async function doneMeanwhile(
+    address: Address,
+    name: string,
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<Loaded | undefined> {
+    await underWay.settled(address.id)
+    await browser[STEPS].adopt(call, wire)
+    const loaded = await walk.load(address, call)
+    const { pending } = await findPosition(loaded.interaction, call)
+    return pending?.step.name === name ? undefined : loaded
+  }
+
+  /** The page of a form that had expired, with what was typed into it. */
+  async function showAgain(
+    { stored, interaction }: Loaded,
+    pending: Pending | undefined,
+    [name, part]: readonly [string, string?],
+    wire: Wire,
+    call: BrowserCall,
+  ): Promise<FastifyReply> {
+    browser.assertFromHere(call)
+    if (pending?.step.name !== name || pending.step.again === undefined)
+      return call.reply.redirect(store.addressOf(stored), 303)
+    const page = await pending.step.again(interaction, wire, call, part)
+    return walk.show(interaction, { step: pending.step, page }, call)
+  }
+
+  return async (address, form, wire, call) => {
+    await browser[STEPS].adopt(call, wire)
+    const loaded = await walk.load(address, call)
+    const { stored, interaction } = loaded
+    const parts = phases().partsOf(form)
+    const [name, part] = parts
+    const pending = await findPosition(interaction, call).then(
+      (position) => position.pending,
+      () => undefined,
+    )
+    if (isTypedAgain(wire)) return showAgain(loaded, pending, parts, wire, call)
+    const isPast = pending?.step.name !== name
+    const sent = phases().find(name)
+    const isRepeated = isPast && ((await sent?.repeats?.(interaction, wire)) ?? true)
+    await assertForm({ stored, session: interaction.session, step: name, form, isRepeated }, wire, call)
+    // A form from before: what is asked now is on the page as it stands.
+    if (isPast) return walk.proceed(loaded, call)
+    const { step } = pending
+    const page = await underWay.take(address.id, () => take(loaded, step, wire, part, call))
+    if (page === undefined) return call.reply
+    const done = isRefusal(page) ? await doneMeanwhile(address, name, wire, call) : undefined
+    return done === undefined ? walk.show(interaction, { step, page }, call) : walk.proceed(done, call)
+  }
+}
+
+/** Of what was sent; who is to wait has not been judged. */
+function isRefusal({ status = 200 }: StepPage): boolean {
+  return status >= 400 && status !== 429
+}

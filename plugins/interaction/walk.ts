@@ -1,0 +1,96 @@
+/** Takes interactions from page to page, and to their end where no page is left. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+import { STEPS } from '../browser.ts'
+import { clientView } from '../pages/client-view.ts'
+import type { Pages } from '../pages/models.ts'
+import type { Endings } from './endings.ts'
+import { isEnd } from './endings.ts'
+import { WentOn } from './over.ts'
+import type { FindPosition, Pending, Position } from './position.ts'
+import type { InteractionStore, Stored } from './store.ts'
+import type { Visitors } from './visitors.ts'
+
+/** What the address of a page says of its interaction. */
+export interface Address {
+  readonly id: string
+  readonly sealed: string
+}
+
+export interface Loaded {
+  stored: Stored
+  interaction: Interaction
+}
+
+/** What a step made of its form. */
+export type Submitted = Awaited<ReturnType<InteractionStep['submit']>>
+
+export interface Walk {
+  load(address: Address, call: BrowserCall): Promise<Loaded>
+  /** Answers with what is next. */
+  proceed(loaded: Loaded, call: BrowserCall): Promise<FastifyReply>
+  /** Stores what the step found out, then answers with what is next: the session may be another one from here on. */
+  goOn(
+    loaded: Loaded,
+    step: InteractionStep,
+    wire: Wire,
+    result: Exclude<Submitted, StepPage>,
+    call: BrowserCall,
+  ): Promise<FastifyReply>
+  show(interaction: Interaction, pending: Pending, call: BrowserCall): FastifyReply
+}
+
+export interface WalkOptions {
+  store: InteractionStore
+  visitors: Visitors
+  endings: Endings
+  findPosition: FindPosition
+}
+
+export function createWalk({ browser }: FastifyInstance, options: WalkOptions): Walk {
+  const { store, visitors, endings, findPosition } = options
+
+  const show: Walk['show'] = ({ request, formFor }, { step, page }, call) => {
+    const model = { ...formFor(step.name), client: clientView(request), ...page.model }
+    return call.reply.page(page.page as keyof Pages, model as never, { status: page.status ?? 200 })
+  }
+
+  const proceed: Walk['proceed'] = async ({ stored, interaction }, call) => {
+    const { asked } = stored
+    let position: Position
+    try {
+      position = await findPosition(interaction, call)
+    } catch (error) {
+      if (!isEnd(error)) throw error
+      return endings.end(stored, interaction, () => endings.deny(asked, interaction.request, error, call))
+    }
+    const { pending } = position
+    if (pending === undefined)
+      return endings.end(stored, interaction, () => endings.approve(asked, interaction, position, call))
+    if (call.request.method === 'POST') return call.reply.redirect(store.addressOf(stored), 303)
+    return show(interaction, pending, call)
+  }
+
+  return {
+    show,
+    proceed,
+
+    async load({ id, sealed }, call) {
+      const stored = await store.get(id, sealed, browser.id(call))
+      const request = await store.revive(stored.asked)
+      await endings.check(stored.asked, request)
+      return { stored, interaction: await visitors.underWay(stored, request, call) }
+    },
+
+    async goOn({ stored, interaction: { request, session: before } }, step, wire, result, call) {
+      let session = result.session ?? before
+      if (result.shown !== undefined && session !== null)
+        session = await browser[STEPS].raise(call, session, result.shown, request, wire)
+      // It has ended meanwhile, as by a form that was sent twice.
+      if (result.shown !== undefined && session === null) throw new WentOn(store.addressOf(stored))
+      const noted = await store.note(stored, step, result.note, session)
+      return proceed({ stored: noted, interaction: await visitors.of(noted, request, session, call) }, call)
+    },
+  }
+}
