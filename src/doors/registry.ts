@@ -8,6 +8,7 @@ import type { ClientAuthentication } from './client.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { ConfigError } from '../config.ts'
+import { assertDoor } from './known-doors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import { orderedResponseType } from '../protocol/response-type.ts'
 import type { Wire } from '../protocol/wire.ts'
@@ -91,6 +92,7 @@ export function createDoorRegistry(): DoorRegistry {
 
   function extend(at: keyof Additive, ...given: readonly unknown[]): void {
     assertOpen(`A contribution to ${at}`)
+    assertDoor('extend', at)
     const contribute = given.at(-1) as Contribution['contribute']
     const members = at === 'metadata' ? undefined : (given[0] as Contribution['members'])
     if (at !== 'metadata' && !Array.isArray(members))
@@ -126,6 +128,7 @@ export function createDoorRegistry(): DoorRegistry {
     },
     register(kind, key, owner) {
       assertOpen(`The ${kind} ${key}`)
+      assertDoor('register', kind)
       const owners = dispatched.get(kind) ?? new Map<string, Dispatched[keyof Dispatched]>()
       if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
       assertServable(kind, key, owner)
@@ -136,6 +139,7 @@ export function createDoorRegistry(): DoorRegistry {
       (dispatched.get(kind) ?? new Map()) as ReadonlyMap<string, Dispatched[K]>,
     add(kind, item) {
       assertOpen(`A ${kind}`)
+      assertDoor('add', kind)
       for (const name of namesOf(item)) names.take(kind, name)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])
     },

@@ -35,6 +35,24 @@ test('a key has one owner: a second one is refused at boot, by its name', () => 
   expect(doors.owners('clientAuthentication').get('none')).toBe(method)
 })
 
+test('a door that there is not is refused, with those that there are', () => {
+  const doors = createDoorRegistry()
+  const policy = async () => undefined
+  expect(() => doors.add('polices' as 'policy', policy)).toThrow(
+    'There is no door polices. Those of oauth.add are authorizationCheck, parameter, interactionStep, policy, ',
+  )
+  expect(() => doors.add('clientAuthentication' as 'policy', policy)).toThrow(
+    'The door clientAuthentication is one of oauth.register, not of oauth.add.',
+  )
+  for (const inherited of ['constructor', '__proto__'])
+    expect(() => doors.register(inherited as 'clientAuthentication', 'none', method)).toThrow(
+      `There is no door ${inherited}. `,
+    )
+  expect(() => doors.extend('idtoken' as 'id_token', ['tenant'], async () => ({}))).toThrow(
+    'There is no door idtoken. Those of oauth.extend are tokenResponse, access_token, id_token, ',
+  )
+})
+
 test('a method says what carries its proof, and no handler or other door may read that', () => {
   const doors = createDoorRegistry()
   const { credentials: _none, ...silent } = method
