@@ -41,6 +41,11 @@ export type OpenSelfRegistration = (name: string, options: SelfRegistrationOptio
 export function createSelfRegistrations(services: SelfRegistrationServices): OpenSelfRegistration {
   return (name, options) => {
     services.doors.own('self-registration', name)
+    // Who writes without types may leave it out, and then anything would be fewer.
+    if (!Number.isSafeInteger((options as Partial<SelfRegistrationOptions> | undefined)?.most))
+      throw new ConfigError(
+        `The self-registration ${name} must say how many clients it may make: oauth.selfRegistration('${name}', { most: 100 }).`,
+      )
     if (options.scopes?.includes(TOKEN_INTROSPECTION))
       throw new ConfigError(
         `The self-registration ${name} must not give ${TOKEN_INTROSPECTION}: it is power over the tokens of others.`,

@@ -217,6 +217,17 @@ test('a fault of a plugin that checks leaves nothing', async () => {
   expect(await database.query('select count(*) from clients')).toEqual(before)
 })
 
+test.for([undefined, {}, { most: '10' }] as unknown[])(
+  'a door that does not say how many it lets in ends the start: %j',
+  async (options) => {
+    const unbounded = startServer(
+      {},
+      { extend: ({ oauth }) => oauth.selfRegistration('x', options as SelfRegistrationOptions) },
+    )
+    await expect(unbounded).rejects.toThrow('The self-registration x must say how many clients it may make')
+  },
+)
+
 test('a door has a name of its own, and none gives power over the tokens of others', async () => {
   const twice = startServer({}, { extend: ({ oauth }) => [open(oauth), open(oauth)] })
   await expect(twice).rejects.toThrow('The self-registration plain is taken.')
