@@ -1,14 +1,14 @@
 /** `/account/activity`: what happened to an account lately, for its owner to notice what was not them. */
 import type { AuditEvent } from '../../src/events.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 import { eventInWords } from './event-words.ts'
 
 const PATH = '/activity'
 const PAGE = 50
 const NINETY_DAYS = 90 * 86_400_000
 
-export function addActivity({ oauth, serve, uri, sessionOf }: Desk): void {
+export function addActivity({ oauth, serve, uri, sessionOf }: OwnArea): void {
   async function toView(event: AuditEvent, text: string) {
     const client = event.client === undefined ? null : await oauth.findClient(event.client)
     return {

@@ -6,7 +6,7 @@ import { clientView } from '../pages/client-view.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { ClientView } from '../pages/models.ts'
 import { describeScopes } from '../pages/scope-words.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 
 const PATH = '/apps'
 const REVOKE = '/apps/revoke'
@@ -18,9 +18,9 @@ const DONE: Readonly<Record<string, string>> = {
   all: 'No app has access to your account any more.',
 }
 
-export function addApps(desk: Desk): void {
-  const { oauth, serve, uri, sessionOf } = desk
-  const { config, consents } = desk.kernel
+export function addApps(area: OwnArea): void {
+  const { oauth, serve, uri, sessionOf } = area
+  const { config, consents } = area.kernel
 
   async function toView(call: PageCall, { clientId, scopes, lines, since, usedAt }: ConnectedClient) {
     const client = await oauth.findClient(clientId)
@@ -32,7 +32,7 @@ export function addApps(desk: Desk): void {
       since: new Date(since),
       lastUsed: new Date(usedAt),
       offline: scopes.includes('offline_access'),
-      revoke: desk.target(call, REVOKE, clientId),
+      revoke: area.target(call, REVOKE, clientId),
     }
   }
 
@@ -55,7 +55,7 @@ export function addApps(desk: Desk): void {
       for (const one of shown) apps.push(await toView(call, one))
       return call.reply.page('account-apps', {
         apps,
-        revokeAll: apps.length > 1 ? desk.target(call, REVOKE_ALL) : null,
+        revokeAll: apps.length > 1 ? area.target(call, REVOKE_ALL) : null,
         lifetime: await lifetimeOf(shown),
         done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
         nextUri: found.length > PAGE ? uri(PATH, { after: shown.at(-1)!.clientId }) : null,
@@ -69,7 +69,7 @@ export function addApps(desk: Desk): void {
     form: Type.Object({ client_id: Type.Optional(Type.String()) }),
     show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
     async submit({ client_id: clientId = '' }, call) {
-      const { userId } = desk.assertGenuine(call, REVOKE, clientId)
+      const { userId } = area.assertGenuine(call, REVOKE, clientId)
       await consents.withdraw(userId, clientId)
       return call.reply.redirect(uri(PATH, { done: 'one' }), 303)
     },
@@ -80,7 +80,7 @@ export function addApps(desk: Desk): void {
     form: Type.Object({}),
     show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
     async submit(_form, call) {
-      const { userId } = desk.assertGenuine(call, REVOKE_ALL)
+      const { userId } = area.assertGenuine(call, REVOKE_ALL)
       for (let after = '', more = true; more;) {
         const apps = await consents.list(userId, { after, limit: PAGE })
         for (const { clientId } of apps) await consents.withdraw(userId, clientId)

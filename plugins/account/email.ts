@@ -5,7 +5,7 @@
 import { Type } from '../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 
 const PATH = '/email'
 const MAX_LENGTH = 254
@@ -16,14 +16,14 @@ interface Shown {
   error?: string | null
 }
 
-export function addEmail(desk: Desk): void {
-  const { oauth, serve, uri, userOf } = desk
+export function addEmail(area: OwnArea): void {
+  const { oauth, serve, uri, userOf } = area
 
   async function show(call: PageCall, { saved = false, typed, error = null }: Shown) {
     const { claims } = await userOf(call)
     const email = (claims['email'] as string | undefined) ?? ''
     const model = {
-      ...desk.target(call, PATH),
+      ...area.target(call, PATH),
       email,
       verified: claims['email_verified'] === true,
       typed: typed ?? email,
@@ -38,10 +38,10 @@ export function addEmail(desk: Desk): void {
     query: Type.Object({ saved: Type.Optional(Type.String()) }),
     form: Type.Object({ email: Type.Optional(Type.String()) }),
     show: async ({ saved }, call) =>
-      desk.signInAgain(call, uri(PATH)) ?? show(call, { saved: saved !== undefined }),
+      area.signInAgain(call, uri(PATH)) ?? show(call, { saved: saved !== undefined }),
     async submit({ email = '' }, call) {
-      desk.assertGenuine(call, PATH)
-      const again = desk.signInAgain(call, uri(PATH))
+      area.assertGenuine(call, PATH)
+      const again = area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
       const typed = email.trim()
       if (typed !== '' && (typed.length > MAX_LENGTH || !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(typed)))

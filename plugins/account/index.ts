@@ -1,6 +1,6 @@
 /**
  * The user's own account, at `/account`: what is known of them, who is signed in as them, and which apps have access.
- * What each page does is in the file named after it; who may come here is for `desk.ts` to say.
+ * What each page does is in the file named after it; who may come here is for `area.ts` to say.
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -8,7 +8,7 @@ import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
 import { addActivity } from './activity.ts'
 import { addApps } from './apps.ts'
-import { createDesk, createGuard } from './desk.ts'
+import { createArea, createGuard } from './area.ts'
 import { addEmail } from './email.ts'
 import { addOverview } from './overview.ts'
 import { addPassword } from './password.ts'
@@ -47,23 +47,23 @@ async function account(fastify: FastifyInstance): Promise<void> {
   await fastify.register(async (scope) => {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
-    const desk = createDesk(scope, guard, await createServePage(scope))
+    const area = createArea(scope, guard, await createServePage(scope))
     const sections: AccountSection[] = []
     fastify.decorate('account', {
       addSection(section) {
-        addLink(links, { text: section.text, href: desk.uri(section.path) })
+        addLink(links, { text: section.text, href: area.uri(section.path) })
         sections.push(section)
-        const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = desk
+        const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = area
         return { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain }
       },
     })
-    addOverview(desk, sections)
-    addProfile(desk)
-    addEmail(desk)
-    addPassword(desk, scope)
-    addSessions(desk)
-    addApps(desk)
-    addActivity(desk)
+    addOverview(area, sections)
+    addProfile(area)
+    addEmail(area)
+    addPassword(area, scope)
+    addSessions(area)
+    addApps(area)
+    addActivity(area)
   })
 }
 

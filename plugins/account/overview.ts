@@ -1,13 +1,13 @@
 /** `/account`: where things stand, and the way to each. */
 import { Type } from '../../src/protocol/schema.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 import type { AccountSection } from './sections.ts'
 
 /** Apps and browsers are counted up to here. */
 const MANY = 100
 
 export function addOverview(
-  { oauth, kernel, serve, uri, userOf }: Desk,
+  { oauth, kernel, serve, uri, userOf }: OwnArea,
   sections: readonly AccountSection[],
 ): void {
   serve({

@@ -8,7 +8,7 @@ import type { PageCall } from '../pages/index.ts'
 import { sentence } from '../pages/words.ts'
 import { createPasswordCheck } from '../password-check.ts'
 import { waitFor, type Wait } from '../../src/http/wait.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 
 const PATH = '/password'
 
@@ -24,13 +24,13 @@ interface Shown {
   saved?: boolean
 }
 
-export function addPassword(desk: Desk, fastify: FastifyInstance): void {
-  const { oauth, browser, serve, uri, userOf } = desk
+export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
+  const { oauth, browser, serve, uri, userOf } = area
   const isPassword = createPasswordCheck(fastify)
 
   async function show(call: PageCall, { username }: User, { errors = {}, wait, saved = false }: Shown = {}) {
     const model = {
-      ...desk.target(call, PATH),
+      ...area.target(call, PATH),
       username,
       hasPassword: await oauth.users.canSignInByPassword(username),
       minLength: MIN_PASSWORD_LENGTH,
@@ -68,13 +68,13 @@ export function addPassword(desk: Desk, fastify: FastifyInstance): void {
     }),
     show: async ({ saved }, call) => show(call, await userOf(call), { saved: saved !== undefined }),
     async submit(typed, call) {
-      desk.assertGenuine(call, PATH)
+      area.assertGenuine(call, PATH)
       const user = await userOf(call)
       const result = await change(user, typed, call.request).catch((error: unknown) => waitFor(error, call))
       if ('advice' in result) return show(call, user, { wait: result })
       if (!('id' in result)) return show(call, user, { errors: result })
       // As they were signed in before: a password alone is not what it may have taken.
-      const { amr, acr, authenticatedAt } = desk.sessionOf(call.request)
+      const { amr, acr, authenticatedAt } = area.sessionOf(call.request)
       await browser.signIn(call, { user: result, amr, ...(acr === null ? {} : { acr }), authenticatedAt })
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     },

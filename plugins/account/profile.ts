@@ -17,7 +17,7 @@ import {
   type Values,
 } from '../pages/profile-fields.ts'
 import { sentence } from '../pages/words.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 
 const PATH = '/profile'
 /** The key of an error that belongs to no field. */
@@ -31,14 +31,14 @@ interface Sent {
   saved?: boolean
 }
 
-export function addProfile(desk: Desk): void {
-  const { oauth, serve, uri, userOf } = desk
+export function addProfile(area: OwnArea): void {
+  const { oauth, serve, uri, userOf } = area
 
   function show(call: PageCall, { username, claims }: User, sent: Sent) {
     const { values = valuesOf(claims), errors = {}, saved = false } = sent
     const wrong = Object.keys(errors).length > 0
     const model = {
-      ...desk.target(call, PATH),
+      ...area.target(call, PATH),
       username,
       email: (claims['email'] as string | undefined) ?? null,
       emailUri: uri('/email'),
@@ -74,7 +74,7 @@ export function addProfile(desk: Desk): void {
     form: Type.Object({ version: Type.Optional(Type.String()) }),
     show: async ({ saved }, call) => show(call, await userOf(call), { saved: saved !== undefined }),
     async submit({ version }, call): Promise<FastifyReply> {
-      desk.assertGenuine(call, PATH)
+      area.assertGenuine(call, PATH)
       const [user, values] = [await userOf(call), typedIn(call.wire)]
       if (version !== versionOf(user.claims))
         return show(call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })

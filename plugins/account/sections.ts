@@ -12,7 +12,7 @@ export interface AccountSection extends Section {
 }
 
 /** What pages of a section are made with. */
-export interface AccountDesk {
+export interface AccountArea {
   /** Serves a page behind the guard; its `path` is below the issuer. */
   readonly serve: ServePage
   /** Whom the guard let in; throws for a request that it has not seen. */
@@ -34,7 +34,7 @@ export interface AccountDesk {
 
 export interface AccountDoors {
   /** Adds a section while the server starts. Throws `ConfigError` for a text or path that is taken. */
-  addSection(section: AccountSection): AccountDesk
+  addSection(section: AccountSection): AccountArea
 }
 
 declare module 'fastify' {

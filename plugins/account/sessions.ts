@@ -3,7 +3,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import type { SessionInformation } from '../../src/services/users/sessions.ts'
 import type { PageCall } from '../pages/index.ts'
 import { describeUserAgent } from '../pages/user-agent.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 
 const PATH = '/sessions'
 const END = '/sessions/end'
@@ -14,8 +14,8 @@ const DONE: Readonly<Record<string, string>> = {
 }
 const Fields = Type.Object({ sid: Type.Optional(Type.String()) })
 
-export function addSessions(desk: Desk): void {
-  const { oauth, browser, serve, uri, sessionOf, userOf } = desk
+export function addSessions(area: OwnArea): void {
+  const { oauth, browser, serve, uri, sessionOf, userOf } = area
 
   function toView(
     call: PageCall,
@@ -28,7 +28,7 @@ export function addSessions(desk: Desk): void {
       since: new Date(createdAt),
       lastSeen: new Date(lastSeenAt),
       pending,
-      end: isThis ? null : { ...desk.target(call, END, sid), sid },
+      end: isThis ? null : { ...area.target(call, END, sid), sid },
     }
   }
 
@@ -40,7 +40,7 @@ export function addSessions(desk: Desk): void {
       const sessions = all.map((one) => toView(call, one))
       return call.reply.page('account-sessions', {
         sessions: sessions.toSorted((a, b) => Number(a.end !== null) - Number(b.end !== null)),
-        endOthers: sessions.some(({ end }) => end !== null) ? desk.target(call, END_OTHERS) : null,
+        endOthers: sessions.some(({ end }) => end !== null) ? area.target(call, END_OTHERS) : null,
         done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
       })
     },
@@ -51,7 +51,7 @@ export function addSessions(desk: Desk): void {
     form: Fields,
     show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
     async submit({ sid = '' }, call) {
-      const { userId } = desk.assertGenuine(call, END, sid)
+      const { userId } = area.assertGenuine(call, END, sid)
       // One that has ended meanwhile is what was wanted.
       await oauth.sessions.endOne(userId, sid)
       browser.remember(call, await userOf(call))
@@ -64,7 +64,7 @@ export function addSessions(desk: Desk): void {
     form: Type.Object({}),
     show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
     async submit(_form, call) {
-      const { userId, sid } = desk.assertGenuine(call, END_OTHERS)
+      const { userId, sid } = area.assertGenuine(call, END_OTHERS)
       await oauth.sessions.endAll(userId, { except: sid })
       browser.remember(call, await userOf(call))
       return call.reply.redirect(uri(PATH, { done: 'others' }), 303)

@@ -3,15 +3,15 @@ import { Type } from '../../src/protocol/schema.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { firstHour, grouped, plotOf } from './activity-plot.ts'
 import { auditRows } from './audit/audit-rows.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 import type { HealthView } from './models.ts'
 
 /** Events at the foot of the page. */
 const LATEST = 8
 const DAY = 86_400_000
 
-export function addDashboard(desk: Desk): void {
-  const { oauth, kernel, serve, uri } = desk
+export function addDashboard(area: OwnArea): void {
+  const { oauth, kernel, serve, uri } = area
 
   serve({
     path: '/admin',
@@ -39,9 +39,9 @@ export function addDashboard(desk: Desk): void {
         numbers,
         plot,
         health: healthOf(kernel, figures.schema, milliseconds),
-        rows: await auditRows(desk, events),
+        rows: await auditRows(area, events),
         auditUri: uri('/audit'),
-        steps: stepsFor(desk, { users, clients, issued: plot.bands.at(-1)!.total }),
+        steps: stepsFor(area, { users, clients, issued: plot.bands.at(-1)!.total }),
       })
     },
   })
@@ -54,7 +54,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
 }
 
 /** What somebody who has just begun does next; nothing once all of it is done. */
-function stepsFor({ uri }: Desk, had: { users: number; clients: number; issued: number }) {
+function stepsFor({ uri }: OwnArea, had: { users: number; clients: number; issued: number }) {
   const steps = [
     {
       text: 'Register the first app that people sign in to, or a service',

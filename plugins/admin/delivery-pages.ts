@@ -1,13 +1,13 @@
 /** `/admin/deliveries`: what could not be delivered for a day, and has to be looked at. */
 import { Type } from '../../src/protocol/schema.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 
 const PAGE = 50
 const PATH = '/deliveries'
 const RETRY = '/deliveries/retry'
 const Text = () => Type.Optional(Type.String())
 
-export function addDeliveryPages({ kernel, serve, uri, target, assertGenuine }: Desk): void {
+export function addDeliveryPages({ kernel, serve, uri, target, assertGenuine }: OwnArea): void {
   const { givenUpDeliveries } = kernel
 
   serve({

@@ -16,7 +16,7 @@ import { addClientPage } from './clients/client-page.ts'
 import { addClientSecret } from './clients/client-secret.ts'
 import { addDashboard } from './dashboard.ts'
 import { addDeliveryPages } from './delivery-pages.ts'
-import { createDesk } from './desk.ts'
+import { createArea } from './area.ts'
 import { createGuard } from './guard.ts'
 import { addKeyPages } from './key-pages.ts'
 import { addKeyRevocation } from './key-revocation.ts'
@@ -63,30 +63,30 @@ async function admin(fastify: FastifyInstance): Promise<void> {
   await fastify.register(async (scope) => {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
-    const desk = createDesk(scope, guard, await createServePage(scope))
+    const area = createArea(scope, guard, await createServePage(scope))
     fastify.decorate('admin', {
       addSection({ text, path }) {
-        addLink(links, { text, href: desk.uri(path) })
-        const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = desk
+        addLink(links, { text, href: area.uri(path) })
+        const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = area
         return { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain }
       },
     })
-    const shownOnce = createShownOnce(desk.kernel, 'admin-shown-once')
-    addDashboard(desk)
-    addClientList(desk)
-    addNewClient(desk, shownOnce)
-    addClientPage(desk)
-    addClientSecret(desk, shownOnce)
-    addClientAuthorizations(desk)
-    addClientEnd(desk)
-    addUsers(desk)
-    addScopePages(desk)
-    addResourcePages(desk)
-    addKeyPages(desk)
-    addKeyRevocation(desk)
-    addDeliveryPages(desk)
-    addAuditList(desk)
-    addAuditExport(desk)
+    const shownOnce = createShownOnce(area.kernel, 'admin-shown-once')
+    addDashboard(area)
+    addClientList(area)
+    addNewClient(area, shownOnce)
+    addClientPage(area)
+    addClientSecret(area, shownOnce)
+    addClientAuthorizations(area)
+    addClientEnd(area)
+    addUsers(area)
+    addScopePages(area)
+    addResourcePages(area)
+    addKeyPages(area)
+    addKeyRevocation(area)
+    addDeliveryPages(area)
+    addAuditList(area)
+    addAuditExport(area)
   })
 }
 

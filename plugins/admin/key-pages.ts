@@ -4,7 +4,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { KeyRecord, RingKey } from '../../src/services/keys/ring-key.ts'
 import type { PageCall } from '../pages/index.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 import { REVOKE } from './key-revocation.ts'
 import type { KeyView } from './models.ts'
 import { noticeOf, type Told } from './notice.ts'
@@ -13,9 +13,9 @@ const ROTATE = '/keys/rotate'
 const DAY = 86_400
 const Text = Type.Optional(Type.String())
 
-export function addKeyPages(desk: Desk): void {
-  const { serve, uri } = desk
-  const { keys, config, issuer } = desk.kernel
+export function addKeyPages(area: OwnArea): void {
+  const { serve, uri } = area
+  const { keys, config, issuer } = area.kernel
 
   const viewOf = (key: KeyRecord): KeyView => ({
     kid: key.kid,
@@ -38,7 +38,7 @@ export function addKeyPages(desk: Desk): void {
         algorithm,
         keys: own.map(viewOf).toReversed(),
         made: algorithm === rotated,
-        form: { ...desk.target(call, ROTATE, algorithm), newest: newest?.kid ?? '' },
+        form: { ...area.target(call, ROTATE, algorithm), newest: newest?.kid ?? '' },
         // One that does not sign yet needs no successor.
         waiting: newest !== undefined && keys.stateOf(newest) === 'next',
       }
@@ -64,10 +64,10 @@ export function addKeyPages(desk: Desk): void {
     form: Type.Object({ algorithm: Type.String(), newest: Text }),
     show: async (_query, { reply }) => reply.redirect(uri('/keys'), 303),
     async submit({ algorithm, newest = '' }, call) {
-      desk.assertGenuine(call, ROTATE, algorithm)
+      area.assertGenuine(call, ROTATE, algorithm)
       if (!keys.algorithms.includes(algorithm))
         throw new OAuthError('invalid_request', 'this is not an algorithm of ours')
-      const again = desk.signInAgain(call, uri('/keys', { again: 'yes' }))
+      const again = area.signInAgain(call, uri('/keys', { again: 'yes' }))
       if (again !== undefined) return again
       // A form that was sent twice, or opened before somebody else's was sent, makes no second successor.
       if ((newestOf(algorithm)?.kid ?? '') === newest) await keys.rotate(algorithm)

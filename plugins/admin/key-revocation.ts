@@ -1,15 +1,15 @@
 /** `/admin/keys/revoke`: says what the end of a signing key ends, and ends it when the administrator still wants to. */
 import { Type } from '../../src/protocol/schema.ts'
 import { whatRevokingEnds } from '../../src/words/key-revocation.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 import { noticeOf } from './notice.ts'
 
 export const REVOKE = '/keys/revoke'
 const Text = Type.Optional(Type.String())
 
-export function addKeyRevocation(desk: Desk): void {
-  const { serve, uri } = desk
-  const { keys, config } = desk.kernel
+export function addKeyRevocation(area: OwnArea): void {
+  const { serve, uri } = area
+  const { keys, config } = area.kernel
 
   serve({
     path: `/admin${REVOKE}`,
@@ -23,14 +23,14 @@ export function addKeyRevocation(desk: Desk): void {
         algorithm: key.algorithm,
         state: keys.stateOf(key),
         ends: await whatRevokingEnds(keys, key, config.OIDC_KEY_PUBLISH),
-        form: desk.target(call, REVOKE, kid),
+        form: area.target(call, REVOKE, kid),
         cancelUri: uri('/keys'),
         notice: noticeOf({ again }),
       })
     },
     async submit({ kid = '' }, call) {
-      desk.assertGenuine(call, REVOKE, kid)
-      const again = desk.signInAgain(call, uri(REVOKE, { kid, again: 'yes' }))
+      area.assertGenuine(call, REVOKE, kid)
+      const again = area.signInAgain(call, uri(REVOKE, { kid, again: 'yes' }))
       if (again !== undefined) return again
       await keys.revoke(kid)
       return call.reply.redirect(uri('/keys'), 303)

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Page, Place } from '../../src/store/begins-with.ts'
-import type { Desk } from './desk.ts'
+import type { OwnArea } from './area.ts'
 import type { SearchedList } from './models.ts'
 
 /** Things on one page. */
@@ -24,7 +24,7 @@ export interface Listed<Thing> {
 
 /** The page that was asked for: what is on it, and the ways from it. */
 export async function readList<Thing>(
-  { uri }: Desk,
+  { uri }: OwnArea,
   { path, newPath, list, search: find, nameOf }: Listed<Thing>,
   { search: typed = '', at = '', after }: Static<typeof ListQuery>,
 ): Promise<{ found: readonly Thing[]; page: SearchedList }> {

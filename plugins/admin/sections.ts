@@ -7,7 +7,7 @@ import type { PageCall, ServePage } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 
 /** What pages of a section are made with. */
-export interface AdminDesk {
+export interface AdminArea {
   /** Serves a page behind the guard; its `path` is below the issuer. */
   readonly serve: ServePage
   /** Whom the guard let in; throws for a request that it has not seen. */
@@ -35,7 +35,7 @@ export interface Administrator {
 
 export interface AdminDoors {
   /** Adds a section while the server starts. Throws `ConfigError` for a text or path that is taken. */
-  addSection(section: Section): AdminDesk
+  addSection(section: Section): AdminArea
 }
 
 declare module 'fastify' {

@@ -5,7 +5,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import type { AuditFilter, AuditLog, AuditPage } from '../../../src/services/audit/audit-log.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { FilterQuery, parseFilter } from './audit-filter.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 
 const PAGE = 500
 
@@ -22,7 +22,7 @@ const FORMATS = {
   },
 }
 
-export function addAuditExport({ oauth, serve }: Desk): void {
+export function addAuditExport({ oauth, serve }: OwnArea): void {
   serve({
     path: '/admin/audit/export',
     query: Type.Object({ ...FilterQuery.properties, format: Type.Enum(['csv', 'jsonl']) }),

@@ -3,15 +3,15 @@ import { Type } from '../../../src/protocol/schema.ts'
 import { filterAddress, FilterQuery, parseFilter, typedFilter } from './audit-filter.ts'
 import { auditRows } from './audit-rows.ts'
 import { typeOptions } from './audit-words.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 
 const PAGE = 50
 const DAY = 86_400
 const PATH = '/audit'
 
-export function addAuditList(desk: Desk): void {
-  const { oauth, serve, uri } = desk
-  const expire = desk.kernel.config.OIDC_AUDIT_EXPIRE
+export function addAuditList(area: OwnArea): void {
+  const { oauth, serve, uri } = area
+  const expire = area.kernel.config.OIDC_AUDIT_EXPIRE
 
   serve({
     path: `/admin${PATH}`,
@@ -32,7 +32,7 @@ export function addAuditList(desk: Desk): void {
         ),
         types: typeOptions(typed.type),
         filtered: Object.keys(address).length > 0,
-        rows: await auditRows(desk, events),
+        rows: await auditRows(area, events),
         nextUri: next === null ? null : uri(PATH, { ...address, before: next }),
         // The search read as much as one page may, and there is more: down to this instant nothing else was found.
         searchedTo: next !== null && events.length < PAGE ? new Date(instantOf(next)) : null,

@@ -1,22 +1,22 @@
 /** Events as rows of a page: with the names of those whom they name by ids, and with the ways to them. */
 import type { AuditEvent } from '../../../src/events.ts'
 import { wordsOf, toldBy } from './audit-words.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import type { AuditRow, Party } from './audit-models.ts'
 
 /** Longest name that a row shows. */
 const LONGEST = 60
 
-export async function auditRows(desk: Desk, events: readonly AuditEvent[]): Promise<AuditRow[]> {
-  return Promise.all(events.map(async (event) => rowOf(desk, event)))
+export async function auditRows(area: OwnArea, events: readonly AuditEvent[]): Promise<AuditRow[]> {
+  return Promise.all(events.map(async (event) => rowOf(area, event)))
 }
 
-async function rowOf(desk: Desk, event: AuditEvent): Promise<AuditRow> {
+async function rowOf(area: OwnArea, event: AuditEvent): Promise<AuditRow> {
   const { id, at, type, user, client, address, requestId, count, actor } = event
-  const who = await actorOf(desk, actor)
+  const who = await actorOf(area, actor)
   const about = await Promise.all([
-    ...(user === undefined || user === actor.id ? [] : [userOf(desk, user)]),
-    ...(client === undefined || client === actor.id ? [] : [clientOf(desk, client)]),
+    ...(user === undefined || user === actor.id ? [] : [userOf(area, user)]),
+    ...(client === undefined || client === actor.id ? [] : [clientOf(area, client)]),
   ])
   return {
     id,
@@ -28,14 +28,14 @@ async function rowOf(desk: Desk, event: AuditEvent): Promise<AuditRow> {
     about,
     address,
     requestId,
-    requestUri: requestId === null ? null : desk.uri('/audit', { request_id: requestId }),
+    requestUri: requestId === null ? null : area.uri('/audit', { request_id: requestId }),
     ...toldBy(event),
   }
 }
 
-async function actorOf(desk: Desk, { kind, id }: AuditEvent['actor']): Promise<Party> {
-  if (kind === 'user') return id === null ? plain('Somebody not signed in') : userOf(desk, id)
-  if (kind === 'client') return id === null ? plain('A client') : clientOf(desk, id)
+async function actorOf(area: OwnArea, { kind, id }: AuditEvent['actor']): Promise<Party> {
+  if (kind === 'user') return id === null ? plain('Somebody not signed in') : userOf(area, id)
+  if (kind === 'client') return id === null ? plain('A client') : clientOf(area, id)
   if (kind === 'command') return plain(id === null ? 'Command line' : `Command line, ${id}`)
   return plain(kind === 'seed' ? 'SEED_FILE' : 'The server')
 }
@@ -44,17 +44,17 @@ function plain(text: string): Party {
   return { text, href: null }
 }
 
-async function userOf(desk: Desk, id: string): Promise<Party> {
-  const user = await desk.oauth.findUser(id)
-  return user === null ? plain(shortened(id)) : { text: shortened(user.username), href: desk.userUri(id) }
+async function userOf(area: OwnArea, id: string): Promise<Party> {
+  const user = await area.oauth.findUser(id)
+  return user === null ? plain(shortened(id)) : { text: shortened(user.username), href: area.userUri(id) }
 }
 
-async function clientOf(desk: Desk, clientId: string): Promise<Party> {
-  const client = await desk.oauth.findClient(clientId)
+async function clientOf(area: OwnArea, clientId: string): Promise<Party> {
+  const client = await area.oauth.findClient(clientId)
   if (client === null) return plain(shortened(clientId))
   const name = client.metadata['client_name']
   const text = shortened(typeof name === 'string' ? name : clientId)
-  return { text, href: desk.uri('/client', { client_id: clientId }) }
+  return { text, href: area.uri('/client', { client_id: clientId }) }
 }
 
 function shortened(text: string): string {

@@ -2,22 +2,22 @@
 import { Type } from '../../../src/protocol/schema.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 import { getClient } from './client-page.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 
 const PAGE = 50
 const PATH = '/client/authorizations'
 const REVOKE = '/client/revoke'
 const Text = () => Type.Optional(Type.String())
 
-export function addClientAuthorizations(desk: Desk): void {
-  const { oauth, serve, uri } = desk
+export function addClientAuthorizations(area: OwnArea): void {
+  const { oauth, serve, uri } = area
   const subjectOf = (clientId: string, authorization: string): string => `${clientId} ${authorization}`
 
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({ client_id: Text(), after: Text(), revoked: Text() }),
     async show({ client_id: clientId = '', after, revoked }, call) {
-      const { client_name: name = clientId } = await getClient(desk, clientId)
+      const { client_name: name = clientId } = await getClient(area, clientId)
       const client = await oauth.findClient(clientId)
       const { authorizations, next } = await oauth.authorizations.listByClient(clientId, {
         after,
@@ -30,11 +30,11 @@ export function addClientAuthorizations(desk: Desk): void {
       const rows = own.map(async ({ id, userId, scopes, createdAt, refreshedAt, refreshable }) => ({
         id,
         username: (await oauth.findUser(userId))?.username ?? userId,
-        userUri: desk.userUri(userId),
+        userUri: area.userUri(userId),
         scopes: scopes.join(' '),
         since: new Date(createdAt),
         refreshed: refreshable && refreshedAt !== null ? new Date(refreshedAt) : null,
-        revoke: desk.target(call, REVOKE, subjectOf(clientId, id)),
+        revoke: area.target(call, REVOKE, subjectOf(clientId, id)),
       }))
       const ofClient = { client_id: clientId }
       return call.reply.page('admin-client-authorizations', {
@@ -55,8 +55,8 @@ export function addClientAuthorizations(desk: Desk): void {
     show: async ({ client_id: clientId = '' }, { reply }) =>
       reply.redirect(uri(PATH, { client_id: clientId }), 303),
     async submit({ client_id: clientId = '', authorization = '' }, call) {
-      desk.assertGenuine(call, REVOKE, subjectOf(clientId, authorization))
-      await getClient(desk, clientId)
+      area.assertGenuine(call, REVOKE, subjectOf(clientId, authorization))
+      await getClient(area, clientId)
       // One that has ended meanwhile is as it was wanted.
       await oauth.authorizations.revoke(authorization)
       return call.reply.redirect(uri(PATH, { client_id: clientId, revoked: 'yes' }), 303)

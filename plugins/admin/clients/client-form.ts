@@ -5,7 +5,7 @@ import type { PageCall } from '../../pages/index.ts'
 import { sentence } from '../../pages/words.ts'
 import { groupsOf, isField, problemsOf, type Errors, type Served, type Values } from './client-fields.ts'
 import type { ClientForm } from './client-models.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 
 /** A list of scopes may be longer than what one request asks for. */
 export const LongFields = { scope: Type.Optional(Type.String({ maxLength: 32_768 })) }
@@ -14,19 +14,19 @@ export const LongFields = { scope: Type.Optional(Type.String({ maxLength: 32_768
 export const FORM = ''
 
 export function clientForm(
-  desk: Desk,
+  area: OwnArea,
   call: PageCall,
   { path, subject, values, errors }: { path: string; subject: string; values: Values; errors: Errors },
 ): ClientForm {
   return {
-    ...desk.target(call, path, subject),
-    groups: groupsOf(values, errors, servedBy(desk)),
+    ...area.target(call, path, subject),
+    groups: groupsOf(values, errors, servedBy(area)),
     error: Object.keys(errors).length === 0 ? null : (errors[FORM] ?? 'Please look at the marked fields.'),
   }
 }
 
 /** What is so without being chosen is left out. */
-function servedBy({ oauth }: Desk): Served {
+function servedBy({ oauth }: OwnArea): Served {
   return {
     token_endpoint_auth_method: [...oauth.owners('clientAuthentication').keys(), 'none'],
     access_token_format: ['jwt', 'opaque'],

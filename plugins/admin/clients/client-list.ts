@@ -1,10 +1,10 @@
 /** `/admin/clients`: the registered clients in the order of their ids, or those that a search finds. */
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { ListQuery, readList, type Listed } from '../searched-list.ts'
 
-export function addClientList(desk: Desk): void {
-  const { clients } = desk.oauth
+export function addClientList(area: OwnArea): void {
+  const { clients } = area.oauth
   const listed: Listed<ClientInformation> = {
     path: '/clients',
     newPath: '/clients/new',
@@ -19,15 +19,15 @@ export function addClientList(desk: Desk): void {
   }: ClientInformation) => ({
     clientId,
     name: name ?? clientId,
-    href: desk.uri('/client', { client_id: clientId }),
+    href: area.uri('/client', { client_id: clientId }),
     grants: grants.join(' '),
   })
 
-  desk.serve({
+  area.serve({
     path: '/admin/clients',
     query: ListQuery,
     async show(query, { reply }) {
-      const { found, page } = await readList(desk, listed, query)
+      const { found, page } = await readList(area, listed, query)
       return reply.page('admin-clients', { ...page, clients: found.map(toRow) })
     },
   })

@@ -6,16 +6,16 @@ import type { PageCall } from '../../pages/index.ts'
 import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
 import { CLIENT_TYPES } from './client-types.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import type { ShownOnce } from './shown-once.ts'
 
 const PATH = '/clients/new'
 
-export function addNewClient(desk: Desk, shownOnce: ShownOnce): void {
-  const { oauth, serve, uri } = desk
+export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
+  const { oauth, serve, uri } = area
 
   function show(call: PageCall, type: string, values: Values, errors: Errors = {}): FastifyReply {
-    const form = clientForm(desk, call, { path: PATH, subject: '', values, errors })
+    const form = clientForm(area, call, { path: PATH, subject: '', values, errors })
     const [first, ...rest] = form.groups
     const withId = { ...first!, fields: first!.fields.toSpliced(1, 0, clientIdField(values, errors)) }
     const types = Object.entries(CLIENT_TYPES).map(([key, { title, text }]) => ({
@@ -40,7 +40,7 @@ export function addNewClient(desk: Desk, shownOnce: ShownOnce): void {
       return show(call, known, CLIENT_TYPES[known]!.preset)
     },
     async submit({ type = '' }, call) {
-      const administrator = desk.assertGenuine(call, PATH, '')
+      const administrator = area.assertGenuine(call, PATH, '')
       const values = typedIn(call.wire)
       const result = await attempt(values, async () =>
         oauth.clients.create({ ...membersOf(values), client_id: values['client_id']!.trim() || null }),

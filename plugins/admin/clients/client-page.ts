@@ -12,7 +12,7 @@ import type { Notice } from '../../pages/models.ts'
 import { appSettings } from './app-settings.ts'
 import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { noticeOf } from '../notice.ts'
 
 const PATH = '/client'
@@ -30,7 +30,7 @@ export interface Shown {
   deletion?: { error: string; typed: string }
 }
 
-export async function getClient({ oauth }: Desk, clientId = ''): Promise<ClientInformation> {
+export async function getClient({ oauth }: OwnArea, clientId = ''): Promise<ClientInformation> {
   const client = await oauth.clients.find(clientId)
   if (client === null)
     throw new OAuthError('not_found', 'no client is registered under this client_id', { status: 404 })
@@ -38,7 +38,7 @@ export async function getClient({ oauth }: Desk, clientId = ''): Promise<ClientI
 }
 
 export async function showClient(
-  desk: Desk,
+  area: OwnArea,
   call: PageCall,
   client: ClientInformation,
   { notice = null, values = valuesOf(client), errors = {}, deletion }: Shown = {},
@@ -48,28 +48,28 @@ export async function showClient(
     clientId,
     name,
     notice,
-    form: clientForm(desk, call, { path: PATH, subject: clientId, values, errors }),
+    form: clientForm(area, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
-    cautions: cautionsOf(client, await desk.oauth.findClient(clientId)),
-    rotation: hasSecret(client) ? desk.target(call, '/client/rotate-secret', clientId) : null,
+    cautions: cautionsOf(client, await area.oauth.findClient(clientId)),
+    rotation: hasSecret(client) ? area.target(call, '/client/rotate-secret', clientId) : null,
     deletion: {
-      ...desk.target(call, '/client/delete', clientId),
+      ...area.target(call, '/client/delete', clientId),
       error: deletion?.error ?? null,
       typed: deletion?.typed ?? '',
     },
-    settings: appSettings(desk.oauth.issuer, client),
+    settings: appSettings(area.oauth.issuer, client),
     others: othersOf(client),
-    unregistered: (await desk.oauth.clients.unregisteredScopes(client.scope ?? [])).join(' '),
-    listUri: desk.uri('/clients'),
-    authorizationsUri: desk.uri('/client/authorizations', { client_id: clientId }),
-    auditUri: desk.uri('/audit', { client_id: clientId }),
+    unregistered: (await area.oauth.clients.unregisteredScopes(client.scope ?? [])).join(' '),
+    listUri: area.uri('/clients'),
+    authorizationsUri: area.uri('/client/authorizations', { client_id: clientId }),
+    auditUri: area.uri('/audit', { client_id: clientId }),
   }
   const refused = deletion !== undefined || Object.keys(errors).length > 0
   return call.reply.page('admin-client', model, { status: refused ? 400 : 200 })
 }
 
-export function addClientPage(desk: Desk): void {
-  const { oauth, serve, uri } = desk
+export function addClientPage(area: OwnArea): void {
+  const { oauth, serve, uri } = area
   const Text = Type.Optional(Type.String())
 
   serve({
@@ -81,22 +81,22 @@ export function addClientPage(desk: Desk): void {
       ...LongFields,
     }),
     show: async ({ client_id: clientId, ...told }, call) =>
-      showClient(desk, call, await getClient(desk, clientId), { notice: noticeOf(told) }),
+      showClient(area, call, await getClient(area, clientId), { notice: noticeOf(told) }),
     async submit({ client_id: clientId = '', version }, call) {
-      desk.assertGenuine(call, PATH, clientId)
-      const client = await getClient(desk, clientId)
+      area.assertGenuine(call, PATH, clientId)
+      const client = await getClient(area, clientId)
       const values = typedIn(call.wire)
       if (version !== versionOf(client))
-        return showClient(desk, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+        return showClient(area, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const result = await attempt(values, async () =>
         oauth.clients.update(clientId, changesOf(client, values)),
       )
       if ('errors' in result)
-        return showClient(desk, call, client, { values, errors: result.errors as Errors })
+        return showClient(area, call, client, { values, errors: result.errors as Errors })
       return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
     },
     again: async ({ client_id: clientId }, call) =>
-      showClient(desk, call, await getClient(desk, clientId), {
+      showClient(area, call, await getClient(area, clientId), {
         values: typedIn(call.wire),
         errors: { [FORM]: LOOK_AGAIN },
       }),

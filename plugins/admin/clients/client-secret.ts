@@ -2,15 +2,15 @@
 import { Type } from '../../../src/protocol/schema.ts'
 import { appSettings } from './app-settings.ts'
 import { getClient } from './client-page.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import type { ShownOnce } from './shown-once.ts'
 
 /** Seconds for which the former secret goes on working; one that leaked must not. */
 const OVERLAPS = ['0', '3600', '86400', '604800'] as const
 const ROTATE = '/client/rotate-secret'
 
-export function addClientSecret(desk: Desk, shownOnce: ShownOnce): void {
-  const { oauth, serve, uri } = desk
+export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
+  const { oauth, serve, uri } = area
   const Id = Type.Object({ client_id: Type.Optional(Type.String()) })
 
   serve({
@@ -20,9 +20,9 @@ export function addClientSecret(desk: Desk, shownOnce: ShownOnce): void {
     show: async ({ client_id: clientId = '' }, { reply }) =>
       reply.redirect(uri('/client', { client_id: clientId }), 303),
     async submit({ client_id: clientId, overlap }, call) {
-      const administrator = desk.assertGenuine(call, ROTATE, clientId)
-      await getClient(desk, clientId)
-      const again = desk.signInAgain(call, uri('/client', { client_id: clientId, again: 'yes' }))
+      const administrator = area.assertGenuine(call, ROTATE, clientId)
+      await getClient(area, clientId)
+      const again = area.signInAgain(call, uri('/client', { client_id: clientId, again: 'yes' }))
       if (again !== undefined) return again
       const { client_secret: secret } = await oauth.clients.rotateSecret(clientId, Number(overlap))
       const handle = await shownOnce.put(clientId, secret!, administrator)
@@ -33,14 +33,14 @@ export function addClientSecret(desk: Desk, shownOnce: ShownOnce): void {
     path: '/admin/client/secret',
     query: Type.Object({ handle: Type.Optional(Type.String()) }),
     async show({ handle = '' }, { request, reply }) {
-      const taken = await shownOnce.take(handle, desk.administratorOf(request))
+      const taken = await shownOnce.take(handle, area.administratorOf(request))
       if (taken === null) {
         const text = 'A secret is shown once, and is then known to the app alone. Replace it if it was lost.'
         const primary = { href: uri('/clients'), text: 'Go to the clients' }
         return reply.page('page-message', { title: 'Not shown again', text, primary }, { status: 410 })
       }
       const { subject: clientId, secret } = taken
-      const client = await getClient(desk, clientId)
+      const client = await getClient(area, clientId)
       return reply.page('admin-client-secret', {
         clientId,
         name: client.client_name ?? clientId,

@@ -3,7 +3,7 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { sentence } from '../../pages/words.ts'
 import { noticeOf } from '../notice.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
@@ -20,14 +20,17 @@ const CHANGED_MEANWHILE =
 const Text = () => Type.Optional(Type.String())
 
 type Add = <Information extends object>(
-  desk: Desk,
+  area: OwnArea,
   kind: RecordKind<Information>,
   view: RecordView<Information>,
 ) => void
 
-export function addRecordPages<Information extends object>(desk: Desk, kind: RecordKind<Information>): void {
-  const view = createRecordView(desk, kind)
-  for (const add of [addList, addNew, addOne, addEnd]) add(desk, kind, view)
+export function addRecordPages<Information extends object>(
+  area: OwnArea,
+  kind: RecordKind<Information>,
+): void {
+  const view = createRecordView(area, kind)
+  for (const add of [addList, addNew, addOne, addEnd]) add(area, kind, view)
 }
 
 const addList: Add = ({ serve, uri }, kind, { idOf }) => {
@@ -57,57 +60,57 @@ const addList: Add = ({ serve, uri }, kind, { idOf }) => {
   })
 }
 
-const addNew: Add = (desk, kind, { show, attempt }) => {
+const addNew: Add = (area, kind, { show, attempt }) => {
   const { create, one: page } = pathsOf(kind)
-  desk.serve({
+  area.serve({
     path: `/admin${create}`,
     query: Type.Object({}),
     form: Type.Object({}),
     show: async (_query, call) => show(call, null),
     async submit(_form, call) {
-      desk.assertGenuine(call, create, '')
+      area.assertGenuine(call, create, '')
       const { values, errors } = await attempt(call.wire, null)
       if (Object.keys(errors).length > 0) return show(call, null, { values, errors })
       const id = values[kind.identifier.name]!
-      return call.reply.redirect(desk.uri(page, { id, saved: 'yes' }), 303)
+      return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
     },
     again: async (_form, call) =>
       show(call, null, { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
   })
 }
 
-const addOne: Add = (desk, kind, { get, show, attempt, versionOf }) => {
+const addOne: Add = (area, kind, { get, show, attempt, versionOf }) => {
   const { one: page } = pathsOf(kind)
-  desk.serve({
+  area.serve({
     path: `/admin${page}`,
     query: Type.Object({ id: Text(), saved: Text(), again: Text() }),
     form: Type.Object({ id: Text(), version: Text() }),
     show: async ({ id = '', ...told }, call) => show(call, await get(id), { notice: noticeOf(told) }),
     async submit({ id = '', version }, call) {
-      desk.assertGenuine(call, page, id)
+      area.assertGenuine(call, page, id)
       const one = await get(id)
       if (version !== versionOf(one))
         return show(call, one, { values: typedIn(call.wire), errors: { [FORM]: CHANGED_MEANWHILE } })
       const { values, errors } = await attempt(call.wire, id)
       if (Object.keys(errors).length > 0) return show(call, one, { values, errors })
-      return call.reply.redirect(desk.uri(page, { id, saved: 'yes' }), 303)
+      return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
     },
     again: async ({ id = '' }, call) =>
       show(call, await get(id), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
   })
 }
 
-const addEnd: Add = (desk, kind, { get, show }) => {
+const addEnd: Add = (area, kind, { get, show }) => {
   const { list, one: page, remove } = pathsOf(kind)
-  desk.serve({
+  area.serve({
     path: `/admin${remove}`,
     query: Type.Object({ id: Text() }),
     form: Type.Object({ id: Text(), confirm: Text() }),
-    show: async ({ id = '' }, { reply }) => reply.redirect(desk.uri(page, { id }), 303),
+    show: async ({ id = '' }, { reply }) => reply.redirect(area.uri(page, { id }), 303),
     async submit({ id = '', confirm = '' }, call) {
-      desk.assertGenuine(call, remove, id)
+      area.assertGenuine(call, remove, id)
       const one = await get(id)
-      const again = desk.signInAgain(call, desk.uri(page, { id, again: 'yes' }))
+      const again = area.signInAgain(call, area.uri(page, { id, again: 'yes' }))
       if (again !== undefined) return again
       if (confirm.trim() !== id) {
         const error = `This is not the name of this ${kind.words.one}.`
@@ -115,7 +118,7 @@ const addEnd: Add = (desk, kind, { get, show }) => {
       }
       const refusal = await refusalOf(kind.delete(id))
       if (refusal !== null) return show(call, one, { deletion: { error: refusal, typed: confirm } })
-      return call.reply.redirect(desk.uri(list), 303)
+      return call.reply.redirect(area.uri(list), 303)
     },
   })
 }

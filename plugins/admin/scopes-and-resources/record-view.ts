@@ -6,7 +6,7 @@ import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import { sentence } from '../../pages/words.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 
 type Errors = Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export interface RecordView<Information> {
 export const FORM = ''
 
 export function createRecordView<Information extends object>(
-  desk: Desk,
+  area: OwnArea,
   kind: RecordKind<Information>,
 ): RecordView<Information> {
   const { words, identifier } = kind
@@ -49,12 +49,12 @@ export function createRecordView<Information extends object>(
     const id = idOf(one)
     const { error = null, typed = '' } = deletion ?? {}
     return {
-      ...desk.target(call, page, id),
+      ...area.target(call, page, id),
       heading: id,
       id,
       version: versionOf(one),
       related: await kind.related(one),
-      deletion: { ...desk.target(call, remove, id), error, typed },
+      deletion: { ...area.target(call, remove, id), error, typed },
     }
   }
 
@@ -64,7 +64,7 @@ export function createRecordView<Information extends object>(
     const fields = [...(one === null ? [identifier] : []), ...(await kind.fields())]
     const blank = { heading: words.new, id: '', version: '', related: null, deletion: null }
     const model = {
-      ...(one === null ? { ...blank, ...desk.target(call, create, '') } : await existing(call, one, shown)),
+      ...(one === null ? { ...blank, ...area.target(call, create, '') } : await existing(call, one, shown)),
       what: words.one,
       lead: words.lead,
       notice,
@@ -79,7 +79,7 @@ export function createRecordView<Information extends object>(
         error: errors[field.name] ?? null,
       })),
       endings: words.endings,
-      listUri: desk.uri(list),
+      listUri: area.uri(list),
       listText: words.list,
     }
     return call.reply.page('admin-record', model, {

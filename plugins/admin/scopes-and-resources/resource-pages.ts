@@ -1,6 +1,6 @@
 /** `/admin/resources`: APIs that tokens are for, and what their tokens are like (RFC 8707). */
 import type { ResourceInformation } from '../../../src/services/resource-registry.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { addRecordPages } from './record-pages.ts'
 
 /** Scopes that the page of a resource shows. */
@@ -11,10 +11,10 @@ const FORMATS = [
   { value: 'opaque', text: 'opaque: APIs ask this server' },
 ]
 
-export function addResourcePages(desk: Desk): void {
-  const { resources, issuer, config } = desk.kernel
+export function addResourcePages(area: OwnArea): void {
+  const { resources, issuer, config } = area.kernel
 
-  addRecordPages<ResourceInformation>(desk, {
+  addRecordPages<ResourceInformation>(area, {
     path: '/resource',
     words: {
       list: 'Resources',
@@ -78,7 +78,7 @@ export function addResourcePages(desk: Desk): void {
     delete: async (resource) => resources.deleteResource(resource),
     async related({ resource }) {
       const scopes = await resources.scopesOf(resource, SHOWN)
-      const links = scopes.map(({ name }) => ({ text: name, href: desk.uri('/scope', { id: name }) }))
+      const links = scopes.map(({ name }) => ({ text: name, href: area.uri('/scope', { id: name }) }))
       return {
         title: 'Its scopes',
         none: 'No scope belongs to it yet.',

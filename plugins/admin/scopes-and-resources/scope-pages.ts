@@ -1,16 +1,16 @@
 /** `/admin/scopes`: what clients may ask for, what people read of it, and which resource it belongs to. */
 import type { ScopeInformation } from '../../../src/services/resource-registry.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { addRecordPages } from './record-pages.ts'
 
 /** Resources that the field offers. */
 const SUGGESTED = 100
 
-export function addScopePages(desk: Desk): void {
-  const { resources, issuer } = desk.oauth
+export function addScopePages(area: OwnArea): void {
+  const { resources, issuer } = area.oauth
   const ofDefault = `${issuer} (the default)`
 
-  addRecordPages<ScopeInformation>(desk, {
+  addRecordPages<ScopeInformation>(area, {
     path: '/scope',
     words: {
       list: 'Scopes',

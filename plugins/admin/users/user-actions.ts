@@ -1,7 +1,7 @@
 /** What an administrator does to a user by one button each: disable, enable, end sessions, revoke. */
 import { Type } from '../../../src/protocol/schema.ts'
 import { ADMIN, type User } from '../../../src/services/users/user.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { attempt } from './user-form.ts'
 import { subjectOf } from './user-holdings.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
@@ -21,8 +21,8 @@ interface Action {
   work(user: User, thing: string): Promise<string | undefined>
 }
 
-export function addUserActions(desk: Desk): void {
-  const { users, sessions, authorizations } = desk.oauth
+export function addUserActions(area: OwnArea): void {
+  const { users, sessions, authorizations } = area.oauth
   const actions: readonly Action[] = [
     {
       path: '/user/disable',
@@ -54,26 +54,26 @@ export function addUserActions(desk: Desk): void {
       work: quietly(async (_user, id) => authorizations.revoke(id)),
     },
   ]
-  for (const action of actions) addAction(desk, action)
+  for (const action of actions) addAction(area, action)
 }
 
-function addAction(desk: Desk, { path, thing, grave, done, work }: Action): void {
+function addAction(area: OwnArea, { path, thing, grave, done, work }: Action): void {
   const Text = Type.Optional(Type.String())
-  desk.serve({
+  area.serve({
     path: `/admin${path}` as const,
     query: Type.Object({ id: Text }),
     form: Type.Object({ id: Text, sid: Text, authorization: Text }),
-    show: async ({ id = '' }, { reply }) => reply.redirect(desk.userUri(id), 303),
+    show: async ({ id = '' }, { reply }) => reply.redirect(area.userUri(id), 303),
     async submit({ id = '', ...things }, call) {
       const which = thing === undefined ? '' : (things[thing] ?? '')
-      desk.assertGenuine(call, path, thing === undefined ? id : subjectOf(id, which))
-      const user = await getUser(desk, id)
-      const again = grave ? signInFor(desk, call, id) : undefined
+      area.assertGenuine(call, path, thing === undefined ? id : subjectOf(id, which))
+      const user = await getUser(area, id)
+      const again = grave ? signInFor(area, call, id) : undefined
       if (again !== undefined) return again
       const refused = await work(user, which)
       return refused === undefined
-        ? call.reply.redirect(`${desk.userUri(id)}&done=${done}`, 303)
-        : showUser(desk, call, user, { refused })
+        ? call.reply.redirect(`${area.userUri(id)}&done=${done}`, 303)
+        : showUser(area, call, user, { refused })
     },
   })
 }

@@ -1,6 +1,6 @@
 /** `/admin/user/delete`: forgets a user for good, once their name was typed. */
 import { Type } from '../../../src/protocol/schema.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { LAST } from './user-actions.ts'
 import { attempt } from './user-form.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
@@ -11,8 +11,8 @@ const Fields = Type.Object({
   confirm_username: Type.Optional(Type.String()),
 })
 
-export function addUserEnd(desk: Desk): void {
-  const { oauth, serve, uri, userUri } = desk
+export function addUserEnd(area: OwnArea): void {
+  const { oauth, serve, uri, userUri } = area
 
   serve({
     path: `/admin${PATH}`,
@@ -20,17 +20,17 @@ export function addUserEnd(desk: Desk): void {
     form: Fields,
     show: async ({ id = '' }, { reply }) => reply.redirect(userUri(id), 303),
     async submit({ id = '', confirm_username: typed = '' }, call) {
-      desk.assertGenuine(call, PATH, id)
-      const user = await getUser(desk, id)
-      const again = signInFor(desk, call, id)
+      area.assertGenuine(call, PATH, id)
+      const user = await getUser(area, id)
+      const again = signInFor(area, call, id)
       if (again !== undefined) return again
       if (typed.trim() !== user.username) {
         const deletion = { error: 'This is not the user name of this user.', typed }
-        return showUser(desk, call, user, { deletion })
+        return showUser(area, call, user, { deletion })
       }
       const result = await attempt(async () => ({ deleted: await oauth.users.delete(user.username) }))
       return 'errors' in result
-        ? showUser(desk, call, user, { refused: LAST })
+        ? showUser(area, call, user, { refused: LAST })
         : call.reply.redirect(uri('/users'), 303)
     },
   })

@@ -2,7 +2,7 @@
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { describeUserAgent } from '../../pages/user-agent.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import type { UserPage } from './user-models.ts'
 
 /** Authorizations on a page. */
@@ -13,9 +13,13 @@ export function subjectOf(userId: string, thing: string): string {
   return `${userId} ${thing}`
 }
 
-export async function sessionsOf(desk: Desk, call: PageCall, userId: string): Promise<UserPage['sessions']> {
-  const { sid: own } = desk.administratorOf(call.request).session
-  return (await desk.oauth.sessions.list(userId)).map(
+export async function sessionsOf(
+  area: OwnArea,
+  call: PageCall,
+  userId: string,
+): Promise<UserPage['sessions']> {
+  const { sid: own } = area.administratorOf(call.request).session
+  return (await area.oauth.sessions.list(userId)).map(
     ({ sid, userAgent, address, createdAt, lastSeenAt, pending }) => ({
       sid,
       title: describeUserAgent(userAgent),
@@ -24,18 +28,18 @@ export async function sessionsOf(desk: Desk, call: PageCall, userId: string): Pr
       lastSeen: new Date(lastSeenAt),
       pending,
       isThis: sid === own,
-      end: desk.target(call, '/user/end-session', subjectOf(userId, sid)),
+      end: area.target(call, '/user/end-session', subjectOf(userId, sid)),
     }),
   )
 }
 
 export async function authorizationsOf(
-  desk: Desk,
+  area: OwnArea,
   call: PageCall,
   userId: string,
   after: string | undefined,
 ): Promise<Pick<UserPage, 'authorizations' | 'nextUri'>> {
-  const { oauth, uri } = desk
+  const { oauth, uri } = area
   const { authorizations, next } = await oauth.authorizations.listByUser(userId, { after, limit: PAGE })
   const views = authorizations.map(async ({ id, clientId, scopes, createdAt, refreshedAt, refreshable }) => {
     const client = await oauth.findClient(clientId)
@@ -48,7 +52,7 @@ export async function authorizationsOf(
       scopes: scopes.join(' '),
       since: new Date(createdAt),
       refreshed: lives && refreshable ? new Date(refreshedAt!) : null,
-      revoke: desk.target(call, '/user/revoke', subjectOf(userId, id)),
+      revoke: area.target(call, '/user/revoke', subjectOf(userId, id)),
     }
   })
   return {

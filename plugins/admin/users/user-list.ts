@@ -1,10 +1,10 @@
 /** `/admin/users`: the registered users in the order of their names, or those that a search finds. */
 import type { User } from '../../../src/services/users/user.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { ListQuery, readList, type Listed } from '../searched-list.ts'
 
-export function addUserList(desk: Desk): void {
-  const { users } = desk.oauth
+export function addUserList(area: OwnArea): void {
+  const { users } = area.oauth
   const listed: Listed<User> = {
     path: '/users',
     newPath: '/users/new',
@@ -14,17 +14,17 @@ export function addUserList(desk: Desk): void {
   }
   const toRow = ({ id, username, claims, roles, disabled }: User) => ({
     username,
-    href: desk.userUri(id),
+    href: area.userUri(id),
     about: [claims['name'], claims['email']].filter((one) => typeof one === 'string').join(', '),
     roles: roles.join(' '),
     disabled,
   })
 
-  desk.serve({
+  area.serve({
     path: '/admin/users',
     query: ListQuery,
     async show(query, { reply }) {
-      const { found, page } = await readList(desk, listed, query)
+      const { found, page } = await readList(area, listed, query)
       return reply.page('admin-users', { ...page, users: found.map(toRow) })
     },
   })

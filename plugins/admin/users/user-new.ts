@@ -3,19 +3,19 @@ import type { FastifyReply } from 'fastify'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { groupsOfNew, membersOfNew, typedForNew, type Errors, type Values } from './user-fields.ts'
 import { attempt, FORM, summaryOf } from './user-form.ts'
 import type { HandOver } from './user-password.ts'
 
 const PATH = '/users/new'
 
-export function addNewUser(desk: Desk, handOver: HandOver): void {
-  const { oauth, serve, uri, userUri } = desk
+export function addNewUser(area: OwnArea, handOver: HandOver): void {
+  const { oauth, serve, uri, userUri } = area
 
   function show(call: PageCall, values: Values, errors: Errors = {}): FastifyReply {
     const form = {
-      ...desk.target(call, PATH, ''),
+      ...area.target(call, PATH, ''),
       groups: groupsOfNew(values, errors),
       error: summaryOf(errors),
     }
@@ -29,9 +29,9 @@ export function addNewUser(desk: Desk, handOver: HandOver): void {
     form: Type.Object({}),
     show: async (_query, call) => show(call, {}),
     async submit(_form, call) {
-      desk.assertGenuine(call, PATH, '')
+      area.assertGenuine(call, PATH, '')
       const values = typedForNew(call.wire)
-      const again = values['roles'] === '' ? undefined : desk.signInAgain(call, uri(PATH))
+      const again = values['roles'] === '' ? undefined : area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
       const result = await attempt(async () => oauth.users.create(membersOfNew(values)))
       if ('errors' in result) return show(call, values, result.errors)

@@ -10,7 +10,7 @@ import { ADMIN, type User } from '../../../src/services/users/user.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { SIGNED_IN_AGAIN } from '../notice.ts'
 import {
   changesOf,
@@ -51,7 +51,7 @@ export interface Shown {
   deletion?: { error: string; typed: string }
 }
 
-export async function getUser({ oauth }: Desk, id = ''): Promise<User> {
+export async function getUser({ oauth }: OwnArea, id = ''): Promise<User> {
   try {
     return await oauth.users.get(id)
   } catch (error) {
@@ -61,14 +61,14 @@ export async function getUser({ oauth }: Desk, id = ''): Promise<User> {
 }
 
 export async function showUser(
-  desk: Desk,
+  area: OwnArea,
   call: PageCall,
   user: User,
   { done = '', refused, values = valuesOf(user), errors = {}, confirm = '', after, deletion }: Shown = {},
 ): Promise<FastifyReply> {
   const { id, username, disabled } = user
-  const target = (path: string) => desk.target(call, path, id)
-  const sessions = await sessionsOf(desk, call, id)
+  const target = (path: string) => area.target(call, path, id)
+  const sessions = await sessionsOf(area, call, id)
   const model = {
     id,
     username,
@@ -76,7 +76,7 @@ export async function showUser(
     confirm,
     sessions,
     title: (user.claims['name'] as string | undefined) ?? username,
-    isSelf: desk.administratorOf(call.request).user.id === id,
+    isSelf: area.administratorOf(call.request).user.id === id,
     done: noticeOfDone(done),
     refused: refused ?? null,
     form: { ...target(PATH), groups: groupsOf(values, errors), error: summaryOf(errors) },
@@ -86,21 +86,21 @@ export async function showUser(
     enable: disabled ? target('/user/enable') : null,
     endSessions: sessions.length > 0 ? target('/user/end-sessions') : null,
     deletion: { ...target('/user/delete'), error: deletion?.error ?? null, typed: deletion?.typed ?? '' },
-    ...(await authorizationsOf(desk, call, id, after)),
-    auditUri: desk.uri('/audit', { user: id }),
-    listUri: desk.uri('/users'),
+    ...(await authorizationsOf(area, call, id, after)),
+    auditUri: area.uri('/audit', { user: id }),
+    listUri: area.uri('/users'),
   }
   const wrong = refused !== undefined || deletion !== undefined || model.form.error !== null
   return call.reply.page('admin-user', model, { status: wrong ? 400 : 200 })
 }
 
 /** Before what asks for a sign-in of a moment ago: undefined where there was one. */
-export function signInFor(desk: Desk, call: PageCall, id: string): FastifyReply | undefined {
-  return desk.signInAgain(call, `${desk.userUri(id)}&done=again`)
+export function signInFor(area: OwnArea, call: PageCall, id: string): FastifyReply | undefined {
+  return area.signInAgain(call, `${area.userUri(id)}&done=again`)
 }
 
-export function addUserPage(desk: Desk): void {
-  const { oauth, serve, userUri } = desk
+export function addUserPage(area: OwnArea): void {
+  const { oauth, serve, userUri } = area
   const Text = Type.Optional(Type.String())
 
   /** Errors that stand in the way of it; `confirm` where an administrator must first say that they mean it. */
@@ -112,7 +112,7 @@ export function addUserPage(desk: Desk): void {
     const shown = valuesOf(user)
     const errors = problemsOf(values, shown)
     if (Object.keys(errors).length > 0) return { errors }
-    const isSelf = desk.administratorOf(call.request).user.id === user.id
+    const isSelf = area.administratorOf(call.request).user.id === user.id
     const loses = user.roles.includes(ADMIN) && !rolesIn(values['roles'] ?? '').includes(ADMIN)
     if (isSelf && loses && call.wire['confirm'] !== LOSING_ADMIN) {
       const roles =
@@ -131,23 +131,23 @@ export function addUserPage(desk: Desk): void {
     path: `/admin${PATH}`,
     query: Type.Object({ id: Text, done: Text, after: Text }),
     form: Type.Object({ id: Text, version: Text, confirm: Text }),
-    show: async ({ id, done, after }, call) => showUser(desk, call, await getUser(desk, id), { done, after }),
+    show: async ({ id, done, after }, call) => showUser(area, call, await getUser(area, id), { done, after }),
     async submit({ id = '', version }, call) {
-      desk.assertGenuine(call, PATH, id)
-      const user = await getUser(desk, id)
+      area.assertGenuine(call, PATH, id)
+      const user = await getUser(area, id)
       const values = typedIn(call.wire)
       if (version !== versionOf(user))
-        return showUser(desk, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
+        return showUser(area, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const keepsRoles = rolesIn(values['roles'] ?? '').join(' ') === user.roles.join(' ')
-      const again = keepsRoles ? undefined : signInFor(desk, call, id)
+      const again = keepsRoles ? undefined : signInFor(area, call, id)
       if (again !== undefined) return again
       const refused = await save(call, user, values)
       return refused === undefined
         ? call.reply.redirect(`${userUri(id)}&done=saved`, 303)
-        : showUser(desk, call, user, { values, ...refused })
+        : showUser(area, call, user, { values, ...refused })
     },
     again: async ({ id }, call) =>
-      showUser(desk, call, await getUser(desk, id), {
+      showUser(area, call, await getUser(area, id), {
         values: typedIn(call.wire),
         errors: { [FORM]: LOOK_AGAIN },
       }),

@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import type { ShownOnce } from '../clients/shown-once.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
 import { attempt, summaryOf } from './user-form.ts'
@@ -18,14 +18,14 @@ const Id = Type.Object({ id: Type.Optional(Type.String()) })
 /** Makes a link for the user and leads to the page that shows it. */
 export type HandOver = (call: PageCall, user: User) => Promise<FastifyReply>
 
-export function addPasswordLinks(desk: Desk, shownOnce: ShownOnce): HandOver {
-  const { kernel, serve, uri, userUri } = desk
+export function addPasswordLinks(area: OwnArea, shownOnce: ShownOnce): HandOver {
+  const { kernel, serve, uri, userUri } = area
 
   const handOver: HandOver = async (call, user) => {
     const link = await attempt(async () => kernel.passwordLinks.make(user.id))
-    if ('errors' in link) return showUser(desk, call, user, { refused: summaryOf(link.errors)! })
+    if ('errors' in link) return showUser(area, call, user, { refused: summaryOf(link.errors)! })
     const kept = JSON.stringify([link.address, link.expiresAt])
-    const handle = await shownOnce.put(user.id, kept, desk.administratorOf(call.request))
+    const handle = await shownOnce.put(user.id, kept, area.administratorOf(call.request))
     return call.reply.redirect(uri(SHOW, { handle }), 303)
   }
 
@@ -35,23 +35,23 @@ export function addPasswordLinks(desk: Desk, shownOnce: ShownOnce): HandOver {
     form: Id,
     show: async ({ id = '' }, { reply }) => reply.redirect(userUri(id), 303),
     async submit({ id = '' }, call) {
-      desk.assertGenuine(call, MAKE, id)
-      const user = await getUser(desk, id)
-      return signInFor(desk, call, id) ?? handOver(call, user)
+      area.assertGenuine(call, MAKE, id)
+      const user = await getUser(area, id)
+      return signInFor(area, call, id) ?? handOver(call, user)
     },
   })
   serve({
     path: `/admin${SHOW}`,
     query: Type.Object({ handle: Type.Optional(Type.String()) }),
     async show({ handle = '' }, { request, reply }) {
-      const taken = await shownOnce.take(handle, desk.administratorOf(request))
+      const taken = await shownOnce.take(handle, area.administratorOf(request))
       if (taken === null) {
         const text = 'A link is shown once. Make another if it was lost: the former is then no longer good.'
         const primary = { href: uri('/users'), text: 'Go to the users' }
         return reply.page('page-message', { title: 'Not shown again', text, primary }, { status: 410 })
       }
       const [address, expiresAt] = JSON.parse(taken.secret) as [string, number]
-      const { id, username } = await getUser(desk, taken.subject)
+      const { id, username } = await getUser(area, taken.subject)
       const expires = new Date(expiresAt)
       return reply.page('admin-user-link', { username, address, expires, userUri: userUri(id) })
     },

@@ -1,6 +1,6 @@
 /** The administration of users: its pages together. */
 import { createShownOnce } from '../clients/shown-once.ts'
-import type { Desk } from '../desk.ts'
+import type { OwnArea } from '../area.ts'
 import { addUserActions } from './user-actions.ts'
 import { addUserEnd } from './user-end.ts'
 import { addUserList } from './user-list.ts'
@@ -11,10 +11,10 @@ import { addPasswordLinks } from './user-password.ts'
 
 export const USER_TEMPLATES = ['admin-users', 'admin-user', 'admin-user-new', 'admin-user-link'] as const
 
-export function addUsers(desk: Desk): void {
-  addUserList(desk)
-  addNewUser(desk, addPasswordLinks(desk, createShownOnce(desk.kernel, 'admin-password-link')))
-  addUserPage(desk)
-  addUserActions(desk)
-  addUserEnd(desk)
+export function addUsers(area: OwnArea): void {
+  addUserList(area)
+  addNewUser(area, addPasswordLinks(area, createShownOnce(area.kernel, 'admin-password-link')))
+  addUserPage(area)
+  addUserActions(area)
+  addUserEnd(area)
 }

@@ -28,17 +28,17 @@ async function addBadges(server: FastifyInstance): Promise<void> {
   await expect(pages.addAsset('badge.js', new URL('badge.js', import.meta.url))).rejects.toThrow('registered twice')
   await expect(pages.addAsset('style.css', new URL('badge.js', import.meta.url))).rejects.toThrow('registered twice')
   await expect(pages.addAsset('badge.html', new URL('badge.js', import.meta.url))).rejects.toThrow('needs a name')
-  const desk = account.addSection({ text: 'Badge', path: '/badge', about: async () => 'A fine one' })
+  const area = account.addSection({ text: 'Badge', path: '/badge', about: async () => 'A fine one' })
   expect(() => account.addSection({ text: 'Other', path: '/profile', about: async () => '' })).toThrow('is taken')
-  desk.serve({
+  area.serve({
     path: '/account/badge',
     query: Type.Object({}),
     form: Type.Object({}),
     show: async (_query, call) =>
-      page(call.reply, 'badge', { area: 'account', name: (await desk.userOf(call)).username, ...desk.target(call, '/badge') }),
+      page(call.reply, 'badge', { area: 'account', name: (await area.userOf(call)).username, ...area.target(call, '/badge') }),
     async submit(_form, call) {
-      const { userId } = desk.assertGenuine(call, '/badge')
-      return desk.signInAgain(call, desk.uri('/badge')) ?? call.reply.send(userId)
+      const { userId } = area.assertGenuine(call, '/badge')
+      return area.signInAgain(call, area.uri('/badge')) ?? call.reply.send(userId)
     },
   })
   const office = admin.addSection({ text: 'Badge', path: '/badge' })

@@ -107,30 +107,30 @@ export default async function secondFactor(fastify: FastifyInstance): Promise<vo
   })
 
   if (!fastify.hasDecorator('account')) return
-  const desk = fastify.account.addSection({
+  const area = fastify.account.addSection({
     text: 'Second factor',
     path: PATH,
     about: async (call) =>
-      (await factors.get(desk.sessionOf(call.request).userId, ID)) === null ? 'Off' : 'On',
+      (await factors.get(area.sessionOf(call.request).userId, ID)) === null ? 'Off' : 'On',
   })
-  desk.serve({
+  area.serve({
     path: `/account${PATH}`,
     query: Type.Object({ done: Type.Optional(Type.String()) }),
     form: Type.Object({}),
     async show({ done }, call) {
-      const isOn = (await factors.get(desk.sessionOf(call.request).userId, ID)) !== null
+      const isOn = (await factors.get(area.sessionOf(call.request).userId, ID)) !== null
       return call.reply.page('second-factor-account', {
-        ...desk.target(call, PATH),
+        ...area.target(call, PATH),
         isOn,
         done: done !== undefined,
       })
     },
     async submit(_form, call) {
-      const { userId } = desk.assertGenuine(call, PATH)
-      const again = desk.signInAgain(call, desk.uri(PATH))
+      const { userId } = area.assertGenuine(call, PATH)
+      const again = area.signInAgain(call, area.uri(PATH))
       if (again !== undefined) return again
       await factors.delete(userId, ID)
-      return call.reply.redirect(desk.uri(PATH, { done: 'yes' }), 303)
+      return call.reply.redirect(area.uri(PATH, { done: 'yes' }), 303)
     },
   })
 }

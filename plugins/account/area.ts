@@ -5,7 +5,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Browser } from '../browser.ts'
 import type { OAuth } from '../oauth.ts'
 import type { ServePage } from '../pages/index.ts'
-import type { AccountDesk } from './sections.ts'
+import type { AccountArea } from './sections.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
@@ -17,7 +17,7 @@ export interface Guard {
   sessionOf(request: FastifyRequest): Session
 }
 
-export interface Desk extends AccountDesk {
+export interface OwnArea extends AccountArea {
   readonly oauth: OAuth
   readonly kernel: Kernel
   readonly browser: Browser
@@ -45,9 +45,9 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   }
 }
 
-export function createDesk(fastify: FastifyInstance, { sessionOf }: Guard, serve: ServePage): Desk {
+export function createArea(fastify: FastifyInstance, { sessionOf }: Guard, serve: ServePage): OwnArea {
   const { oauth, browser } = fastify
-  const uri: Desk['uri'] = (path, query) =>
+  const uri: OwnArea['uri'] = (path, query) =>
     `${oauth.config.basePath}/account${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
   const purposeOf = (path: string, subject: string, { sid }: Session): string =>
     `account ${sid} ${path} ${subject}`

@@ -2,20 +2,20 @@
 import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '../oauth.ts'
 import type { ServePage } from '../pages/index.ts'
-import type { AdminDesk, Administrator } from './sections.ts'
+import type { AdminArea, Administrator } from './sections.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Guard } from './guard.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
-export interface Desk extends AdminDesk {
+export interface OwnArea extends AdminArea {
   readonly oauth: OAuth
   readonly kernel: Kernel
 }
 
-export function createDesk(fastify: FastifyInstance, guard: Guard, serve: ServePage): Desk {
+export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServePage): OwnArea {
   const { oauth, browser } = fastify
-  const uri: Desk['uri'] = (path, query) =>
+  const uri: OwnArea['uri'] = (path, query) =>
     `${oauth.config.basePath}/admin${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
   const purposeOf = (path: string, subject: string, { session }: Administrator): string =>
     `admin ${session.sid} ${path} ${subject}`
