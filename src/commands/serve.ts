@@ -181,11 +181,12 @@ function stopInOrder(
   return () => stopping
 }
 
-/** Ends when nobody has asked for a grace. */
+/** Ends when nobody has come or asked for a grace. */
 async function quiet({ server }: FastifyInstance): Promise<void> {
   const begun = performance.now()
   let asked = begun
-  server.on('request', () => (asked = performance.now()))
+  // Who has just been let in is about to ask.
+  for (const event of ['connection', 'request']) server.on(event, () => (asked = performance.now()))
   for (;;) {
     const left = Math.min(asked + GRACE, begun + LONGEST_GRACE) - performance.now()
     if (left <= 0) return
