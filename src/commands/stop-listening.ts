@@ -1,7 +1,7 @@
 /**
  * The end of the listener alone: what is connected goes on. The system resets whoever has connected and was not let in
  * yet, and a balancer must not send such a POST again; so this waits for a moment in which nobody knocks. Requests wait with
- * it, three quarters of a second at most: who is answered may knock again at once.
+ * it, three quarters of a second at most, and a few where the machine has no time for this: who is answered may knock again at once.
  */
 import type { FastifyInstance } from 'fastify'
 import { Server } from 'node:net'
@@ -9,8 +9,10 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
 /** Milliseconds without anybody that it would like, and how much less with every try. */
 const [PAUSE, LESS] = [50, 5]
-/** Milliseconds after which it is closed on a server that has no quiet one. */
-const PATIENCE = 500
+/** Milliseconds after which it is closed on a server that has no quiet one, and tries that it has had by then at least. */
+const [PATIENCE, TRIES] = [500, 16]
+/** Milliseconds for all of them, on a machine that is slow with them; and for a look, whoever must look with us. */
+const [LONGEST, LOOK] = [3000, 1000]
 /** Milliseconds that the look after closing has, however long those before it took. */
 const LAST = 250
 
@@ -24,12 +26,14 @@ export async function stopListening({ server }: FastifyInstance, look = lookOnce
   let knocks = 0
   const count = (): number => knocks++
   server.on('connection', count)
-  const end = performance.now() + PATIENCE
-  for (let pause = PAUSE; performance.now() < end; pause = Math.max(1, pause - LESS)) {
+  const begun = performance.now()
+  for (let tries = 1; ; tries++) {
     const before = knocks
-    await sleep(pause)
-    await within(end - performance.now(), look)
-    if (knocks === before) break
+    await sleep(Math.max(1, PAUSE - LESS * (tries - 1)))
+    const hasLooked = await within(LOOK, look)
+    const spent = performance.now() - begun
+    if (!hasLooked || knocks === before || spent > LONGEST) break
+    if (spent > PATIENCE && tries >= TRIES) break
   }
   server.off('connection', count)
   // That of HTTP would also cut connections that are idle, on which the next request may be under way.
@@ -38,9 +42,9 @@ export async function stopListening({ server }: FastifyInstance, look = lookOnce
   return release
 }
 
-/** Waits for `look`, so many milliseconds at most. */
-async function within(milliseconds: number, look: () => Promise<void>): Promise<void> {
-  await Promise.race([look(), sleep(milliseconds, undefined, { ref: false })])
+/** Waits for `look`, so many milliseconds at most; false when that was too short. */
+async function within(milliseconds: number, look: () => Promise<void>): Promise<boolean> {
+  return Promise.race([look().then(() => true), sleep(milliseconds, false, { ref: false })])
 }
 
 /** Requests of now wait, as if they came later. */
