@@ -12,7 +12,7 @@ const [PAUSE, LESS] = [50, 5]
 /** Milliseconds after which it is closed on a server that has no quiet one, and tries that it has had by then at least. */
 const [PATIENCE, TRIES] = [500, 16]
 /** Milliseconds for all of them, on a machine that is slow with them; and for a look, whoever must look with us. */
-const [LONGEST, LOOK] = [3000, 1000]
+const [LONGEST, LOOK] = [3000, 450]
 /** Milliseconds that the look after closing has, however long those before it took. */
 const LAST = 250
 
