@@ -117,7 +117,13 @@ export type { Mailer } from './services/mail.ts'
 export type { UserExport } from './services/users/user-export.ts'
 export type { UserRecordKeeper } from './services/users/user-records.ts'
 export type { UserRegistry } from './services/users/user-registry.ts'
-export type { AccountArea, AccountDoors, AccountSection } from '../plugins/account/sections.ts'
+export type {
+  AccountArea,
+  AccountDoors,
+  AccountSection,
+  NextStep,
+  SecurityPart,
+} from '../plugins/account/sections.ts'
 export type { AdminArea, AdminDoors, Administrator } from '../plugins/admin/sections.ts'
 export type { Browser } from '../plugins/browser.ts'
 export type { Interactions } from '../plugins/interaction/index.ts'

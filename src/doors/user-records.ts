@@ -1,4 +1,5 @@
 /** What plugins keep of a user: listed for its owner, exported and deleted with the user. */
+import type { NewEvent } from '../events.ts'
 import type { Bag } from '../protocol/bag.ts'
 
 export interface UserRecord<Value extends object = Bag> {
@@ -17,20 +18,31 @@ export interface RecordOptions<Value extends object = Bag> {
   readonly sealed?: boolean
   /** Whether one user at most may have a record of an id, so that `owner` finds them by it; default false. */
   readonly unique?: boolean
+  /**
+   * Whether each record is a way to sign in by itself, as a passkey is; default false. `delete` then refuses the last way that a user
+   * has, a password counting as one, whoever else deletes another at the same moment.
+   */
+  readonly signsIn?: boolean
   /** What the export of a user says of a record. By default all of it, and of sealed ones nothing but that they are there. */
   describe?(value: Value): Bag
 }
 
+/** `event` of each change is noted in its own transaction, and not where nothing changes. */
 export interface UserRecords<Value extends object = Bag> {
   /** The oldest first. */
   list(userId: string): Promise<UserRecord<Value>[]>
   get(userId: string, id: string): Promise<UserRecord<Value> | null>
   /** False where the id is taken, by another user where ids are unique, or there is no such user. */
-  put(userId: string, id: string, value: Value): Promise<boolean>
+  put(userId: string, id: string, value: Value, event?: NewEvent): Promise<boolean>
   /** False where it is no longer what was read: of two who replace one revision, one does. */
-  replace(userId: string, record: Pick<UserRecord, 'id' | 'revision'>, value: Value): Promise<boolean>
-  /** False where there was none. */
-  delete(userId: string, id: string): Promise<boolean>
+  replace(
+    userId: string,
+    record: Pick<UserRecord, 'id' | 'revision'>,
+    value: Value,
+    event?: NewEvent,
+  ): Promise<boolean>
+  /** False where there was none. Throws `OAuthError` (`invalid_request`) for the last way in (`signsIn`). */
+  delete(userId: string, id: string, event?: NewEvent): Promise<boolean>
   /** Who has the record of this id; null where nobody has. Throws where ids are not unique. */
   owner(id: string): Promise<string | null>
 }

@@ -44,6 +44,19 @@ export const statements = {
     const record = table(UserRecord)
     return `delete from ${record.name} where ${isThis(record)} returning true as "deleted"`
   }),
+  /** How the user $1 can sign in: by a password where $2 says that one counts, and by each record of the kinds $3. */
+  waysIn: statement<{ way: string }>('user-ways-in', (table) => {
+    const [record, user] = [table(UserRecord), table(User)]
+    return `select 'password' as "way" from ${user.name}
+      where ${user.column('id')} = $1 and $2 and ${user.column('passwordHash')} is not null
+      union all select ${record.column('kind')} from ${record.name}
+      where ${record.column('user')} = $1 and ${record.column('kind')} = any($3::text[])`
+  }),
+  /** Until the end of the transaction nobody else takes a way in from the user $1. */
+  lockWaysIn: statement('user-lock-ways-in', (table) => {
+    const user = table(User)
+    return `select from ${user.name} where ${user.column('id')} = $1 for no key update`
+  }),
   /** By `kind id`. */
   owner: statement<{ userId: string }>('user-record-owner', (table) => {
     const record = table(UserRecord)

@@ -1,10 +1,14 @@
 /** The door `users.records`: what plugins keep of a user, encrypted at rest where they ask for it. */
 import { ConfigError } from '../../config.ts'
 import type { RecordOptions, UserRecord, UserRecords } from '../../doors/user-records.ts'
+import type { NewEvent } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
+import { OAuthError } from '../../protocol/errors.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
+import type { Query, Statement } from '../../store/statement.ts'
 import { statements, type UserRecordRow } from '../../store/user-records.ts'
+import type { AuditTrail } from '../audit/audit.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
 export interface UserRecordKeeper {
@@ -12,14 +16,25 @@ export interface UserRecordKeeper {
    * Records of one `kind`, a plugin's own; declared while the server starts. Throws `ConfigError` for a kind that is taken.
    */
   records<Value extends object = Bag>(kind: string, options?: RecordOptions<Value>): UserRecords<Value>
+  /** The ways by which a user can sign in: `password` where they have one, and its kind for each record that `signsIn`. */
+  waysIn(userId: string): Promise<readonly string[]>
   /** Every record of a user, by kind, as each kind describes its own. */
   describeRecords(userId: string): Promise<Readonly<Record<string, readonly Bag[]>>>
 }
 
 const KIND = /^[a-z][a-z0-9-]{0,63}$/
 
+export interface UserRecordsOptions {
+  database: Database
+  audit: AuditTrail
+  box: SecretBox
+  /** Whether anybody can sign in by a password here; asked once the server has started. */
+  takesPasswords(): boolean
+}
+
 /** @internal */
-export function createUserRecords(database: Database, box: SecretBox): UserRecordKeeper {
+export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper {
+  const { database, audit, box, takesPasswords } = options
   const kinds = new Map<string, RecordOptions>()
 
   const contextOf = (kind: string, userId: string, id: string): string =>
@@ -51,7 +66,46 @@ export function createUserRecords(database: Database, box: SecretBox): UserRecor
     }
   }
 
-  function keep(kind: string, { sealed = false, unique = false }: RecordOptions): UserRecords {
+  async function waysBy(query: Query, userId: string): Promise<string[]> {
+    const signingIn = [...kinds].filter(([, { signsIn = false }]) => signsIn).map(([kind]) => kind)
+    const rows = await query(statements.waysIn, [userId, takesPasswords(), signingIn])
+    return rows.map(({ way }) => way)
+  }
+
+  /** Whether the statement changed something, which is noted with it. */
+  async function change(
+    statement: Statement<object>,
+    values: readonly unknown[],
+    event: NewEvent | undefined,
+  ): Promise<boolean> {
+    if (event === undefined) return (await database.query(statement, values)).length > 0
+    return audit.transaction(async (query, note) => {
+      const changed = (await query(statement, values)).length > 0
+      if (changed) note(event)
+      return changed
+    })
+  }
+
+  /** Unless it is the last one: who locks the user first decides, and the next one counts without it. */
+  async function deleteWayIn(values: readonly [string, string, string], event?: NewEvent): Promise<boolean> {
+    return audit.transaction(async (query, note) => {
+      await query(statements.lockWaysIn, [values[0]])
+      const ways = await waysBy(query, values[0])
+      if ((await query(statements.delete, values)).length === 0) return false
+      if (ways.length === 1)
+        throw new OAuthError(
+          'invalid_request',
+          'it is the only way to sign in that is left; add another one first',
+        )
+      if (event !== undefined) note(event)
+      return true
+    })
+  }
+
+  function keep(
+    kind: string,
+    { sealed = false, unique = false, signsIn = false }: RecordOptions,
+  ): UserRecords {
     const stored = (userId: string, id: string, value: object): object =>
       sealed ? { sealed: box.seal(JSON.stringify(value), contextOf(kind, userId, id)) } : value
 
@@ -69,17 +123,21 @@ export function createUserRecords(database: Database, box: SecretBox): UserRecor
         await reseal(kind, userId, row)
         return toRecord(kind, userId, row)
       },
-      async put(userId, id, value) {
+      async put(userId, id, value, event) {
         if (!isUuid(userId)) return false
         const values = [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null]
-        return (await database.query(statements.put, values)).length > 0
+        return change(statements.put, values, event)
       },
-      async replace(userId, { id, revision }, value) {
+      async replace(userId, { id, revision }, value, event) {
         const values = [userId, kind, id, stored(userId, id, value), revision]
-        return isUuid(userId) && (await database.query(statements.replace, values)).length > 0
+        return isUuid(userId) && change(statements.replace, values, event)
       },
-      delete: async (userId, id) =>
-        isUuid(userId) && (await database.query(statements.delete, [userId, kind, id])).length > 0,
+      async delete(userId, id, event) {
+        if (!isUuid(userId)) return false
+        return signsIn
+          ? deleteWayIn([userId, kind, id], event)
+          : change(statements.delete, [userId, kind, id], event)
+      },
       async owner(id) {
         if (!unique) throw new TypeError(`records of the kind ${kind} are not unique`)
         return (await database.query(statements.owner, [`${kind} ${id}`]))[0]?.userId ?? null
@@ -95,6 +153,7 @@ export function createUserRecords(database: Database, box: SecretBox): UserRecor
       kinds.set(kind, options as RecordOptions)
       return keep(kind, options as RecordOptions) as UserRecords<Value>
     },
+    waysIn: async (userId) => (isUuid(userId) ? waysBy(database.query, userId) : []),
     async describeRecords(userId) {
       const rows = await database.query(statements.all, [userId])
       const described = rows.map((row) => {

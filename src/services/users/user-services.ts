@@ -56,7 +56,8 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
   const sessions = createSessions(database, audit, lasting)
   const consents = createConsents(database, audit, doors, audiences)
-  const records = createUserRecords(database, box)
+  const takesPasswords = (): boolean => doors.owners('signInMethod').has('password')
+  const records = createUserRecords({ database, audit, box, takesPasswords })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
   const users = { ...registry, ...records, ...exporting }
   return {

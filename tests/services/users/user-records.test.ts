@@ -15,6 +15,7 @@ let notes!: UserRecords<Key>
 let sealed!: UserRecords<Key>
 let links!: UserRecords<Key>
 let hidden!: UserRecords<Key>
+let keys!: UserRecords<Key>
 const server = await startServer(
   {},
   {
@@ -23,6 +24,7 @@ const server = await startServer(
       notes = declared.records<Key>('note')
       sealed = declared.records<Key>('factor', { sealed: true, describe: ({ name }) => ({ name }) })
       links = declared.records<Key>('link', { unique: true })
+      keys = declared.records<Key>('key', { signsIn: true })
       hidden = declared.records<Key>('hidden', { sealed: true })
     },
   },
@@ -113,6 +115,86 @@ describe('records of a user', () => {
     expect(JSON.stringify(exported)).not.toContain('JBSWY3DPEHPK3PXP')
     await expect(users.export(NOBODY)).rejects.toThrow('not registered')
   })
+})
+
+describe('a change of a record', () => {
+  const event = { type: 'user.changed', user: alice, details: { changes: {} } } as const
+  const noted = async (): Promise<number> =>
+    (await oauth.audit.list({ user: alice, type: 'user.changed' })).events.length
+
+  test('is noted with it, and not where nothing changes', async () => {
+    const before = await noted()
+    expect(await notes.put(alice, 'told', { name: 'a' }, event)).toBe(true)
+    expect(await notes.put(alice, 'told', { name: 'b' }, event)).toBe(false)
+    const read = (await notes.get(alice, 'told'))!
+    expect(await notes.replace(alice, read, { name: 'c' }, event)).toBe(true)
+    expect(await notes.replace(alice, read, { name: 'd' }, event)).toBe(false)
+    expect(await notes.delete(alice, 'told', event)).toBe(true)
+    expect(await notes.delete(alice, 'told', event)).toBe(false)
+    expect((await noted()) - before).toBe(3)
+  })
+
+  test('is undone where it cannot be noted', async () => {
+    await notes.put(alice, 'kept', { name: 'a' })
+    await server.database.query('alter table audit_events rename to audit_events_away')
+    await expect(notes.delete(alice, 'kept', event)).rejects.toThrow()
+    await server.database.query('alter table audit_events_away rename to audit_events')
+    expect(await notes.delete(alice, 'kept')).toBe(true)
+  })
+})
+
+describe('a way to sign in', () => {
+  test('is each record of a kind that signs in, and a password where one is taken', async () => {
+    const { id } = await users.create({ username: 'keyholder' })
+    expect(await users.waysIn(id)).toEqual([])
+    await keys.put(id, 'one', { name: 'a' })
+    await notes.put(id, 'one', { name: 'no way in' })
+    expect(await users.waysIn(id)).toEqual(['key'])
+    await users.setPassword('keyholder', 'a password of some length')
+    expect((await users.waysIn(id)).toSorted()).toEqual(['key', 'password'])
+    expect([await users.waysIn(NOBODY), await users.waysIn('not an id')]).toEqual([[], []])
+    expect(await keys.delete(id, 'one')).toBe(true)
+    expect(await users.waysIn(id)).toEqual(['password'])
+  })
+
+  test('is not deleted where it is the last one, also by two who delete the last two at once, in two processes', async () => {
+    const { id } = await users.create({ username: 'careless' })
+    let there!: UserRecords<Key>
+    const { SECRET_KEY, PORT: _port, ...settings } = server.settings
+    // The signing keys were sealed anew above.
+    const keysOfBoth = `${'k'.repeat(40)},${String(SECRET_KEY)}`
+    const second = await startServer(
+      { ...settings, SECRET_KEY: keysOfBoth },
+      {
+        database: server.database,
+        extend: ({ oauth: { users: declared } }) => (there = declared.records<Key>('key', { signsIn: true })),
+      },
+    )
+    for (let round = 0; round < 10; round++) {
+      for (const one of ['one', 'two']) await keys.put(id, one, { name: one })
+      const both = await Promise.allSettled([keys.delete(id, 'one'), there.delete(id, 'two')])
+      expect(new Set(both.map(({ status }) => status))).toEqual(new Set(['fulfilled', 'rejected']))
+      expect(await users.waysIn(id)).toEqual(['key'])
+    }
+    const [last] = await keys.list(id)
+    await expect(keys.delete(id, last!.id)).rejects.toThrow('the only way to sign in that is left')
+    expect(await keys.delete(id, 'not there')).toBe(false)
+    expect(await users.delete('careless')).toBe(true)
+    await second.close()
+  })
+
+  test('a password is none where nobody signs in by one', async () => {
+    let alone!: UserRecords<Key>
+    const less = await startServer({}, {
+      build: { without: ['latchkey-password-sign-in'] },
+      extend: ({ oauth: { users: declared } }) => (alone = declared.records<Key>('key', { signsIn: true })),
+    }) // prettier-ignore
+    const { id } = await less.server.oauth.users.create({ username: 'dora', password: 'a password of some length' })
+    await alone.put(id, 'one', { name: 'a' })
+    expect(await less.server.oauth.users.waysIn(id)).toEqual(['key'])
+    await expect(alone.delete(id, 'one')).rejects.toThrow('the only way')
+    await less.close()
+  }) // prettier-ignore
 })
 
 test('an export says that a sealed record is there, also where its key is gone', async () => {
