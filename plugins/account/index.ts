@@ -14,13 +14,16 @@ import { addOverview } from './overview.ts'
 import { addPassword } from './password.ts'
 import { addProfile } from './profile.ts'
 import { addSessions } from './sessions.ts'
-import type { AccountSection } from './sections.ts'
+import type { AccountArea, AccountSection } from './sections.ts'
+import { addSecurity } from './security.ts'
 import { addWellKnown } from './well-known.ts'
 
 const TEMPLATES = [
   'account',
   'account-profile',
   'account-email',
+  'account-security',
+  'account-security-password',
   'account-password',
   'account-sessions',
   'account-apps',
@@ -30,7 +33,7 @@ const TEMPLATES = [
 const SECTIONS = [
   ['Overview', '/account'],
   ['Profile', '/account/profile'],
-  ['Password', '/account/password'],
+  ['Security', '/account/security'],
   ['Sessions', '/account/sessions'],
   ['Apps', '/account/apps'],
   ['Activity', '/account/activity'],
@@ -49,12 +52,18 @@ async function account(fastify: FastifyInstance): Promise<void> {
     scope.addHook('onRequest', guard.admit)
     const area = createArea(scope, guard, await createServePage(scope))
     const sections: AccountSection[] = []
+    const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = area
+    const open: AccountArea = { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain }
+    const addPart = addSecurity(area)
     fastify.decorate('account', {
       addSection(section) {
-        addLink(links, { text: section.text, href: area.uri(section.path) })
+        addLink(links, { text: section.text, href: uri(section.path) })
         sections.push(section)
-        const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = area
-        return { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain }
+        return open
+      },
+      addSecurity(part) {
+        addPart(part)
+        return open
       },
     })
     addOverview(area, sections)

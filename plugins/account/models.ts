@@ -8,6 +8,8 @@ declare module '../pages/models.ts' {
     account: OverviewPage
     'account-profile': ProfilePage
     'account-email': EmailPage
+    'account-security': SecurityPage
+    'account-security-password': { hasPassword: boolean; changeUri: string }
     'account-password': PasswordPage
     'account-sessions': SessionsPage
     'account-apps': AppsPage
@@ -42,7 +44,15 @@ export interface EmailPage extends FormTarget {
   error: string | null
 }
 
+export interface SecurityPage {
+  /** Templates without a title, each with what it reads. */
+  parts: readonly { part: string; model: object }[]
+  /** Null for nothing. */
+  nextStep: { text: string; href: string } | null
+}
+
 export interface PasswordPage extends FormTarget {
+  securityUri: string
   username: string
   hasPassword: boolean
   minLength: number

@@ -29,7 +29,7 @@ export function addOverview(
             href: uri('/email'),
             text: email === undefined ? 'None' : `${email}${confirmed}`,
           },
-          { title: 'Password', href: uri('/password'), text: 'A new one signs out every other browser.' },
+          { title: 'Security', href: uri('/security'), text: 'How you sign in, and what to do next.' },
           {
             title: 'Sessions',
             href: uri('/sessions'),

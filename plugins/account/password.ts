@@ -31,6 +31,7 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
   async function show(call: PageCall, { username }: User, { errors = {}, wait, saved = false }: Shown = {}) {
     const model = {
       ...area.target(call, PATH),
+      securityUri: uri('/security'),
       username,
       hasPassword: await oauth.users.canSignInByPassword(username),
       minLength: MIN_PASSWORD_LENGTH,

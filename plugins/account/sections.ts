@@ -11,6 +11,24 @@ export interface AccountSection extends Section {
   about(call: PageCall): Promise<string>
 }
 
+/** What a plugin adds to the page "Security": a factor, another way to sign in. */
+export interface SecurityPart {
+  /** The plugin's own, among the parts. */
+  readonly name: string
+  /** A template that `pages.add` knows, without a title: a `section`, with a heading of the second level. */
+  readonly part: string
+  /** What the template reads, of this user; `call.wire` is the query that the page was opened with. */
+  model(call: PageCall): Promise<object>
+  /** What this user does well to do about it; null for nothing. */
+  nextStep?(call: PageCall): Promise<NextStep | null>
+}
+
+/** One sentence, which is a link to where it is done. */
+export interface NextStep {
+  readonly text: string
+  readonly href: string
+}
+
 /** What pages of a section are made with. */
 export interface AccountArea {
   /** Serves a page behind the guard; its `path` is below the issuer. */
@@ -35,6 +53,11 @@ export interface AccountArea {
 export interface AccountDoors {
   /** Adds a section while the server starts. Throws `ConfigError` for a text or path that is taken. */
   addSection(section: AccountSection): AccountArea
+  /**
+   * Adds a part to the page `/account/security` while the server starts: below the password, in the order of registration. The page ends
+   * with the first next step that a part has. Throws `ConfigError` for a name that is taken.
+   */
+  addSecurity(part: SecurityPart): AccountArea
 }
 
 declare module 'fastify' {

@@ -24,7 +24,9 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
   ]
   pages.end()
   for (const language of ['ts', 'html', 'ts', 'eta', 'ts']) people.next(language)
-  const [link, signUp, signUpTemplate, outcome] = [
+  const [security, securityTemplate, link, signUp, signUpTemplate, outcome] = [
+    people.next('ts'),
+    people.next('html'),
     people.next('ts'),
     people.next('ts'),
     people.next('html'),
@@ -35,21 +37,21 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
 
   const directory = await temporaryDirectory()
   const declarations: string[] = []
-  const statements = [counter, office, link, signUp, outcome, events].map((piece) =>
+  const statements = [counter, office, security, link, signUp, outcome, events].map((piece) =>
     piece.replace(/^declare module[\s\S]*?^\}\n/gm, (declaration) => {
       declarations.push(declaration)
       return ''
     }),
   )
-  expect(declarations).toHaveLength(4)
+  expect(declarations).toHaveLength(5)
   const plugin = [
     `import { OAuthError, Type } from 'latchkey'`,
     ...declarations,
     'export default async function pieces(fastify: any): Promise<void> {',
-    'const { oauth, pages, browser, interactions } = fastify',
+    'const { oauth, pages, browser, interactions, account } = fastify',
     'const { basePath } = oauth.config',
     'const heard: string[] = []',
-    ...statements,
+    ...statements.map((one) => one.replace('records<{ address: string }>', 'records')),
     `fastify.get('/heard', async () => heard)`,
     '}',
   ]
@@ -60,6 +62,7 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
     'office.eta': officeTemplate,
     'office.js': '// Nothing yet.',
     'sign-up.eta': signUpTemplate,
+    'backup-address.eta': securityTemplate,
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text)
   const server = await startServer({ PLUGINS }, { seed: SEED })
@@ -76,6 +79,9 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
   await server.server.oauth.users.update('dora', { roles: ['admin'] })
   const opened = await agent.get(`${server.url}/admin/vouchers`)
   expect(opened.body).toContain('<h1>Vouchers of <bdi>dora</bdi></h1>')
+  const { body: shownSecurity } = await agent.get(`${server.url}/account/security`)
+  expect(shownSecurity).toContain('<a href="/account/backup-address">Name a second address')
+  expect(shownSecurity).toContain('<h2>Second address</h2>')
   const [script] = /\/assets\/office\.[0-9a-f]{12}\.js/.exec(opened.body)!
   expect((await server.get(script)).status).toBe(200)
 

@@ -18,6 +18,8 @@ test('its pieces are the files of the strangers, in their order, what pages-and-
     ['ts', 'second-factor/second-factor.ts'],
   ] as const)
     expect(page.next(language).trimEnd()).toBe(await fileOf(path))
+  expect(page.next('ts')).toContain('account.addSecurity')
+  expect(page.next('html')).toContain('Second address')
   expect(page.next('ts')).toContain(`name: 'sign-up'`)
   expect(page.next('ts')).toContain('interactions.prove')
   expect(page.next('html')).toContain('id="sign-up"')

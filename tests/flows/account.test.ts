@@ -56,7 +56,8 @@ describe.skipIf(noBrowser)('in a browser', () => {
     expect(await isAlive(signedOut)).toBe(false)
 
     const ended = await tokensIn(elsewhere)
-    await page.click('nav a[href="/account/password"]')
+    await page.click('nav a[href="/account/security"]')
+    await page.click('#change-password-link')
     await page.fill('#current_password', ALICE.password)
     await page.fill('#new_password', WANTED)
     await page.click('#save')

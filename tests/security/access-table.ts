@@ -69,6 +69,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
 
   '/account': account(200, 405),
   '/account/profile': account(200, 403),
+  '/account/security': account(200, 405),
   '/account/password': account(200, 403),
   '/account/email': account(200, 403),
   '/account/sessions': account(200, 405),

@@ -14,7 +14,7 @@ const routes = routesOf(server.server).filter(({ url }) => /^\/account(?:\/|$)/.
 test('at every route a stranger is asked to sign in, and a form of theirs is refused', async () => {
   const calls = routes.flatMap(({ url, methods }) => methods.map((method) => ({ url, method })))
   expect(new Set(routes.map(({ url }) => url.replace(/\/$/, '')))).toEqual(
-    new Set(['', '/profile', '/email', '/password', '/sessions', '/sessions/end', '/sessions/end-others', '/apps', '/apps/revoke', '/apps/revoke-all', '/activity'].map((path) => `/account${path}`)),
+    new Set(['', '/profile', '/email', '/security', '/password', '/sessions', '/sessions/end', '/sessions/end-others', '/apps', '/apps/revoke', '/apps/revoke-all', '/activity'].map((path) => `/account${path}`)),
   )
   for (const { url, method } of calls) {
     const headers = { accept: 'text/html', origin: server.url }
@@ -82,7 +82,7 @@ test('below the path of an issuer, all of it stays there; it can be left out', a
   const below = await startServer(settings, { seed: SEED })
   const agent = await signedIn(below)
   const page = await open(below, agent, '/profile')
-  expect(page.body).toContain('href="/auth/account/password"')
+  expect(page.body).toContain('href="/auth/account/security"')
   expect((await agent.submit(page, 'profile', { nickname: 'Al' })).url).toBe(`${below.url}/account/profile?saved=yes`)
   expect((await below.get('/.well-known/change-password')).status).toBe(404)
   const less = await startServer({}, { seed: SEED, build: { without: ['latchkey-account'] } })
@@ -99,6 +99,6 @@ test('password managers find the page of the password', async () => {
 
 test('no page of it has the id by which a sign-out is found', async () => {
   const agent = await signedIn(server)
-  for (const path of ['', '/profile', '/email', '/password', '/sessions', '/apps', '/activity'])
+  for (const path of ['', '/profile', '/email', '/security', '/password', '/sessions', '/apps', '/activity'])
     expect((await open(server, agent, path)).body).not.toContain('id="sign-out"')
 })

@@ -26,7 +26,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy', async () => {
     await signedIn(server)
     const { page, said } = await open()
-    for (const path of ['', '/profile?saved=yes', '/email', '/password?saved=yes', '/sessions?done=one', '/apps?done=one', '/activity']) {
+    for (const path of ['', '/profile?saved=yes', '/email', '/security', '/password?saved=yes', '/sessions?done=one', '/apps?done=one', '/activity']) {
       await page.goto(`${server.url}/account${path}`)
       await assertAccessible(page, path)
     }

@@ -41,6 +41,17 @@ async function addBadges(server: FastifyInstance): Promise<void> {
       return area.signInAgain(call, area.uri('/badge')) ?? call.reply.send(userId)
     },
   })
+  await (pages as unknown as AnyPages).add('badge-part', new URL('badge-part.eta', import.meta.url))
+  const own = account.addSecurity({
+    name: 'badges',
+    part: 'badge-part',
+    model: async (call) => ({ name: (await own.userOf(call)).username, done: call.wire['done'] ?? null }),
+    nextStep: async (call) =>
+      (await own.userOf(call)).username === 'alice' ? { text: 'Polish your badge.', href: own.uri('/badge') } : null,
+  })
+  const model = async () => ({})
+  expect(() => account.addSecurity({ name: 'badges', part: 'badge-part', model })).toThrow('is taken')
+  expect(() => account.addSecurity({ name: 'password', part: 'badge-part', model })).toThrow('is taken')
   const office = admin.addSection({ text: 'Badge', path: '/badge' })
   office.serve({
     path: '/admin/badge',
@@ -133,6 +144,34 @@ describe('a section', () => {
       expect.stringContaining('immutable'),
     ])
     expect(await file.text()).toContain('dataset.badge')
+  })
+})
+
+describe('a part of the page of security', () => {
+  test('stands below the password, with what to do next for whom there is something', async () => {
+    const agent = await signedIn(server)
+    const { body } = await agent.get(`${server.url}/account/security?done=badge`)
+    expect(body).toMatch(
+      /id="security-password"[\s\S]*<h2>Badge of <bdi>alice<\/bdi><\/h2>[\s\S]*id="next-step"/,
+    )
+    expect(body).toContain('<p role="status">badge</p>')
+    expect(body).toContain('<a href="/account/badge">Polish your badge.</a>')
+    const root = await signedIn(server, ROOT)
+    expect((await root.get(`${server.url}/account/security`)).body).toContain('There is nothing to do.')
+  })
+
+  test('is behind the guard, as the page is', async () => {
+    const stranger = createUserAgent(server.url)
+    expect(new URL((await stranger.get(`${server.url}/account/security`)).url).pathname).toBe('/sign-in')
+  })
+
+  test('who has no password is told so', async () => {
+    const agent = await signedIn(server, ROOT)
+    await server.database.query(`update users set password_hash = null where username = 'root'`)
+    const { body } = await agent.get(`${server.url}/account/security`)
+    expect(body).toContain('You have no password here.')
+    expect(body).not.toContain('change-password-link')
+    await oauth.users.setPassword(ROOT.username, ROOT.password)
   })
 })
 
