@@ -137,7 +137,7 @@ describe('a change of a record', () => {
   test('is undone where it cannot be noted', async () => {
     await notes.put(alice, 'kept', { name: 'a' })
     await server.database.query('alter table audit_events rename to audit_events_away')
-    await expect(notes.delete(alice, 'kept', event)).rejects.toThrow()
+    await expect(notes.delete(alice, 'kept', event)).rejects.toThrow('audit_events')
     await server.database.query('alter table audit_events_away rename to audit_events')
     expect(await notes.delete(alice, 'kept')).toBe(true)
   })
