@@ -6,11 +6,11 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ApprovalRequest } from '../src/doors/approval.ts'
-import type { Requirement } from '../src/doors/assurance.ts'
 import type { Session } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { usernameKey } from '../src/protocol/username.ts'
-import { requestedAcr, requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
+import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
+import { addAcrPolicies } from './asked-acr.ts'
 import { LOGIN } from './interaction/phases.ts'
 import { bothOf, isNoted, noteOf, type SignInNote } from './interaction/sign-in-note.ts'
 import { createSignInPage, type MethodNote } from './sign-in-page.ts'
@@ -32,10 +32,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
     return (hinted ?? subject) === subject && (requested?.includes(subject) ?? true)
   }
 
-  oauth.add('assurance', {
-    name: 'essential-acr',
-    require: ({ request }) => essentialAcr(request),
-  })
+  addAcrPolicies(fastify)
   oauth.add('interactionStep', {
     name: LOGIN,
     phase: 'authenticate',
@@ -71,13 +68,6 @@ async function login(fastify: FastifyInstance): Promise<void> {
     },
     merge: (before, now): Note => ({ ...(now as Note), ...bothOf(before as Note, now as Note) }),
   })
-}
-
-/** OpenID Connect Core §5.5.1.1: an `acr` that is essential and cannot be reached is a failed sign-in. */
-function essentialAcr({ parameters }: ApprovalRequest): Requirement | null {
-  const claims = parameters['claims'] as ClaimsRequest | undefined
-  const requested = claims === undefined ? undefined : requestedAcr(claims)
-  return requested?.essential && requested.values.length > 0 ? { acr: requested.values } : null
 }
 
 /** OpenID Connect Core §3.1.2.1: `max_age` in seconds; `prompt` as a list. */

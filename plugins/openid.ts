@@ -36,7 +36,6 @@ async function openid(fastify: FastifyInstance): Promise<void> {
     claims_supported: CLAIMS_SUPPORTED,
     prompt_values_supported: PROMPTS,
     display_values_supported: ['page', 'popup'],
-    acr_values_supported: ['1'],
   }))
 }
 
@@ -74,7 +73,13 @@ function addParameters(fastify: FastifyInstance): void {
     parse: (raw) => (raw === undefined ? undefined : parseClaimsRequest(raw as string)),
     consent: (value) => linesOfClaims(value as ClaimsRequest),
   })
-  for (const name of ['acr_values', 'ui_locales', 'claims_locales', 'display'])
+  // Registration §2: `default_acr_values` where none are sent.
+  oauth.add('parameter', {
+    name: 'acr_values',
+    schema: text(1024),
+    parse: (raw, { metadata }) => raw ?? (metadata['default_acr_values'] as string[] | undefined)?.join(' '),
+  })
+  for (const name of ['ui_locales', 'claims_locales', 'display'])
     oauth.add('parameter', { name, schema: text(1024) })
 }
 

@@ -50,6 +50,7 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
   }
 
   fastify.oauth.register('signInMethod', 'password', {
+    reaches: { acr: [PASSWORD_ACR] },
     async offer({ known, hint }, _call, typed) {
       return element(typed === undefined ? (known?.username ?? hint) : String(typed['username'] ?? ''))
     },

@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { ApprovalRequest } from '../src/doors/approval.ts'
 import type { BrowserCall, Session, Shown } from '../src/doors/interaction.ts'
+import { strongerAcr } from '../src/protocol/acr.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import type { Kernel } from '../src/services/kernel.ts'
 import { ownRequest } from '../src/services/users/ourselves.ts'
@@ -152,7 +153,10 @@ export function createSignedIn(
 
     async raise(call, session, shown, asked, form) {
       const { request } = call
-      const factors = { amr: [...new Set([...session.amr, ...shown.amr])], acr: shown.acr ?? session.acr }
+      const factors = {
+        amr: [...new Set([...session.amr, ...shown.amr])],
+        acr: strongerAcr(session.acr, shown.acr ?? null),
+      }
       request.actor = { kind: 'user', id: session.userId }
       const token = cookies.pending.read(request)
       if (token === undefined || (await findPending(request))?.sid !== session.sid) {

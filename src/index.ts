@@ -55,7 +55,7 @@ export type {
 export type { BesideIdToken, IdTokens } from './doors/id-tokens.ts'
 export { OutboundError } from './doors/outbound.ts'
 export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './doors/outbound.ts'
-export type { AssurancePolicy, AssuranceQuestion, Factors, Requirement } from './doors/assurance.ts'
+export type { AssurancePolicy, AssuranceQuestion, Factors, Reach, Requirement } from './doors/assurance.ts'
 export type {
   BrowserCall,
   EndedInteraction,

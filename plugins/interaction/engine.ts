@@ -51,14 +51,11 @@ export function createEngine(fastify: FastifyInstance): Engine {
       let position: Position
       try {
         position = await findPosition(interaction, call)
-        const { pending } = position
-        if (pending !== undefined && isSilent(request))
-          throw new OAuthError(
-            pending.step.required,
-            `prompt is none, but the ${pending.step.name} page is needed`,
-          )
+        const open = position.pending ?? position.found
+        if (open !== undefined && isSilent(request))
+          throw new OAuthError(open.step.required, `prompt is none, but the ${open.step.name} page is needed`)
         // Too long is for the client to hear, who can ask for less.
-        if (pending !== undefined) return call.reply.redirect(store.addressOf(begin()), 303)
+        if (open !== undefined) return call.reply.redirect(store.addressOf(begin()), 303)
       } catch (error) {
         return endings.deny({ outcome, state }, request, error, call)
       }

@@ -2,6 +2,7 @@
 import type { Parameter } from '../../src/doors/approval.ts'
 import type { Granted } from '../../src/doors/facts.ts'
 import type { Interaction, StepFacts } from '../../src/doors/interaction.ts'
+import { toldAcr } from '../../src/protocol/acr.ts'
 
 export function grantedBy(
   { request, session }: Pick<Interaction, 'request' | 'session'>,
@@ -11,7 +12,8 @@ export function grantedBy(
   const kept = parameters.filter(
     ({ name, kept = false }) => kept !== false && request.parameters[name] !== undefined,
   )
-  const { userId, sid, amr, acr, authenticatedAt } = session
+  const { userId, sid, amr, authenticatedAt } = session
+  const acr = toldAcr(request.parameters, session.acr)
   return {
     subject: userId,
     scopes: request.scopes,

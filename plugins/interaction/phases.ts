@@ -21,9 +21,11 @@ export function createPhases(doors: DoorRegistry): () => Phases {
 
 function phasesOf(steps: readonly InteractionStep[]): Phases {
   const isFirst = ({ phase }: InteractionStep): boolean => phase === 'authenticate'
+  const isLast = ({ lastResort = false }: InteractionStep): boolean => lastResort
+  const ordered = [...steps.filter((step) => !isLast(step)), ...steps.filter(isLast)]
   return {
-    authenticate: steps.filter(isFirst),
-    approve: steps.filter((step) => !isFirst(step)),
+    authenticate: ordered.filter(isFirst),
+    approve: ordered.filter((step) => !isFirst(step)),
     find: (name) => steps.find((step) => step.name === name),
     partsOf(form) {
       const dot = form.indexOf('.')

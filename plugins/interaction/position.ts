@@ -3,6 +3,7 @@ import type {
   BrowserCall,
   Interaction,
   InteractionStep,
+  Shown,
   StepFacts,
   StepPage,
 } from '../../src/doors/interaction.ts'
@@ -14,6 +15,8 @@ import type { Phases } from './phases.ts'
 export interface Position {
   /** The first step that is not done; undefined when all are. */
   pending?: Pending
+  /** What the browser has shown of a factor, without being asked: all is asked again once the session has it. */
+  found?: { step: InteractionStep; shown: Shown }
   /** What those that are done add to what will be granted. */
   facts: StepFacts['granted']
 }
@@ -36,6 +39,7 @@ export function createFindPosition(phases: () => Phases): FindPosition {
         const found = await step.run(interaction, call)
         if (found === 'done') continue
         if ('page' in found) return { pending: { step, page: found }, facts }
+        if ('shown' in found) return { found: { step, shown: found.shown }, facts }
         facts = withFacts(facts, found.granted)
       }
       // No step had more to ask for.

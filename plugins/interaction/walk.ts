@@ -1,6 +1,12 @@
 /** Takes interactions from page to page, and to their end where no page is left. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
+import type {
+  BrowserCall,
+  Interaction,
+  InteractionStep,
+  Shown,
+  StepPage,
+} from '../../src/doors/interaction.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { STEPS } from '../browser.ts'
 import { clientView } from '../pages/client-view.ts'
@@ -56,6 +62,17 @@ export function createWalk({ browser }: FastifyInstance, options: WalkOptions): 
     return call.reply.page(page.page as keyof Pages, model as never, { status: page.status ?? 200 })
   }
 
+  /** With what the browser has shown by itself; nobody is there any more where the session has ended meanwhile. */
+  async function raise(
+    stored: Stored,
+    { request, session: before }: Interaction,
+    shown: Shown,
+    call: BrowserCall,
+  ): Promise<Loaded> {
+    const session = before === null ? null : await browser[STEPS].raise(call, before, shown, request)
+    return { stored, interaction: await visitors.of(stored, request, session, call) }
+  }
+
   const proceed: Walk['proceed'] = async ({ stored, interaction }, call) => {
     const { asked } = stored
     let position: Position
@@ -65,7 +82,8 @@ export function createWalk({ browser }: FastifyInstance, options: WalkOptions): 
       if (!isEnd(error)) throw error
       return endings.end(stored, interaction, () => endings.deny(asked, interaction.request, error, call))
     }
-    const { pending } = position
+    const { pending, found } = position
+    if (found !== undefined) return proceed(await raise(stored, interaction, found.shown, call), call)
     if (pending === undefined)
       return endings.end(stored, interaction, () => endings.approve(asked, interaction, position, call))
     if (call.request.method === 'POST') return call.reply.redirect(store.addressOf(stored), 303)

@@ -3,6 +3,7 @@
  * pending, and opens nothing but the steps that raise it.
  */
 import type { ApprovalRequest } from './approval.ts'
+import { reachesAcr } from '../../plugins/require-scope/acr.ts'
 import type { User } from './user.ts'
 
 /** What somebody has shown in a sign-in so far. */
@@ -15,10 +16,18 @@ export interface Factors {
 
 /** What a sign-in must have shown. */
 export interface Requirement {
-  /** Any of these will do. */
+  /** Any of these will do, and what is stronger: `1` < `2` < `phr`. */
   readonly acr?: readonly string[]
   /** All of these. */
   readonly amr?: readonly string[]
+}
+
+/** What a way to sign in, or a step, can bring somebody to. */
+export interface Reach {
+  /** Of these are `acr_values_supported`. */
+  readonly acr: readonly string[]
+  /** Whether it can bring this user there: a wish for what they cannot reach (`acr_values`) is passed over. By default everybody. */
+  by?(user: User): Promise<boolean> | boolean
 }
 
 export interface AssuranceQuestion {
@@ -42,6 +51,6 @@ export interface AssurancePolicy {
 
 /** Whether the factors are what is required. */
 export function satisfies({ amr, acr }: Factors, required: Requirement): boolean {
-  const hasAcr = required.acr === undefined || (acr !== null && required.acr.includes(acr))
+  const hasAcr = required.acr === undefined || required.acr.some((one) => reachesAcr(acr, one))
   return hasAcr && (required.amr ?? []).every((one) => amr.includes(one))
 }

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApprovalRequest } from './approval.ts'
-import type { Requirement } from './assurance.ts'
+import type { Reach, Requirement } from './assurance.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { OAuthError } from '../protocol/errors.ts'
@@ -70,13 +70,17 @@ export interface InteractionStep {
    * only whom all assurance policies are met for. Within a phase the order is that of registration. Default `approve`.
    */
   readonly phase?: 'authenticate' | 'approve'
+  /** Whether it comes after all others of its phase, as what nobody needs who has another factor; default false. */
+  readonly lastResort?: boolean
+  /** What it can bring somebody to. */
+  readonly reaches?: Reach
   /** The error when `prompt=none` forbids to show it (OpenID Connect Core §3.1.2.6). */
   readonly required: string
   /**
-   * What must be shown; else `'done'`, or what it has found out on the way. Throws `OAuthError` to end the interaction with
-   * that error.
+   * What must be shown; else `'done'`, or what it has found out on the way: `granted`, or what the browser has `shown` of a factor by
+   * itself, which the session has from then on. Throws `OAuthError` to end the interaction with that error.
    */
-  run(interaction: Interaction, call: BrowserCall): Promise<'done' | StepFacts | StepPage>
+  run(interaction: Interaction, call: BrowserCall): Promise<'done' | StepFacts | StepPage | { shown: Shown }>
   /**
    * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, with
    * the session where it began one (`browser.signIn`), or with the factors that the person has `shown` beside those before: the session

@@ -1,6 +1,7 @@
 /** Ways to sign in, each with an element of its own on the one sign-in page. */
 import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
+import type { Reach } from './assurance.ts'
 import type { BrowserCall, Interaction, StepPage } from './interaction.ts'
 import type { User } from './user.ts'
 
@@ -38,6 +39,8 @@ export interface Proof {
 
 /** A way to sign in; its key is its name in addresses. It is used by clients' requests, our own pages and re-authentication alike. */
 export interface SignInMethod {
+  /** What its proofs reach. */
+  readonly reaches?: Reach
   /** Its element; null where it has none. `typed` is what its form sent, where that had expired. */
   offer(asked: SignInAsked, call: BrowserCall, typed?: Wire): Promise<SignInElement | null>
   /**

@@ -25,6 +25,7 @@ const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['
     ['default_scope', 'Scopes where it asks for none', 'words', 'Separated by spaces, such as openid profile. Empty: a request without scopes is refused.'],
     ['require_consent', 'Permission', 'choice'],
     ['default_max_age', 'Longest time since the sign-in, in seconds', 'number', 'Who has signed in before that does it once more. Empty: however long ago.'],
+    ['minimum_acr_value', 'What its people show at sign-in, at the least', 'choice'],
     ['subject_type', 'The sub by which it knows people', 'choice', 'If this is changed later, everybody is a stranger to the app.'],
     ['id_token_signed_response_alg', 'ID tokens are signed with', 'choice'],
   ],
@@ -48,6 +49,10 @@ export const CHOICES: Readonly<Record<string, { unset: string; texts?: Readonly<
   require_consent: {
     unset: 'People are asked once, and again for more',
     texts: { true: 'People are asked', false: 'Nobody is asked: the app is our own' },
+  },
+  minimum_acr_value: {
+    unset: 'What their account asks for',
+    texts: { 1: 'One factor, such as a password', 2: 'Two factors, or a passkey', phr: 'A passkey' },
   },
   subject_type: {
     unset: 'The same for every app',

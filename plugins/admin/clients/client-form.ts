@@ -2,7 +2,9 @@
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
+import { reachableAcr } from '../../asked-acr.ts'
 import { sentence } from '../../pages/words.ts'
+import { PASSWORD_ACR } from '../../password-check.ts'
 import { groupsOf, isField, problemsOf, type Errors, type Served, type Values } from './client-fields.ts'
 import type { ClientForm } from './client-models.ts'
 import type { OwnArea } from '../area.ts'
@@ -26,11 +28,12 @@ export function clientForm(
 }
 
 /** What is so without being chosen is left out. */
-function servedBy({ oauth }: OwnArea): Served {
+function servedBy({ oauth, kernel }: OwnArea): Served {
   return {
     token_endpoint_auth_method: [...oauth.owners('clientAuthentication').keys(), 'none'],
     access_token_format: ['jwt', 'opaque'],
     require_consent: ['false'],
+    minimum_acr_value: reachableAcr(kernel.doors).filter((one) => one !== PASSWORD_ACR),
     subject_type: [...oauth.owners('subjectType').keys()].filter((type) => type !== 'public'),
     id_token_signed_response_alg: oauth.keys.algorithms.filter((algorithm) => algorithm !== 'RS256'),
   }

@@ -1,0 +1,68 @@
+/**
+ * What requests and registrations say of how sure the server must be of who is there, as `acr`: the policies for it, and the values
+ * that can be reached at all, by what is registered.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Reach } from '../src/doors/assurance.ts'
+import type { DoorRegistry } from '../src/doors/registry.ts'
+import type { User } from '../src/doors/user.ts'
+import { kernelOf } from '../src/http/kernel-of.ts'
+import { ACR_VALUES, askedAcr, orderedAcr } from '../src/protocol/acr.ts'
+import { Type } from '../src/protocol/schema.ts'
+import { reachesAcr } from './require-scope/acr.ts'
+
+export function addAcrPolicies(fastify: FastifyInstance): void {
+  const { oauth } = fastify
+  const { doors } = kernelOf(fastify)
+  const minimum = Type.Partial(Type.Object({ minimum_acr_value: Type.Enum([...ACR_VALUES]) }))
+  oauth.extendClientMetadata(minimum)
+
+  async function canReach(user: User, wanted: string): Promise<boolean> {
+    for (const reach of reachesOf(doors))
+      if (reach.acr.some((one) => reachesAcr(one, wanted)) && ((await reach.by?.(user)) ?? true)) return true
+    return false
+  }
+
+  /** The first that this user can reach (OpenID Connect Core §3.1.2.1); what nobody can is no reason to refuse. */
+  async function firstOf(wished: readonly string[], user: User) {
+    for (const one of wished) if (await canReach(user, one)) return { acr: [one] }
+    return null
+  }
+
+  // OpenID Connect Core §5.5.1.1: where it cannot be reached, the sign-in has failed.
+  oauth.add('assurance', {
+    name: 'essential-acr',
+    require({ request }) {
+      const { demanded } = askedAcr(request.parameters)
+      return demanded.length === 0 ? null : { acr: demanded }
+    },
+  })
+  oauth.add('assurance', {
+    name: 'acr-values',
+    require({ user, request }) {
+      const { wished } = askedAcr(request.parameters)
+      return wished.length === 0 ? null : firstOf(wished, user)
+    },
+  })
+  oauth.add('assurance', {
+    name: 'minimum-acr',
+    require({ request: { client } }) {
+      const least = client.metadata['minimum_acr_value'] as string | undefined
+      return least === undefined ? null : { acr: [least] }
+    },
+  })
+  oauth.extend('metadata', async () => {
+    const values = reachableAcr(doors)
+    return values.length === 0 ? {} : { acr_values_supported: values }
+  })
+}
+
+/** What somebody can reach here, by what is registered; the weakest first. */
+export function reachableAcr(doors: DoorRegistry): string[] {
+  return orderedAcr(reachesOf(doors).flatMap(({ acr }) => acr))
+}
+
+function reachesOf(doors: DoorRegistry): Reach[] {
+  const all = [...doors.owners('signInMethod').values(), ...doors.all('interactionStep')]
+  return all.flatMap(({ reaches }) => (reaches === undefined ? [] : [reaches]))
+}
