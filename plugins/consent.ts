@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import type { ApprovalRequest } from '../src/doors/approval.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Interaction, StepPage } from '../src/doors/interaction.ts'
+import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
@@ -14,6 +15,9 @@ import { Type } from '../src/protocol/schema.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
+const CONSENT = 'consent'
+/** The form of who is not the one that is signed in. */
+const NOT_YOU = 'not-you'
 const BY_ITSELF =
   'This app has registered itself: nobody here has checked whose it is. Go on only if you know it.'
 
@@ -37,7 +41,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
 
   /** The id of the consent that covers the request; null where nobody has to be asked, undefined where somebody has to. */
   async function findConsent({ request, session, notes }: Interaction): Promise<string | null | undefined> {
-    const noted = notes['consent'] as Note | undefined
+    const noted = notes[CONSENT] as Note | undefined
     if (noted !== undefined && noted.sid === session?.sid) return noted.consent
     const { client, parameters } = request
     const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
@@ -47,13 +51,14 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     return isNew ? undefined : id
   }
 
-  async function page({ request, session }: Interaction): Promise<StepPage> {
+  async function page({ request, session, formFor }: Interaction): Promise<StepPage> {
     const { client, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)
     const { newScopes, lines } = await consents.compare(user.id, request)
     const scopes = await describeScopes(oauth, request.scopes)
     const model = {
       user: { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
+      notYou: isForOne(request) ? null : formFor(CONSENT, NOT_YOU),
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
       notices: client.registrar === undefined ? notices : [BY_ITSELF, ...notices],
@@ -61,11 +66,11 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
       lines,
     }
-    return { page: 'consent', model }
+    return { page: CONSENT, model }
   }
 
   oauth.add('interactionStep', {
-    name: 'consent',
+    name: CONSENT,
     required: 'consent_required',
     async run(interaction) {
       // Nobody is there yet to be asked: a step after this one may sign in.
@@ -74,8 +79,9 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       if (consent === undefined) return page(interaction)
       return consent === null ? 'done' : { granted: { consent } }
     },
-    async submit(interaction, { decision }) {
+    async submit(interaction, { decision }, _call, part) {
       const { request, session } = interaction
+      if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
       if (decision === 'deny') {
         const { clientId } = request.client
         oauth.audit.observe({ type: 'consent.denied', user: session!.userId, client: clientId, details: {} })
@@ -87,6 +93,13 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       return { note }
     },
   })
+}
+
+/** Whether it says which user it is for, so that nobody else's answer would do. */
+function isForOne({ user, parameters }: ApprovalRequest): boolean {
+  const claims = parameters['claims'] as ClaimsRequest | undefined
+  const subjects = claims === undefined ? undefined : requestedSubjects(claims)
+  return user !== undefined || parameters['id_token_hint'] !== undefined || subjects !== undefined
 }
 
 /**

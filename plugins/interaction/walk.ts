@@ -1,5 +1,6 @@
 /** Takes interactions from page to page, and to their end where no page is left. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type {
   BrowserCall,
   Interaction,
@@ -36,7 +37,10 @@ export interface Walk {
   load(address: Address, call: BrowserCall): Promise<Loaded>
   /** Answers with what is next. */
   proceed(loaded: Loaded, call: BrowserCall): Promise<FastifyReply>
-  /** Stores what the step found out, then answers with what is next: the session may be another one from here on. */
+  /**
+   * Stores what the step found out, then answers with what is next: the session may be another one from here on. For someone else it
+   * begins anew, and stays as it is for who comes back to it.
+   */
   goOn(
     loaded: Loaded,
     step: InteractionStep,
@@ -102,6 +106,11 @@ export function createWalk({ browser }: FastifyInstance, options: WalkOptions): 
     },
 
     async goOn({ stored, interaction: { request, session: before } }, step, wire, result, call) {
+      if ('someoneElse' in result) {
+        const { outcome, state } = stored.asked
+        const anew = store.begin(forSomeoneElse(request), outcome, state, browser.id(call))
+        return call.reply.redirect(store.addressOf(anew), 303)
+      }
       let session = result.session ?? before
       if (result.shown !== undefined && session !== null)
         session = await browser[STEPS].raise(call, session, result.shown, request, wire)
@@ -111,4 +120,10 @@ export function createWalk({ browser }: FastifyInstance, options: WalkOptions): 
       return proceed({ stored: noted, interaction: await visitors.of(noted, request, session, call) }, call)
     },
   }
+}
+
+/** As if it had come with `prompt=select_account` (OpenID Connect Core §3.1.2.1). */
+function forSomeoneElse(request: ApprovalRequest): ApprovalRequest {
+  const prompt = (request.parameters['prompt'] as readonly string[] | undefined) ?? []
+  return { ...request, parameters: { ...request.parameters, prompt: [...prompt, 'select_account'] } }
 }

@@ -8,6 +8,7 @@ import { ConfigError } from '../../src/config.ts'
 const FILES = [
   'style.css',
   'area.css',
+  'consent.css',
   'mark.svg',
   'submit.js',
   'password.js',

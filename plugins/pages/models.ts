@@ -61,6 +61,8 @@ export interface LoginPage {
 export interface ConsentPage extends FormTarget {
   client: ClientView
   user: { username: string; name: string | null }
+  /** For who is not that user; null where the request is for nobody else. */
+  notYou: FormTarget | null
   /** Null where the answer takes the browser nowhere. */
   redirectHost: string | null
   /** The redirect stays on this device: loopback, or a scheme of an app's own (RFC 8252 §8.6). */

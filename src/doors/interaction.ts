@@ -84,14 +84,15 @@ export interface InteractionStep {
   /**
    * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, with
    * the session where it began one (`browser.signIn`), or with the factors that the person has `shown` beside those before: the session
-   * has them from then on, by a new cookie. `part` is that of `formFor`. Throws `OAuthError` to end the interaction.
+   * has them from then on, by a new cookie. `someoneElse` is for who is not the one that is signed in: the request is asked again, from the
+   * sign-in page on. `part` is that of `formFor`. Throws `OAuthError` to end the interaction.
    */
   submit(
     interaction: Interaction,
     wire: Wire,
     call: BrowserCall,
     part?: string,
-  ): Promise<StepPage | { note: unknown; session?: Session; shown?: Shown }>
+  ): Promise<StepPage | { note: unknown; session?: Session; shown?: Shown } | { someoneElse: true }>
   /** Its page with what was typed, after its form had expired; nothing else is done. Without it, the page as `run` has it. */
   again?(interaction: Interaction, wire: Wire, call: BrowserCall, part?: string): Promise<StepPage>
   /**

@@ -9,7 +9,7 @@ import { startServer } from '../support/server.ts'
 import {
   ALICE, answerOf, authorize, authorizationUrl, BOB, exchange, goThrough, refresh, SEED, WEB, type Tokens,
 } from '../support/sign-in.ts' // prettier-ignore
-import { createUserAgent, findForm, type UserAgent } from '../support/user-agent.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 
 const TRUSTED = { ...WEB, client_id: 'trusted', require_consent: false }
 
@@ -206,4 +206,53 @@ test('what an earlier version remembered without a resource is for all of its sc
   for (const resource of [undefined, server.url, API])
     expect(await silently({ ...both, resource })).toBe('code')
   expect(await silently({ scope: 'openid api:read read_books' })).toBe('consent_required')
+})
+
+const PERSON = /You are signed in as <strong><bdi>([^<]*)/
+
+async function leave(page: Page): Promise<Page> {
+  const again = await agent.submit(page, 'not-you')
+  expect(findForm(again, 'login')).toBeDefined()
+  return again
+}
+
+test('who is not the one that is signed in answers the same request as themselves', async () => {
+  const allowed = await authorize(server, {}, agent)
+  expect(allowed.has('code')).toBe(true)
+  const page = await agent.get(
+    authorizationUrl(server, { scope: 'openid email', state: 'kept', nonce: 'n-1' }),
+  )
+  expect(PERSON.exec(page.body)?.[1]).toBe(ALICE.name)
+  const answer = answerOf(await goThrough(agent, await leave(page), BOB))
+  expect(answer.get('state')).toBe('kept')
+  const { id_token: idToken } = (await (await exchange(server, answer.get('code')!)).json()) as Tokens
+  expect(decodeJwt(idToken)).toMatchObject({ email: BOB.email, nonce: 'n-1' })
+  // Whoever comes back to the page is asked as who is signed in now, whatever stood on it.
+  expect((await agent.submit(page, 'consent', { decision: 'allow' })).status).toBe(403)
+  expect(await consents.find(id, WEB.client_id)).toMatchObject({ scopes: new Set(['openid']) })
+})
+
+test('who thinks better of it is still who they were', async () => {
+  const page = await agent.get(authorizationUrl(server))
+  const asked = await agent.submit(page, 'login', { username: ALICE.username, password: ALICE.password })
+  await leave(asked)
+  const answer = answerOf(await agent.submit(asked, 'consent', { decision: 'allow' }))
+  expect(answer.has('code')).toBe(true)
+})
+
+test('a request that is for one person asks nobody else', async () => {
+  const { id_token: hint } = await tokensFor({})
+  const claims = JSON.stringify({ id_token: { sub: { value: decodeJwt(hint).sub } } })
+  for (const parameters of [{ id_token_hint: hint }, { claims }]) {
+    const page = await agent.get(authorizationUrl(server, { scope: 'openid email', ...parameters }))
+    expect(findForm(page, 'consent')).toBeDefined()
+    expect(findForm(page, 'not-you')).toBeUndefined()
+    const { action, fields } = findForm(page, 'consent')!
+    const sent = await agent.post(
+      new URL(action.replace('/consent?', '/consent.not-you?'), page.url).href,
+      fields,
+    )
+    expect(sent.status).toBe(400)
+    expect(findForm(sent, 'consent')).toBeDefined()
+  }
 })

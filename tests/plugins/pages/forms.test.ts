@@ -14,6 +14,14 @@ const CONTROLS = `[...document.querySelectorAll('form, input, button:not([aria-l
   (one) => [one.tagName, one.id, one.getAttribute('name'), one.getAttribute('type')].join(' ')
 )`
 
+/** Whether something else lies over the middle of what has the focus. */
+const COVERED = `(() => {
+  const focused = document.activeElement
+  const { x, y, width, height } = focused.getBoundingClientRect()
+  const top = document.elementFromPoint(x + width / 2, y + height / 2)
+  return !focused.contains(top)
+})()`
+
 /** The focused element: its id, or its text. */
 function focused(page: Page): Promise<string> {
   return page.evaluate<string>('document.activeElement.id || document.activeElement.textContent')
@@ -96,6 +104,31 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.click('#deny')
     await page.getByText('landed').waitFor()
     expect(server.sent.pop()).toBe('csrf_token=token-of-the-form&decision=deny')
+  })
+
+  test('however much an app asks for, the decision stays in sight, and covers nothing that has the focus', async () => {
+    const { page } = await openPage()
+    await page.setViewportSize({ width: 320, height: 568 })
+    await page.goto(server.address({ name: 'consent', state: 'much' }))
+    const buttons = page.locator('#allow, #deny')
+    expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeGreaterThan(1000)
+    for (const place of ['top', 'bottom']) {
+      if (place === 'bottom') await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)')
+      for (const button of await buttons.all()) {
+        const { y, height } = (await button.boundingBox())!
+        if (place === 'top') expect(y + height).toBeLessThanOrEqual(568)
+        expect(y).toBeGreaterThan(0)
+      }
+    }
+    await page.goto(server.address({ name: 'consent', state: 'much' }))
+    for (let presses = 0; presses < 4; presses++) {
+      await page.keyboard.press('Tab')
+      expect([presses, await focused(page), await page.evaluate(COVERED)]).toEqual([
+        presses,
+        expect.anything(),
+        false,
+      ])
+    }
   })
 
   test.for(['127.0.0.1', 'localhost', '[::1]'])(

@@ -51,6 +51,7 @@ const consent = {
   ...form,
   client: registered,
   user: { username: 'ada', name: 'Ada Lovelace' },
+  notYou: { ...form, action: '/not-you' },
   redirectHost: 'prints.example',
   onThisDevice: false,
   scopes: [...scopes.slice(0, 2), books],
@@ -121,6 +122,7 @@ export const samples: readonly Sample[] = [
     ...consent,
     client: plain,
     user: { username: 'ada', name: null },
+    notYou: null,
     redirectHost: 'localhost:53682',
     onThisDevice: true,
     scopes: [...scopes.map((scope) => ({ ...scope, isNew: false })), books],
@@ -139,6 +141,14 @@ export const samples: readonly Sample[] = [
     ...consent,
     client: { ...plain, name: long },
     redirectHost: `${long}.example`,
+  }),
+  sample('consent', 'much', {
+    ...consent,
+    scopes: Array.from({ length: 15 }, (_, at) => ({
+      ...books,
+      name: `books${at}`,
+      title: `Shelf ${at + 1}`,
+    })),
   }),
   sample('error', 'request', failure),
   sample('error', 'expired', {
