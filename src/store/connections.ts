@@ -21,6 +21,8 @@ export interface Place {
   url?: string | undefined
   /** Somebody else's connections: borrowed one by one, never ended. */
   pool?: pg.Pool | undefined
+  /** One that is open already, for what is asked in a row: PostgreSQL takes longer to open one than to answer. */
+  client?: pg.ClientBase | undefined
   /** The schema of our tables; by default the first of the connection's `search_path`, as a rule `public`. */
   schema?: string | undefined
 }
@@ -42,8 +44,9 @@ export function qualified({ schema }: Place, name: string): string {
   return schema === undefined ? `"${name}"` : `"${schema}"."${name}"`
 }
 
-/** A connection on its own, for `work`. */
+/** A connection on its own, for `work`; or the one that is there. */
 export async function withClient<T>(place: Place, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  if (place.client !== undefined) return work(place.client)
   if (place.pool !== undefined) {
     const client = await borrow(place.pool)
     try {

@@ -10,9 +10,10 @@ const PROBE = { name: 'latchkey-probe', text: 'select 1' }
 
 /** Asks by two connections in turn; as a rule a pooler that is not busy lends both the same one. For a URL. */
 export async function keepsPrepared(place: Place): Promise<boolean> {
+  const another = { ...place, client: undefined }
   try {
     await retried(async () =>
-      withClient(place, async (one) => withClient(place, async (other) => ask(one, other))),
+      withClient(place, async (one) => withClient(another, async (other) => ask(one, other))),
     )
     return true
   } catch (error) {

@@ -9,7 +9,7 @@ import { sqlState } from '../../store/failures.ts'
 import { findTooNew, migrate, missingMigrations } from '../../store/migrate.ts'
 import { keepsPrepared } from '../../store/prepared.ts'
 import { statements as uses } from '../../store/secret-key-uses.ts'
-import type { Place } from '../../store/connections.ts'
+import { withClient, type Place } from '../../store/connections.ts'
 import { developmentSecretKey, readSecretKey, remedyOfSecretKey, secretKeyFile } from './data-dir.ts'
 import type { EmbeddedPostgres } from './embedded-postgres.ts'
 import { startOwnPostgres } from './own-postgres.ts'
@@ -47,9 +47,12 @@ export async function openOwnDatabase(
   const url = pool === undefined ? (embedded?.url ?? config.DATABASE_URL) : undefined
   const place = { url, pool, schema: config.DATABASE_SCHEMA }
   try {
-    await assertNotNewer(place)
-    await (migrates ? migrateAt(place) : assertMigrated(place))
-    if (embedded === undefined && pool === undefined) await assertPrepares(place, config)
+    await withClient(place, async (client) => {
+      const at = { ...place, client }
+      await assertNotNewer(at)
+      await (migrates ? migrateAt(at) : assertMigrated(at))
+      if (embedded === undefined && pool === undefined) await assertPrepares(at, config)
+    })
     const { DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARE: prepare } = config
     const where = embedded && describe(embedded)
     const database = await openDatabase({
