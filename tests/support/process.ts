@@ -1,6 +1,7 @@
 /** The server as its operator runs it: `node src/main.ts` as a child, and the commands beside it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atEndOfFile, temporaryDirectory } from './cleanup.ts'
@@ -110,11 +111,30 @@ async function untilReady(url: string, child: ChildProcess, output: () => string
   const discovery = `${url}/.well-known/openid-configuration`
   while (Date.now() < deadline) {
     if (child.exitCode !== null || child.signalCode !== null) break
-    const response = await fetch(discovery).catch(() => undefined)
-    await response?.body?.cancel()
-    if (response?.status === 200) return
+    if ((await isListening(discovery)) && (await isAnswered(discovery))) return
     await sleep(20)
   }
   child.kill('SIGKILL')
   throw new Error(`The server did not become ready at ${discovery}:\n${output().slice(-4_000)}`)
+}
+
+/** Asked of the socket alone: most of a start nobody is there, and a `fetch` that finds nobody costs as much as an answer. */
+async function isListening(url: string): Promise<boolean> {
+  const { protocol, hostname, port } = new URL(url)
+  const standard = protocol === 'https:' ? 443 : 80
+  const socket = connect(Number(port) || standard, hostname.replaceAll(/[[\]]/g, ''))
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function isAnswered(url: string): Promise<boolean> {
+  const response = await fetch(url).catch(() => undefined)
+  await response?.body?.cancel()
+  return response?.status === 200
 }
