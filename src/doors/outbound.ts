@@ -43,6 +43,12 @@ export class OutboundError extends OAuthError {
   }
 }
 
+/**
+ * What a delivery throws where there is no use in trying it again: it is given up at once. Administrators see the message, so it names
+ * nobody.
+ */
+export class Undeliverable extends Error {}
+
 /** What a delivery knows of itself. */
 export interface DeliveryTry {
   /** The same at each try, so that who gets it twice can tell. */
@@ -60,8 +66,8 @@ export interface Delivery<P extends TObject = TObject> {
   /** What is stored of it, encrypted: 32 KiB of JSON at most. One that does not fit it any more is given up. */
   readonly payload: P
   /**
-   * Does it, within 15 seconds. What it throws puts it off for a pause that grows, up to an hour; after a day it is given up, and
-   * administrators see the message of what was thrown.
+   * Does it, within 15 seconds. What it throws puts it off for a pause that grows, up to an hour; after a day, or at
+   * once where that is an `Undeliverable`, it is given up, and administrators see the message of what was thrown.
    */
   deliver(payload: Static<P>, attempt: DeliveryTry): Promise<void>
 }

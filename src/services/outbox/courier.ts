@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { type Delivery, OutboundError } from '../../doors/outbound.ts'
+import { type Delivery, OutboundError, Undeliverable } from '../../doors/outbound.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { misfitOf } from '../../protocol/schema.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -47,9 +47,6 @@ const LONGEST_PAUSE = 3600
 const SHORTEST_PAUSE = 100
 /** Milliseconds after a failure of the database. */
 const DATABASE_PAUSE = 5000
-
-/** There is no use in trying it again. */
-class Hopeless extends Error {}
 
 export function createCourier(options: CourierOptions): Courier {
   const { database, audit, box, feed, log, deliveries, limit = LIMIT, stopLimit = STOP_LIMIT } = options
@@ -139,7 +136,7 @@ export function createCourier(options: CourierOptions): Courier {
     const delivery = deliveries().get(kind)!
     const opened = open(id, payload)
     if (misfitOf(delivery.payload, opened) !== undefined)
-      throw new Hopeless('its payload does not fit any more')
+      throw new Undeliverable('its payload does not fit any more')
     const over = new AbortController()
     const late = sleep(limit, undefined, { signal: over.signal, ref: false }).then(() => {
       throw new Error(`it took longer than ${limit / 1000} seconds`)
@@ -153,14 +150,14 @@ export function createCourier(options: CourierOptions): Courier {
     try {
       return JSON.parse(box.open(payload, contextOf(id))) as Bag
     } catch (cause) {
-      throw new Hopeless('its payload cannot be decrypted', { cause })
+      throw new Undeliverable('its payload cannot be decrypted', { cause })
     }
   }
 
   async function putOff({ id, kind, attempts }: ClaimedRow, error: unknown): Promise<void> {
     const pause = Math.min(2 ** (attempts - 1), LONGEST_PAUSE) * (0.5 + Math.random())
     const givenUp = await audit.transaction(async (query, note) => {
-      const values = [id, attempts, pause, describe(error), error instanceof Hopeless]
+      const values = [id, attempts, pause, describe(error), error instanceof Undeliverable]
       const [row] = await query(statements.failed, values)
       if (row?.givenUp) note({ type: 'delivery.given_up', details: { delivery: id, kind, attempts } })
       return row?.givenUp ?? false
