@@ -3,6 +3,7 @@
  * refused in one sentence that names the setting.
  */
 import { isIP } from 'node:net'
+import { parseSender, parseSmtpUrl } from './protocol/mail-address.ts'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
 import { ConfigError, parseSetting, settingsOf, type SettingValues } from './setting-value.ts'
 import { Settings } from './settings.ts'
@@ -43,6 +44,7 @@ export function parseConfig(
   assertDatabaseUrl(settings.DATABASE_URL)
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
+  assertMail(settings)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
   const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? DEFAULT_PORTS.first}`
@@ -96,6 +98,24 @@ function assertOrigins(origins: readonly string[]): void {
         `UNSAFE_OUTBOUND_ORIGINS must list origins such as http://10.0.0.5:8080; it has ${JSON.stringify(origin.slice(0, 80))}.`,
       )
   }
+}
+
+/** Both, or none. What is wrong with SMTP_URL is not quoted: it may hold a password. */
+function assertMail({ SMTP_URL: url, MAIL_FROM: from }: Settings): void {
+  if ((url === undefined) !== (from === undefined))
+    throw new ConfigError(
+      url === undefined
+        ? 'SMTP_URL must be set where MAIL_FROM is: set both, or none.'
+        : 'MAIL_FROM must be set where SMTP_URL is: set both, or none.',
+    )
+  if (url !== undefined && parseSmtpUrl(url) === null)
+    throw new ConfigError(
+      'SMTP_URL must be an address such as smtps://user:password@mail.example.com, or smtp:// with the same; what is special in a password is percent-encoded.',
+    )
+  if (from !== undefined && parseSender(from) === null)
+    throw new ConfigError(
+      `MAIL_FROM must be an address such as Example <login@example.com>; it is ${JSON.stringify(from.slice(0, 80))}.`,
+    )
 }
 
 function assertProduction(

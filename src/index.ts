@@ -53,7 +53,7 @@ export type {
   Verified,
 } from './doors/facts.ts'
 export type { BesideIdToken, IdTokens } from './doors/id-tokens.ts'
-export { OutboundError } from './doors/outbound.ts'
+export { OutboundError, Undeliverable } from './doors/outbound.ts'
 export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './doors/outbound.ts'
 export type { AssurancePolicy, AssuranceQuestion, Factors, Reach, Requirement } from './doors/assurance.ts'
 export type {
@@ -126,6 +126,7 @@ export type {
 } from '../plugins/account/sections.ts'
 export type { AdminArea, AdminDoors, Administrator } from '../plugins/admin/sections.ts'
 export type { Browser } from '../plugins/browser.ts'
+export type { Letter, Letters } from '../plugins/mail/letters.ts'
 export type { Interactions } from '../plugins/interaction/index.ts'
 export type { OAuth } from '../plugins/oauth.ts'
 export type {

@@ -24,6 +24,7 @@ import jwks from '../plugins/jwks.ts'
 import login from '../plugins/login.ts'
 import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
+import mail from '../plugins/mail/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
 import openid from '../plugins/openid.ts'
@@ -75,6 +76,7 @@ const PLUGINS = [
   endSession,
   account,
   admin,
+  mail,
   home,
   setup,
   passwordLink,

@@ -68,6 +68,24 @@ export const Settings = Type.Object({
     default: [],
     description: 'plugins of ours to leave out, by their names such as latchkey-introspection',
   }),
+  SMTP_URL: Type.Optional(
+    Type.String({
+      secret: true,
+      description:
+        'the server that takes mails, such as smtps://user:password@mail.example.com; without it, mails are off in production',
+    }),
+  ),
+  MAIL_FROM: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'whom mails come from, such as Example <login@example.com>; with SMTP_URL',
+    }),
+  ),
+  NOTIFY_NEW_BROWSERS: Type.Boolean({
+    default: false,
+    description:
+      'people get a mail when somebody signs in to their account with a browser that it does not know',
+  }),
   UNSAFE_OUTBOUND_ORIGINS: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:

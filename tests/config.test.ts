@@ -241,3 +241,15 @@ test.each([
     `UNSAFE_OUTBOUND_ORIGINS must list origins such as http://10.0.0.5:8080; it has ${JSON.stringify(origin)}.`,
   )
 })
+
+test('SMTP_URL and MAIL_FROM are set both, or none, and what is wrong with them is said without a password', () => {
+  const [SMTP_URL, MAIL_FROM] = ['smtps://me:secret@mail.example', 'Example <login@example.com>']
+  expect(parseConfig({ SMTP_URL, MAIL_FROM })).toMatchObject({ SMTP_URL, MAIL_FROM })
+  expect(refusal({ SMTP_URL })).toBe('MAIL_FROM must be set where SMTP_URL is: set both, or none.')
+  expect(refusal({ MAIL_FROM })).toBe('SMTP_URL must be set where MAIL_FROM is: set both, or none.')
+  expect(refusal({ SMTP_URL, MAIL_FROM: 'Example' })).toBe(
+    'MAIL_FROM must be an address such as Example <login@example.com>; it is "Example".',
+  )
+  for (const wrong of ['https://me:secret@mail.example', 'me:secret@mail.example', 'smtp://me:secret@mail.example?tls=no'])
+    expect(refusal({ SMTP_URL: wrong, MAIL_FROM })).toMatch(/^SMTP_URL must be an address such as (?!.*secret)/)
+}) // prettier-ignore

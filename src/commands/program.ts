@@ -9,6 +9,7 @@ const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>
   ['delivery', 'what could not be delivered to others: list, retry', async () => (await import('./delivery.ts')).deliveryCommand()],
   ['import', 'clients and users from Django with django-oidc-provider', async () => (await import('./import.ts')).importCommand()],
   ['key', 'signing keys: list, rotate, revoke', async () => (await import('./key.ts')).keyCommand()],
+  ['mail', 'mails: test', async () => (await import('./mail.ts')).mailCommand()],
   ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],
   ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
   ['user', 'users: create, list, show, update, disable, enable, set-password', async () => (await import('./user.ts')).userCommand()],

@@ -10,6 +10,7 @@ import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { examineIssuer } from './issuer.ts'
+import { examineMail } from './mail.ts'
 import { examinePlugins } from './plugins.ts'
 import { examineProcess } from './process.ts'
 import { examineSeedFile } from './seed-file.ts'
@@ -26,7 +27,7 @@ export async function examine(settings: SettingValues): Promise<Finding[]> {
   for (const risk of await risksOf(config)) findings.push(warn('choices', risk))
   findings.push(...(await examineSeedFile(config.SEED_FILE)))
   findings.push(...(await examineStored(config)))
-  findings.push(await examineIssuer(config))
+  findings.push(await examineMail(config), await examineIssuer(config))
   return findings
 }
 

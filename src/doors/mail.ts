@@ -10,10 +10,11 @@ export interface Mail {
 }
 
 /**
- * Takes a mail on its way; its key is `default`. What it throws puts the mail off, and it is tried again for a day. It may come twice where a
- * process dies meanwhile.
+ * Takes a mail on its way; its key is `default`. What it throws puts the mail off, and it is tried again for a day; an `Undeliverable` gives
+ * it up at once. It may come twice where a process dies meanwhile.
  */
 export interface MailTransport {
+  /** Within 15 seconds: afterwards it is taken for failed, and comes again. */
   send(mail: Mail): Promise<void>
 }
 

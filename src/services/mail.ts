@@ -7,6 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Mail, NoMailTransport } from '../doors/mail.ts'
 import type { Delivery } from '../doors/outbound.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
+import { isMailAddress } from '../protocol/mail-address.ts'
 import { Type } from '../protocol/schema.ts'
 import type { Outbox } from './outbox/outbox.ts'
 
@@ -30,7 +31,6 @@ const Payload = Type.Object({
   text: Type.String(),
   html: Type.Optional(Type.String()),
 })
-const ADDRESS = /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/
 /** Of a line that is a header: none may end early. */
 const LINE = /^[^\p{Cc}]{1,500}$/u
 
@@ -38,6 +38,8 @@ const LINE = /^[^\p{Cc}]{1,500}$/u
 export interface OwnMailer extends Mailer {
   /** Once all plugins have come: without a transport there is nothing to deliver, and nobody looks for it. */
   open(): void
+  /** How many of `kept` have given way to later ones: the first of them is the one after so many. */
+  dropped(): number
 }
 
 /** @internal */
@@ -51,6 +53,7 @@ export interface MailerOptions {
 /** @internal */
 export function createMailer({ doors, outbox, production, log }: MailerOptions): OwnMailer {
   const kept: Mail[] = []
+  let dropped = 0
   const transport = () => doors.owners('mailTransport').get('default')
   return {
     open() {
@@ -65,16 +68,17 @@ export function createMailer({ doors, outbox, production, log }: MailerOptions):
       doors.register('delivery', KIND, delivery)
     },
     async send(mail) {
-      if (!ADDRESS.test(mail.to)) throw new TypeError('a mail needs one address to go to')
+      if (!isMailAddress(mail.to)) throw new TypeError('a mail needs one address to go to')
       if (!LINE.test(mail.subject)) throw new TypeError('a mail needs a subject of one line')
       if (transport() !== undefined) return outbox.enqueue(KIND, { ...mail })
       if (production) throw new NoMailTransport()
       kept.push(mail)
-      if (kept.length > MOST_KEPT) kept.shift()
+      if (kept.length > MOST_KEPT && kept.shift() !== undefined) dropped++
       log.info({ subject: mail.subject }, 'no transport: the mail is kept in memory')
       return undefined
     },
     isOn: () => !production || transport() !== undefined,
     kept: () => kept,
+    dropped: () => dropped,
   }
 }

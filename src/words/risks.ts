@@ -5,6 +5,7 @@
 import { url as debuggerAddress } from 'node:inspector'
 import { readFile, stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
+import { parseSmtpUrl } from '../protocol/mail-address.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 
 /**
@@ -67,6 +68,10 @@ function ofNetwork(config: Config): string[] {
     [
       config.METRICS_PORT !== undefined && !isLoopbackHost(config.METRICS_HOST),
       'METRICS_HOST is not this machine: let only the monitoring reach METRICS_PORT.',
+    ],
+    [
+      config.SMTP_URL !== undefined && mailsInTheClear(config.SMTP_URL),
+      'SMTP_URL is smtp:// to another machine and without a password: mails, and the links in them, go in the clear where it offers no STARTTLS. Use smtps://, where it can.',
     ],
   ])
 }
@@ -132,6 +137,12 @@ function isTyped(secretKey: string): boolean {
 function isWide(network: string): boolean {
   const [address = '', length] = network.split('/')
   return length !== undefined && Number(length) < (address.includes(':') ? 16 : 8)
+}
+
+/** With a password, TLS is insisted upon. */
+function mailsInTheClear(smtpUrl: string): boolean {
+  const server = parseSmtpUrl(smtpUrl)
+  return server !== null && !server.secure && server.credentials === null && !isLoopbackHost(server.host)
 }
 
 /** Sockets and loopback are no network. The driver verifies whom it reaches, unless it is told to do as libpq does. */

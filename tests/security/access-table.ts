@@ -58,6 +58,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/interaction/:id': open(400),
   '/interaction/:id/:step': open(405, 400),
   '/sign-in': { ...account(303, 405), nobody: [200, 405, 405] },
+  '/dev/mail': open(200),
+  '/dev/mail/:number': open(404),
   '/setup': open(404, 403),
   '/set-password': open(410, 403),
   '/end-session': open(200, 200),
@@ -113,6 +115,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/keys/revoke': administration(303, 403),
   '/admin/deliveries': administration(200, 405),
   '/admin/deliveries/retry': administration(303, 403),
+  '/admin/mail': administration(200, 403),
   '/admin/audit': administration(200, 405),
   '/admin/audit/export': administration(200, 405, 'format=jsonl'),
 }

@@ -179,6 +179,7 @@ export const ADMINISTRATION = {
       values (gen_random_uuid(), 'news', 'sealed', now(), now())`)
     return { path: '/deliveries' }
   }),
+  'test of the mail': administered('mail-test', '/admin/mail', async () => ({ path: '/mail', fill: { address: 'root@example.com' } })),
   'new scope': administered('record', '/admin/scopes/new', async () => ({ path: '/scopes/new', fill: { name: `scope-${++records}` } })),
   scope: ofRecord('scope', 'record'),
   'scope deletion': ofRecord('scope', 'delete-record'),

@@ -1,0 +1,59 @@
+/** Addresses of mails, as far as their form goes, and of the server that takes them. Whether anybody reads them, only a mail can find out. */
+
+/** One address, and nothing that a header or an SMTP command would read as more. */
+const ADDRESS = /^[^\s@<>,;:"()[\]\\\p{C}]{1,64}@[^\s@<>,;:"()[\]\\\p{C}]{1,190}$/u
+/** `Example <login@example.com>`, or the address alone. */
+const NAMED = /^(?:(?<name>[^<>"\p{C}]{0,100}?)\s*<(?<inner>[^<>]+)>|(?<bare>[^<>]+))$/u
+
+export function isMailAddress(text: string): boolean {
+  return ADDRESS.test(text)
+}
+
+/** Whom mails come from; a name of `''` is none. */
+export interface Sender {
+  readonly name: string
+  readonly address: string
+}
+
+/** Null for what is none. */
+export function parseSender(text: string): Sender | null {
+  const { name = '', inner, bare = '' } = NAMED.exec(text.trim())?.groups ?? {}
+  const address = (inner ?? bare).trim()
+  return isMailAddress(address) ? { name: name.trim(), address } : null
+}
+
+/** A server that takes mails. */
+export interface SmtpServer {
+  readonly host: string
+  readonly port: number
+  /** TLS from the first byte (RFC 8314 §3.3); else by STARTTLS where the server offers it. */
+  readonly secure: boolean
+  readonly credentials: { readonly user: string; readonly pass: string } | null
+}
+
+/** The ports of mail submission, without and with TLS from the first byte (RFC 8314 §7.3). */
+const [SUBMISSION, SUBMISSIONS] = [587, 465]
+
+/** Null for what is no `smtp://` or `smtps://` address with a host alone, and perhaps a port, a user name and a password. */
+export function parseSmtpUrl(text: string): SmtpServer | null {
+  const url = URL.parse(text)
+  if (url === null || !/^smtps?:$/.test(url.protocol) || !/^\/?$/.test(url.pathname)) return null
+  if (/[?#]/.test(text) || !/^(?:[\w.-]+|\[[\da-f:.]+\])$/i.test(url.hostname)) return null
+  const [user, pass] = [decoded(url.username), decoded(url.password)]
+  if (user === null || pass === null || (user === '') !== (pass === '')) return null
+  const secure = url.protocol === 'smtps:'
+  return {
+    host: url.hostname.replaceAll(/[[\]]/g, ''),
+    port: url.port === '' ? (secure ? SUBMISSIONS : SUBMISSION) : Number(url.port),
+    secure,
+    credentials: user === '' ? null : { user, pass },
+  }
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
