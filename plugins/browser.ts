@@ -141,7 +141,11 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     },
   })
   const cookies = { session: cookieNamed(SESSION), pending: cookieNamed(PENDING) }
-  const { session, signIn, forget, ...steps } = createSignedIn(kernelOf(fastify), cookies, remember)
+  const markOf: Browser['markOf'] = async (request, username) =>
+    knownBrowsers.find(cookieOf(request, KNOWN), username)
+  const isNews = async (request: FastifyRequest, { username }: Pick<User, 'username'>): Promise<boolean> =>
+    config.NOTIFY_NEW_BROWSERS && (await markOf(request, username)) === null
+  const { session, signIn, forget, ...steps } = createSignedIn(kernelOf(fastify), cookies, remember, isNews)
 
   fastify.decorate('browser', {
     [STEPS]: steps,
@@ -154,7 +158,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       return elsewhere && read(request, SESSION) === undefined && text.length <= MAX_QUERY && QUERY.test(text)
     },
     remember,
-    markOf: async (request, username) => knownBrowsers.find(cookieOf(request, KNOWN), username),
+    markOf,
     id,
     csrfToken: (call, purpose) => box.hash(csrfOf(purpose, id(call))),
     assertFromHere: ({ request }) => assertSameOrigin(request),

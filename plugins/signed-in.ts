@@ -61,6 +61,8 @@ export function createSignedIn(
   { sessions, pendingSessions, assurance, directory, box }: Kernel,
   cookies: { readonly session: Cookie; readonly pending: Cookie },
   remember: (call: BrowserCall, user: Pick<User, 'username'>) => void,
+  /** Whether it is to be noted that this account has not signed in with the browser before. */
+  isNews: (request: FastifyRequest, user: Pick<User, 'username'>) => Promise<boolean>,
 ): SignedIn {
   /** What each request came with, for the page as for the plugin that answers with it. */
   const [opened, begun]: readonly [Found, Found] = [new WeakMap(), new WeakMap()]
@@ -136,7 +138,8 @@ export function createSignedIn(
         const pending = await pendingSessions.begin(from, former)
         return pending && wait(call, pending)
       }
-      const started = await sessions.start(from, cookies.session.read(call.request))
+      const newBrowser = await isNews(call.request, user)
+      const started = await sessions.start({ ...from, newBrowser }, cookies.session.read(call.request))
       if (started === null) return null
       if (former !== undefined) await pendingSessions.end(former)
       forgetPending(call)
@@ -170,7 +173,9 @@ export function createSignedIn(
         return raised && wait(call, raised)
       }
       const { amr, acr } = factors
-      const signIn = { amr, ...(acr === null ? {} : { acr }), ...originOf(call) }
+      const user = await directory.findUser(session.userId)
+      const newBrowser = user !== null && (await isNews(request, user))
+      const signIn = { amr, ...(acr === null ? {} : { acr }), ...originOf(call), newBrowser }
       const completed = await pendingSessions.complete(
         token,
         signIn,
@@ -179,7 +184,6 @@ export function createSignedIn(
       )
       if (completed === null) return null
       forgetPending(call)
-      const user = await directory.findUser(session.userId)
       if (user !== null) remember(call, user)
       return open(call, completed)
     },

@@ -43,8 +43,8 @@ export interface EventDetails {
   'user.enabled': Bag
   /** With all that was theirs; the log goes on naming them by their id. */
   'user.deleted': Ended
-  /** `sid` names the session; `amr` is RFC 8176. */
-  'user.signed_in': { readonly sid: string; readonly amr: readonly string[] }
+  /** `sid` names the session; `amr` is RFC 8176; `newBrowser` is noted where NOTIFY_NEW_BROWSERS asks for it. */
+  'user.signed_in': { readonly sid: string; readonly amr: readonly string[]; readonly newBrowser?: true }
   /** A first factor was right, and another one is asked for. */
   'user.sign_in_pending': { readonly sid: string; readonly amr: readonly string[] }
   /** Of an account that there is not, only a keyed hash: what was typed may be a password. */

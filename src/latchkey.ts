@@ -25,6 +25,7 @@ import login from '../plugins/login.ts'
 import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
 import mail from '../plugins/mail/index.ts'
+import notices from '../plugins/notices/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
 import openid from '../plugins/openid.ts'
@@ -77,6 +78,7 @@ const PLUGINS = [
   account,
   admin,
   mail,
+  notices,
   home,
   setup,
   passwordLink,

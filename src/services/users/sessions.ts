@@ -20,6 +20,8 @@ export interface SignIn {
   /** Of the browser, for its owner to recognise it by. */
   userAgent?: string | undefined
   address?: string
+  /** The account has not signed in with it before, as far as is known; said where somebody wants to know. */
+  newBrowser?: boolean
   /** Milliseconds since the epoch; now where it is not said. */
   authenticatedAt?: number
 }
@@ -195,7 +197,12 @@ export async function openSession(
   const started = [...values, sid, new Date(user.updatedAt)]
   const [opened] = renewed ? [renewed] : await query(statements.start, started)
   if (opened === undefined) return null
-  note({ type: 'user.signed_in', user: user.id, details: { sid: opened.sid, amr: [...amr] } })
+  const details = {
+    sid: opened.sid,
+    amr: [...amr],
+    ...(signIn.newBrowser ? { newBrowser: true as const } : {}),
+  }
+  note({ type: 'user.signed_in', user: user.id, details })
   return { token, session: { sid: opened.sid, userId: user.id, amr, acr, authenticatedAt } }
 }
 

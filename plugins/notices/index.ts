@@ -1,0 +1,96 @@
+/**
+ * Tells people by mail what happened to their account: each notice is stored with the event that it is of, and goes to the address that is
+ * verified, or was, when that is what changed.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Static } from 'typebox'
+import type { Enqueued } from '../../src/doors/outbound.ts'
+import type { User } from '../../src/doors/user.ts'
+import type { AuditEvent, EventType } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { formatTime } from '../pages/strict.ts'
+import { ADDRESS_CHANGED, letterOf, TOLD } from './words.ts'
+
+const KIND = 'notice'
+const Payload = Type.Object({
+  type: Type.String(),
+  user: Type.String(),
+  /** Milliseconds since the epoch. */
+  at: Type.Number(),
+  /** The address that it was, where it was verified; without it, the one that is. */
+  former: Type.Optional(Type.String()),
+  /** Whether it was verified is what the present one is: that did not change. */
+  asPresent: Type.Optional(Type.Boolean()),
+})
+type Payload = Static<typeof Payload>
+
+async function notices(fastify: FastifyInstance): Promise<void> {
+  const { oauth, letters } = fastify
+  const { NOTIFY_NEW_BROWSERS: browsers } = kernelOf(fastify).config
+
+  /** As they are now: what was told of is a moment old. */
+  async function userOf(id: string): Promise<User | null> {
+    try {
+      return await oauth.users.get(id)
+    } catch (error) {
+      if (error instanceof OAuthError && error.status < 500) return null
+      throw error
+    }
+  }
+
+  oauth.deliver({
+    kind: KIND,
+    payload: Payload,
+    async deliver({ type, user: id, at, former, asPresent = false }) {
+      const user = await userOf(id)
+      if (user === null || (asPresent && user.claims['email_verified'] !== true)) return
+      const to = former ?? verifiedAddressOf(user)
+      if (to === null || !isMailAddress(to)) return
+      const letter = letterOf({
+        type,
+        whose: former === undefined ? 'present' : 'former',
+        time: formatTime(new Date(at)),
+        username: user.username,
+        issuer: oauth.issuer,
+      })
+      if (letter !== null) await letters.send(to, letter)
+    },
+  })
+
+  const notice = ({ type, user = '', at }: AuditEvent, more: Partial<Payload> = {}): Enqueued => ({
+    kind: KIND,
+    payload: { type, user, at, ...more },
+  })
+
+  // Those of plugins too, also where nobody brings them.
+  const types = TOLD.filter((type) => type !== 'user.signed_in') as EventType[]
+  oauth.enqueueOn(types, (event) => (letters.isOn() ? [notice(event)] : []))
+  oauth.enqueueOn(ADDRESS_CHANGED, (event) => {
+    const former = formerAddressIn(event)
+    return former === null || !letters.isOn() ? [] : [notice(event, former), notice(event)]
+  })
+  if (browsers)
+    oauth.enqueueOn('user.signed_in', (event) =>
+      event.details.newBrowser === true && letters.isOn() ? [notice(event)] : [],
+    )
+}
+
+function verifiedAddressOf({ claims }: User): string | null {
+  return claims['email_verified'] === true ? ((claims['email'] as string | undefined) ?? null) : null
+}
+
+/** Null where none was verified, or none changed. */
+function formerAddressIn({
+  details,
+}: AuditEvent<'user.changed'>): Pick<Payload, 'former' | 'asPresent'> | null {
+  const [former] = details.changes['email'] ?? []
+  const verified = details.changes['email_verified']
+  if (typeof former !== 'string' || (verified !== undefined && verified[0] !== true)) return null
+  return verified === undefined ? { former, asPresent: true } : { former }
+}
+
+export default fp(notices, { name: 'latchkey-notices', dependencies: ['latchkey-oauth', 'latchkey-mail'] })

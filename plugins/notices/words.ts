@@ -1,0 +1,53 @@
+/** What people are told by mail of what happened to their account, by the type of the event. What plugins may bring is among it. */
+import type { Letter } from '../mail/letters.ts'
+
+export interface Happening {
+  readonly type: string
+  /** Whom it is told: of a changed address, the former one or the new one. */
+  readonly whose: 'former' | 'present'
+  /** In words, such as `21 November 2026 at 16:30 UTC`. */
+  readonly time: string
+  readonly username: string
+  readonly issuer: string
+}
+
+interface Words {
+  readonly subject: string
+  readonly what: string
+}
+
+const CHANGED: Words = {
+  subject: 'Your email address was changed',
+  what: 'The email address of your account was changed.',
+}
+const WORDS: Readonly<Record<string, Words>> = {
+  'user.password_changed': {
+    subject: 'Your password was changed',
+    what: 'Your account has a new password. Wherever you were signed in, you are signed out.',
+  },
+  'user.passkey_added': { subject: 'A passkey was added', what: 'A passkey was added to your account.' },
+  'user.passkey_removed': { subject: 'A passkey was removed', what: 'A passkey was removed from your account.' },
+  'user.factor_added': { subject: 'A second step was added', what: 'Your account asks for a second step at sign-in from now on.' },
+  'user.factor_removed': { subject: 'A second step was removed', what: 'A second step was removed from your account.' },
+  'user.recovery_codes_made': { subject: 'You have new recovery codes', what: 'New recovery codes were made for your account. Those from before are no longer good.' },
+  'user.signed_in': { subject: 'A sign-in from a new browser', what: 'Somebody signed in to your account with a browser that it did not know.' },
+} // prettier-ignore
+
+export const ADDRESS_CHANGED = 'user.changed'
+
+/** What is told of, besides a changed address. */
+export const TOLD: readonly string[] = Object.keys(WORDS)
+
+/** Null for what nobody is told of. */
+export function letterOf({ type, whose, time, username, issuer }: Happening): Letter | null {
+  const words = type === ADDRESS_CHANGED ? CHANGED : WORDS[type]
+  if (words === undefined) return null
+  const now = whose === 'former' ? ['It was this one until now, and is another one from now on.'] : []
+  return {
+    subject: words.subject,
+    paragraphs: [words.what, ...now, `Account: ${username}`, `When: ${time}`],
+    button: { text: 'See what happened', href: `${issuer}/account/activity` },
+    otherwise:
+      'If this was you, there is nothing for you to do. If not, somebody else may have your account: change your password at once, and tell those who run this service.',
+  }
+}
