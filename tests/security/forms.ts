@@ -243,8 +243,8 @@ export function formOn(page: Page, agent: UserAgent, filled: Record<string, stri
   return { agent, action: new URL(action, page.url).href, fields: { csrf_token: token, ...filled } }
 }
 
-/** All that a form could change. */
-export async function stateOf({ database }: TestServer): Promise<unknown> {
+/** All that a form could change; what is told of it by mail comes behind it, in its own time. */
+export async function stateOf({ database, server }: TestServer): Promise<unknown> {
   const [state] = await database.query(`select
     (select json_agg(s order by hash) from (select hash, sid, user_id, authenticated_at from sessions) s) as sessions,
     (select json_agg(c order by c::text) from consents c) as consents,
@@ -254,8 +254,9 @@ export async function stateOf({ database }: TestServer): Promise<unknown> {
     (select json_agg(r order by resource) from resources r) as resources,
     (select json_agg(kid order by kid) from signing_keys) as signing_keys,
     (select count(*)::int from authorization_codes) as codes,
-    (select count(*)::int from outbox where given_up_at is null) as deliveries,
+    (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,
     (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
-  return state
+  const tests = server.oauth.mail.kept().filter(({ subject }) => subject.startsWith('A test')).length
+  return { ...state, tests }
 }

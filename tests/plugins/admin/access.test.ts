@@ -49,6 +49,7 @@ test('there are routes to be asked about', () => {
       '/admin/deliveries',
       '/admin/deliveries/retry',
       '/admin/keys',
+      '/admin/mail',
       '/admin/keys/revoke',
       '/admin/keys/rotate',
       '/admin/audit',
