@@ -71,7 +71,7 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
     form: Type.Object({ address: Type.Optional(Type.String()) }),
     async show({ sent }, call) {
       const { claims } = administratorOf(call.request).user
-      return show(call, { typed: String(claims['email'] ?? ''), sent: sent !== undefined })
+      return show(call, { typed: (claims['email'] as string | undefined) ?? '', sent: sent !== undefined })
     },
     async submit({ address = '' }, call) {
       assertGenuine(call, PATH, '')
