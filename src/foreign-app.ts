@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { ConfigError, type Config } from './config.ts'
 import type { LatchkeyOptions, OrmLike } from './latchkey-options.ts'
-import { outboundRisksOf } from './words/risks.ts'
+import { risksAnywhereOf } from './words/risks.ts'
 
 /** Throws `ConfigError` where we would be at another address than the issuer's, or in another's place. */
 export function assertRoom(app: FastifyInstance, { issuer, basePath }: Config, prefix?: string): void {
@@ -36,7 +36,12 @@ export async function poolOf({ orm, pool }: LatchkeyOptions): Promise<pg.Pool | 
 }
 
 /** One line in the log for each. */
-export function warnOfRisks(app: FastifyInstance, config: Config, pool: pg.Pool | undefined): void {
+export function warnOfRisks(
+  app: FastifyInstance,
+  config: Config,
+  pool: pg.Pool | undefined,
+  without: readonly string[] | undefined,
+): void {
   const { log } = app
   if (optionsOf(app)?.trustProxy === true)
     log.warn(
@@ -44,7 +49,7 @@ export function warnOfRisks(app: FastifyInstance, config: Config, pool: pg.Pool 
     )
   if (config.TRUSTED_PROXIES.length > 0)
     log.warn("latchkey: TRUSTED_PROXIES is not used here; the app's trustProxy decides")
-  for (const risk of outboundRisksOf(config)) log.warn(`latchkey: ${risk}`)
+  for (const risk of risksAnywhereOf(config, without)) log.warn(`latchkey: ${risk}`)
   if (pool !== undefined && !pool.options.connectionTimeoutMillis)
     log.warn(
       'latchkey: the pool has no connectionTimeoutMillis, so requests wait for ever while the database is away',

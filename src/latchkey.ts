@@ -97,11 +97,11 @@ const OF_PAGES = [pages, browser, authorizationCode]
 
 /** Throws `ConfigError`. For a Fastify instance itself, which it decorates. */
 async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise<void> {
-  const { settings = {}, migrate } = options
+  const { settings = {}, migrate, without } = options
   const pool = await poolOf(options)
   const config = parseConfig(settings, pool === undefined ? undefined : ['OIDC_ISSUER', 'SECRET_KEY'])
   assertRoom(app, config, options.prefix)
-  warnOfRisks(app, config, pool)
+  warnOfRisks(app, config, pool, without)
   const own = await openOwnDatabase(config, { pool, migrate })
   app.addHook('onClose', async () => own.close())
   await install(app, own, options)

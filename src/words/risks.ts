@@ -13,9 +13,9 @@ import { isLoopbackHost } from '../protocol/redirect-uri.ts'
  * others.
  */
 export async function risksOf(config: Config): Promise<string[]> {
-  if (!config.production) return outboundRisksOf(config)
+  if (!config.production) return risksAnywhereOf(config)
   return [
-    ...outboundRisksOf(config),
+    ...risksAnywhereOf(config),
     ...ofLifetimes(config),
     ...ofNetwork(config),
     ...ofDatabase(config),
@@ -24,12 +24,24 @@ export async function risksOf(config: Config): Promise<string[]> {
   ]
 }
 
-/** Also for who embeds the server. */
-export function outboundRisksOf({ UNSAFE_OUTBOUND_ORIGINS: origins }: Config): string[] {
+/** Also for who embeds the server, and may leave out plugins by code. */
+export function risksAnywhereOf(
+  { UNSAFE_OUTBOUND_ORIGINS: origins, WITHOUT: without }: Config,
+  alsoWithout: readonly string[] = [],
+): string[] {
+  const left = new Set([...without, ...alsoWithout])
   return named([
     [
       origins.length > 0,
       `UNSAFE_OUTBOUND_ORIGINS LETS CLIENTS MAKE THIS SERVER ASK ${origins.join(' AND ')}, WHATEVER IS THERE: name only what is meant for that.`,
+    ],
+    [
+      left.has('latchkey-consent'),
+      'WITHOUT latchkey-consent EVERY APP GETS WHATEVER IT ASKS FOR, AND NOBODY IS ASKED: keep it, and register require_consent=false for apps that are trusted.',
+    ],
+    [
+      left.has('latchkey-login'),
+      'WITHOUT latchkey-login NOBODY HERE ASKS WHO IS THERE: prompt=login, max_age and id_token_hint hold only where another plugin sees to them.',
     ],
   ])
 }

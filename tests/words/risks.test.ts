@@ -24,6 +24,8 @@ test('a prudent production start is told nothing, and a development start neithe
 
 test.each<[string, SettingValues]>([
   ['UNSAFE_OUTBOUND_ORIGINS', { UNSAFE_OUTBOUND_ORIGINS: 'http://10.0.0.5:8080,https://app.internal' }],
+  ['WITHOUT latchkey-consent', { WITHOUT: 'latchkey-account,latchkey-consent' }],
+  ['WITHOUT latchkey-login', { WITHOUT: 'latchkey-login' }],
   ['OIDC_TOKEN_EXPIRE', { OIDC_TOKEN_EXPIRE: 86_401 }],
   ['OIDC_CODE_EXPIRE', { OIDC_CODE_EXPIRE: 601 }],
   ['OIDC_REFRESH_REUSE_INTERVAL', { OIDC_REFRESH_REUSE_INTERVAL: 61 }],
