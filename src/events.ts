@@ -4,6 +4,8 @@
  */
 import type { Bag } from './protocol/bag.ts'
 import type { Changes } from './protocol/changes.ts'
+import { findNearest } from './protocol/nearest.ts'
+import { ConfigError } from './setting-value.ts'
 
 /** A client from which something of a user's was taken, and the sessions (`sid`) that it had come from: 500 at most. */
 export interface EndedClient {
@@ -29,8 +31,11 @@ export const ENDINGS = [
   'client.deleted',
 ] as const satisfies readonly EventType[]
 
-/** By the type of the event. Whom it is about stands in the event itself. */
-export interface EventDetails {
+/** By the type of the event: plugins add their own here. Whom it is about stands in the event itself. */
+export interface EventDetails extends OwnEventDetails {}
+
+/** What the server tells. */
+export interface OwnEventDetails {
   'user.registered': { readonly changes: Changes }
   'user.changed': { readonly changes: Changes }
   /** Every session and token of theirs ended with the old one. */
@@ -104,6 +109,58 @@ export interface EventDetails {
 }
 
 export type EventType = keyof EventDetails
+
+/** The server's own, for who listens and is read by no compiler. */
+const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
+  'user.registered': true,
+  'user.changed': true,
+  'user.password_changed': true,
+  'user.password_link_made': true,
+  'user.link_refused': true,
+  'user.disabled': true,
+  'user.enabled': true,
+  'user.deleted': true,
+  'user.signed_in': true,
+  'user.sign_in_pending': true,
+  'user.sign_in_failed': true,
+  'user.signed_out': true,
+  'session.ended': true,
+  'consent.given': true,
+  'consent.denied': true,
+  'consent.withdrawn': true,
+  'client.registered': true,
+  'client.changed': true,
+  'client.secret_rotated': true,
+  'client.deleted': true,
+  'client.authentication_failed': true,
+  'limit.reached': true,
+  'resource.registered': true,
+  'resource.changed': true,
+  'resource.deleted': true,
+  'scope.registered': true,
+  'scope.changed': true,
+  'scope.deleted': true,
+  'key.created': true,
+  'key.revoked': true,
+  'token.issued': true,
+  'token.revoked': true,
+  'authorization.revoked': true,
+  'authorization.replayed': true,
+  'delivery.given_up': true,
+  'delivery.retried': true,
+}
+
+/**
+ * Throws `ConfigError` for what is no type of an event: a word alone, or one of the server's with a letter more, less or other, or with
+ * its last ones left out. All others may be a plugin's own.
+ */
+export function assertEventType(type: unknown): void {
+  if (typeof type === 'string' && Object.hasOwn(OWN, type)) return
+  const { nearest, distance } = findNearest(String(type), Object.keys(OWN))
+  const isShortened = distance === 2 && nearest.length === String(type).length + 2
+  if (typeof type === 'string' && type.includes('.') && distance > 1 && !isShortened) return
+  throw new ConfigError(`There is no event ${String(type).slice(0, 80)}: the nearest is ${nearest}.`)
+}
 
 /** What a service notes of what it did. */
 export type NewEvent = {

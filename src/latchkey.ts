@@ -50,7 +50,7 @@ import { limited } from './plugin-limit.ts'
 import { createPluginSettings, type PluginSettings } from './plugin-settings.ts'
 import { openOwnDatabase, type OwnDatabase } from './services/database/own-database.ts'
 import { describeStrays } from './setting-names.ts'
-import { refusingTakenRoutes } from './taken-routes.ts'
+import { namingPlugin } from './refused-plugin.ts'
 
 /** Ours, by the names under which they may be left out; each comes after those that it depends on. */
 const PLUGINS = [
@@ -167,8 +167,7 @@ async function registerAll(
     }
     for (const [name, plugin] of await pluginsOfOthers(config.PLUGINS, options)) {
       // Within a scope of its own, so that the prefix also holds for a plugin that breaks out of encapsulation.
-      const mount: FastifyPluginAsync = async (own) =>
-        refusingTakenRoutes(name, async () => own.register(plugin))
+      const mount: FastifyPluginAsync = async (own) => namingPlugin(name, async () => own.register(plugin))
       await scope.register(standalone ? limited(name, plugin) : mount, { prefix })
     }
     if (demonstrates && !left.has(nameOf(resourceServer))) await scope.register(demo, { prefix })

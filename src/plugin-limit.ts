@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { ConfigError } from './config.ts'
-import { refusingTakenRoutes } from './taken-routes.ts'
+import { namingPlugin } from './refused-plugin.ts'
 
 type Hook = (this: FastifyInstance, done: (error?: Error) => void) => unknown
 
@@ -20,14 +20,16 @@ export function limited(name: string, plugin: FastifyPluginAsync): FastifyPlugin
     }
     Object.assign(scope, { addHook: addLimited })
     await within(`PLUGINS: ${name} has not ended its registration`, async () =>
-      refusingTakenRoutes(name, async () => scope.register(plugin)),
+      namingPlugin(name, async () => scope.register(plugin)),
     )
   }
 }
 
 function limitedHook(name: string, hook: Hook): () => Promise<void> {
   return async function (this: FastifyInstance) {
-    await within(`PLUGINS: ${name} has not ended an onReady hook`, async () => run(hook, this))
+    await within(`PLUGINS: ${name} has not ended an onReady hook`, async () =>
+      namingPlugin(name, async () => run(hook, this)),
+    )
   }
 }
 

@@ -3,6 +3,7 @@
  * names are known from then on, so that a misspelt one is told of.
  */
 import type { Static, TObject } from 'typebox'
+import { isObject } from './protocol/json.ts'
 import {
   ConfigError,
   parseSetting,
@@ -35,6 +36,8 @@ export function createPluginSettings(values: SettingValues): PluginSettings {
   return {
     names,
     read<S extends TObject>(schema: S): Readonly<Static<S>> {
+      if (!isObject(schema) || !isObject(schema['properties']))
+        throw new ConfigError('Settings must be a schema, such as Type.Object({ GREETING: Type.String() }).')
       const parsed = settingsOf(schema).map(([name, setting]) => {
         if (names.has(name)) throw new ConfigError(`The setting ${name} is taken.`)
         names.add(name)

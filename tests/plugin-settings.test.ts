@@ -138,7 +138,7 @@ test('who is refused for one is told which name was meant', async () => {
     1,
     [
       expect.stringContaining('GREETING_KYE is no setting, and is ignored: the nearest is GREETING_KEY.'),
-      'GREETING_KEY must be set: seals greetings.',
+      `The plugin ${PLUGINS} is refused: GREETING_KEY must be set: seals greetings.`,
     ],
   ])
 })

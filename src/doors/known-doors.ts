@@ -1,27 +1,88 @@
-/** The names of all doors, for plugins that no compiler reads: what is registered at a misspelt one would never be asked. */
+/**
+ * All doors, with what is registered at each, for plugins that no compiler reads: what is registered at a misspelt one, or without
+ * a member that is asked for, is refused at the start.
+ */
 import { ConfigError } from '../config.ts'
+import type { Grant } from './back-channel.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
+import {
+  assertShape,
+  BOOLEAN,
+  either,
+  FUNCTION,
+  maybe,
+  OBJECT,
+  oneOf,
+  PARAMETERS,
+  SCHEMA,
+  TEXT,
+  TEXTS,
+  type Member,
+  type Shape,
+} from './shapes.ts'
 
-const DISPATCHED: Readonly<Record<keyof Dispatched, true>> = {
-  clientAuthentication: true,
-  requestSource: true,
-  responseType: true,
-  responseMode: true,
-  outcome: true,
-  subjectType: true,
-  delivery: true,
-  signInMethod: true,
-  mailTransport: true,
+const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]> } = {
+  clientAuthentication: {
+    credentials: TEXTS,
+    algorithms: maybe(TEXTS),
+    implied: maybe(BOOLEAN),
+    recognizes: FUNCTION,
+    authenticate: FUNCTION,
+  },
+  requestSource: { supports: maybe(TEXTS), recognizes: FUNCTION, resolve: FUNCTION },
+  responseType: { defaultMode: maybe(oneOf('query', 'fragment')), respond: FUNCTION },
+  responseMode: { inQuery: BOOLEAN, send: FUNCTION },
+  outcome: { check: maybe(FUNCTION), approved: FUNCTION, denied: FUNCTION },
+  subjectType: { subject: FUNCTION },
+  delivery: { kind: TEXT, payload: PARAMETERS, deliver: FUNCTION },
+  signInMethod: { reaches: maybe(OBJECT), offer: FUNCTION, submit: FUNCTION, page: maybe(FUNCTION) },
+  mailTransport: { send: FUNCTION },
 }
-const ORDERED: Readonly<Record<keyof Ordered, true>> = {
-  authorizationCheck: true,
-  parameter: true,
-  interactionStep: true,
-  policy: true,
-  representation: true,
-  senderConstraint: true,
-  assurance: true,
-  signInLink: true,
+const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Ordered[Kind]> } & {
+  readonly policy: Member
+} = {
+  authorizationCheck: { name: TEXT, check: FUNCTION, review: maybe(FUNCTION) },
+  parameter: {
+    name: TEXT,
+    schema: SCHEMA,
+    parse: maybe(FUNCTION),
+    kept: maybe(either(BOOLEAN, TEXT)),
+    narrow: maybe(FUNCTION),
+    consent: maybe(FUNCTION),
+  },
+  interactionStep: {
+    name: TEXT,
+    phase: maybe(oneOf('authenticate', 'approve')),
+    lastResort: maybe(BOOLEAN),
+    reaches: maybe(OBJECT),
+    required: TEXT,
+    run: FUNCTION,
+    submit: FUNCTION,
+    again: maybe(FUNCTION),
+    repeats: maybe(FUNCTION),
+    merge: maybe(FUNCTION),
+  },
+  policy: FUNCTION,
+  representation: {
+    name: TEXT,
+    of: {
+      is: (of) => of === 'id_token' || /^\/./.test(String(of)),
+      words: "a path of an endpoint or 'id_token'",
+    },
+    applies: FUNCTION,
+    render: FUNCTION,
+  },
+  senderConstraint: {
+    scheme: TEXT,
+    confirmation: TEXT,
+    challenge: maybe(OBJECT),
+    metadata: maybe(OBJECT),
+    bind: FUNCTION,
+    verify: FUNCTION,
+  },
+  assurance: { name: TEXT, require: FUNCTION },
+  signInLink: { name: TEXT, link: FUNCTION },
 }
 const ADDITIVE: Readonly<Record<keyof Additive, true>> = {
   tokenResponse: true,
@@ -35,6 +96,29 @@ const ADDITIVE: Readonly<Record<keyof Additive, true>> = {
 const DOORS = { register: DISPATCHED, add: ORDERED, extend: ADDITIVE }
 const WAYS = ['register', 'add', 'extend'] as const
 
+const GRANT: Shape<Grant> = {
+  type: TEXT,
+  parameters: PARAMETERS,
+  publicClients: maybe(BOOLEAN),
+  members: maybe(TEXTS),
+  authorize: FUNCTION,
+}
+const ENDPOINT: Shape<Endpoint> = {
+  path: {
+    is: (path) => typeof path === 'string' && /^\/.*[^/]$/.test(path),
+    words: "below the issuer's, as '/shelf'",
+  },
+  method: maybe(oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE')),
+  metadata: maybe(TEXT),
+  caller: maybe(oneOf('client', 'bearer', 'anybody')),
+  body: maybe(oneOf('form', 'json')),
+  publicClients: maybe(BOOLEAN),
+  scopes: maybe(TEXTS),
+  cors: maybe(BOOLEAN),
+  parameters: PARAMETERS,
+  handle: FUNCTION,
+}
+
 /** Throws for a name that is no door of this method, with the one that it is a door of, or the names that are. */
 export function assertDoor(way: keyof typeof DOORS, name: string): void {
   if (Object.hasOwn(DOORS[way], name)) return
@@ -44,4 +128,29 @@ export function assertDoor(way: keyof typeof DOORS, name: string): void {
       ? `There is no door ${name}. Those of oauth.${way} are ${Object.keys(DOORS[way]).join(', ')}.`
       : `The door ${name} is one of oauth.${other}, not of oauth.${way}.`,
   )
+}
+
+/** Throws `ConfigError` for what its door could not ask. */
+export function assertOwner(kind: keyof Dispatched, key: string, owner: unknown): void {
+  assertShape(`${kind} ${key}`, DISPATCHED[kind], owner)
+}
+
+export function assertItem(kind: keyof Ordered, item: unknown): void {
+  if (kind !== 'policy') assertShape(named(kind, item), ORDERED[kind], item)
+  else if (!FUNCTION.is(item)) throw new ConfigError('A policy must be a function.')
+}
+
+export function assertGrant(grant: unknown): void {
+  assertShape(named('grant', grant), GRANT, grant)
+}
+
+export function assertEndpoint(endpoint: unknown): void {
+  assertShape(named('endpoint', endpoint), ENDPOINT, endpoint)
+}
+
+/** By what it says that it is called, if anything. */
+function named(kind: string, item: unknown): string {
+  const { name, confirmation, type, path } = (item ?? {}) as Readonly<Record<string, unknown>>
+  const own = [name, confirmation, type, path].find((one) => typeof one === 'string')
+  return own === undefined ? kind : `${kind} ${own}`
 }

@@ -8,10 +8,12 @@ import type { ClientAuthentication } from './client.ts'
 import type { Granted } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import { ConfigError } from '../config.ts'
-import { assertDoor } from './known-doors.ts'
+import { assertDoor, assertGrant, assertItem, assertOwner } from './known-doors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
 import { orderedResponseType } from '../protocol/response-type.ts'
+import { findNearest } from '../protocol/nearest.ts'
 import type { Wire } from '../protocol/wire.ts'
+import type { Representation } from './representation.ts'
 import { createTakenNames, memberOf, type Document, type OwnedKind } from './taken-names.ts'
 
 /** A grant with its parameters' types closed over: it takes the wire as it is. */
@@ -44,9 +46,11 @@ export interface DoorRegistry {
     owned: Bag,
     call: AdditiveCall[K],
   ): Promise<Bag>
+  /** Says that answers of this may have other forms: the path of an endpoint, or `id_token`. */
+  represents(of: string): void
   /** For what is opened by its name: throws when that is taken. Who asks while requests are served is its owner. */
   own(kind: OwnedKind, name: string): void
-  /** From here on every registration throws: the server has started. */
+  /** From here on every registration throws: the server has started. Throws for a representation of what nobody answers. */
   close(): void
 }
 
@@ -80,6 +84,7 @@ export function createDoorRegistry(): DoorRegistry {
   const ordered = new Map<keyof Ordered, Ordered[keyof Ordered][]>()
   const additive = new Map<keyof Additive, Contribution[]>()
   const names = createTakenNames()
+  const represented = new Set<string>()
   let closed = false
 
   const assertOpen = (what: string): void => {
@@ -99,6 +104,7 @@ export function createDoorRegistry(): DoorRegistry {
       throw new ConfigError(
         `A contribution to ${at} must name its members: oauth.extend('${at}', ['one'], async () => …).`,
       )
+    if (typeof contribute !== 'function') throw new ConfigError(`A contribution to ${at} must be a function.`)
     for (const member of members ?? []) names.take(memberOf(at), member)
     additive.set(at, [...(additive.get(at) ?? []), { members, contribute }])
   }
@@ -108,6 +114,7 @@ export function createDoorRegistry(): DoorRegistry {
     credentials: names.credentials,
     reads,
     registerGrant<P extends TObject>(grant: Grant<P>) {
+      assertGrant(grant)
       assertOpen(`The grant ${grant.type}`)
       if (grants.has(grant.type)) throw new ConfigError(`The grant ${grant.type} is registered twice.`)
       reads(grant.parameters)
@@ -132,7 +139,9 @@ export function createDoorRegistry(): DoorRegistry {
       const owners = dispatched.get(kind) ?? new Map<string, Dispatched[keyof Dispatched]>()
       if (owners.has(key)) throw new ConfigError(`The ${kind} ${key} is registered twice.`)
       assertServable(kind, key, owner)
-      if ('authenticate' in owner) for (const name of credentialsOf(key, owner)) names.takeCredential(name)
+      const credentials = kind === 'clientAuthentication' ? credentialsOf(key, owner) : []
+      assertOwner(kind, key, owner)
+      for (const name of credentials) names.takeCredential(name)
       dispatched.set(kind, owners.set(key, owner))
     },
     owners: <K extends keyof Dispatched>(kind: K) =>
@@ -140,6 +149,7 @@ export function createDoorRegistry(): DoorRegistry {
     add(kind, item) {
       assertOpen(`A ${kind}`)
       assertDoor('add', kind)
+      assertItem(kind, item)
       for (const name of namesOf(item)) names.take(kind, name)
       ordered.set(kind, [...(ordered.get(kind) ?? []), item])
     },
@@ -163,8 +173,16 @@ export function createDoorRegistry(): DoorRegistry {
     own(kind, name) {
       if (!closed) names.take(kind, name)
     },
+    represents(of) {
+      represented.add(of)
+    },
     close() {
       closed = true
+      for (const { name, of } of (ordered.get('representation') ?? []) as Representation[])
+        if (!represented.has(of))
+          throw new ConfigError(
+            `The representation ${name} is of ${of}, which nothing answers: the nearest is ${findNearest(of, [...represented]).nearest}.`,
+          )
     },
   }
 }
@@ -173,14 +191,15 @@ export function createDoorRegistry(): DoorRegistry {
 function assertServable(kind: keyof Dispatched, key: string, owner: Dispatched[keyof Dispatched]): void {
   if (kind === 'responseType' && orderedResponseType(key) !== key)
     throw new ConfigError(`The responseType ${key} must be registered as ${orderedResponseType(key)}.`)
-  if (kind === 'responseMode' && typeof (owner as Partial<ResponseMode>).inQuery !== 'boolean')
+  if (kind === 'responseMode' && typeof (owner as Partial<ResponseMode> | undefined)?.inQuery !== 'boolean')
     throw new ConfigError(
       `The responseMode ${key} must say whether its answers are in a query: { inQuery: false, send: (reply, request, answer) => … }.`,
     )
 }
 
 /** A method that does not say what carries its proof would leave it to every handler. */
-function credentialsOf(method: string, { credentials }: Partial<ClientAuthentication>): readonly string[] {
+function credentialsOf(method: string, owner: object | undefined): readonly string[] {
+  const { credentials } = (owner ?? {}) as Partial<ClientAuthentication>
   if (Array.isArray(credentials)) return credentials
   throw new ConfigError(
     `The clientAuthentication ${method} must name the parameters that carry its proof: credentials: ['client_assertion'], or [] for none.`,

@@ -7,6 +7,7 @@ import type { TObject } from 'typebox'
 import { ConfigError } from '../config.ts'
 import type { Client } from '../doors/client.ts'
 import type { Caller, Endpoint, EndpointCalls, EndpointMethod, Sent } from '../doors/endpoint.ts'
+import { assertEndpoint } from '../doors/known-doors.ts'
 import type { DoorRegistry } from '../doors/registry.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { compileParameters } from '../protocol/parameters.ts'
@@ -32,7 +33,7 @@ export interface Endpoints {
 
 export type RegisteredEndpoint = Required<Pick<Endpoint, 'metadata' | 'path' | 'publicClients'>>
 
-type Doors = Pick<DoorRegistry, 'credentials' | 'reads' | 'all'>
+type Doors = Pick<DoorRegistry, 'credentials' | 'reads' | 'all' | 'represents'>
 
 /** A path, and what its methods agree on. */
 interface Place {
@@ -66,6 +67,7 @@ export async function createEndpoints(
   }
 
   function register<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void {
+    assertEndpoint(endpoint)
     const { path, method = 'POST', metadata, caller = 'client' as Who, publicClients = false } = endpoint
     const isTaken = places.get(path)?.methods.has(method) ?? false
     if (isTaken || named.some((one) => one.metadata === metadata))

@@ -8,9 +8,10 @@ const NONE: Forms = []
 
 /** Of this, once all have registered: those that apply to a call, in their order. */
 export function formsOf(
-  doors: Pick<DoorRegistry, 'all'>,
+  doors: Pick<DoorRegistry, 'all' | 'represents'>,
   of: Representation['of'],
 ): (call: RepresentedCall) => Forms {
+  doors.represents(of)
   let known: Forms | undefined
   return (call) => {
     known ??= doors.all('representation').filter((one) => one.of === of)

@@ -239,11 +239,12 @@ test('a voucher for a person: one Authorization is stored, and revoking it ends 
   }
 })
 
-test('two grants of one type: the start fails and names it', async () => {
-  const plugins = `${settings.PLUGINS},${join(folder, 'rival.ts')}`
+test('two grants of one type: the start fails, and names it and the plugin that came second', async () => {
+  const rival = join(folder, 'rival.ts')
+  const plugins = `${settings.PLUGINS},${rival}`
   const { status, stderr } = await runCommand(['serve'], { ...one.settings, PLUGINS: plugins, PORT: 0 })
   expect(status).toBe(1)
-  expect(stderr).toBe(`The grant ${GRANT} is registered twice.\n`)
+  expect(stderr).toBe(`The plugin ${rival} is refused: The grant ${GRANT} is registered twice.\n`)
 })
 
 test('the installed command serves with the compiled plugin', async () => {

@@ -6,7 +6,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { FastifyBaseLogger } from 'fastify'
 import { AuditEvent as AuditEventEntity } from '../../entities/audit-event.ts'
-import type { AuditEvent, EventType, NewEvent } from '../../events.ts'
+import { assertEventType, type AuditEvent, type EventType, type NewEvent } from '../../events.ts'
 import { statements } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
@@ -25,7 +25,8 @@ export interface Audit extends AuditLog {
   observe(event: NewEvent): void
   /**
    * From now on `listener` is told of each event of this type that happens in this process, once it is stored, or
-   * before that if it was observed. What it throws is logged, and keeps nobody else from hearing.
+   * before that if it was observed. What it throws is logged, and keeps nobody else from hearing. Throws `ConfigError` for a type that
+   * looks like a misspelt one of ours.
    */
   on<Type extends EventType>(type: Type, listener: Listener<Type>): void
 }
@@ -120,6 +121,7 @@ export function createAudit(
       if (listeners.has(event.type)) tell(complete(event))
     },
     on(type, listener) {
+      assertEventType(type)
       listeners.set(type, [...(listeners.get(type) ?? []), listener as unknown as Listener<EventType>])
     },
     start: batches.start,

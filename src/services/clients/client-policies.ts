@@ -18,6 +18,7 @@ import {
 } from '../../protocol/client-metadata.ts'
 import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
+import { assertSchema } from '../../doors/shapes.ts'
 
 /** The standards' names: RFC 6749, 7523, 8628, 8693, OpenID Connect Core and CIBA; RFC 8705 for the methods. */
 const RESPONSE_TYPES = new Set(['code', 'token', 'id_token', 'none'])
@@ -136,6 +137,9 @@ export function createClientPolicies(
       return found && 'open' in found && found.open === true
     },
     extend(schema, check) {
+      assertSchema('Client metadata', schema)
+      if (check !== undefined && typeof check !== 'function')
+        throw new ConfigError('A check of client metadata must be a function.')
       for (const name of Object.keys(schema.properties)) {
         if (known.has(name)) throw new ConfigError(`The client metadata member ${name} is taken.`)
         known.add(name)

@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Delivery, Enqueued } from '../../doors/outbound.ts'
 import { OutboxEntry } from '../../entities/outbox-entry.ts'
-import type { AuditEvent, EventType } from '../../events.ts'
+import { assertEventType, type AuditEvent, type EventType } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { misfitOf } from '../../protocol/schema.ts'
@@ -132,7 +132,9 @@ export function createOutbox({ database, box, feed, log, deliveries }: OutboxOpt
       await storeNow([row])
     },
     enqueueOn(types, enqueuer) {
-      for (const type of [types].flat() as EventType[])
+      const all = [types].flat() as EventType[]
+      for (const type of all) assertEventType(type)
+      for (const type of all)
         enqueuers.set(type, [...(enqueuers.get(type) ?? []), enqueuer as unknown as Enqueuer<EventType>])
     },
     follow: async (query, events) => enqueuers.size > 0 && store(query, rowsOf(events)),

@@ -1,0 +1,111 @@
+/** What is registered in plain JavaScript, where no compiler reads it: a sentence at the start, and nothing that is found out by users. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { startServer } from '../support/server.ts'
+
+const async = 'async () => ({})'
+const STEP = `name: 'terms', required: 'interaction_required', run: ${async}, submit: ${async}`
+
+const refused: readonly (readonly [registers: string, sentence: string])[] = [
+  [
+    `oauth.add('senderConstraint', { scheme: 'Key', confirmation: 'key', bind: ${async} })`,
+    'The senderConstraint key has no verify, which must be a function.',
+  ],
+  [
+    `oauth.add('senderConstraint', { scheme: 'Key', confirmation: 'key', bind: ${async}, verfy: ${async} })`,
+    'The senderConstraint key has verfy, which is never asked for: the nearest is verify.',
+  ],
+  [
+    `oauth.add('interactionStep', { ${STEP}, phase: 'sign-in' })`,
+    'The phase of the interactionStep terms must be authenticate or approve; it is "sign-in".',
+  ],
+  [`oauth.add('interactionStep')`, 'The interactionStep must be an object.'],
+  [
+    `oauth.add('parameter', { name: 'colour', schema: Type.String(), narow: (had) => had })`,
+    'The parameter colour has narow, which is never asked for: the nearest is narrow.',
+  ],
+  [
+    `oauth.add('parameter', { name: 'colour' })`,
+    'The parameter colour has no schema, which must be a schema, such as Type.String().',
+  ],
+  [`oauth.add('policy', { check: ${async} })`, 'A policy must be a function.'],
+  [
+    `oauth.add('representation', { name: 'signed', of: '/introspection', applies: () => true, render: ${async} })`,
+    'The representation signed is of /introspection, which nothing answers: the nearest is /introspect.',
+  ],
+  [
+    `oauth.register('signInMethod', 'badge', { offer: ${async} })`,
+    'The signInMethod badge has no submit, which must be a function.',
+  ],
+  [`oauth.register('outcome', 'badge')`, 'The outcome badge must be an object.'],
+  [
+    `oauth.deliver({ kind: 'news', deliver: ${async} })`,
+    'The delivery news has no payload, which must be a schema, such as Type.Object({ name: Type.String() }).',
+  ],
+  [
+    `oauth.enqueueOn('user.disable', () => [])`,
+    'There is no event user.disable: the nearest is user.disabled.',
+  ],
+  [
+    `oauth.enqueueOn(['user.enabled', 'session.end'], () => [])`,
+    'There is no event session.end: the nearest is session.ended.',
+  ],
+  [`oauth.audit.on('disabled', () => {})`, 'There is no event disabled: the nearest is user.disabled.'],
+  [
+    `oauth.registerGrant({ type: 'urn:badge', parameters: {}, authorize: ${async} })`,
+    'The parameters of the grant urn:badge must be a schema, such as Type.Object({ name: Type.String() }).',
+  ],
+  [
+    `oauth.registerEndpoint({ path: '/badge', parameters: {}, handle: ${async} })`,
+    'The parameters of the endpoint /badge must be a schema, such as Type.Object({ name: Type.String() }).',
+  ],
+  [
+    `oauth.registerEndpoint({ path: '/badge', caller: 'everybody', parameters: Type.Object({}), handle: ${async} })`,
+    'The caller of the endpoint /badge must be client, bearer or anybody; it is "everybody".',
+  ],
+  [
+    `oauth.registerEndpoint({ path: 'badge', parameters: Type.Object({}), handle: ${async} })`,
+    `The path of the endpoint badge must be below the issuer's, as '/shelf'; it is "badge".`,
+  ],
+  [
+    `oauth.registerEndpoint({ path: '/token', parameters: Type.Object({}), handle: ${async} })`,
+    'The endpoint /token (POST) is registered twice.',
+  ],
+  [`oauth.extend('id_token', ['badge'])`, 'A contribution to id_token must be a function.'],
+  [`oauth.extend('id_token', ['badge'], { badge: 7 })`, 'A contribution to id_token must be a function.'],
+  [
+    `oauth.extendClientMetadata({ badge: Type.String() })`,
+    'Client metadata must be a schema, such as Type.Object({ name: Type.String() }).',
+  ],
+  [`oauth.settings({ BADGE: Type.String() })`, 'Settings must be a schema, such as Type.Object('],
+]
+
+test.each(refused)('%s', async (registers, sentence) => {
+  const PLUGINS = join(await temporaryDirectory(), 'plain.js')
+  const body = `export default async function plain({ oauth }) { ${registers} }`
+  await writeFile(PLUGINS, `import { Type } from 'latchkey'\n${body}\n`)
+  const isLate = registers.includes('representation')
+  await expect(startServer({ PLUGINS })).rejects.toMatchObject({
+    name: 'ConfigError',
+    message: expect.stringContaining(
+      isLate ? sentence : `The plugin ${PLUGINS} is refused: ${sentence}`,
+    ) as string,
+  })
+})
+
+test('what a plugin has beside is its own', async () => {
+  const server = await startServer(
+    {},
+    {
+      extend({ oauth }) {
+        const policy = { name: 'mine', counted: 0, require: () => null }
+        oauth.add('assurance', policy)
+        oauth.audit.on('user.signed_up' as 'user.signed_in', () => {})
+        oauth.enqueueOn('badge.given' as 'user.signed_in', () => [])
+      },
+    },
+  )
+  expect((await server.get('/healthz')).status).toBe(200)
+})
