@@ -82,9 +82,10 @@ function readerOf(parameter: Parameter): Reader {
     parameter,
     async read(wire, client) {
       const raw = check(wire)[name]
-      const value = parse === undefined ? raw : await parse(raw, client, wire)
+      if (parse === undefined) return raw
+      const value = await parse(raw, client, wire)
       // A form holds neither; what is decoded from its text may, and would fail once people have approved it.
-      if (typeof value === 'object' && value !== null && !isStorable(value))
+      if (value !== raw && value !== undefined && !isStorable(value))
         throw new OAuthError('invalid_request', `the parameter ${name} must not hold NUL or broken Unicode`)
       return value
     },

@@ -141,7 +141,7 @@ test('a parameter that does not narrow says nothing at the token endpoint', asyn
   expect(decodeJwt((await refreshed('web', first, { plain: 'two' })).access_token)['plain']).toBe('one')
 })
 
-test.each(['["\\u0000"]', '{"a":{"b":"\\ud800"}}'])(
+test.each(['"a\\u0000b"', '"\\ud800"', '["\\u0000"]', '{"a":{"b":"\\ud800"}}'])(
   'what is read of a parameter can be stored, or is refused before anybody is asked: %s',
   async (labels) => {
     const answer = answerOf(await agent.get(authorizationUrl(server, { labels })))
