@@ -13,6 +13,7 @@ import {
   type ParsedMetadata,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
+import { orderedResponseType } from '../../protocol/response-type.ts'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { Directory } from '../directory.ts'
 import { newClient } from './client-changes.ts'
@@ -62,7 +63,7 @@ export function createOpenMetadata(
   }: ClientInformation): void {
     if (method !== undefined && !doors.owners('clientAuthentication').has(method))
       throw metadataError('token_endpoint_auth_method', 'is not served here')
-    if (!types.every((type) => doors.owners('responseType').has(type)))
+    if (!types.every((type) => doors.owners('responseType').has(orderedResponseType(type))))
       throw metadataError('response_types', 'names what is not served here')
   }
 

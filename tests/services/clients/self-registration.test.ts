@@ -28,6 +28,7 @@ const { server, database } = await startServer(
     seed: { ...SEED, ...SCOPES, clients: [...SEED.clients, { client_id: 'service', scope: ['ledger'] }] },
     extend({ oauth }) {
       doors = open(oauth)
+      oauth.register('responseType', 'code id_token', { respond: async () => ({}) })
       oauth.extendClientMetadata(
         Type.Partial(Type.Object({ theme: Type.String({ open: true }), tier: Type.String() })),
         async ({ theme }) => {
@@ -83,6 +84,13 @@ test('what the standards and plugins let it set it has, as it was sent', async (
     theme: 'dark',
   }
   expect(await generous.create(metadata)).toMatchObject(metadata)
+})
+
+test('response types are known by their words, in whatever order an app names them', async () => {
+  const asked = { redirect_uris: [URI], response_types: ['id_token code', 'code'] }
+  expect(await plain.create(asked)).toMatchObject(asked)
+  const unserved = plain.create({ ...asked, response_types: ['token code'] })
+  await expect(unserved).rejects.toThrow('response_types names what is not served here')
 })
 
 test.each<[string, object, string]>([
