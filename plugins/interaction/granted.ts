@@ -31,5 +31,12 @@ export function withFacts<Known extends StepFacts['granted']>(
   found: StepFacts['granted'],
 ): Known {
   const parameters = { ...known.parameters, ...found.parameters }
-  return { ...known, ...found, ...(Object.keys(parameters).length === 0 ? {} : { parameters }) }
+  // Each says how long it vouches for: what comes after it does not make that longer.
+  const notAfter = Math.min(known.notAfter ?? Infinity, found.notAfter ?? Infinity)
+  return {
+    ...known,
+    ...found,
+    ...(notAfter === Infinity ? {} : { notAfter }),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+  }
 }

@@ -14,6 +14,13 @@ const server = await startServer({}, {
       run: async () => ({ granted: { parameters: { organisation: 'acme' } } }),
       submit: async () => ({ note: {} }),
     })
+    for (const [name, seconds] of [['contract', 600], ['badge', 60], ['device', 3000]] as const)
+      oauth.add('interactionStep', {
+        name,
+        required: 'interaction_required',
+        run: async () => ({ granted: { notAfter: Date.now() + seconds * 1000 } }),
+        submit: async () => ({ note: {} }),
+      })
     oauth.extend('access_token', ['organisation', 'nonce_was'], async ({ parameters = {} }) => ({
       organisation: parameters['organisation'],
       nonce_was: parameters['nonce'],
@@ -55,4 +62,10 @@ test('a request for one user is approved by nobody else, whoever is signed in', 
   const consent = await there.submit(asked, 'login', form)
   const done = await there.submit(consent, 'consent', { decision: 'allow' })
   expect(JSON.parse(done.body)).toEqual({ subject: id })
+})
+
+test('of several steps that say how long it is good, the shortest counts', async () => {
+  const { access_token: token, expires_in: seconds } = await getTokens(server)
+  const { iat = 0, exp = 0 } = decodeJwt(token)
+  expect([exp - iat, seconds].every((one) => one > 50 && one <= 60)).toBe(true)
 })
