@@ -62,7 +62,7 @@ export interface Parameter {
    * nothing by this parameter.
    */
   narrow?(had: unknown, asked: unknown, client: Client): unknown
-  /** What it says on the consent page: asked for while it is new, and remembered by its key. */
+  /** What it says on the consent page: asked for while it is new, and remembered by its key unless it is for `once`. */
   consent?(value: unknown): readonly ConsentLine[]
 }
 
@@ -74,6 +74,8 @@ export interface ConsentLine {
   readonly text: string
   /** Scopes that give the same: with one of them, allowed or asked for, there is nothing more to ask. */
   readonly scopes?: readonly string[]
+  /** Whether it is allowed for this one request, as a payment is: asked for each time, and never remembered. Default false. */
+  readonly once?: boolean
 }
 
 /** Makes the answer to an approved request; its key is the `response_type`, words in alphabetical order. */

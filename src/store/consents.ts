@@ -16,7 +16,7 @@ export const statements = {
     return `select ${consent.columns('id', 'scopes', 'resources', 'lines')} from ${consent.name}
       where ${consent.column('user')} = $1 and ${consent.column('client')} = $2`
   }),
-  /** Adds to what was allowed before. */
+  /** Adds to what was allowed before; where that makes more than $6 lines, in their place. */
   grant: statement<Pick<Consent, 'id'>>('consent-grant', (table) => {
     const consent = table(Consent)
     const [user, client, scopes, resources, lines, grantedAt] = (
@@ -28,7 +28,9 @@ export const statements = {
       values ($1, $2, $3, $4, $5)
       on conflict (${user}, ${client}) do update
         set ${scopes} = ${both(scopes!)}, ${resources} = ${both(resources!)},
-          ${lines} = had.${lines} || excluded.${lines}, ${grantedAt} = now()
+          ${lines} = case when (select count(*) from jsonb_object_keys(had.${lines} || excluded.${lines})) > $6
+            then excluded.${lines} else had.${lines} || excluded.${lines} end,
+          ${grantedAt} = now()
       returning had.${consent.columns('id')}`
   }),
   /**

@@ -128,7 +128,7 @@ test('oauth4webapi: a code that is exchanged for less of it, and refreshed for a
   expect(all.authorization_details).toEqual([PAYMENT, ACCOUNTS])
 })
 
-test('people read what it is, and it is remembered by its content, in whatever order that comes', async () => {
+test('people read what it is: a look is remembered by its content, in whatever order that comes, a payment never', async () => {
   const agent = createUserAgent(one.url)
   const payment = { ...PAYMENT, amount: '7.77' }
   const url = authorizationUrl(one, { client_id: 'bank', ...asking(payment, ACCOUNTS) })
@@ -139,11 +139,19 @@ test('people read what it is, and it is remembered by its content, in whatever o
   expect(consent.body).toContain('See balances and transactions of DE1234 and DE5678')
   await agent.submit(consent, 'consent', { decision: 'allow' })
 
-  const { type, amount, ...rest } = payment
-  expect(await silently(agent, payment)).toBe('code')
-  expect(await silently(agent, { ...rest, amount, type })).toBe('code')
-  expect(await silently(agent, { ...payment, amount: '7.78' })).toBe('consent_required')
-  expect(await silently(agent, { ...payment, creditor: 'Another' })).toBe('consent_required')
+  const { type, actions, accounts } = ACCOUNTS
+  expect(await silently(agent, ACCOUNTS)).toBe('code')
+  expect(await silently(agent, { accounts, actions: actions.toReversed(), type })).toBe('code')
+  expect(await silently(agent, { ...ACCOUNTS, accounts: ['DE1234'] })).toBe('consent_required')
+  expect(await silently(agent, payment)).toBe('consent_required')
+  const again = await agent.get(authorizationUrl(one, { client_id: 'bank', ...asking(payment) }))
+  expect(findForm(again, 'consent')).toBeDefined()
+  expect(again.body).toContain('Pay 7.77 EUR to Book Shop')
+  const allowed = await agent.submit(again, 'consent', { decision: 'allow' })
+  expect(answerOf(allowed).has('code')).toBe(true)
+  const apps = await agent.get(`${one.url}/account/apps`)
+  expect(apps.body).toContain('See balances and transactions of DE1234 and DE5678')
+  expect(apps.body).not.toContain('Pay 7.77 EUR')
 })
 
 test.each([

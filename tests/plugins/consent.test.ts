@@ -19,6 +19,22 @@ function addTransfer({ oauth }: FastifyInstance): void {
     schema: Type.String({ maxLength: 20 }),
     consent: (value) => [{ key: String(value), text: `Transfer ${String(value)} EUR` }],
   })
+  oauth.add('parameter', {
+    name: 'gift',
+    schema: Type.String({ maxLength: 20 }),
+    consent: (value) => [{ key: String(value), text: `Give ${String(value)} EUR`, once: true }],
+  })
+  oauth.add('parameter', {
+    name: 'seats',
+    schema: Type.String({ pattern: '^\\d+-\\d+$' }),
+    consent(value) {
+      const [first = 0, last = 0] = String(value).split('-').map(Number)
+      return Array.from({ length: last - first + 1 }, (_, at) => `${first + at}`).map((key) => ({
+        key,
+        text: `Seat ${key}`,
+      }))
+    },
+  })
 }
 
 const API = 'https://api.example'
@@ -105,6 +121,28 @@ test('a line of a parameter of somebody else is remembered by its key, and its n
   ])
   await authorize(server, { transfer: 'email' }, agent)
   expect(await silently({ claims: claimsOf({ email: null }) })).toBe('consent_required')
+})
+
+test('what is for once is asked for however often it was allowed, and is nothing that an app keeps', async () => {
+  await authorize(server, { gift: '5' }, agent)
+  expect(await silently({ gift: '5' })).toBe('consent_required')
+  for (let given = 0; given < 2; given++) {
+    expect(await asked({ gift: '5' })).toContain('Give 5 EUR')
+    expect((await authorize(server, { gift: '5' }, agent)).has('code')).toBe(true)
+  }
+  expect(await silently({})).toBe('code')
+  expect((await consents.list(id)).map(({ lines }) => lines)).toEqual([[]])
+  const [told] = (await server.server.oauth.audit.list({ type: 'consent.given' })).events
+  expect(told?.details).toMatchObject({ lines: ['gift:5'] })
+})
+
+test('the lines of an app are bounded: where a request makes more, its own are remembered', async () => {
+  for (const seats of ['1-60', '61-100']) await authorize(server, { seats }, agent)
+  expect(await silently({ seats: '1-100' })).toBe('code')
+  await authorize(server, { seats: '101-140' }, agent)
+  expect(await silently({ seats: '101-140' })).toBe('code')
+  expect(await silently({ seats: '1-1' })).toBe('consent_required')
+  expect((await consents.list(id))[0]?.lines).toHaveLength(40)
 })
 
 test('names that no claim of a user can have, and those of the prototype, neither ask nor give anything', async () => {

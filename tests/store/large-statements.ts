@@ -113,7 +113,7 @@ export const questions: Readonly<Record<string, Question>> = {
   // All resources, by the janitor, once a round.
   'resources-longest-lifetime': [[], 1000],
   'consent-find': [[HOLDER, 'client-1'], 1],
-  'consent-grant': [[HOLDER, 'client-1', ['openid'], [], {}], 1],
+  'consent-grant': [[HOLDER, 'client-1', ['openid'], [], {}, 100], 1],
   'consents-connected': [[HOLDER, '', PAGE], 5 * PAGE],
   'consent-forget': [[HOLDER, 'client-1'], 1],
   'consent-codes-delete': [[SOMEBODY, 'client-1'], FEW],

@@ -13,11 +13,11 @@ export function linesOf(
   for (const { name, consent } of parameters) {
     const value = request.parameters[name]
     if (value === undefined || consent === undefined) continue
-    for (const { key, text, scopes = [] } of consent(value)) {
+    for (const { key, text, scopes = [], once = false } of consent(value)) {
       // Without one, whatever came later would count as allowed.
       if (typeof key !== 'string') throw new Error(`the parameter ${name} has a consent line without a key`)
       if (!scopes.some((scope) => request.scopes.has(scope)))
-        asked.push({ key: `${name}:${key}`, text, scopes })
+        asked.push({ key: `${name}:${key}`, text, scopes, once })
     }
   }
   return asked

@@ -41,7 +41,7 @@ export interface Consents {
    * scopes), and lines, unless a scope that gives the same was allowed.
    */
   compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
-  /** Adds what was allowed now to what was allowed before; returns the id of both. */
+  /** Adds what was allowed now to what was allowed before, but for what is for once; returns the id of both. */
   remember(userId: string, request: ApprovalRequest): Promise<string>
   /**
    * The clients that this user has allowed something, or that hold an Authorization of theirs (one that is trusted asks
@@ -70,6 +70,9 @@ export interface ConnectedClient {
   /** Whether it can get access tokens without the user, by a refresh token. */
   readonly refreshable: boolean
 }
+
+/** Of one user and client: where there would be more, those of the last request stay, and the others are asked for again. */
+const MOST_LINES = 100
 
 /** @internal */
 export function createConsents(
@@ -101,9 +104,9 @@ export function createConsents(
       const newScopes = new Set<string>()
       for (const [name, resource] of await audiences.resourcesOf(request.scopes))
         if (!had.scopes.has(name) || newResources.has(resource)) newScopes.add(name)
-      const lines = linesOf(doors.all('parameter'), request).map(({ key, text, scopes }) => {
-        const isNew = !had.lines.has(key) && !scopes.some((scope) => had.scopes.has(scope))
-        return { text, isNew }
+      const lines = linesOf(doors.all('parameter'), request).map(({ key, text, scopes, once }) => {
+        const isOld = had.lines.has(key) || scopes.some((scope) => had.scopes.has(scope))
+        return { text, isNew: once || !isOld }
       })
       const isNew = newScopes.size > 0 || lines.some((line) => line.isNew)
       return { id: had.id, newScopes, lines, isNew }
@@ -112,10 +115,18 @@ export function createConsents(
       const { clientId } = request.client
       const [scopes, resources] = [[...request.scopes], await audienceOf(request)]
       const lines = linesOf(doors.all('parameter'), request)
-      const texts = Object.fromEntries(lines.map(({ key, text }) => [key, text]))
-      const keys = lines.length === 0 ? {} : { lines: Object.keys(texts) }
+      const lasting = lines.filter(({ once }) => !once)
+      const texts = Object.fromEntries(lasting.map(({ key, text }) => [key, text]))
+      const keys = lines.length === 0 ? {} : { lines: [...new Set(lines.map(({ key }) => key))] }
       return audit.transaction(async (query, note) => {
-        const [remembered] = await query(statements.grant, [userId, clientId, scopes, resources, texts])
+        const [remembered] = await query(statements.grant, [
+          userId,
+          clientId,
+          scopes,
+          resources,
+          texts,
+          MOST_LINES,
+        ])
         const details = { scopes, resources, ...keys }
         note({ type: 'consent.given', user: userId, client: clientId, details })
         return remembered!.id

@@ -15,6 +15,8 @@ interface Kind {
   readonly members: Readonly<Record<string, RegExp>>
   /** For people. */
   describe(detail: Detail): string
+  /** Whether it is allowed for one request alone. */
+  readonly once?: boolean
 }
 
 const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
@@ -23,6 +25,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
     {
       members: { amount: /^\d{1,9}\.\d\d$/, currency: /^[A-Z]{3}$/, creditor: /^[\w .-]{1,70}$/ },
       describe: ({ amount, currency, creditor }) => `Pay ${amount} ${currency} to ${creditor}`,
+      once: true,
     },
   ],
   [
@@ -63,6 +66,7 @@ export default async function richRequests({ oauth }: { oauth: OAuth }): Promise
       asDetails(value).map((detail) => ({
         key: canonical(detail),
         text: KINDS.get(detail.type)?.describe(detail) ?? detail.type,
+        once: KINDS.get(detail.type)?.once ?? false,
       })),
   })
 
