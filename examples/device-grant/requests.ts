@@ -5,6 +5,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
   approvalToJson,
+  networkOf,
   type ApprovalRequest,
   type OAuth,
   type PutOptions,
@@ -53,7 +54,7 @@ const GRACE = 300
 /** Milliseconds by which a poll may be early: requests do not all take the same time. */
 const TOLERANCE = 1000
 
-/** Open ones of one network address that anybody may ask from, in the name of a public client: the oldest give way. */
+/** Open ones of one network that anybody may ask from, in the name of a public client: the oldest give way. */
 const MOST_OF_ANYBODY = 1000
 
 type Bound = Pick<PutOptions, 'owner' | 'most'>
@@ -81,7 +82,9 @@ export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
       const deviceCode = randomBytes(32).toString('base64url')
       const [id, askedAt] = [idOf(deviceCode), Date.now()]
       const asked = { approval: approvalToJson(approval), address, askedAt }
-      const bound: Bound = approval.client.isPublic() ? { owner: address, most: MOST_OF_ANYBODY } : {}
+      const bound: Bound = approval.client.isPublic()
+        ? { owner: networkOf(address), most: MOST_OF_ANYBODY }
+        : {}
       await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id, ...bound })
       await polls.put({ interval: INTERVAL, lastAt: 0 }, { handle: id, ...bound })
       return { deviceCode, userCode: await userCodeOf(id, bound) }

@@ -2,8 +2,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * The network of `address`, which may carry a port or a zone as some proxies send it. What is no IP address is taken
- * as it is, so that it counts at least as itself.
+ * The network of `address` (`request.ip`), for what is counted of somebody nobody knows: an IPv4 address itself, the /64 of an IPv6
+ * one, in which one host has as many as it likes (RFC 4291 §2.5.1). It may carry a port or a zone as some proxies send it. What is no
+ * IP address is taken as it is, so that it counts at least as itself.
  */
 export function networkOf(address: string): string {
   const parsed = parse(address)

@@ -6,7 +6,16 @@ import { decodeJwt } from 'jose'
 import * as device from 'openid-client'
 import { expect, test } from 'vitest'
 import { spawnBeside } from '../support/beside.ts'
-import { allow, ask, DEVICE_SEED, DEVICE_SETTINGS, enter, newPerson, poll } from '../support/device.ts'
+import {
+  allow,
+  ask,
+  type Asked,
+  DEVICE_SEED,
+  DEVICE_SETTINGS,
+  enter,
+  newPerson,
+  poll,
+} from '../support/device.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { spawnServer } from '../support/process.ts'
 import { ALICE, BOB, goThrough } from '../support/sign-in.ts'
@@ -54,24 +63,39 @@ test('openid-client: a device asks, a person allows, the device gets its tokens 
   expect(decodeJwt(refreshed.access_token).sub).toBe(tokens.claims()!.sub)
 })
 
-test('what anybody asks for from one address is bounded, and the latest is good', async () => {
-  const kinds = ['device', 'device-polls', 'device-user-code']
-  const stored = async () =>
-    server.database.query(
-      `select kind, count(*)::int as n from artifacts where kind = any($1) group by 1 order by 1`,
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['2001:db8::1', '2001:db8::ffff:2'],
+])(
+  'what anybody asks for from one network is bounded, and the latest is good: %s, %s',
+  async (first, next) => {
+    const kinds = ['device', 'device-polls', 'device-user-code']
+    const from = async (address: string): Promise<Asked> => {
+      const form = { client_id: 'tv', scope: 'openid' }
+      return (await (
+        await server.post('/device_authorization', form, { 'x-forwarded-for': address })
+      ).json()) as Asked
+    }
+    await from(first)
+    const [row] = await server.database.query<{ owner: string }>(
+      `select owner from artifacts where kind = 'device' and owner is not null order by expires_at desc limit 1`,
+    )
+    const { owner } = row!
+    await server.database.query(
+      `insert into artifacts (kind, hash, value, owner, expires_at)
+      select kind, 'of anybody ' || n, '{}', '${owner}', now() + interval '1 minute'
+      from generate_series(1, 999) n, unnest($1::text[]) kind`,
       [kinds],
     )
-  await server.database.query(
-    `insert into artifacts (kind, hash, value, owner, expires_at)
-      select kind, 'of anybody ' || n, '{}', '127.0.0.1', now() + interval '1 minute'
-      from generate_series(1, 1000) n, unnest($1::text[]) kind`,
-    [kinds],
-  )
-  const asked = await ask(server)
-  expect(await stored()).toEqual(kinds.map((kind) => ({ kind, n: 1000 })))
-  expect(await poll(server, asked)).toMatchObject({ error: 'authorization_pending' })
-  await server.database.query(`delete from artifacts where hash like 'of anybody %'`)
-})
+    const asked = await from(next)
+    const stored = await server.database.query(
+      `select kind, count(*)::int as n from artifacts where owner = '${owner}' group by 1 order by 1`,
+    )
+    expect(stored).toEqual(kinds.map((kind) => ({ kind, n: 1000 })))
+    expect(await poll(server, asked)).toMatchObject({ error: 'authorization_pending' })
+    await server.database.query(`delete from artifacts where hash like 'of anybody %'`)
+  },
+)
 
 test('codes are good as people type them', async () => {
   const variants = [

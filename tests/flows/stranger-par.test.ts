@@ -30,7 +30,7 @@ const folder = await installStranger('par', 'latchkey', await pack('latchkey'), 
 const compiling = compile(folder)
 compiling.catch(() => {})
 const PLUGINS = join(folder, 'par.ts')
-const one = await spawnServer({ PLUGINS }, { seed })
+const one = await spawnServer({ PLUGINS, TRUSTED_PROXIES: '127.0.0.1' }, { seed })
 const two = await spawnBeside(one.settings, one.database)
 const form = { redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 'pushed' }
 let as: oauth4webapi.AuthorizationServer
@@ -109,19 +109,43 @@ test('oauth4webapi reads what it is told, and the metadata', async () => {
   })
 })
 
-test('what anybody pushes from one address is bounded, and what a client with credentials does is not', async () => {
-  const stored = async (whose: string): Promise<number> =>
-    (await one.database.query(`select 1 from artifacts where kind = 'pushed_request' and owner is ${whose}`))
+test('what anybody pushes from one network is bounded, and what a client with credentials does is not', async () => {
+  const sent = {
+    client_id: 'public',
+    ...form,
+    code_challenge: createPkce().challenge,
+    code_challenge_method: 'S256',
+  }
+  const from = async (address: string): Promise<number> =>
+    (await one.post('/par', sent, { 'x-forwarded-for': address })).status
+  const stored = async (owner: string): Promise<number> =>
+    (await one.database.query(`select 1 from artifacts where kind = 'pushed_request' and owner = '${owner}'`))
       .length
-  await one.database.query(`insert into artifacts (kind, hash, value, owner, expires_at)
-    select 'pushed_request', 'of anybody ' || n, '{}', '127.0.0.1', now() + interval '1 minute' from generate_series(1, 1000) n`)
-  const more = { code_challenge: createPkce().challenge, code_challenge_method: 'S256' }
-  for (let n = 0; n < 3; n++) expect((await push(more, one, 'public')).status).toBe(201)
-  expect(await stored('not null')).toBe(1000)
-  const before = await stored('null')
+  for (const [first, ...others] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['2001:db8::1', '2001:db8::2', '2001:db8::ffff:1'],
+  ] as const) {
+    expect(await from(first)).toBe(201)
+    const rows = await one.database.query<{ owner: string }>(
+      `select owner from artifacts where kind = 'pushed_request' and owner is not null order by expires_at desc limit 1`,
+    )
+    const { owner } = rows[0]!
+    await one.database.query(`insert into artifacts (kind, hash, value, owner, expires_at)
+      select 'pushed_request', 'of anybody ' || n, '{}', '${owner}', now() + interval '1 minute' from generate_series(1, 999) n`)
+    for (const other of others) expect(await from(other)).toBe(201)
+    expect([owner, await stored(owner)]).toEqual([owner, 1000])
+    expect(await from('198.51.100.1')).toBe(201)
+    expect(await stored(owner)).toBe(1000)
+    await one.database.query(`delete from artifacts where hash like 'of anybody %'`)
+    // None of these takes the place of another one's: all are there beside what is gone.
+    expect(await stored(owner)).toBe(1 + others.length)
+  }
+  const ownerless = async (): Promise<number> =>
+    (await one.database.query(`select 1 from artifacts where kind = 'pushed_request' and owner is null`))
+      .length
+  const before = await ownerless()
   await push()
-  expect(await stored('null')).toBe(before + 1)
-  await one.database.query(`delete from artifacts where hash like 'of anybody %'`)
+  expect(await ownerless()).toBe(before + 1)
 })
 
 test('who must push is refused without, at either process; others need not', async () => {

@@ -3,7 +3,7 @@
  * reference to it. That is good for a minute to begin with, for its client, and for one answer.
  */
 import type { FastifyInstance } from 'fastify'
-import { answer, OAuthError, Type, type Wire } from 'latchkey'
+import { answer, networkOf, OAuthError, Type, type Wire } from 'latchkey'
 
 const PREFIX = 'urn:ietf:params:oauth:request_uri:'
 const SOURCE = 'pushed'
@@ -11,10 +11,15 @@ const SOURCE = 'pushed'
 const LIFETIME = 60
 /** Seconds that a person who came in time has to sign in and to decide. */
 const DECIDING = 3600
-/** Of one network address that anybody may push from, in the name of a public client: the oldest give way. */
+/** Of one network that anybody may push from, in the name of a public client: the oldest give way. */
 const MOST_OF_ANYBODY = 1000
-/** Whether every client must push, whatever its registration says. */
-const REQUIRED = process.env['REQUIRE_PAR'] === 'true'
+
+export const settings = Type.Object({
+  REQUIRE_PAR: Type.Boolean({
+    default: false,
+    description: 'whether every client must push its requests, whatever its registration says',
+  }),
+})
 
 interface Pushed {
   readonly clientId: string
@@ -24,12 +29,13 @@ interface Pushed {
 }
 
 export default async function pushedRequests({ oauth }: FastifyInstance): Promise<void> {
+  const { REQUIRE_PAR: isRequired } = oauth.settings(settings)
   const requests = oauth.artifacts<Pushed>('pushed_request', { lifetime: LIFETIME + DECIDING })
 
   oauth.extendClientMetadata(
     Type.Object({ require_pushed_authorization_requests: Type.Optional(Type.Boolean({ open: true })) }),
   )
-  oauth.extend('metadata', async () => ({ require_pushed_authorization_requests: REQUIRED }))
+  oauth.extend('metadata', async () => ({ require_pushed_authorization_requests: isRequired }))
 
   oauth.registerEndpoint({
     path: '/par',
@@ -45,7 +51,7 @@ export default async function pushedRequests({ oauth }: FastifyInstance): Promis
       await oauth.parseRequest(asked, client, { source: SOURCE })
       const handle = await requests.put(
         { clientId, wire: asked, until: Date.now() + LIFETIME * 1000 },
-        client.isPublic() ? { owner: request.ip, most: MOST_OF_ANYBODY } : {},
+        client.isPublic() ? { owner: networkOf(request.ip), most: MOST_OF_ANYBODY } : {},
       )
       return answer({ status: 201, body: { request_uri: PREFIX + handle, expires_in: LIFETIME } })
     },
@@ -65,7 +71,7 @@ export default async function pushedRequests({ oauth }: FastifyInstance): Promis
   oauth.add('authorizationCheck', {
     name: 'pushed',
     check({ client, sources }) {
-      const required = REQUIRED || client.metadata['require_pushed_authorization_requests'] === true
+      const required = isRequired || client.metadata['require_pushed_authorization_requests'] === true
       if (required && !sources.includes(SOURCE))
         throw new OAuthError('invalid_request', 'the request must be pushed')
     },
