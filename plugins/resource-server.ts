@@ -59,7 +59,13 @@ export function ownConstraints(fastify: FastifyInstance): readonly SenderConstra
         confirmation,
         challenge,
         metadata,
-        verify: async (...given) => constraint.verify(...given).catch(refuse),
+        async verify(...given) {
+          try {
+            await constraint.verify(...given)
+          } catch (error) {
+            refuse(error)
+          }
+        },
       })
     }
   })

@@ -20,7 +20,7 @@ export async function bindingOf(
   const cnf: Record<string, string> = {}
   const bound: SenderConstraint[] = []
   for (const constraint of constraints) {
-    const confirmation = await constraint.bind(call).catch(rethrow)
+    const confirmation = await shownBy(constraint, call)
     if (confirmation === undefined) continue
     cnf[constraint.confirmation] = confirmation
     bound.push(constraint)
@@ -46,8 +46,12 @@ function holds(binding: Binding | undefined, { cnf }: Binding): boolean {
 }
 
 /** What a constraint refuses at a guarded route and here in the same words. */
-function rethrow(error: unknown): never {
-  if (!(error instanceof BearerError)) throw error
-  const { error: code = 'invalid_request', message, headers, cause } = error
-  throw new OAuthError(code, message, { status: 400, headers, cause })
+async function shownBy(constraint: SenderConstraint, call: Call): Promise<string | undefined> {
+  try {
+    return await constraint.bind(call)
+  } catch (error) {
+    if (!(error instanceof BearerError)) throw error
+    const { error: code = 'invalid_request', message, headers, cause } = error
+    throw new OAuthError(code, message, { status: 400, headers, cause })
+  }
 }

@@ -75,7 +75,7 @@ export type Contribute<K extends keyof Additive, Member extends string> = (
 interface Contribution {
   /** All that it gives, where they are not named. */
   readonly members: readonly string[] | undefined
-  readonly contribute: (subject: never, document: Bag, call: never) => Promise<Bag>
+  readonly contribute: (subject: never, document: Bag, call: never) => Promise<Bag | undefined>
 }
 
 export function createDoorRegistry(): DoorRegistry {
@@ -160,7 +160,8 @@ export function createDoorRegistry(): DoorRegistry {
       if (contributions === undefined) return owned
       const merged: Record<string, unknown> = { ...owned }
       for (const { members, contribute } of contributions) {
-        const given = await contribute(subject as never, merged, call as never)
+        // Who has nothing to say may say nothing.
+        const given: Bag = (await contribute(subject as never, merged, call as never)) ?? {}
         for (const name of members ?? Object.keys(given)) {
           if (!Object.hasOwn(given, name) || given[name] === undefined) continue
           if (!Object.hasOwn(merged, name)) merged[name] = given[name]

@@ -7,6 +7,7 @@ import { startDatabaseProxy } from '../../support/database-proxy.ts'
 import { createDatabase } from '../../support/database.ts'
 import { createFactsGrant, FACTS_GRANT } from '../../support/facts-grant.ts'
 import { addKeyConstraint, KEY_CONSTRAINT } from '../../support/key-constraint.ts'
+import { OAuthError } from '../../../src/protocol/errors.ts'
 import { requestsTo } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
@@ -325,4 +326,39 @@ test('a code whose answer was lost gives what it gave to its key alone', async (
   for (const headers of [{}, b] as Headers[])
     expect(await exchange(headers)).toMatchObject({ status: 400, error: 'invalid_grant' })
   expect(await exchange(a)).toMatchObject({ status: 200, token_type: 'Key' })
+})
+
+test('a constraint that answers at once is as good as one that is waited for', async () => {
+  const plain = {
+    ...KEY_CONSTRAINT,
+    bind: ({ request }: { request: { headers: Headers } }) => request.headers['x-key'],
+    verify({ headers }: { headers: Headers }, { confirmation }: { confirmation: string }) {
+      if (headers['x-key'] !== confirmation) throw new OAuthError('invalid_key', 'the key is another')
+    },
+  }
+  const other = await startServer(
+    {},
+    {
+      seed: SEED,
+      extend(app) {
+        app.oauth.add('senderConstraint', plain as unknown as SenderConstraint)
+        app.oauth.extend('access_token', ['shelf'], (async () => undefined) as never)
+        app.get('/books', { config: { scope: 'read_books' } }, async ({ token }) => ({
+          reader: token.subject,
+        }))
+      },
+    },
+  )
+  const client = await createClient(other, { scope: ['read_books'] })
+  const get = async (headers: Headers): Promise<Tokens> => {
+    const form = { grant_type: 'client_credentials' }
+    const response = await other.post('/token', form, { ...client.basic, ...headers })
+    return { ...((await response.json()) as object), status: response.status }
+  }
+  expect(await get({})).toMatchObject({ status: 200, token_type: 'Bearer' })
+  const { token_type: type, access_token: token } = await get(a)
+  expect(type).toBe('Key')
+  const shown = async (headers: Headers) =>
+    (await other.get('/books', { authorization: `Key ${String(token)}`, ...headers })).status
+  expect([await shown(a), await shown(b)]).toEqual([200, 401])
 })
