@@ -24,6 +24,7 @@ export interface UserRecordKeeper {
 
 const KIND = /^[a-z][a-z0-9-]{0,63}$/
 
+/** @internal */
 export interface UserRecordsOptions {
   database: Database
   audit: AuditTrail
