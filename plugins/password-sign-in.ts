@@ -19,6 +19,8 @@ export interface PasswordElement {
   csrfToken: string
   /** What the field is filled with; `''` for nothing. */
   username: string
+  /** What browsers may offer at the field, with what other ways to sign in add to it. */
+  autocomplete: string
   error: string | null
   /** Until another try is looked at; null for at once. */
   wait: Waiting | null
@@ -34,13 +36,19 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
   )
   await fastify.pages.add('login-password', new URL('../templates/login-password.eta', import.meta.url))
 
+  /** Once every method is registered. */
+  const autocomplete = (): string => {
+    const others = [...fastify.oauth.owners('signInMethod').values()].map(({ autofill }) => autofill)
+    return ['username', ...others].filter((one) => one !== undefined).join(' ')
+  }
   const element = (username: string): SignInElement => ({
     part: 'login-password',
-    model: { username, error: null, wait: null },
+    model: { username, autocomplete: autocomplete(), error: null, wait: null },
   })
 
   function refused(username: string, text: string, status: number, wait: Waiting | null): SignInElement {
-    return { part: 'login-password', model: { username, error: text, wait }, refused: true, status }
+    const { part, model } = element(username)
+    return { part, model: { ...model, error: text, wait }, refused: true, status }
   }
 
   /** Throws for what is no wait. */

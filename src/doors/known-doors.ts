@@ -36,7 +36,13 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
   outcome: { check: maybe(FUNCTION), approved: FUNCTION, denied: FUNCTION },
   subjectType: { subject: FUNCTION },
   delivery: { kind: TEXT, payload: PARAMETERS, deliver: FUNCTION },
-  signInMethod: { reaches: maybe(OBJECT), offer: FUNCTION, submit: FUNCTION, page: maybe(FUNCTION) },
+  signInMethod: {
+    autofill: maybe(TEXT),
+    reaches: maybe(OBJECT),
+    offer: FUNCTION,
+    submit: FUNCTION,
+    page: maybe(FUNCTION),
+  },
   mailTransport: { send: FUNCTION },
 }
 const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Ordered[Kind]> } & {

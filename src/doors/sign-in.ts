@@ -41,6 +41,8 @@ export interface Proof {
 export interface SignInMethod {
   /** What its proofs reach. */
   readonly reaches?: Reach
+  /** What it adds to the `autocomplete` of the user name's field, such as `webauthn` for what browsers suggest there; default nothing. */
+  readonly autofill?: string
   /** Its element; null where it has none. `typed` is what its form sent, where that had expired. */
   offer(asked: SignInAsked, call: BrowserCall, typed?: Wire): Promise<SignInElement | null>
   /**

@@ -31,7 +31,10 @@ const login = (
 ): Pages['login'] => ({
   client: plain,
   elements: [
-    { part: 'login-password', model: { ...form, username: '', error: null, wait: null, ...element } },
+    {
+      part: 'login-password',
+      model: { ...form, username: '', autocomplete: 'username', error: null, wait: null, ...element },
+    },
   ],
   links: [],
   refused: element.error !== undefined,
