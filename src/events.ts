@@ -44,6 +44,14 @@ export interface OwnEventDetails {
   'user.password_link_made': { readonly expires: number }
   /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
   'user.link_refused': { readonly link: 'setup' | 'password' }
+  /** `name` is what its user calls it. */
+  'user.passkey_added': { readonly name: string }
+  'user.passkey_removed': { readonly name: string }
+  /**
+   * One of theirs did not sign in. `counter`: it was used more often than it says, so it may have been copied; `proof`: what it should have
+   * signed does not hold; `another user`: somebody else had to show that it is them.
+   */
+  'user.passkey_refused': { readonly reason: 'counter' | 'proof' | 'disabled' | 'another user' }
   'user.disabled': Ended
   'user.enabled': Bag
   /** With all that was theirs; the log goes on naming them by their id. */
@@ -117,6 +125,9 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'user.password_changed': true,
   'user.password_link_made': true,
   'user.link_refused': true,
+  'user.passkey_added': true,
+  'user.passkey_removed': true,
+  'user.passkey_refused': true,
   'user.disabled': true,
   'user.enabled': true,
   'user.deleted': true,

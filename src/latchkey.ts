@@ -26,6 +26,7 @@ import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
 import mail from '../plugins/mail/index.ts'
 import notices from '../plugins/notices/index.ts'
+import passkeys from '../plugins/passkeys/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
 import openid from '../plugins/openid.ts'
@@ -79,6 +80,7 @@ const PLUGINS = [
   admin,
   mail,
   notices,
+  passkeys,
   home,
   setup,
   passwordLink,

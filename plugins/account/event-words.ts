@@ -8,6 +8,12 @@ const WORDS: Words = {
   'user.changed': ({ changes }) => `Your profile was changed: ${Object.keys(changes).map(plain).join(', ')}`,
   'user.password_changed': 'Your password was changed; all that was signed in ended',
   'user.password_link_made': 'A link was made by which your password can be set',
+  'user.passkey_added': ({ name }) => `A passkey was added: ${name}`,
+  'user.passkey_removed': ({ name }) => `A passkey was deleted: ${name}`,
+  'user.passkey_refused': ({ reason }) =>
+    reason === 'counter'
+      ? 'A passkey was refused, since it may have been copied: delete it, and add another one'
+      : 'A passkey was refused',
   'user.disabled': 'Your account was disabled',
   'user.enabled': 'Your account was enabled again',
   'user.signed_in': 'You signed in',

@@ -14,6 +14,9 @@ const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.password_changed': 'Password changed',
   'user.password_link_made': 'Password link made',
   'user.link_refused': 'One-time link refused',
+  'user.passkey_added': 'Passkey added',
+  'user.passkey_removed': 'Passkey deleted',
+  'user.passkey_refused': 'Passkey refused',
   'user.disabled': 'User disabled',
   'user.enabled': 'User enabled',
   'user.deleted': 'User deleted',
@@ -56,7 +59,18 @@ export function typeOptions(chosen: string): { value: string; text: string }[] {
 }
 
 /** What the row says of the details, before somebody opens them. */
-const TELLING = ['scope', 'resource', 'algorithm', 'grant_type', 'cause', 'scopes', 'kind', 'link'] as const
+const TELLING = [
+  'scope',
+  'resource',
+  'algorithm',
+  'grant_type',
+  'cause',
+  'scopes',
+  'kind',
+  'link',
+  'name',
+  'reason',
+] as const
 
 export interface Told {
   /** `''` for nothing. */

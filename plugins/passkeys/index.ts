@@ -1,0 +1,41 @@
+/**
+ * Passkeys (Web Authentication Level 3): signing in with them, and keeping them on the account and in the administration. At an issuer for
+ * which browsers make none, there is nothing of all this.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { relyingPartyOf } from '../../src/protocol/relying-party.ts'
+import { createChallenges } from './challenges.ts'
+import { createPasskeys, type Passkeys } from './passkeys.ts'
+import { addSecurity } from './security.ts'
+import { addSignIn } from './sign-in.ts'
+import { addWellKnown } from './well-known.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Not there where the plugin `latchkey-passkeys` is left out, or the issuer is one for which browsers make none. */
+    passkeys: Passkeys
+  }
+}
+
+async function passkeys(fastify: FastifyInstance): Promise<void> {
+  const { oauth, log } = fastify
+  const party = relyingPartyOf(oauth.issuer)
+  if (party === null) {
+    log.info('no passkeys here: the issuer is an IP address, or plain http elsewhere than at localhost')
+    return
+  }
+  const own = createPasskeys(oauth)
+  const challenges = createChallenges(kernelOf(fastify))
+  fastify.decorate('passkeys', { list: own.list, rename: own.rename, remove: own.remove })
+  await addSignIn(fastify, party, own, challenges)
+  if (!fastify.hasPlugin('latchkey-account')) return
+  await addSecurity(fastify, party, own, challenges)
+  await addWellKnown(fastify)
+}
+
+export default fp(passkeys, {
+  name: 'latchkey-passkeys',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+})

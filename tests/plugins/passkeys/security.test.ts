@@ -1,0 +1,218 @@
+/** The passkeys of an account: added, named and deleted by their user, a moment after a sign-in, and never the last way in. */
+import { expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { freePort } from '../../support/settings.ts'
+import { BOB, SEED } from '../../support/sign-in.ts'
+import { makePasskey, type CreationOptions } from '../../support/soft-authenticator.ts'
+import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
+import { age, eventsOf, open, signedIn } from '../account/owner.ts'
+import { addPasskey, optionsIn, signInWith, startAtLocalhost } from './passkeys.ts'
+
+const server = await startAtLocalhost()
+const { oauth, passkeys } = server.server
+
+/** Somebody new, signed in. */
+async function somebody(username: string): Promise<{ agent: UserAgent; id: string }> {
+  const password = `the long password of ${username}`
+  const { id } = await oauth.users.create({ username, password })
+  return { agent: await signedIn(server, { username, password }), id }
+}
+
+const namesOf = async (id: string): Promise<string[]> =>
+  (await passkeys.list(id)).map(({ value }) => value.name)
+
+test('each is named by the kind of its authenticator, and two of a kind are told apart', async () => {
+  const { agent, id } = await somebody('kinds')
+  const google = 'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4'
+  await addPasskey(server, agent, { aaguid: google })
+  await addPasskey(server, agent, { aaguid: google, syncable: true, synced: true })
+  const { page } = await addPasskey(server, agent)
+  expect(await namesOf(id)).toEqual(['Google Password Manager', 'Google Password Manager 2', 'Passkey'])
+  expect(page.body.match(/<span class="tag">[^<]*/g)).toEqual(['<span class="tag">On one device', '<span class="tag">Synced', '<span class="tag">On one device']) // prettier-ignore
+  const [added] = await eventsOf(server, 'user.passkey_added')
+  expect(added).toMatchObject({ user: id, actor: { kind: 'user', id }, details: { name: 'Passkey' } })
+  const activity = await open(server, agent, '/activity')
+  expect(activity.body).toContain('A passkey was added: Google Password Manager 2')
+})
+
+test('one is renamed and deleted; what its keeper is told then is what is so', async () => {
+  const { agent, id } = await somebody('names')
+  const { passkey } = await addPasskey(server, agent)
+  const { passkey: other, page } = await addPasskey(server, agent)
+  const renamed = await agent.submit(page, 'rename-passkey-0', { name: '  The <b>blue</b> phone ' })
+  expect(await namesOf(id)).toEqual(['The <b>blue</b> phone', 'Passkey 2'])
+  expect(renamed.body).toContain('The &lt;b&gt;blue&lt;/b&gt; phone')
+  const deleted = await agent.submit(renamed, 'delete-passkey-0')
+  expect([deleted.status, await namesOf(id)]).toEqual([200, ['Passkey 2']])
+  const [, signals = ''] = /data-signals="([^"]*)"/.exec(deleted.body) ?? []
+  expect(JSON.parse(signals.replaceAll('&quot;', '"'))).toMatchObject({
+    rpId: 'localhost',
+    userId: passkey.userHandle,
+    allAcceptedCredentialIds: [other.id],
+    name: 'names',
+  })
+  const [event] = await eventsOf(server, 'user.passkey_removed')
+  expect(event).toMatchObject({ user: id, details: { name: 'The <b>blue</b> phone' } })
+  const stranger = createUserAgent(server.url)
+  const refused = await signInWith(stranger, await stranger.get(`${server.url}/account`), passkey)
+  expect(refused.status).toBe(403)
+})
+
+test.each([['', 'empty'], ['x'.repeat(61), 'long'], ['a\u0007b', 'with a control character']])(
+  'a name that is %j is refused',
+  async (name) => {
+    const { agent, id } = await somebody(`refused${name.length}`)
+    const { page } = await addPasskey(server, agent)
+    const refused = await agent.submit(page, 'rename-passkey-0', { name })
+    expect([refused.body, await namesOf(id)]).toEqual([expect.stringContaining('A name has 1 to 60'), ['Passkey']])
+  },
+) // prettier-ignore
+
+test('the last way in is not deleted, also where two delete the last two at once', async () => {
+  const { agent, id } = await somebody('last')
+  await addPasskey(server, agent)
+  const { page } = await addPasskey(server, agent)
+  await server.database.query('update users set password_hash = null where id = $1', [id])
+  const pages = await Promise.all([
+    agent.submit(page, 'delete-passkey-0'),
+    agent.clone().submit(page, 'delete-passkey-1'),
+  ])
+  expect(await namesOf(id)).toHaveLength(1)
+  expect(
+    pages.filter(({ body }) => body.includes('This is the only way by which you can sign in')),
+  ).toHaveLength(1)
+  expect((await eventsOf(server, 'user.passkey_removed')).filter(({ user }) => user === id)).toHaveLength(1)
+})
+
+test('after ten minutes adding and deleting ask for a sign-in first, and nothing is done until then', async () => {
+  const { agent, id } = await somebody('stale')
+  const { passkey, page } = await addPasskey(server, agent)
+  await age(server, 700)
+  const stale = await open(server, agent, '/security')
+  expect(stale.body).toContain('data-options=""')
+  const asked = await agent.submit(stale, 'add-passkey-form')
+  expect([asked.url.includes('/sign-in?'), findForm(asked, 'login') === undefined]).toEqual([true, false])
+  expect((await agent.submit(page, 'delete-passkey-0')).url).toContain('/sign-in?')
+  expect(await namesOf(id)).toHaveLength(1)
+  const back = await signInWith(agent, asked, passkey)
+  expect(back.url).toBe(`${server.url}/account/security`)
+  expect(optionsIn<CreationOptions>(back, 'add-passkey-form').excludeCredentials).toMatchObject([{ id: passkey.id }]) // prettier-ignore
+})
+
+test.each([
+  ['for another host', { rpId: 'evil.example' }],
+  ['of another origin', { origin: 'https://evil.example' }],
+  ['with a challenge of its own', { challenge: Buffer.alloc(32).toString('base64url') }],
+  ['that is of the other ceremony', { type: 'webauthn.get' }],
+])('one %s is not added', async (_what, behaviour) => {
+  const agent = await signedIn(server)
+  const before = await namesOf((await oauth.users.find('alice'))!.id)
+  const { page } = await addPasskey(server, agent, behaviour)
+  expect(page.body).toContain('This passkey cannot be used here.')
+  expect(await namesOf((await oauth.users.find('alice'))!.id)).toEqual(before)
+})
+
+test.each([['none', ''], ['no JSON', '{'], ['no object', '[1]'], ['names of the prototype', '{"__proto__":{"id":"x"},"id":"__proto__","response":{"constructor":1}}'], ['CBOR that is none', JSON.stringify({ id: 'A'.repeat(43), response: { clientDataJSON: 'e30', attestationObject: '____' } })]])(
+  'a credential that is %s is not added, and nothing fails here',
+  async (_what, credential) => {
+    const agent = await signedIn(server)
+    const page = await agent.submit(await open(server, agent, '/security'), 'add-passkey-form', { credential })
+    expect([page.status, page.body]).toEqual([200, expect.stringContaining('This passkey cannot be used here.')])
+  },
+) // prettier-ignore
+
+test('a challenge adds one passkey, and is of one session', async () => {
+  const { agent, id } = await somebody('once')
+  const at = await open(server, agent, '/security')
+  const options = optionsIn<CreationOptions>(at, 'add-passkey-form')
+  const [first, second] = [1, 2].map(() => makePasskey(options, { origin: server.url }).credential)
+  const pages = await Promise.all(
+    [first!, second!].map(async (credential) => agent.clone().submit(at, 'add-passkey-form', { credential })),
+  )
+  expect(await namesOf(id)).toHaveLength(1)
+  expect(pages.filter(({ body }) => body.includes('took too long, or was sent twice'))).toHaveLength(1)
+  const bob = await signedIn(server, BOB)
+  const theirs = await open(server, bob, '/security')
+  const { issued = '' } = findForm(await open(server, agent, '/security'), 'add-passkey-form')!.fields
+  const refused = await bob.submit(theirs, 'add-passkey-form', { credential: first!, issued })
+  expect(refused.body).toContain('This passkey cannot be used here.')
+})
+
+test('one that somebody has is nobody else’s, and a form about one is about no other', async () => {
+  const { agent, id } = await somebody('owner')
+  const { passkey, page } = await addPasskey(server, agent)
+  const thief = await signedIn(server, BOB)
+  const { page: theirs } = await addPasskey(server, thief)
+  const stolen = await thief.submit(theirs, 'delete-passkey-0', { id: passkey.id })
+  expect([stolen.status, await namesOf(id)]).toEqual([403, ['Passkey']])
+  const forged = await thief.post(`${server.url}/account/passkeys/delete`, { ...findForm(page, 'delete-passkey-0')!.fields }) // prettier-ignore
+  expect([forged.status, await namesOf(id)]).toEqual([403, ['Passkey']])
+})
+
+test('no more than twenty are added', async () => {
+  const { agent, id } = await somebody('many')
+  for (let one = 0; one < 20; one++) await addPasskey(server, agent)
+  const page = await open(server, agent, '/security')
+  expect([(await namesOf(id)).length, page.body]).toEqual([20, expect.stringContaining('as many passkeys as there can be')]) // prettier-ignore
+  expect(findForm(page, 'add-passkey-form')).toBeUndefined()
+})
+
+test('the page says what to do next: add one, then one more where the first is on one device', async () => {
+  const { agent } = await somebody('next')
+  expect((await open(server, agent, '/security')).body).toContain('Add a passkey: it signs you in without a password') // prettier-ignore
+  const { page } = await addPasskey(server, agent)
+  expect(page.body).toContain('Add a second passkey, for the day when this one is lost.')
+})
+
+test('an export names them, without their keys; they go with their user', async () => {
+  const { agent, id } = await somebody('gone')
+  const { passkey } = await addPasskey(server, agent)
+  const { records } = (await oauth.users.export(id)) as { records: { passkey: object[] } }
+  expect(records.passkey).toEqual([{ name: 'Passkey', aaguid: '00000000-0000-0000-0000-000000000000', synced: false, last_used: null, created_at: expect.any(String) }]) // prettier-ignore
+  await oauth.users.delete('gone')
+  const stranger = createUserAgent(server.url)
+  const refused = await signInWith(stranger, await stranger.get(`${server.url}/account`), passkey)
+  expect([refused.status, refused.body]).toEqual([403, expect.stringContaining('This passkey cannot be used here.')]) // prettier-ignore
+})
+
+test('password managers find where they are kept', async () => {
+  const response = await server.get('/.well-known/passkey-endpoints')
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    { enroll: `${server.url}/account/security`, manage: `${server.url}/account/security` },
+  ])
+  expect((await server.post('/.well-known/passkey-endpoints')).status).toBe(405)
+})
+
+test('left out, nothing of them is there, and all else is', async () => {
+  const less = await startAtLocalhost({ WITHOUT: 'latchkey-passkeys' })
+  const page = await createUserAgent(less.url).get(`${less.url}/account`)
+  expect(page.body).not.toMatch(/passkey|webauthn/i)
+  const agent = await signedIn(less)
+  const security = await open(less, agent, '/security')
+  expect([security.status, security.body]).toEqual([200, expect.not.stringMatching(/passkey/i)])
+  expect((await less.get('/.well-known/passkey-endpoints')).status).toBe(404)
+  expect(less.server.hasDecorator('passkeys')).toBe(false)
+})
+
+test.each(['http://127.0.0.1', 'https://192.0.2.1', 'https://[2001:db8::1]'])(
+  'at %s browsers make none: nothing is offered, and the log of the start says so',
+  async (issuer) => {
+    const less = await startServer({ OIDC_ISSUER: issuer }, { seed: SEED })
+    expect(less.output().split('\n').filter((line) => line.includes('no passkeys here'))).toHaveLength(1)
+    const origin = new URL(less.url).origin
+    expect(origin).toBe(issuer)
+    expect((await less.server.inject('/sign-in')).body).not.toMatch(/passkey|webauthn/i)
+  },
+) // prettier-ignore
+
+test('at an issuer with a path they are good for the whole origin, whose root is not ours', async () => {
+  const PORT = await freePort()
+  const below = await startServer({ PORT, OIDC_ISSUER: `http://localhost:${PORT}/tenant` }, { seed: SEED })
+  const agent = createUserAgent(below.url)
+  const page = await agent.get(`${below.url}/account`)
+  expect(page.body).toContain(`data-origin="http://localhost:${PORT}"`)
+  const { passkey } = await addPasskey(below, await signedIn(below))
+  expect((await signInWith(agent, page, passkey)).url).toBe(`${below.url}/account`)
+  expect((await below.server.inject('/.well-known/passkey-endpoints')).statusCode).toBe(404)
+})
