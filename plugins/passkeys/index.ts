@@ -6,10 +6,12 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { relyingPartyOf } from '../../src/protocol/relying-party.ts'
+import { createAssertions } from './assertions.ts'
 import { createChallenges } from './challenges.ts'
 import { createPasskeys, type Passkeys } from './passkeys.ts'
 import { addSecurity } from './security.ts'
 import { addSignIn } from './sign-in.ts'
+import { addStepUp } from './step-up.ts'
 import { addWellKnown } from './well-known.ts'
 
 declare module 'fastify' {
@@ -29,7 +31,9 @@ async function passkeys(fastify: FastifyInstance): Promise<void> {
   const own = createPasskeys(oauth)
   const challenges = createChallenges(kernelOf(fastify))
   fastify.decorate('passkeys', { list: own.list, rename: own.rename, remove: own.remove })
-  await addSignIn(fastify, party, own, challenges)
+  const assertions = createAssertions(fastify, party, own, challenges)
+  await addSignIn(fastify, own, assertions)
+  await addStepUp(fastify, own, assertions)
   if (!fastify.hasPlugin('latchkey-account')) return
   await addSecurity(fastify, party, own, challenges)
   await addWellKnown(fastify)

@@ -46,11 +46,7 @@ export function readAttestation(text: string): RegistrationResponseJSON | null {
   if (misfitOf(Attestation, sent) !== undefined) return null
   const { id, response } = sent as Static<typeof Attestation>
   const { clientDataJSON, attestationObject, transports = [] } = response
-  return credential(id, {
-    clientDataJSON,
-    attestationObject,
-    transports: transports as NonNullable<RegistrationResponseJSON['response']['transports']>,
-  })
+  return credential(id, { clientDataJSON, attestationObject, transports })
 }
 
 function credential<Response>(id: string, response: Response) {

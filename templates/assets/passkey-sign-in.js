@@ -36,7 +36,7 @@ for (const form of document.querySelectorAll('#passkey-form')) {
       // Who changes their mind, or waits too long, is told nothing: they know.
       if (error.name !== 'NotAllowedError' && error.name !== 'AbortError')
         said.textContent = 'This browser cannot use a passkey here. Please sign in another way.'
-      suggest()
+      void suggest()
     } finally {
       button.disabled = false
     }
@@ -48,5 +48,5 @@ for (const form of document.querySelectorAll('#passkey-form')) {
       rpId: JSON.parse(options).rpId,
       credentialId: unknown,
     }).catch(() => {})
-  suggest()
+  void suggest()
 }

@@ -140,7 +140,7 @@ describe.skipIf(noBrowser)('a passkey', () => {
     await page.click('#passkey')
     await page.waitForSelector('#login-error')
     expect(await page.textContent('#login-error')).toContain('sign in with your password')
-    expect(JSON.parse((await page.evaluate(`sessionStorage.getItem('told')`)) as string)).toMatchObject({
+    expect(JSON.parse(await page.evaluate(`sessionStorage.getItem('told')`))).toMatchObject({
       rpId: 'localhost',
     })
     await assertAccessible(page, 'a passkey that is refused')

@@ -25,9 +25,13 @@ export async function startAtLocalhost(
 }
 
 /** What a form of the page gives the browser's own functions. */
-export function optionsIn<T>(page: Page, form: string): T {
+export function optionsIn(page: Page, form: 'passkey-form'): RequestOptions
+export function optionsIn(page: Page, form: 'add-passkey-form'): CreationOptions
+export function optionsIn(page: Page, form: string): RequestOptions | CreationOptions {
   const [, options = ''] = new RegExp(`<form id="${form}"[^>]* data-options="([^"]*)"`).exec(page.body) ?? []
-  return JSON.parse(options.replaceAll('&quot;', '"').replaceAll('&amp;', '&')) as T
+  return JSON.parse(options.replaceAll('&quot;', '"').replaceAll('&amp;', '&')) as
+    | RequestOptions
+    | CreationOptions
 }
 
 /** Adds a passkey on the account. */
@@ -37,7 +41,7 @@ export async function addPasskey(
   behaviour: Partial<Behaviour> = {},
 ): Promise<{ passkey: SoftPasskey; page: Page }> {
   const at = await agent.get(`${url}/account/security`)
-  const options = optionsIn<CreationOptions>(at, 'add-passkey-form')
+  const options = optionsIn(at, 'add-passkey-form')
   const { passkey, credential } = makePasskey(options, { origin: new URL(url).origin, ...behaviour })
   return { passkey, page: await agent.submit(at, 'add-passkey-form', { credential }) }
 }
@@ -54,7 +58,7 @@ export async function signInWith(
 
 /** The credential that the page would be sent. */
 export function signed(page: Page, passkey: SoftPasskey, behaviour: Partial<Behaviour> = {}): string {
-  const options = optionsIn<RequestOptions>(page, 'passkey-form')
+  const options = optionsIn(page, 'passkey-form')
   return signWith(passkey, options, { origin: new URL(page.url).origin, ...behaviour })
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
 import { BOB, SEED } from '../../support/sign-in.ts'
-import { makePasskey, type CreationOptions } from '../../support/soft-authenticator.ts'
+import { makePasskey } from '../../support/soft-authenticator.ts'
 import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
 import { age, eventsOf, open, signedIn } from '../account/owner.ts'
 import { addPasskey, optionsIn, signInWith, startAtLocalhost } from './passkeys.ts'
@@ -96,7 +96,7 @@ test('after ten minutes adding and deleting ask for a sign-in first, and nothing
   expect(await namesOf(id)).toHaveLength(1)
   const back = await signInWith(agent, asked, passkey)
   expect(back.url).toBe(`${server.url}/account/security`)
-  expect(optionsIn<CreationOptions>(back, 'add-passkey-form').excludeCredentials).toMatchObject([{ id: passkey.id }]) // prettier-ignore
+  expect(optionsIn(back, 'add-passkey-form').excludeCredentials).toMatchObject([{ id: passkey.id }]) // prettier-ignore
 })
 
 test.each([
@@ -124,7 +124,7 @@ test.each([['none', ''], ['no JSON', '{'], ['no object', '[1]'], ['names of the 
 test('a challenge adds one passkey, and is of one session', async () => {
   const { agent, id } = await somebody('once')
   const at = await open(server, agent, '/security')
-  const options = optionsIn<CreationOptions>(at, 'add-passkey-form')
+  const options = optionsIn(at, 'add-passkey-form')
   const [first, second] = [1, 2].map(() => makePasskey(options, { origin: server.url }).credential)
   const pages = await Promise.all(
     [first!, second!].map(async (credential) => agent.clone().submit(at, 'add-passkey-form', { credential })),

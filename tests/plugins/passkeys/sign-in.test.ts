@@ -2,13 +2,7 @@
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { spawnBeside } from '../../support/beside.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, exchange, goThrough } from '../../support/sign-in.ts'
-import {
-  cbor,
-  makePasskey,
-  type CreationOptions,
-  type RequestOptions,
-  type SoftPasskey,
-} from '../../support/soft-authenticator.ts'
+import { cbor, makePasskey, type SoftPasskey } from '../../support/soft-authenticator.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
 import { age, signedIn } from '../account/owner.ts'
 import { addPasskey, formOf, optionsIn, signed, signInWith, startAtLocalhost } from './passkeys.ts'
@@ -34,15 +28,13 @@ const claimsIn = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
 
 beforeAll(async () => {
-  const added = await addPasskey(server, await signedIn(server))
-  expect([added.page.status, added.page.body]).toEqual([200, expect.stringContaining('The passkey is added')])
-  alices = added.passkey
+  alices = (await addPasskey(server, await signedIn(server))).passkey
   bobs = (await addPasskey(server, await signedIn(server, BOB))).passkey
 })
 
 test('is added with what tells nobody who it is of, for this host, and found without a user name', async () => {
   const agent = await signedIn(server)
-  const options = optionsIn<CreationOptions & Record<string, unknown>>(await agent.get(`${server.url}/account/security`), 'add-passkey-form')
+  const options = optionsIn(await agent.get(`${server.url}/account/security`), 'add-passkey-form')
   const { id } = (await oauth.users.find('alice'))!
   expect(options).toMatchObject({
     rp: { id: 'localhost' },
@@ -54,7 +46,7 @@ test('is added with what tells nobody who it is of, for this host, and found wit
   expect(Buffer.from(options.user.id, 'base64url')).toHaveLength(32)
   expect(options.user.id).not.toContain(id)
   expect(Buffer.from(options.challenge, 'base64url').length).toBeGreaterThanOrEqual(32)
-  const again = optionsIn<CreationOptions>(await agent.get(`${server.url}/account/security`), 'add-passkey-form')
+  const again = optionsIn(await agent.get(`${server.url}/account/security`), 'add-passkey-form')
   expect([again.user.id, again.challenge === options.challenge]).toEqual([options.user.id, false])
 }) // prettier-ignore
 
@@ -63,19 +55,19 @@ test('the sign-in page offers it beside the password, and suggestions at the use
   expect(page.body).toMatch(/<input id="username"[^>]* autocomplete="username webauthn"/)
   expect(page.body).toMatch(/<form id="passkey-form"[^>]* hidden>/)
   expect(page.body).toContain('id="passkey"')
-  expect(optionsIn<RequestOptions>(page, 'passkey-form')).toMatchObject({
+  expect(optionsIn(page, 'passkey-form')).toMatchObject({
     rpId: 'localhost',
     userVerification: 'preferred',
     allowCredentials: [],
   })
   const again = await signInPage(newAgent())
-  expect(optionsIn<RequestOptions>(again, 'passkey-form').challenge).not.toBe(optionsIn<RequestOptions>(page, 'passkey-form').challenge)
+  expect(optionsIn(again, 'passkey-form').challenge).not.toBe(optionsIn(page, 'passkey-form').challenge)
 }) // prettier-ignore
 
 test('signs in to an app: a passkey that verified its user is phr, with the factors of RFC 8176', async () => {
   const agent = newAgent()
   const page = await agent.get(authorizationUrl(server, { acr_values: 'phr' }))
-  expect(optionsIn<RequestOptions>(page, 'passkey-form').userVerification).toBe('required')
+  expect(optionsIn(page, 'passkey-form').userVerification).toBe('required')
   const answer = answerOf(await goThrough(agent, await signInWith(agent, page, alices)))
   const tokens = (await (await exchange(server, answer.get('code') ?? '')).json()) as { id_token: string }
   expect(claimsIn(tokens.id_token)).toMatchObject({ acr: 'phr', amr: ['hwk', 'user', 'mfa'] })
@@ -231,7 +223,7 @@ test.each(['prompt=login', 'max_age=0'])(
     const agent = await signedIn(server)
     const url = `${authorizationUrl(server)}&${asked}`
     const page = await agent.get(url)
-    const { allowCredentials } = optionsIn<RequestOptions>(page, 'passkey-form')
+    const { allowCredentials } = optionsIn(page, 'passkey-form')
     expect(allowCredentials.map(({ id }) => id)).toContain(alices.id)
     expect(allowCredentials.map(({ id }) => id)).not.toContain(bobs.id)
     const again = await signInWith(agent, page, bobs)
@@ -336,3 +328,26 @@ function withResponse(more: Record<string, unknown>): string {
   const whole = { clientDataJSON: 'e30', authenticatorData: 'A'.repeat(60), signature: 'AAAA' }
   return JSON.stringify({ id: 'A'.repeat(43), response: { ...whole, ...more } })
 }
+
+test('who signed in with a password and is asked for more shows a passkey of theirs in addition', async () => {
+  const agent = await signedIn(server)
+  const page = await agent.get(authorizationUrl(server, { acr_values: 'phr' }))
+  expect([findForm(page, 'login'), page.body]).toEqual([undefined, expect.stringContaining('Confirm it is you')])
+  expect(optionsIn(page, 'passkey-form').userVerification).toBe('required')
+  const other = await signInWith(agent, page, bobs)
+  expect([other.status, other.body]).toEqual([403, expect.stringContaining('This passkey cannot be used here.')])
+  const touched = await signInWith(agent, other, alices, { verifies: false })
+  expect([touched.status, touched.body]).toEqual([403, expect.stringContaining('did not ask for your finger')])
+  const after = await signInWith(agent, touched, alices)
+  const tokens = (await (await exchange(server, answerOf(await goThrough(agent, after)).get('code') ?? '')).json()) as { id_token: string } // prettier-ignore
+  expect(claimsIn(tokens.id_token)).toMatchObject({ acr: 'phr', amr: ['pwd', 'hwk', 'user', 'mfa'] })
+}) // prettier-ignore
+
+test('a wish for a passkey is passed over for who has none; the metadata names what there is', async () => {
+  await oauth.users.create({ username: 'eve', password: 'the long password of Eve' })
+  const agent = await signedIn(server, { username: 'eve', password: 'the long password of Eve' })
+  const page = await agent.get(authorizationUrl(server, { acr_values: 'phr' }))
+  expect(answerOf(await goThrough(agent, page)).get('code')).toMatch(/./)
+  const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as object
+  expect(metadata).toMatchObject({ acr_values_supported: ['1', 'phr'] })
+})
