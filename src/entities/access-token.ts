@@ -1,5 +1,5 @@
 /** Access tokens that need a row: opaque ones, and signed ones that were revoked before their end. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 import { NIL } from '../protocol/uuid.ts'
 
 const AccessTokenSchema = defineEntity({

@@ -1,5 +1,5 @@
 /** Single-use and polled things that plugins store: a voucher, a device code. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const ArtifactSchema = defineEntity({
   name: 'Artifact',

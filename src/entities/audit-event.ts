@@ -1,5 +1,5 @@
 /** What happened, for people who ask later: written once, never changed, removed when it is old. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const AuditEventSchema = defineEntity({
   name: 'AuditEvent',

@@ -2,7 +2,7 @@
  * An authorization code (RFC 6749 §4.1.2), until it is spent. It carries the id of the Authorization that its exchange will
  * make.
  */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 import type { StoredGranted } from '../protocol/facts.ts'
 
 const AuthorizationCodeSchema = defineEntity({

@@ -1,5 +1,5 @@
 /** What the tokens of one approval have in common. Tokens name it; revoking it ends them all. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 import type { Actor, Authentication, Binding, Parent } from '../protocol/facts.ts'
 
 const AuthorizationSchema = defineEntity({

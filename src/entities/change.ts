@@ -1,5 +1,5 @@
 /** The feed by which every process learns what another one changed; written in the change's own transaction. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 /** What changed: its `key` is the thing's primary key. */
 export type ChangeKind =

@@ -1,5 +1,5 @@
 /** A registered client and its secrets. Members of RFC 7591 that the server itself does not read lie in `metadata`. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const ClientSchema = defineEntity({
   name: 'Client',

@@ -1,5 +1,5 @@
 /** What a user has allowed a client, remembered so that they are asked again only for more. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 import { Client } from './client.ts'
 import { User } from './user.ts'
 

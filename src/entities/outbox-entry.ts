@@ -1,5 +1,5 @@
 /** Something that is to be done outside, stored with the change that it belongs to; gone when it is done. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const OutboxEntrySchema = defineEntity({
   name: 'OutboxEntry',

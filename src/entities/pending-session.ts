@@ -2,7 +2,7 @@
  * A sign-in that has begun and still lacks a factor: a row each, in a table apart from the sessions', so that nothing that asks
  * for a session, of this version or the one before, ever finds one.
  */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 import { User } from './user.ts'
 
 const PendingSessionSchema = defineEntity({

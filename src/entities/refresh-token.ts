@@ -2,7 +2,7 @@
  * The refresh token that an Authorization has (RFC 6749 §1.5): each is followed by its successor, in its place. Those that
  * came before are known by what they say themselves.
  */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const RefreshTokenSchema = defineEntity({
   name: 'RefreshToken',

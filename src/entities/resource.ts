@@ -1,5 +1,5 @@
 /** Resources that access tokens are for (RFC 8707) and the scopes that belong to them. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const ResourceSchema = defineEntity({
   name: 'Resource',

@@ -1,5 +1,5 @@
 /** What SEED_FILE last said of a thing, so that a value is applied when it is new there, and not at each start. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 export type SeedKind = 'resource' | 'scope' | 'client' | 'user'
 

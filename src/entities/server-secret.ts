@@ -1,5 +1,5 @@
 /** A random secret that all processes share for ever, encrypted under SECRET_KEY before it comes here. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const ServerSecretSchema = defineEntity({
   name: 'ServerSecret',

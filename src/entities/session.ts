@@ -1,5 +1,5 @@
 /** A browser that someone is signed in with: a row each, gone when it ends. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 import { User } from './user.ts'
 
 const SessionSchema = defineEntity({

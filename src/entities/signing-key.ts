@@ -1,5 +1,5 @@
 /** A key that signs tokens. Its private part is encrypted under SECRET_KEY before it comes here. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const SigningKeySchema = defineEntity({
   name: 'SigningKey',

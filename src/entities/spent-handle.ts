@@ -1,5 +1,5 @@
 /** What may be used once and was: the `jti` of an assertion, of a proof. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const SpentHandleSchema = defineEntity({
   name: 'SpentHandle',

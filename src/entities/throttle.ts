@@ -1,5 +1,5 @@
 /** How many failures are remembered of whom: one instant a row, so that a failure is one guarded statement. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const ThrottleSchema = defineEntity({
   name: 'Throttle',

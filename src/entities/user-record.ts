@@ -1,5 +1,5 @@
 /** What plugins keep of a user: a factor, a linked sign-in, a choice. Gone with the user. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 import { User } from './user.ts'
 
 const UserRecordSchema = defineEntity({

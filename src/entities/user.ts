@@ -1,5 +1,5 @@
 /** An end-user: how they sign in, and the standard claims that are known of them (OpenID Connect Core §5.1). */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const UserSchema = defineEntity({
   name: 'User',

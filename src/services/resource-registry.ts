@@ -1,5 +1,4 @@
 /** The one way in which resources and scopes come to be, change and end: SEED_FILE, code, the command line, the pages. */
-import { LockMode } from '@mikro-orm/core'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Client } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
@@ -125,7 +124,7 @@ export function createResourceRegistry(
           if (description !== undefined) entity.description = description
           if (resource !== undefined) {
             // Locked: it must not be deleted before the scope is there.
-            const lockMode = LockMode.PESSIMISTIC_READ
+            const { PESSIMISTIC_READ: lockMode } = (await import('@mikro-orm/core')).LockMode
             const owner = resource === null ? null : await em.findOne(Resource, { resource }, { lockMode })
             if (owner === null && resource !== null) throw metadataError('resource', 'is not registered')
             entity.resource = owner

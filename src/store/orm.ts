@@ -1,8 +1,11 @@
 /** MikroORM's options, for whoever administers. Loaded when it is asked for: it is large. */
-import { defineConfig, type Options } from '@mikro-orm/postgresql'
+import { defineConfig, defineEntity, p, type Options } from '@mikro-orm/postgresql'
 import type pg from 'pg'
 import { entities } from '../entities/all.ts'
+import { tell } from '../entities/define.ts'
 import { lend, type Place } from './connections.ts'
+
+for (const entity of entities) tell(entity, { defineEntity, p })
 
 /**
  * Options for the database at `place` (or at this URL), with a pool of `poolSize` connections. A statement that takes

@@ -2,7 +2,8 @@
  * A named SQL statement of the hot path. Its table and column names come from the entities themselves, so
  * that the two cannot drift; `tests/store/statements.test.ts` prepares every one against the migrated schema.
  */
-import { EntitySchema, UnderscoreNamingStrategy, type EntityClass } from '@mikro-orm/core'
+import type { EntityClass } from '@mikro-orm/core'
+import { declaredBy } from '../entities/define.ts'
 import { qualified } from './connections.ts'
 
 /** Values go in as `$1, $2 …`; `Row` is what one row of the result holds. */
@@ -54,33 +55,31 @@ export function statement<Row = never>(
   return { name, build, travels }
 }
 
-/** What an entity may say of a property that bears on its column. */
-interface Declared {
-  fieldName?: string
-  mappedBy?: unknown
-}
-
-const naming = new UnderscoreNamingStrategy()
-
 /**
  * Resolves entities by what they declare, to tables in `schema`: MikroORM itself need not be there. Throws on an entity
  * or property that is not.
  */
 export function tableOf(schema?: string): TableOf {
   return <E>(entity: EntityClass<E>): Table<E> => {
-    const meta = EntitySchema.REGISTRY.get(entity)?.meta
-    if (meta === undefined) throw new Error(`${entity.name} is no entity`)
+    const declared = declaredBy(entity)
+    if (declared === undefined) throw new Error(`${entity.name} is no entity`)
     const column = (property: string): string => {
-      const declared: Declared | undefined = meta.properties[property]
+      const said = declared.property(property)
       // What another's column points back from has none of its own.
-      if (declared === undefined || declared.mappedBy !== undefined)
+      if (said === undefined || said.has('mappedBy'))
         throw new Error(`${entity.name} has no column for ${property}`)
-      return `"${declared.fieldName ?? naming.propertyToColumnName(property)}"`
+      const [name = snakeCase(property)] = said.get('fieldName') ?? []
+      return `"${String(name)}"`
     }
     return {
-      name: qualified({ schema }, meta.tableName),
+      name: qualified({ schema }, declared.tableName),
       column,
       columns: (...properties) => properties.map((one) => `${column(one)} as "${one}"`).join(', '),
     }
   }
+}
+
+/** As MikroORM names columns (its `UnderscoreNamingStrategy`). */
+function snakeCase(property: string): string {
+  return property.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()
 }

@@ -14,11 +14,11 @@ const seed = {
   clients: [{ client_id: 'shop', client_secret: 's'.repeat(40), scope: ['read', 'write'] }],
   users: [{ username: 'reader', password: 'correct horse battery' }],
 }
-/** Says which process loads MikroORM's driver. */
+/** Says which process loads anything of MikroORM. */
 const watch = `import { registerHooks } from 'node:module'
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier === '@mikro-orm/postgresql') console.error('MikroORM in ' + process.pid)
+    if (specifier.startsWith('@mikro-orm/')) console.error('MikroORM in ' + process.pid)
     return next(specifier, context)
   },
 })`

@@ -2,7 +2,6 @@
  * Stores what becomes of clients, whoever asks. Whether it may is found out first, outside of any transaction, since plugins may
  * ask elsewhere; what is stored then is what was judged, or it is judged once more.
  */
-import { LockMode } from '@mikro-orm/core'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { Client } from '../../entities/client.ts'
@@ -92,7 +91,8 @@ export function createClientChanges({
   ): Promise<ClientInformation | undefined> {
     return within(clientId, async (em, note) => {
       // Locked first: the secrets that are read then are those of this revision.
-      const client = await em.findOne(Client, { clientId }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+      const { PESSIMISTIC_WRITE: lockMode } = (await import('@mikro-orm/core')).LockMode
+      const client = await em.findOne(Client, { clientId }, { lockMode })
       if (client?.revision !== revision) return undefined
       await em.populate(client, ['secrets'])
       const before = toInformation(client)
