@@ -8,7 +8,7 @@ import type { Session } from '../../doors/interaction.ts'
 import { statements } from '../../store/pending-sessions.ts'
 import type { Database } from '../../store/database.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import { openSession, originOf, type Lasting, type SignIn } from './sessions.ts'
+import { beginningOf, openSession, type Lasting, type SignIn } from './sessions.ts'
 
 export interface PendingSessions {
   /**
@@ -58,13 +58,7 @@ export function createPendingSessions(
       const [token, authenticatedAt] = [newToken(), Date.now()]
       const row = await audit.transaction(async (query, note) => {
         const [begun] = await query(statements.begin, [
-          hashOf(token),
-          former === undefined ? null : hashOf(former),
-          user.id,
-          new Date(authenticatedAt),
-          [...amr],
-          acr,
-          ...originOf(signIn),
+          ...beginningOf({ ...signIn, authenticatedAt }, token, former),
           new Date(user.updatedAt),
           LIFETIME,
           MOST,

@@ -181,17 +181,7 @@ export async function openSession(
   { signIn, token, former, sid, lasting }: Opening,
 ): Promise<{ token: string; session: Session } | null> {
   const { user, amr, acr = null, authenticatedAt = Date.now() } = signIn
-  const values = [
-    hashSession(token),
-    former === undefined ? null : hashSession(former),
-    user.id,
-    new Date(authenticatedAt),
-    [...amr],
-    acr,
-    ...originOf(signIn),
-    lasting.idle,
-    lasting.expire,
-  ]
+  const values = [...beginningOf({ ...signIn, authenticatedAt }, token, former), lasting.idle, lasting.expire]
   const [renewed] = former === undefined ? [] : await query(statements.renew, values)
   if (renewed === undefined && former !== undefined) await endFormer(query, note, hashSession(former))
   const started = [...values, sid, new Date(user.updatedAt)]
@@ -207,11 +197,15 @@ export async function openSession(
 }
 
 /**
- * By which its owner recognises it: the browser, and its address.
+ * The values that begin a session, pending or not, as their statements have them from $1 to $8: last by which its owner recognises it,
+ * the browser and its address.
  * @internal
  */
-export function originOf({ userAgent, address }: SignIn): readonly [string | null, string | null] {
-  return [userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null, address ?? null]
+export function beginningOf(signIn: SignIn, token: string, former: string | undefined): readonly unknown[] {
+  const { user, amr, acr = null, authenticatedAt = Date.now(), userAgent, address = null } = signIn
+  const browser = userAgent?.slice(0, MAX_USER_AGENT).replaceAll('\0', '') ?? null
+  const hashes = [hashSession(token), former === undefined ? null : hashSession(former)]
+  return [...hashes, user.id, new Date(authenticatedAt), [...amr], acr, browser, address]
 }
 
 function toInformation({ userAgent = null, address = null, ...row }: ListedSessionRow): SessionInformation {
