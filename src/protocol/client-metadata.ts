@@ -6,12 +6,13 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import { OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
-import { isLoopbackHost, redirectUriCaution, redirectUriProblem } from './redirect-uri.ts'
+import { redirectUriProblem } from './redirect-uri.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
 const Text = (maxLength = 200) => Type.String({ minLength: 1, maxLength })
-const WEB_URI = 'web-uri'
+/** The format of a member that names a page or a document. */
+export const WEB_URI = 'web-uri'
 const WebUri = () => Type.String({ maxLength: 2048, format: WEB_URI })
 const RedirectUris = () => Type.Array(Type.String(), { maxItems: 100, format: 'redirect-uris' })
 const Names = () => Type.Array(Text(), { maxItems: 50 })
@@ -118,37 +119,6 @@ export function parseMetadata(input: unknown, extensions: readonly TObject[] = [
     else parsed.members[name] = checkMember(name, schema, value, parsed.insecure)
   }
   return parsed
-}
-
-/** An address that may be registered and is not safe all the same, and why. */
-export interface AddressCaution {
-  readonly member: 'redirect_uris' | 'post_logout_redirect_uris'
-  readonly uri: string
-  readonly reason: string
-}
-
-/** What an administrator is warned of, and the registration of a stranger must not have. */
-export function addressCautions(members: ClientInformation): AddressCaution[] {
-  return (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((member) =>
-    (members[member] ?? []).flatMap((uri) => {
-      const reason = redirectUriCaution(uri)
-      return reason === undefined ? [] : { member, uri, reason }
-    }),
-  )
-}
-
-/** Those of our members that name a page or document of http at another host, which anybody on the way could be. */
-export function plainAddresses(members: ClientInformation): string[] {
-  return Object.entries(ClientMetadata.properties).flatMap(([name, schema]) => {
-    const value = members[name]
-    const isAddress = (schema as { format?: string }).format === WEB_URI && typeof value === 'string'
-    return isAddress && isPlain(value) ? [name] : []
-  })
-}
-
-function isPlain(address: string): boolean {
-  const url = URL.parse(address)
-  return url === null || (url.protocol === 'http:' && !isLoopbackHost(url.hostname))
 }
 
 function withoutAliases(input: Record<string, unknown>): Record<string, unknown> {

@@ -19,13 +19,12 @@ import { claimClientId, NameTaken } from '../store/name-claims.ts'
 import type { AuditTrail, Note } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { TOKEN_INTROSPECTION } from './directory.ts'
+import { present, resourceMembers, scopeMembers, toResource, toScope } from './resource-members.ts'
 
 export type { ResourceInformation, ScopeInformation }
 
 /** Clients that a refusal names. */
 const NAMED = 5
-
-type StoredResource = Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>
 
 /** By default, what is given is laid over what may be there; `isNew` refuses what is there, or else what is not. */
 export interface SaveOptions {
@@ -223,34 +222,5 @@ function isAmong(wanted: object, known: object | null): boolean {
   const members: Record<string, unknown> = { ...known }
   return Object.entries(wanted).every(
     ([name, value]) => value === undefined || value === (members[name] ?? null),
-  )
-}
-
-/** @internal */
-export function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: StoredResource) {
-  return {
-    resource,
-    name,
-    access_token_format: accessTokenFormat,
-    access_token_lifetime: accessTokenLifetime,
-  }
-}
-
-function scopeMembers({ name, description, resource }: Scope) {
-  return { name, description, resource: resource?.resource }
-}
-
-function toResource(resource: StoredResource): ResourceInformation {
-  return present(resourceMembers(resource)) as unknown as ResourceInformation
-}
-
-function toScope(scope: Scope): ScopeInformation {
-  return present(scopeMembers(scope)) as unknown as ScopeInformation
-}
-
-/** Without the members that there are not. */
-function present(members: object): object {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
   )
 }

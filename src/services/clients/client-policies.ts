@@ -6,9 +6,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../../config.ts'
 import type { Bag } from '../../protocol/bag.ts'
+import { addressCautions } from '../../protocol/client-addresses.ts'
 import {
   ClientMetadata,
-  addressCautions,
   effectiveGrantTypes,
   effectiveResponseTypes,
   metadataError,

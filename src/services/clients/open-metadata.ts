@@ -4,11 +4,10 @@
  */
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { SelfRegistrationOptions } from '../../doors/self-registration.ts'
+import { addressCautions, plainAddresses } from '../../protocol/client-addresses.ts'
 import {
-  addressCautions,
   metadataError,
   parseMetadata,
-  plainAddresses,
   type ClientInformation,
   type ParsedMetadata,
   type StoredClient,

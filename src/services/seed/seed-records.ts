@@ -12,7 +12,7 @@ import {
 import type { Database } from '../../store/database.ts'
 import { claimAmongClients } from '../../store/name-claims.ts'
 import { statements, type ResourceSetRow, type ScopeSetRow } from '../../store/record-sets.ts'
-import { resourceMembers } from '../resource-registry.ts'
+import { resourceMembers } from '../resource-members.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
 import type { SeededKind, Wanted } from './seeded-kind.ts'
 

@@ -1,0 +1,33 @@
+/** Resources and scopes as they are stored, in the names of their registration. */
+import type { Resource, Scope } from '../entities/resource.ts'
+import type { ResourceInformation, ScopeInformation } from '../protocol/resource-information.ts'
+
+type StoredResource = Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>
+
+export function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: StoredResource) {
+  return {
+    resource,
+    name,
+    access_token_format: accessTokenFormat,
+    access_token_lifetime: accessTokenLifetime,
+  }
+}
+
+export function scopeMembers({ name, description, resource }: Scope) {
+  return { name, description, resource: resource?.resource }
+}
+
+export function toResource(resource: StoredResource): ResourceInformation {
+  return present(resourceMembers(resource)) as unknown as ResourceInformation
+}
+
+export function toScope(scope: Scope): ScopeInformation {
+  return present(scopeMembers(scope)) as unknown as ScopeInformation
+}
+
+/** Without the members that there are not. */
+export function present(members: object): object {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
+  )
+}
