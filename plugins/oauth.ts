@@ -4,42 +4,29 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { TObject } from 'typebox'
 import type { Config } from '../src/config.ts'
-import type { Call, Grant } from '../src/doors/back-channel.ts'
+import type { Call } from '../src/doors/back-channel.ts'
 import type { Client } from '../src/doors/client.ts'
-import type { Caller, Endpoint } from '../src/doors/endpoint.ts'
 import type { Granted, Verified } from '../src/doors/facts.ts'
-import type { IdTokens } from '../src/doors/id-tokens.ts'
-import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
-import type { Delivery, Fetch } from '../src/doors/outbound.ts'
-import type { Extend } from '../src/doors/registry.ts'
+import type { Dispatched } from '../src/doors/kinds.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
 import { decorateKernel } from '../src/http/kernel-of.ts'
 import type { PluginSettings, ReadSettings } from '../src/plugin-settings.ts'
 import type { Bag } from '../src/protocol/bag.ts'
-import type { ArtifactStore } from '../src/services/artifact-store.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
 import { runAs } from '../src/services/audit/origin.ts'
-import type { MetadataCheck } from '../src/services/clients/client-policies.ts'
 import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
-import type { OpenSelfRegistration } from '../src/services/clients/self-registration.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import { createKernel, type Kernel } from '../src/services/kernel.ts'
 import { publishedKeysOf, type PublishedKeys } from '../src/services/keys/published-keys.ts'
-import type { FindServerSecret } from '../src/services/keys/server-secrets.ts'
 import { discreet } from '../src/services/log.ts'
-import type { GivenUpDeliveries } from '../src/services/outbox/given-up.ts'
-import type { Outbox } from '../src/services/outbox/outbox.ts'
 import type { Mailer } from '../src/services/mail.ts'
-import type { Once } from '../src/services/once.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
-import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { AuthorizationRequests } from '../src/services/tokens/authorization-requests.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
-import { createSignStatement, type SignStatement } from '../src/services/tokens/signed-statements.ts'
+import { createSignStatement } from '../src/services/tokens/signed-statements.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
@@ -47,12 +34,13 @@ import type { UserExport } from '../src/services/users/user-export.ts'
 import type { UserRecordKeeper } from '../src/services/users/user-records.ts'
 import type { UserRegistry } from '../src/services/users/user-registry.ts'
 import type { Database } from '../src/store/database.ts'
+import type { OAuthDoors } from './oauth-doors.ts'
 
 /**
  * What plugins and embedders get: the doors, and the services that are for everybody. What ours use beside it, such as what
  * seals and signs, is behind `src/http/kernel-of.ts`.
  */
-export interface OAuth {
+export interface OAuth extends OAuthDoors {
   readonly issuer: string
   readonly config: Pick<Config, 'basePath' | 'production'>
   readonly clients: ClientRegistry
@@ -67,54 +55,6 @@ export interface OAuth {
   readonly mail: Mailer
   /** What has happened: to be noted, listened to and asked for. */
   readonly audit: Audit
-
-  registerGrant<P extends TObject>(grant: Grant<P>): void
-  registerEndpoint<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void
-  register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
-  add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
-  readonly extend: Extend
-  /**
-   * Members of client metadata that a plugin adds; from then on every way of registering clients knows them. Throws when one
-   * is taken. A check may also be of members of others. A client that registers by itself may set those that are `open`:
-   * `Type.Boolean({ open: true })`.
-   */
-  extendClientMetadata(schema: TObject, check?: MetadataCheck): void
-  /** ID tokens, for response types and answers of a plugin's own. */
-  readonly idTokens: IdTokens
-  /**
-   * Clients that register by themselves, by a door of the plugin's own, and in the words of RFC 7591. Throws when the name is
-   * another's, at the start.
-   */
-  readonly selfRegistration: OpenSelfRegistration
-  /** Settings of a plugin's own. */
-  readonly settings: ReadSettings
-  /** Says something in the name of the server, as a JWT of a type of the plugin's own. Once the server is ready. */
-  readonly signStatement: SignStatement
-  /** The one way out, to addresses that others named. */
-  readonly fetch: Fetch
-  /** Who does what is enqueued of a kind. */
-  deliver<P extends TObject>(delivery: Delivery<P>): void
-  /**
-   * Has something done outside, behind the request and for a day if need be: stored when it resolves. Throws `TypeError` for a
-   * kind that nobody delivers, and for a payload that does not fit it; `OAuthError` (503) while 100 000 wait or were given up.
-   */
-  readonly enqueue: Outbox['enqueue']
-  /**
-   * The same with an event of these types: what `enqueuer` says of it is stored in the event's own transaction, so that no change
-   * is without what follows from it. It says so at once, by the event alone; what it throws is logged, and undoes nothing.
-   * Throws `ConfigError` once the server is ready: what happened before would go without.
-   */
-  readonly enqueueOn: Outbox['enqueueOn']
-  /** What was given up. */
-  readonly givenUpDeliveries: GivenUpDeliveries
-  /** Stored things of a plugin's own. Throws when the kind is another's, at the start. */
-  readonly artifacts: ArtifactStore['artifacts']
-  /** For what may be used once, as the `jti` of an assertion or a proof. */
-  readonly once: Once
-  /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */
-  readonly secret: FindServerSecret
-  /** Refuses who has failed too often at this kind of attempt. Throws when the kind is another's, at the start. */
-  readonly throttle: Throttles['throttle']
 
   /** The registered endpoints. */
   readonly endpoints: Endpoints['all']
