@@ -12,6 +12,7 @@ export interface Pages {
   home: HomePage
   setup: SetupPage
   'setup-done': { username: string; continueUri: string }
+  'new-password': NewPassword
   'page-message': MessagePage
 }
 
@@ -144,6 +145,16 @@ export interface SetupPage extends FormTarget {
   values: { username: string; name: string; email: string }
   /** By the field's name; `form` for what belongs to none. */
   errors: Readonly<Record<string, string>>
+  passwordMinLength: number
+}
+
+/** Where whoever has a one-time link sets a password. */
+export interface NewPassword extends FormTarget {
+  /** Of the form and its button; null for a button that has none. */
+  ids: { form: string; button: string | null }
+  token: string
+  username: string
+  error: string | null
   passwordMinLength: number
 }
 

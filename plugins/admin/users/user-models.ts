@@ -8,7 +8,6 @@ declare module '../../pages/models.ts' {
     'admin-user': UserPage
     'admin-user-new': NewUserPage
     'admin-user-link': PasswordLinkPage
-    'password-link': SetPasswordPage
   }
 }
 
@@ -92,12 +91,4 @@ export interface PasswordLinkPage {
   address: string
   expires: Date
   userUri: string
-}
-
-/** Where whoever has a one-time link sets the password. */
-export interface SetPasswordPage extends FormTarget {
-  token: string
-  username: string
-  error: string | null
-  passwordMinLength: number
 }

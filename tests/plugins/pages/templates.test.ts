@@ -99,12 +99,16 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
   'signed-out': ['signed-out'],
 }
 
+/** A page for a new password has them too: password managers know by them whose it is. */
+const OF_NEW_PASSWORDS = new Set(['username', 'password'])
+
 test('the promised ids are each on one kind of page', async () => {
   const homes = new Map<string, Set<string>>()
   for (const { name, model } of samples) {
     const { html } = await server.show(name, model)
     for (const [, id = ''] of html.matchAll(/ id="([^"]*)"/g))
-      homes.set(id, (homes.get(id) ?? new Set()).add(name))
+      if (name !== 'new-password' || !OF_NEW_PASSWORDS.has(id))
+        homes.set(id, (homes.get(id) ?? new Set()).add(name))
   }
   for (const [home, ids] of Object.entries(IDS)) {
     const found = ids.map((id) => [id, ...(homes.get(id) ?? [])])

@@ -1,0 +1,124 @@
+/**
+ * Pages of one-time links at which people set a new password. GET shows the form and spends nothing, as programs open links that stand in
+ * messages; POST sets the password. Who makes the links, and what comes after them, is for the plugin that serves such a page.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { OAuthError } from '../src/protocol/errors.ts'
+import { Type } from '../src/protocol/schema.ts'
+import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
+import type { User } from '../src/services/users/user.ts'
+import type { PageCall } from './pages/index.ts'
+import type { NewPassword } from './pages/models.ts'
+import { sentence } from './pages/words.ts'
+
+export interface NewPasswordPage {
+  /** Below the issuer; its links are this address with `token`. */
+  readonly path: `/${string}`
+  readonly ids: NewPassword['ids']
+  /** Of tries with links that are not good; a kind of its own. */
+  readonly throttle: string
+  /** What the audit log calls the link. */
+  readonly link: 'password' | 'reset'
+  /** What is said of one that is not good any more. */
+  readonly spent: string
+  /** Whether it is there at all; always, by default. */
+  isOn?(): boolean
+  /** Whose link it is; null where it is not good now. */
+  find(token: string): Promise<User | null>
+  /** Throws `access_denied` for a link that is not good, and `invalid_request` that names `password`. */
+  setPassword(token: string, password: string): Promise<User>
+  /** Answers once it is set; by default with a page that says so. */
+  done?(user: User, back: string, call: PageCall): Promise<FastifyReply | null>
+  /** Where the person came from, before the link is used up; `''` for nowhere. */
+  backOf?(token: string): Promise<string>
+}
+
+const Text = Type.Optional(Type.String())
+
+export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswordPage): Promise<void> {
+  const { oauth, browser, pages } = fastify
+  const throttle = oauth.throttle(page.throttle)
+  const { basePath } = oauth.config
+  const purposeOf = (token: string): string => `${page.ids.form} ${token}`
+
+  function show(
+    call: PageCall,
+    token: string,
+    { username }: User,
+    error: string | null = null,
+  ): FastifyReply {
+    const model = {
+      ids: page.ids,
+      action: `${basePath}${page.path}`,
+      csrfToken: browser.csrfToken(call, purposeOf(token)),
+      token,
+      username,
+      error,
+      passwordMinLength: MIN_PASSWORD_LENGTH,
+    }
+    return call.reply.page('new-password', model, { status: error === null ? 200 : 400 })
+  }
+
+  const observeRefusal = (): void =>
+    oauth.audit.observe({ type: 'user.link_refused', details: { link: page.link } })
+
+  const showSpent = ({ reply }: PageCall): FastifyReply =>
+    reply.page(
+      'page-message',
+      { title: 'This link is no longer good', text: page.spent, primary: null },
+      { status: 410 },
+    )
+
+  /** The user when it is set; else what is wrong with it, or null for a link that is no longer good. Throws 429. */
+  async function setPassword(
+    token: string,
+    password: string,
+    address: string,
+  ): Promise<User | string | null> {
+    const attempt = await throttle.attempt(null, address)
+    try {
+      const user = await page.setPassword(token, password)
+      attempt.succeeded()
+      return user
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.status >= 500) throw error
+      if (error.code !== 'access_denied') return sentence(error.message.replace(/^password /, ''))
+      observeRefusal()
+      await attempt.failed()
+      return null
+    } finally {
+      attempt.abandoned()
+    }
+  }
+
+  pages.serve({
+    path: page.path,
+    query: Type.Object({ token: Text, done: Text }),
+    form: Type.Object({ token: Text, password: Text }),
+    async show({ token = '', done }, call) {
+      if (page.isOn?.() === false)
+        throw new OAuthError('not_found', 'there are no such links here', { status: 404 })
+      if (done !== undefined) {
+        const text = 'It is the only one that is good now. Wherever you were signed in, you are signed out.'
+        const primary = { href: `${basePath}/sign-in`, text: 'Sign in' }
+        return call.reply.page('page-message', { title: 'Your password is set', text, primary })
+      }
+      const user = await page.find(token)
+      if (user !== null) return show(call, token, user)
+      observeRefusal()
+      return showSpent(call)
+    },
+    async submit({ token = '', password = '' }, call) {
+      browser.assertGenuine(call, call.wire, purposeOf(token))
+      const user = await page.find(token)
+      // Whoever has the link is taken for them.
+      if (user !== null) call.request.actor = { kind: 'user', id: user.id }
+      const back = (await page.backOf?.(token)) ?? ''
+      const result = await setPassword(token, password, call.request.ip)
+      if (result === null) return showSpent(call)
+      if (typeof result === 'string') return user === null ? showSpent(call) : show(call, token, user, result)
+      const answered = (await page.done?.(result, back, call)) ?? null
+      return answered ?? call.reply.redirect(`${basePath}${page.path}?done=yes`, 303)
+    },
+  })
+}
