@@ -23,6 +23,7 @@ export function administrationPages(sample: Sample): string[] {
   return [
     '/admin',
     '/admin/keys',
+    '/admin/mail',
     '/admin/deliveries',
     ...listed('/admin/clients', 'client-5', ['client-', 'Client 9', 'client-99', 'nobody']),
     ...['web', 'app', 'service'].map((type) => address('/admin/clients/new', { type })),

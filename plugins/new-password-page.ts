@@ -27,8 +27,8 @@ export interface NewPasswordPage {
   find(token: string): Promise<User | null>
   /** Throws `access_denied` for a link that is not good, and `invalid_request` that names `password`. */
   setPassword(token: string, password: string): Promise<User>
-  /** Answers once it is set; by default with a page that says so. */
-  done?(user: User, back: string, call: PageCall): Promise<FastifyReply | null>
+  /** Answers once it is set; by default with the page that says so, `said`. */
+  done?(user: User, back: string, call: PageCall, said: () => FastifyReply): Promise<FastifyReply>
   /** Where the person came from, before the link is used up; `''` for nowhere. */
   backOf?(token: string): Promise<string>
 }
@@ -117,8 +117,8 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       const result = await setPassword(token, password, call.request.ip)
       if (result === null) return showSpent(call)
       if (typeof result === 'string') return user === null ? showSpent(call) : show(call, token, user, result)
-      const answered = (await page.done?.(result, back, call)) ?? null
-      return answered ?? call.reply.redirect(`${basePath}${page.path}?done=yes`, 303)
+      const said = () => call.reply.redirect(`${basePath}${page.path}?done=yes`, 303)
+      return page.done === undefined ? said() : page.done(result, back, call, said)
     },
   })
 }

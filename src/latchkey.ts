@@ -16,6 +16,7 @@ import demo from '../plugins/demo.ts'
 import discovery from '../plugins/discovery.ts'
 import drain from './http/drain.ts'
 import endSession from '../plugins/end-session.ts'
+import forgotPassword from '../plugins/forgot-password/index.ts'
 import health from '../plugins/health.ts'
 import home from '../plugins/home.ts'
 import interaction from '../plugins/interaction/index.ts'
@@ -81,6 +82,7 @@ const PLUGINS = [
   mail,
   notices,
   passkeys,
+  forgotPassword,
   home,
   setup,
   passwordLink,

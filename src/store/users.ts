@@ -34,6 +34,15 @@ export const statements = {
     const user = table(User)
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1`
   }),
+  /** Whose verified email address is $1, in any case; at most $2. */
+  byVerifiedEmail: statement<UserRow>('users-by-verified-email', (table) => {
+    const user = table(User)
+    const claims = user.column('claims')
+    return `select ${user.columns(...COLUMNS)} from ${user.name}
+      where lower(${claims}->>'email') collate "C" = lower($1::text)
+        and ${claims}->'email_verified' = 'true'::jsonb
+      order by ${user.column('id')} limit $2`
+  }),
   /** A row where the user $1, who may sign in, is still known to browsers that signed in at $2. */
   knowsBrowsersOf: statement<Pick<User, 'id'>>('user-knows-browsers', (table) => {
     const user = table(User)

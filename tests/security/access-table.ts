@@ -62,6 +62,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/dev/mail/:number': open(404),
   '/setup': open(404, 403),
   '/set-password': open(410, 403),
+  '/forgot-password': open(200, 403),
+  '/reset-password': open(410, 403),
   '/end-session': open(200, 200),
 
   '/token': { nobody: [405, 401, 405], client: [405, 400, 405] },

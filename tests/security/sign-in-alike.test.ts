@@ -19,7 +19,8 @@ interface Refused {
   body: string
 }
 
-const ADDRESS = /\/interaction\/[\w-]{43}(?:\/login)?\?request=[\w.-]+/g
+/** Also as links carry it along. */
+const ADDRESS = /(?:\/|%2F)interaction(?:\/|%2F)[\w-]{43}(?:\/login)?(?:\?request=|%3Frequest%3D)[\w.-]+/g
 
 /**
  * What a wrong password gets, without what is another for everybody: token, date, the name that was typed, and the

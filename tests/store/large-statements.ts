@@ -214,6 +214,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'revoked-tokens': [[], 5000],
   'user-by-id': [[HOLDER], 1],
   'user-by-key': [['user-7'], 1],
+  'users-by-verified-email': [['user-7@example.com', 5], 5],
   'user-lock': [['user-7'], 1],
   'user-knows-browsers': [['user-7', new Date()], 1],
   'user-forget-browsers': [[SOMEBODY, new Date()], 1],

@@ -10,6 +10,8 @@ import { toUser, type User } from './user.ts'
 export interface UserFinder {
   /** Also a disabled one; null when there is none. Upper and lower case are the same. */
   find(username: string): Promise<User | null>
+  /** @internal Those whose verified email address it is, in any case; more than one only where nobody kept them apart, and 5 at most. */
+  findByEmail(address: string): Promise<User[]>
   /** By the id, which tokens name as `sub`. Throws when it is not there. */
   get(id: string): Promise<User>
   /** By user name, from the one after `after`, at most `limit` (100). */
@@ -19,6 +21,8 @@ export interface UserFinder {
   /** Whether anybody who may sign in has this role. */
   hasRole(role: string): Promise<boolean>
 }
+
+const MOST_OF_AN_ADDRESS = 5
 
 /** @internal */
 export async function findRowByName(database: Database, username: string): Promise<UserRow | undefined> {
@@ -35,6 +39,8 @@ export function createUserFinder(database: Database): UserFinder {
       const row = await findRowByName(database, username)
       return row === undefined ? null : toUser(row)
     },
+    findByEmail: async (address) =>
+      (await database.query(statements.byVerifiedEmail, [address, MOST_OF_AN_ADDRESS])).map(toUser),
     async get(id) {
       const row = await findUserRow(database, id)
       if (row === null) throw userError('id', 'is not registered')

@@ -15,7 +15,9 @@ import { djangoPasswords } from './django-passwords.ts'
 import { createFirstAdministrator, type FirstAdministrator } from './first-administrator.ts'
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
 import { createAssurance, type Assurance } from './assurance.ts'
+import { createHashChosen } from './chosen-passwords.ts'
 import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
+import { createPasswordResets, type PasswordResets } from './password-resets.ts'
 import { createPasswords } from './passwords.ts'
 import { createPendingSessions, type PendingSessions } from './pending-sessions.ts'
 import { createSessions, type Sessions } from './sessions.ts'
@@ -31,6 +33,7 @@ export interface UserServices {
   readonly knownBrowsers: KnownBrowsers
   readonly consents: Consents
   readonly passwordLinks: PasswordLinks
+  readonly passwordResets: PasswordResets
   readonly firstAdministrator: FirstAdministrator
 }
 
@@ -68,6 +71,14 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     knownBrowsers: createKnownBrowsers(database, box),
     consents,
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer }),
+    passwordResets: createPasswordResets({
+      database,
+      audit,
+      feed,
+      box,
+      artifacts: artifacts.artifacts,
+      hashChosen: createHashChosen({ passwords, production, log }),
+    }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
   }
 }

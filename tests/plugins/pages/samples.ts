@@ -86,6 +86,14 @@ const setup = {
   errors: {},
   passwordMinLength: 12,
 }
+const newPassword = {
+  ...form,
+  ids: { form: 'set-password', button: null },
+  token: 'one-time-token',
+  username: 'ada',
+  error: null,
+  passwordMinLength: 8,
+}
 const home = {
   serviceName: 'Latchkey',
   issuer: 'http://localhost:3000',
@@ -218,6 +226,19 @@ export const samples: readonly Sample[] = [
     errors: { email: 'This is not an email address.', password: 'The password is too short.' },
   }),
   sample('setup-done', 'plain', { username: 'ada', continueUri: '/' }),
+  sample('new-password', 'plain', newPassword),
+  sample('new-password', 'refused', {
+    ...newPassword,
+    ids: { form: 'reset-password', button: 'set-password' },
+    error: 'Must have 8 characters at least.',
+  }),
+  sample('forgot-password', 'plain', { ...form, email: '', back: null, error: null }),
+  sample('forgot-password', 'refused', {
+    ...form,
+    email: 'ada',
+    back: '/interaction/x?request=y',
+    error: 'This must be an email address.',
+  }),
   sample('page-message', 'way-on', {
     title: 'This link has been used',
     text: 'Ask for a new one in the terminal of the server.',

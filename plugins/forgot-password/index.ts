@@ -1,0 +1,158 @@
+/**
+ * Forgotten passwords: `/forgot-password` asks for an address, a mail has a link, and `/reset-password` takes a new password. Whether
+ * anybody has the address is looked up behind the request, so that its answer, its time and its statements are the same for all.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { User } from '../../src/doors/user.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
+import { waitFor } from '../../src/http/wait.ts'
+import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import { serveNewPassword } from '../new-password-page.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { FormTarget } from '../pages/models.ts'
+import { PASSWORD_ACR, PASSWORD_AMR } from '../password-check.ts'
+import { resetLetter } from './letter.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    'forgot-password': ForgotPassword
+  }
+}
+
+interface ForgotPassword extends FormTarget {
+  email: string
+  /** Where they came from; null for nowhere. */
+  back: string | null
+  error: string | null
+}
+
+const PATH = '/forgot-password'
+const RESET = '/reset-password'
+const KIND = 'password-reset'
+const INVALID = 'This must be an email address, such as alice@example.com.'
+/** Each mail counts, whoever asks for it: nobody is to be sent hundreds. */
+const LIMITS: ThrottleLimits = {
+  account: { failures: 10, recovery: 600 },
+  network: { failures: 40, recovery: 60 },
+  everywhere: { failures: 20, recovery: 600 },
+}
+
+async function forgotPassword(fastify: FastifyInstance): Promise<void> {
+  const { oauth, browser, interactions, letters, pages } = fastify
+  const { passwordResets } = kernelOf(fastify)
+  const { basePath } = oauth.config
+  const throttle = oauth.throttle('forgot-password', LIMITS)
+  await pages.add('forgot-password', new URL('../../templates/forgot-password.eta', import.meta.url))
+
+  oauth.add('signInLink', {
+    name: 'forgot-password',
+    link: async ({ address }) =>
+      letters.isOn()
+        ? {
+            text: 'Forgot password?',
+            href: `${basePath}${PATH}?${new URLSearchParams({ continue: address }).toString()}`,
+          }
+        : null,
+  })
+
+  oauth.deliver({
+    kind: KIND,
+    payload: Type.Object({ email: Type.String(), back: Type.String() }),
+    async deliver({ email, back }) {
+      for (const user of await oauth.users.findByEmail(email)) await sendLink(user, back)
+    },
+  })
+
+  async function sendLink({ id, username, claims }: User, back: string): Promise<void> {
+    const token = await passwordResets.make(id, back)
+    if (token === null) return
+    const href = `${oauth.issuer}${RESET}?token=${token}`
+    await letters.send(String(claims['email']), resetLetter(username, oauth.issuer, href))
+  }
+
+  /** As if it were not there. */
+  function assertOn(): void {
+    if (!letters.isOn()) throw new OAuthError('not_found', 'no mail can be sent here', { status: 404 })
+  }
+
+  function show(
+    call: PageCall,
+    { email = '', back = null, error = null }: Partial<ForgotPassword>,
+    status = error === null ? 200 : 400,
+  ) {
+    const csrfToken = browser.csrfToken(call, PATH)
+    const model = { action: `${basePath}${PATH}`, csrfToken, email, back, error }
+    return call.reply.page('forgot-password', model, { status })
+  }
+
+  /** Throws 429 for who has to wait, and 503 where too much waits to be sent. */
+  async function ask(email: string, back: string | null, { request }: PageCall): Promise<void> {
+    const attempt = await throttle.attempt(usernameKey(email), request.ip)
+    await attempt.failed()
+    await oauth.enqueue(KIND, { email, back: back ?? '' })
+  }
+
+  const Continue = Type.Optional(Type.String({ maxLength: 8000 }))
+  pages.serve({
+    path: PATH,
+    query: Type.Object({ continue: Continue, sent: Type.Optional(Type.String()) }),
+    form: Type.Object({ continue: Continue, email: Type.Optional(Type.String()) }),
+    async show({ continue: to = '', sent }, call) {
+      assertOn()
+      if (sent === undefined) return show(call, { back: await interactions.wayBack(to, call) })
+      const text =
+        'If an account has this address, and it was confirmed, a mail with a link is on its way there. The link is good for an hour.'
+      return call.reply.page('page-message', { title: 'Look into your mail', text, primary: null })
+    },
+    async submit({ continue: to = '', email = '' }, call) {
+      browser.assertGenuine(call, call.wire, PATH)
+      assertOn()
+      const typed = email.trim()
+      const back = await interactions.wayBack(to, call)
+      if (!isMailAddress(typed)) return show(call, { email: typed, back, error: INVALID })
+      try {
+        await ask(typed, back, call)
+      } catch (error) {
+        const { advice, status } = waitFor(error, call)
+        return show(call, { email: typed, back, error: advice }, status)
+      }
+      return call.reply.redirect(`${basePath}${PATH}?sent=yes`, 303)
+    },
+    again: async ({ continue: to = '', email = '' }, call) =>
+      show(call, { email, back: await interactions.wayBack(to, call) }),
+  })
+
+  await serveNewPassword(fastify, {
+    path: RESET,
+    ids: { form: 'reset-password', button: 'set-password' },
+    throttle: 'password-reset',
+    link: 'reset',
+    spent:
+      'It was used, is more than an hour old, or there is a new password already. Ask for another one where you sign in.',
+    isOn: letters.isOn,
+    find: async (token) => (await passwordResets.find(token))?.user ?? null,
+    backOf: async (token) => (await passwordResets.find(token))?.back ?? '',
+    setPassword: passwordResets.setPassword,
+    // In the browser that they came with, they go on as if they had typed it there.
+    async done(user, back, call, said) {
+      if ((await interactions.wayBack(back, call)) === null) return said()
+      return interactions.prove(back, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR }, call)
+    },
+  })
+}
+
+export default fp(forgotPassword, {
+  name: 'latchkey-forgot-password',
+  dependencies: [
+    'latchkey-oauth',
+    'latchkey-browser',
+    'latchkey-pages',
+    'latchkey-interaction',
+    'latchkey-mail',
+  ],
+})
