@@ -26,7 +26,6 @@ async function home(fastify: FastifyInstance): Promise<void> {
     const session = await browser.session(request)
     const user = session === null ? null : await oauth.findUser(session.userId)
     return reply.page('home', {
-      serviceName: 'Latchkey',
       issuer: oauth.issuer,
       discoveryUri: `${oauth.issuer}/.well-known/openid-configuration`,
       user: user && { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },

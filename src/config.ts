@@ -45,6 +45,7 @@ export function parseConfig(
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
   assertMail(settings)
+  assertBrandLinks(settings)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
   const issuer = settings.OIDC_ISSUER ?? `http://localhost:${settings.PORT ?? DEFAULT_PORTS.first}`
@@ -116,6 +117,18 @@ function assertMail({ SMTP_URL: url, MAIL_FROM: from }: Settings): void {
     throw new ConfigError(
       `MAIL_FROM must be an address such as Example <login@example.com>; it is ${JSON.stringify(from.slice(0, 80))}.`,
     )
+}
+
+/** They stand on every page. */
+function assertBrandLinks(settings: Settings): void {
+  for (const name of ['BRAND_SUPPORT_URL', 'BRAND_POLICY_URL', 'BRAND_TERMS_URL'] as const) {
+    const link = settings[name]
+    const schemes = name === 'BRAND_SUPPORT_URL' ? ['https:', 'http:', 'mailto:'] : ['https:', 'http:']
+    if (link !== undefined && !schemes.includes(URL.parse(link)?.protocol ?? ''))
+      throw new ConfigError(
+        `${name} must be ${schemes.includes('mailto:') ? 'an https or mailto' : 'an https'} address; it is ${JSON.stringify(link.slice(0, 80))}.`,
+      )
+  }
 }
 
 function assertProduction(

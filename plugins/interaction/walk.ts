@@ -9,6 +9,8 @@ import type {
   StepPage,
 } from '../../src/doors/interaction.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { isOurs } from '../../src/services/users/ourselves.ts'
 import { STEPS } from '../browser.ts'
 import { clientView } from '../pages/client-view.ts'
 import type { Pages } from '../pages/models.ts'
@@ -58,11 +60,15 @@ export interface WalkOptions {
   findPosition: FindPosition
 }
 
-export function createWalk({ browser }: FastifyInstance, options: WalkOptions): Walk {
+export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk {
+  const { browser } = fastify
+  const { BRAND_NAME: ourName } = kernelOf(fastify).config
   const { store, visitors, endings, findPosition } = options
 
   const show: Walk['show'] = ({ request, formFor }, { step, page }, call) => {
-    const model = { ...formFor(step.name), client: clientView(request), ...page.model }
+    const name = isOurs(request) ? { name: ourName } : {}
+    const client = { ...clientView(request), ...name }
+    const model = { ...formFor(step.name), client, ...page.model }
     return call.reply.page(page.page as keyof Pages, model as never, { status: page.status ?? 200 })
   }
 

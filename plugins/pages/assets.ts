@@ -20,6 +20,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webp': 'image/webp',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
 }
 
 export interface Assets {
@@ -27,6 +31,8 @@ export interface Assets {
   readonly addresses: Readonly<Record<string, string>>
   /** Throws `ConfigError` for a name that is taken, or a file that pages do not load. */
   add(name: string, file: URL): Promise<void>
+  /** What stands in no file of ours; returns its address. */
+  addContent(name: string, content: Buffer): string
 }
 
 /** Serves files at `<prefix>/assets/<name>.<hash>.<ext>`: ours of `directory`, and those that plugins add. */
@@ -37,14 +43,13 @@ export async function createAssets(
 ): Promise<Assets> {
   const addresses: Record<string, string> = {}
 
-  async function add(name: string, file: URL): Promise<void> {
+  function addContent(name: string, content: Buffer): string {
     const extension = extname(name)
     if (!/^[a-z][a-z0-9-]*\.[a-z]+$/.test(name) || TYPES[extension] === undefined)
       throw new ConfigError(
-        `The asset ${name} needs a name of small letters, digits and hyphens, and .css, .js or .svg.`,
+        `The asset ${name} needs a name of small letters, digits and hyphens, and .css, .js, .svg, .png, .webp or .jpg.`,
       )
     if (Object.hasOwn(addresses, name)) throw new ConfigError(`The asset ${name} is registered twice.`)
-    const content = await readFile(file)
     const hash = createHash('sha256').update(content).digest('hex').slice(0, 12)
     const url = `${prefix}/assets/${name.slice(0, -extension.length)}.${hash}${extension}`
     fastify.get(url, async (_request, reply) =>
@@ -58,8 +63,13 @@ export async function createAssets(
         .send(content),
     )
     addresses[name] = url
+    return url
+  }
+
+  async function add(name: string, file: URL): Promise<void> {
+    addContent(name, await readFile(file))
   }
 
   for (const file of FILES) await add(file, new URL(file, directory))
-  return { addresses, add }
+  return { addresses, add, addContent }
 }

@@ -20,22 +20,26 @@ const COMMON = {
 /** Seconds. */
 const TWO_YEARS = 63_072_000
 
-/** `image` is the address of an image at another origin, which the page may then load. */
-export function pageHeaders(issuer: string, kind: PageKind, image: string | null): Record<string, string> {
+/** `images` are origins that the page may load pictures from, beside ours. */
+export function pageHeaders(
+  issuer: string,
+  kind: PageKind,
+  images: readonly string[],
+): Record<string, string> {
   return {
     ...COMMON,
-    'content-security-policy': contentSecurityPolicy(kind, image),
+    'content-security-policy': contentSecurityPolicy(kind, images),
     'cross-origin-opener-policy': kind === 'interaction' ? 'unsafe-none' : 'same-origin',
     ...(issuer.startsWith('https:') ? { 'strict-transport-security': `max-age=${TWO_YEARS}` } : {}),
   }
 }
 
-function contentSecurityPolicy(kind: PageKind, image: string | null): string {
+function contentSecurityPolicy(kind: PageKind, images: readonly string[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self'${image === null ? '' : ` ${new URL(image).origin}`}`,
+    ["img-src 'self'", ...images].join(' '),
     "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",

@@ -5,7 +5,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import { readFile } from 'node:fs/promises'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { type Assets, createAssets } from './assets.ts'
+import { createBrand, originOfLogo } from './brand.ts'
 import { pageHeaders } from './headers.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Pages, Person } from './models.ts'
@@ -51,8 +53,9 @@ const inDirectory = (name: string): URL => new URL(`${name}.eta`, DIRECTORY)
 async function pages(fastify: FastifyInstance): Promise<void> {
   const { config, issuer } = fastify.oauth
   const assets = await createAssets(fastify, config.basePath, new URL('assets/', DIRECTORY))
+  const brand = await createBrand(kernelOf(fastify).config, fastify.log, assets)
   const templates = await createTemplates(fastify, {
-    name: 'Latchkey',
+    brand,
     host: new URL(issuer).host,
     home: `${config.basePath}/`,
     development: !config.production,
@@ -73,7 +76,14 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     const { kind, image } = registry.find(name, model)
     const person = kind === 'page' ? await personOf(name, model, { request: reply.request, reply }) : null
     const html = await templates.render(name, model, person)
-    reply.headers(pageHeaders(issuer, kind, image))
+    const images = [originOfLogo(brand), image === null ? null : new URL(image).origin]
+    reply.headers(
+      pageHeaders(
+        issuer,
+        kind,
+        images.filter((one) => one !== null),
+      ),
+    )
     return html
   }
   fastify.decorate('pages', {

@@ -130,7 +130,6 @@ export interface FormPostPage {
 }
 
 export interface HomePage {
-  serviceName: string
   issuer: string
   discoveryUri: string
   user: { username: string; name: string | null } | null

@@ -31,10 +31,10 @@ export function escapeHtml(value: unknown): string {
   return String(value).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
 }
 
-/** An address that a person may follow: http, https, or a path of ours; nothing that runs in the page. */
+/** An address that a person may follow: http, https, mailto, or a path of ours; nothing that runs in the page. */
 export function linkTo(uri: string): string {
-  if (!/^(?:https?:\/\/|\/(?!\/))/i.test(uri))
-    throw new TypeError('a page links to http, https or a path only')
+  if (!/^(?:https?:\/\/|mailto:|\/(?!\/))/i.test(uri))
+    throw new TypeError('a page links to http, https, mailto or a path only')
   return uri
 }
 

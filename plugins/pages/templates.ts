@@ -6,13 +6,14 @@ import view from '@fastify/view'
 import { Eta } from 'eta/core'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../../src/config.ts'
+import type { Brand } from './brand.ts'
 import type { Person } from './models.ts'
 import { apologyFor } from './words.ts'
 import { escapeHtml, formatTime, formatTimeBy, linkTo, strict } from './strict.ts'
 
 /** What the layout knows of the server. */
 export interface Site {
-  name: string
+  brand: Brand
   host: string
   /** The home page. */
   home: string

@@ -11,7 +11,7 @@ export const OURSELVES: Client = Object.freeze({
   scope: [],
   grantTypes: new Set<string>(),
   authenticationMethod: undefined,
-  metadata: Object.freeze({ client_name: 'Latchkey' }),
+  metadata: Object.freeze({}),
   isPublic: () => false,
 })
 const NOTHING: ApprovalRequest = request({})

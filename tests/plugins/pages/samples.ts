@@ -95,7 +95,6 @@ const newPassword = {
   passwordMinLength: 8,
 }
 const home = {
-  serviceName: 'Latchkey',
   issuer: 'http://localhost:3000',
   discoveryUri: 'http://localhost:3000/.well-known/openid-configuration',
   user: null,

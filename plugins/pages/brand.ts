@@ -1,0 +1,65 @@
+/** Whose service it is, on every page: its name, logo, colour and links, by the settings `BRAND_*`. */
+import type { FastifyInstance } from 'fastify'
+import { readFile } from 'node:fs/promises'
+import { extname, resolve } from 'node:path'
+import { ConfigError, type Config } from '../../src/config.ts'
+import type { Assets } from './assets.ts'
+import { brandColors, isReadable, themeOf } from './brand-colors.ts'
+
+export interface Brand {
+  name: string
+  /** The address of its picture. */
+  logo: string
+  /** For the foot of each page. */
+  links: readonly { id: string; href: string; text: string }[]
+  /** The address of a stylesheet after ours; null for the look as it is. */
+  theme: string | null
+}
+
+/** Throws `ConfigError` for a logo that cannot be read. */
+export async function createBrand(
+  config: Config,
+  log: FastifyInstance['log'],
+  assets: Assets,
+): Promise<Brand> {
+  return {
+    name: config.BRAND_NAME,
+    logo: await logoOf(config, assets),
+    links: linksOf(config),
+    theme: config.BRAND_COLOR === undefined ? null : addTheme(config.BRAND_COLOR, assets, log),
+  }
+}
+
+/** Where pictures come from that pages show beside those of their own; null for nowhere else. */
+export function originOfLogo({ logo }: Brand): string | null {
+  return URL.canParse(logo) ? new URL(logo).origin : null
+}
+
+async function logoOf({ BRAND_LOGO: logo }: Config, assets: Assets): Promise<string> {
+  if (logo === undefined) return assets.addresses['mark.svg']!
+  if (/^https?:/.test(logo)) return logo
+  try {
+    return assets.addContent(`brand-logo${extname(logo).toLowerCase()}`, await readFile(resolve(logo)))
+  } catch (cause) {
+    const why = cause instanceof ConfigError ? 'is no picture that pages show' : 'cannot be read'
+    throw new ConfigError(`BRAND_LOGO ${why}: ${JSON.stringify(logo.slice(0, 80))}. Name a file that ends in .svg, .png, .webp or .jpg.`, { cause }) // prettier-ignore
+  }
+}
+
+function linksOf({ BRAND_SUPPORT_URL, BRAND_POLICY_URL, BRAND_TERMS_URL }: Config): Brand['links'] {
+  const all = [
+    ['brand-support', BRAND_SUPPORT_URL, 'Get help'],
+    ['brand-policy', BRAND_POLICY_URL, 'Privacy policy'],
+    ['brand-terms', BRAND_TERMS_URL, 'Terms of service'],
+  ] as const
+  return all.flatMap(([id, href, text]) => (href === undefined ? [] : [{ id, href, text }]))
+}
+
+function addTheme(color: string, assets: Assets, log: FastifyInstance['log']): string {
+  const colors = brandColors(color.toLowerCase())
+  if (!isReadable(colors))
+    log.warn(
+      `BRAND_COLOR ${color} has a contrast of ${Math.floor(colors.contrast * 10) / 10} on light pages, where text needs 4.5: links there are ${colors.light.accent}. Buttons keep their colour.`,
+    )
+  return assets.addContent('brand.css', Buffer.from(themeOf(colors)))
+}
