@@ -125,7 +125,7 @@ export type {
   NextStep,
   SecurityPart,
 } from '../plugins/account/sections.ts'
-export type { AdminArea, AdminDoors, Administrator } from '../plugins/admin/sections.ts'
+export type { AdminArea, AdminDoors, Administrator, UserPart } from '../plugins/admin/sections.ts'
 export type { Browser } from '../plugins/browser.ts'
 export type { Letter, Letters } from '../plugins/mail/letters.ts'
 export type { Interactions } from '../plugins/interaction/index.ts'

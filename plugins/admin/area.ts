@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '../oauth.ts'
 import type { ServePage } from '../pages/index.ts'
-import type { AdminArea, Administrator } from './sections.ts'
+import type { AdminArea, Administrator, UserPart } from './sections.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Guard } from './guard.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -11,6 +11,8 @@ import type { Kernel } from '../../src/services/kernel.ts'
 export interface OwnArea extends AdminArea {
   readonly oauth: OAuth
   readonly kernel: Kernel
+  /** Of the page of a user, in their order. */
+  readonly userParts: UserPart[]
 }
 
 export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServePage): OwnArea {
@@ -23,6 +25,7 @@ export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServeP
   return {
     oauth,
     kernel: kernelOf(fastify),
+    userParts: [],
     serve,
     administratorOf: guard.administratorOf,
     uri,

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { ConfigError } from '../../src/config.ts'
 import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
 import { addAuditExport } from './audit/audit-export.ts'
@@ -18,6 +19,7 @@ import { addDashboard } from './dashboard.ts'
 import { addDeliveryPages } from './delivery-pages.ts'
 import { createArea } from './area.ts'
 import { createGuard } from './guard.ts'
+import type { AdminArea } from './sections.ts'
 import { addKeyPages } from './key-pages.ts'
 import { addKeyRevocation } from './key-revocation.ts'
 import { addResourcePages } from './scopes-and-resources/resource-pages.ts'
@@ -64,11 +66,18 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
     const area = createArea(scope, guard, await createServePage(scope))
+    const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = area
+    const open: AdminArea = { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain }
     fastify.decorate('admin', {
       addSection({ text, path }) {
-        addLink(links, { text, href: area.uri(path) })
-        const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = area
-        return { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain }
+        addLink(links, { text, href: uri(path) })
+        return open
+      },
+      addUserPart(part) {
+        if (area.userParts.some(({ name }) => name === part.name))
+          throw new ConfigError(`The part ${part.name} of the page of a user is taken.`)
+        area.userParts.push(part)
+        return open
       },
     })
     const shownOnce = createShownOnce(area.kernel, 'admin-shown-once')

@@ -33,9 +33,21 @@ export interface Administrator {
   readonly session: Session
 }
 
+/** What a plugin adds to the page of a user. */
+export interface UserPart {
+  /** The plugin's own, among the parts. */
+  readonly name: string
+  /** A template that `pages.add` knows, without a title: a `section`, with a heading of the second level. */
+  readonly part: string
+  /** What the template reads, of this user; null for no part. `call.wire` is what the page was asked with. */
+  model(user: User, call: PageCall): Promise<object | null>
+}
+
 export interface AdminDoors {
   /** Adds a section while the server starts. Throws `ConfigError` for a text or path that is taken. */
   addSection(section: Section): AdminArea
+  /** Adds a part to the page of each user while the server starts, in the order of registration. Throws `ConfigError` for a name that is taken. */
+  addUserPart(part: UserPart): AdminArea
 }
 
 declare module 'fastify' {

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { relyingPartyOf } from '../../src/protocol/relying-party.ts'
+import { addAdministration } from './administration.ts'
 import { createAssertions } from './assertions.ts'
 import { createChallenges } from './challenges.ts'
 import { createPasskeys, type Passkeys } from './passkeys.ts'
@@ -34,6 +35,7 @@ async function passkeys(fastify: FastifyInstance): Promise<void> {
   const assertions = createAssertions(fastify, party, own, challenges)
   await addSignIn(fastify, own, assertions)
   await addStepUp(fastify, own, assertions)
+  if (fastify.hasPlugin('latchkey-admin')) await addAdministration(fastify, own)
   if (!fastify.hasPlugin('latchkey-account')) return
   await addSecurity(fastify, party, own, challenges)
   await addWellKnown(fastify)

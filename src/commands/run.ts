@@ -2,6 +2,7 @@
  * Runs a command against the database of the server, under its settings and plugins: with no listener, no seeding,
  * and the log in sentences on stderr, so that stdout holds the answer alone.
  */
+import type { FastifyInstance } from 'fastify'
 import { userInfo } from 'node:os'
 import type { Kernel } from '../services/kernel.ts'
 import { buildServer } from '../server.ts'
@@ -18,9 +19,9 @@ interface Needs {
   begins?: boolean
 }
 
-/** `work` gets the doors and services; what it throws ends the command with status 1. */
+/** `work` gets the doors and services, and the server for what plugins decorate; what it throws ends the command with status 1. */
 export async function withServer(
-  work: (oauth: Kernel) => Promise<void>,
+  work: (oauth: Kernel, server: FastifyInstance) => Promise<void>,
   { migrates = false, begins = false }: Needs = {},
 ): Promise<void> {
   const settings = { LOG_LEVEL: 'warn', ...process.env }
@@ -29,7 +30,7 @@ export async function withServer(
   const server = await buildServer(settings, { start: false, logStream: plainLog })
   try {
     await server.ready()
-    await runAs({ kind: 'command', id: userInfo().username }, async () => work(kernelOf(server)))
+    await runAs({ kind: 'command', id: userInfo().username }, async () => work(kernelOf(server), server))
   } finally {
     await server.close()
   }

@@ -7,6 +7,7 @@ import type { User } from '../services/users/user.ts'
 import { withJson } from './json-option.ts'
 import { wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
+import { addPasskeyCommands } from './user-passkeys.ts'
 import { membersFrom, readPassword, withMembers, withPassword, type PasswordOptions } from './user-members.ts'
 
 interface Options extends PasswordOptions {
@@ -97,6 +98,7 @@ export function userCommand(): Command {
     const change = async ({ users }: Kernel) => users.setPassword(username, password)
     await show(options, change, generated ? password : undefined)
   })
+  addPasskeyCommands(command)
   return command
 }
 

@@ -50,6 +50,9 @@ export interface UserPage {
   version: string
   /** Of the question whether an administrator means to lose the role; `''` where it is not asked. */
   confirm: string
+  hasPassword: boolean
+  /** What plugins add: templates without a title, each with what it reads. */
+  parts: readonly { part: string; model: object }[]
   /** Each null where it cannot be done now. */
   passwordLink: FormTarget | null
   disable: FormTarget | null

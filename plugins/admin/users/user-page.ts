@@ -69,6 +69,9 @@ export async function showUser(
   const { id, username, disabled } = user
   const target = (path: string) => area.target(call, path, id)
   const sessions = await sessionsOf(area, call, id)
+  const parts = await Promise.all(
+    area.userParts.map(async ({ part, model }) => ({ part, model: await model(user, call) })),
+  )
   const model = {
     id,
     username,
@@ -81,6 +84,8 @@ export async function showUser(
     refused: refused ?? null,
     form: { ...target(PATH), groups: groupsOf(values, errors), error: summaryOf(errors) },
     version: versionOf(user),
+    hasPassword: await area.oauth.users.canSignInByPassword(username),
+    parts: parts.filter((one): one is { part: string; model: object } => one.model !== null),
     passwordLink: disabled ? null : target('/user/password-link'),
     disable: disabled ? null : target('/user/disable'),
     enable: disabled ? target('/user/enable') : null,
