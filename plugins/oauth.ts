@@ -30,6 +30,7 @@ import { createSignStatement } from '../src/services/tokens/signed-statements.ts
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
+import type { PasswordRemoval } from '../src/services/users/password-removal.ts'
 import type { UserExport } from '../src/services/users/user-export.ts'
 import type { UserRecordKeeper } from '../src/services/users/user-records.ts'
 import type { UserRegistry } from '../src/services/users/user-registry.ts'
@@ -45,7 +46,7 @@ export interface OAuth extends OAuthDoors {
   readonly config: Pick<Config, 'basePath' | 'production'>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
-  readonly users: UserRegistry & UserRecordKeeper & UserExport
+  readonly users: UserRegistry & PasswordRemoval & UserRecordKeeper & UserExport
   readonly keys: PublishedKeys
   /** Where users are signed in. */
   readonly sessions: Pick<Sessions, 'isOpen' | 'list' | 'endOne' | 'endAll'>

@@ -40,6 +40,8 @@ export interface OwnEventDetails {
   'user.changed': { readonly changes: Changes }
   /** Every session and token of theirs ended with the old one. */
   'user.password_changed': Ended
+  /** They sign in by something else alone; nothing ends with it. */
+  'user.password_removed': Bag
   /** A one-time link was made, by which they may set a password; `expires` is in seconds since the epoch. */
   'user.password_link_made': { readonly expires: number }
   /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
@@ -123,6 +125,7 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'user.registered': true,
   'user.changed': true,
   'user.password_changed': true,
+  'user.password_removed': true,
   'user.password_link_made': true,
   'user.link_refused': true,
   'user.passkey_added': true,

@@ -9,7 +9,7 @@ declare module '../pages/models.ts' {
     'account-profile': ProfilePage
     'account-email': EmailPage
     'account-security': SecurityPage
-    'account-security-password': { hasPassword: boolean; changeUri: string }
+    'account-security-password': SecurityPassword
     'account-password': PasswordPage
     'account-sessions': SessionsPage
     'account-apps': AppsPage
@@ -42,6 +42,15 @@ export interface EmailPage extends FormTarget {
   typed: string
   saved: boolean
   error: string | null
+}
+
+export interface SecurityPassword {
+  hasPassword: boolean
+  changeUri: string
+  /** Null where they could not sign in without it. */
+  remove: FormTarget | null
+  /** What was done, or was not; null for nothing. */
+  done: { kind: 'success' | 'alert'; text: string } | null
 }
 
 export interface SecurityPage {

@@ -127,6 +127,13 @@ export const statements = {
     const user = table(User)
     return `delete from ${user.name} where ${user.column('id')} = $1`
   }),
+  /** From the user $1, who has one; with the link by which another could be set. */
+  removePassword: statement<Pick<User, 'id'>>('user-remove-password', (table) => {
+    const user = table(User)
+    const hash = user.column('passwordHash')
+    return `update ${user.name} set ${hash} = null, ${user.column('passwordLinkHash')} = null, ${user.column('updatedAt')} = now()
+      where ${user.column('id')} = $1 and ${hash} is not null returning ${user.columns('id')}`
+  }),
   /** Another hash ($3) for the one that was read ($2, null for none). */
   rehash: statement('user-rehash', (table) => {
     const user = table(User)

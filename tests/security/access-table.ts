@@ -75,6 +75,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/account/profile': account(200, 403),
   '/account/security': account(200, 405),
   '/account/password': account(200, 403),
+  '/account/password/remove': account(303, 403),
   '/account/email': account(200, 403),
   '/account/sessions': account(200, 405),
   '/account/sessions/end': account(303, 403),

@@ -228,6 +228,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'user-disable': [['user-7'], 1],
   'user-enable': [['user-7'], 1],
   'user-rehash': [[SOMEBODY, null, 'hash'], 1],
+  'user-remove-password': [[SOMEBODY], 1],
   'user-put-password-link': [[SOMEBODY, 'hash', 60], 1],
   'user-by-password-link': [['hash'], 1],
   'user-spend-password-link': [['hash', 'hash'], 1],

@@ -12,6 +12,7 @@ const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.registered': 'User registered',
   'user.changed': 'User changed',
   'user.password_changed': 'Password changed',
+  'user.password_removed': 'Password removed',
   'user.password_link_made': 'Password link made',
   'user.link_refused': 'One-time link refused',
   'user.passkey_added': 'Passkey added',

@@ -18,6 +18,8 @@ export interface UserRecordKeeper {
   records<Value extends object = Bag>(kind: string, options?: RecordOptions<Value>): UserRecords<Value>
   /** The ways by which a user can sign in: `password` where they have one, and its kind for each record that `signsIn`. */
   waysIn(userId: string): Promise<readonly string[]>
+  /** @internal The same in a transaction that has locked the user. */
+  waysInBy(query: Query, userId: string): Promise<readonly string[]>
   /** Every record of a user, by kind, as each kind describes its own. */
   describeRecords(userId: string): Promise<Readonly<Record<string, readonly Bag[]>>>
 }
@@ -93,11 +95,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       await query(statements.lockWaysIn, [values[0]])
       const ways = await waysBy(query, values[0])
       if ((await query(statements.delete, values)).length === 0) return false
-      if (ways.length === 1)
-        throw new OAuthError(
-          'invalid_request',
-          'it is the only way to sign in that is left; add another one first',
-        )
+      if (ways.length === 1) throw lastWayIn()
       if (event !== undefined) note(event)
       return true
     })
@@ -154,6 +152,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       kinds.set(kind, options as RecordOptions)
       return keep(kind, options as RecordOptions) as UserRecords<Value>
     },
+    waysInBy: waysBy,
     waysIn: async (userId) => (isUuid(userId) ? waysBy(database.query, userId) : []),
     async describeRecords(userId) {
       const rows = await database.query(statements.all, [userId])
@@ -169,4 +168,12 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       return Object.fromEntries([...byKind].map(([kind, all]) => [kind, all.map(([, told]) => told)]))
     },
   }
+}
+
+/** @internal */
+export function lastWayIn(): OAuthError {
+  return new OAuthError(
+    'invalid_request',
+    'it is the only way to sign in that is left; add another one first',
+  )
 }

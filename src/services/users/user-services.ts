@@ -16,6 +16,7 @@ import { createFirstAdministrator, type FirstAdministrator } from './first-admin
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
 import { createAssurance, type Assurance } from './assurance.ts'
 import { createHashChosen } from './chosen-passwords.ts'
+import { createPasswordRemoval, type PasswordRemoval } from './password-removal.ts'
 import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
 import { createPasswordResets, type PasswordResets } from './password-resets.ts'
 import { createPasswords } from './passwords.ts'
@@ -26,7 +27,7 @@ import { createUserRecords, type UserRecordKeeper } from './user-records.ts'
 import { createUserRegistry, type UserRegistry } from './user-registry.ts'
 
 export interface UserServices {
-  readonly users: UserRegistry & UserRecordKeeper & UserExport
+  readonly users: UserRegistry & PasswordRemoval & UserRecordKeeper & UserExport
   readonly sessions: Sessions
   readonly pendingSessions: PendingSessions
   readonly assurance: Assurance
@@ -62,7 +63,8 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const takesPasswords = (): boolean => doors.owners('signInMethod').has('password')
   const records = createUserRecords({ database, audit, box, takesPasswords })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
-  const users = { ...registry, ...records, ...exporting }
+  const removal = createPasswordRemoval({ audit, feed, records })
+  const users = { ...registry, ...removal, ...records, ...exporting }
   return {
     users,
     sessions,

@@ -216,3 +216,34 @@ test('at an issuer with a path they are good for the whole origin, whose root is
   expect((await signInWith(agent, page, passkey)).url).toBe(`${below.url}/account`)
   expect((await below.server.inject('/.well-known/passkey-endpoints')).statusCode).toBe(404)
 })
+
+test('who has a passkey may do without a password: it is removed a moment after a sign-in, and signs nobody in', async () => {
+  const { agent, id } = await somebody('free')
+  expect(findForm(await open(server, agent, '/security'), 'remove-password')).toBeUndefined()
+  const { passkey, page } = await addPasskey(server, agent)
+  await age(server, 700)
+  expect((await agent.submit(page, 'remove-password')).url).toContain('/sign-in?')
+  const again = await agent.get(`${server.url}/account/email`)
+  await signInWith(agent, again, passkey)
+  const removed = await agent.submit(await open(server, agent, '/security'), 'remove-password')
+  expect(removed.body).toContain('Your password is removed.')
+  expect(await oauth.users.waysIn(id)).toEqual(['passkey'])
+  await expect(signedIn(server, { username: 'free', password: 'the long password of free' })).rejects.toThrow('403')
+  const [event] = await eventsOf(server, 'user.password_removed')
+  expect(event).toMatchObject({ user: id, actor: { kind: 'user', id } })
+  const refused = await agent.submit(await open(server, agent, '/security'), 'delete-passkey-0')
+  expect(refused.body).toContain('This is the only way by which you can sign in')
+  const other = createUserAgent(server.url)
+  expect((await signInWith(other, await other.get(`${server.url}/account`), passkey)).url).toBe(`${server.url}/account`)
+}) // prettier-ignore
+
+test('of a password and a passkey that are taken away at once, one stays', async () => {
+  const { agent, id } = await somebody('both')
+  const { page } = await addPasskey(server, agent)
+  const pages = await Promise.all([
+    agent.submit(page, 'remove-password'),
+    agent.clone().submit(page, 'delete-passkey-0'),
+  ])
+  expect(await oauth.users.waysIn(id)).toHaveLength(1)
+  expect(pages.filter(({ body }) => body.includes('the only way by which you can sign in'))).toHaveLength(1)
+})
