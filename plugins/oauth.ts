@@ -43,7 +43,7 @@ import type { OAuthDoors } from './oauth-doors.ts'
  */
 export interface OAuth extends OAuthDoors {
   readonly issuer: string
-  readonly config: Pick<Config, 'basePath' | 'production'>
+  readonly config: Pick<Config, 'basePath' | 'production' | 'BRAND_NAME'>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
   readonly users: UserRegistry & PasswordRemoval & UserRecordKeeper & UserExport
@@ -147,7 +147,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
   const { config, doors, sessions, audit, directory, verifier, revoker, mail } = kernel
   return {
     issuer: config.issuer,
-    config: { basePath: config.basePath, production: config.production },
+    config: { basePath: config.basePath, production: config.production, BRAND_NAME: config.BRAND_NAME },
     clients: kernel.clients,
     resources: kernel.resources,
     users: kernel.users,

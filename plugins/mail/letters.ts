@@ -5,6 +5,7 @@
 import { Eta } from 'eta/core'
 import type { FastifyInstance } from 'fastify'
 import { readFile } from 'node:fs/promises'
+import type { Config } from '../../src/config.ts'
 import type { Mail } from '../../src/doors/mail.ts'
 import { escapeHtml, linkTo, strict } from '../pages/strict.ts'
 
@@ -59,10 +60,15 @@ async function readLayouts(): Promise<Layouts> {
 
 let layouts: Promise<Layouts> | undefined
 
-/** `host` is where the server is, for people. */
+/** Whose mail it is, and where the server is, for people. */
+export interface Sender {
+  name: string
+  host: string
+}
+
 export async function renderLetter(
   letter: Letter,
-  host: string,
+  site: Sender,
 ): Promise<Pick<Mail, 'subject' | 'text' | 'html'>> {
   layouts ??= readLayouts()
   const { html, text } = await layouts
@@ -71,7 +77,7 @@ export async function renderLetter(
     paragraphs: letter.paragraphs.map(oneLine),
     otherwise: oneLine(letter.otherwise),
   }
-  const given = { model: strict(model, 'letter'), site: { name: 'Latchkey', host }, link: linkTo }
+  const given = { model: strict(model, 'letter'), site, link: linkTo }
   return { subject: letter.subject, text: text(given), html: html(given) }
 }
 
@@ -80,10 +86,14 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, ' ')
 }
 
+export function senderOf({ BRAND_NAME: name }: Pick<Config, 'BRAND_NAME'>, issuer: string): Sender {
+  return { name, host: new URL(issuer).host }
+}
+
 export function createLetters({ oauth }: FastifyInstance): Letters {
-  const { host } = new URL(oauth.issuer)
+  const site = senderOf(oauth.config, oauth.issuer)
   return {
     isOn: oauth.mail.isOn,
-    send: async (to, letter) => oauth.mail.send({ to, ...(await renderLetter(letter, host)) }),
+    send: async (to, letter) => oauth.mail.send({ to, ...(await renderLetter(letter, site)) }),
   }
 }

@@ -54,14 +54,14 @@ export function requestOptions(
  * authenticators somebody has is their own business (§14.4.1).
  */
 export function creationOptions(
-  { id }: RelyingParty,
+  { id, name }: RelyingParty,
   challenge: string,
   { handle, username, displayName }: Registrant,
   known: readonly KnownPasskey[],
 ): object {
   return {
     challenge,
-    rp: { id, name: 'Latchkey' },
+    rp: { id, name },
     user: { id: handle, name: username, displayName },
     pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: TYPE, alg })),
     timeout: PATIENCE,

@@ -24,7 +24,7 @@ declare module 'fastify' {
 
 async function passkeys(fastify: FastifyInstance): Promise<void> {
   const { oauth, log } = fastify
-  const party = relyingPartyOf(oauth.issuer)
+  const party = relyingPartyOf(oauth.issuer, oauth.config.BRAND_NAME)
   if (party === null) {
     log.info('no passkeys here: the issuer is an IP address, or plain http elsewhere than at localhost')
     return

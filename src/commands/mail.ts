@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
 import { isMailAddress } from '../protocol/mail-address.ts'
-import { renderLetter } from '../../plugins/mail/letters.ts'
+import { renderLetter, senderOf } from '../../plugins/mail/letters.ts'
 import { testLetter } from '../../plugins/mail/test-letter.ts'
 import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
@@ -12,10 +12,10 @@ export function mailCommand(): Command {
   withJson(command.command('test <address>').description('send one at once, and see what the mail server says')).action(
     async (address: string, { json }: { json?: boolean }) => {
       if (!isMailAddress(address)) throw new ConfigError(`${address.slice(0, 80)} is no email address.`)
-      await withServer(async ({ doors, issuer }) => {
+      await withServer(async ({ config, doors, issuer }) => {
         const transport = doors.owners('mailTransport').get('default')
         if (transport === undefined) throw new ConfigError('No mail can be sent: set SMTP_URL and MAIL_FROM.')
-        const letter = await renderLetter(testLetter(issuer), new URL(issuer).host)
+        const letter = await renderLetter(testLetter(issuer), senderOf(config, issuer))
         await transport.send({ to: address, ...letter }).catch((error: Error) => {
           throw new ConfigError(`The mail was not sent: ${error.message}.`)
         })

@@ -6,12 +6,14 @@ export interface RelyingParty {
   readonly id: string
   /** The one origin whose pages may ask: the port counts, a path does not. */
   readonly origin: string
+  /** For people, where their browser asks whose passkey to make. */
+  readonly name: string
 }
 
 /** Null where browsers make none: at an IP address, and in plain http elsewhere than at localhost. */
-export function relyingPartyOf(issuer: string): RelyingParty | null {
+export function relyingPartyOf(issuer: string, name: string): RelyingParty | null {
   const { protocol, hostname, origin } = new URL(issuer)
   const isAddress = hostname.startsWith('[') || isIP(hostname) > 0
   if (isAddress || (protocol !== 'https:' && hostname !== 'localhost')) return null
-  return { id: hostname, origin }
+  return { id: hostname, origin, name }
 }

@@ -77,6 +77,15 @@ test('who signs in to the service itself reads its name', async () => {
   expect(body).not.toContain('Latchkey')
 })
 
+test('mails are from the service by its name', async () => {
+  const { letters, oauth } = server.server
+  const letter = { subject: 'Try', paragraphs: ['A try.'], button: null, otherwise: 'Do nothing.' }
+  await letters.send('ada@example.com', letter)
+  const { text, html } = oauth.mail.kept().at(-1)!
+  expect(text).toContain('From Book & Shelf at ')
+  expect(html).toContain('From Book &amp; Shelf at ')
+})
+
 test('a picture of a file comes from our own origin', async () => {
   const { body, headers } = await server.server.inject('/')
   const [, address] = /<img src="([^"]*)"/.exec(body)!
