@@ -26,7 +26,9 @@ async function passkeys(fastify: FastifyInstance): Promise<void> {
   const { oauth, log } = fastify
   const party = relyingPartyOf(oauth.issuer, oauth.config.BRAND_NAME)
   if (party === null) {
-    log.info('no passkeys here: the issuer is an IP address, or plain http elsewhere than at localhost')
+    const why = 'no passkeys here: the issuer is an IP address, or plain http elsewhere than at localhost'
+    // Of a start alone: a command says what it was asked for.
+    fastify.addHook('onListen', async () => log.info(why))
     return
   }
   const own = createPasskeys(oauth)
