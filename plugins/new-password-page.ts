@@ -2,10 +2,10 @@
  * Pages of one-time links at which people set a new password. GET shows the form and spends nothing, as programs open links that stand in
  * messages; POST sets the password. Who makes the links, and what comes after them, is for the plugin that serves such a page.
  */
+import { kernelOf } from '../src/http/kernel-of.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
-import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
 import type { User } from '../src/services/users/user.ts'
 import type { PageCall } from './pages/index.ts'
 import type { NewPassword } from './pages/models.ts'
@@ -54,7 +54,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       token,
       username,
       error,
-      passwordMinLength: MIN_PASSWORD_LENGTH,
+      passwordMinLength: kernelOf(fastify).config.OIDC_PASSWORD_MIN_LENGTH,
     }
     return call.reply.page('new-password', model, { status: error === null ? 200 : 400 })
   }

@@ -9,7 +9,6 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
-import { MIN_PASSWORD_LENGTH } from '../src/services/users/passwords.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
@@ -32,7 +31,8 @@ const PURPOSE = 'setup'
 
 async function setup(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
-  const { firstAdministrator } = kernelOf(fastify)
+  const { firstAdministrator, config } = kernelOf(fastify)
+  const minLength = config.OIDC_PASSWORD_MIN_LENGTH
   const { basePath } = oauth.config
   const parse = compileParameters(Fields)
   const throttle = oauth.throttle(PURPOSE)
@@ -49,7 +49,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       token,
       values: { username, name, email },
       errors,
-      passwordMinLength: MIN_PASSWORD_LENGTH,
+      passwordMinLength: minLength,
     }
     return call.reply.page('setup', model, { status })
   }
@@ -61,9 +61,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
   }: Record<string, string | undefined>): Record<string, string> {
     return {
       ...(username === undefined ? { username: 'Choose a user name.' } : {}),
-      ...(password.length < MIN_PASSWORD_LENGTH
-        ? { password: `At least ${MIN_PASSWORD_LENGTH} characters.` }
-        : {}),
+      ...(password.length < minLength ? { password: `At least ${minLength} characters.` } : {}),
     }
   }
 

@@ -44,6 +44,7 @@ export function parseConfig(
   assertDatabaseUrl(settings.DATABASE_URL)
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
+  assertBreachService(settings)
   assertMail(settings)
   assertBrandLinks(settings)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
@@ -129,6 +130,16 @@ function assertBrandLinks(settings: Settings): void {
         `${name} must be ${schemes.includes('mailto:') ? 'an https or mailto' : 'an https'} address; it is ${JSON.stringify(link.slice(0, 80))}.`,
       )
   }
+}
+
+/** What could not be asked would keep nobody from anything, and nobody would hear of it. */
+function assertBreachService({ OIDC_BREACHED_PASSWORDS: service, UNSAFE_OUTBOUND_ORIGINS }: Settings): void {
+  if (service === 'off' || service === 'on') return
+  const url = URL.parse(service)
+  if (url === null || (url.protocol !== 'https:' && !UNSAFE_OUTBOUND_ORIGINS.includes(url.origin)))
+    throw new ConfigError(
+      `OIDC_BREACHED_PASSWORDS must be an https URL, or of an origin in UNSAFE_OUTBOUND_ORIGINS; it is ${JSON.stringify(service.slice(0, 80))}.`,
+    )
 }
 
 function assertProduction(

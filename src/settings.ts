@@ -138,6 +138,20 @@ export const Settings = Type.Object({
     0,
     'how long a refresh token may be sent again by a public client that lost the answer; 0 for never, by none',
   ),
+  OIDC_PASSWORD_MIN_LENGTH: Type.Integer({
+    default: 8,
+    minimum: 8,
+    maximum: 64,
+    unit: 'characters',
+    description: 'how many a new password has at least, of whatever kind',
+  }),
+  OIDC_BREACHED_PASSWORDS: Type.String({
+    default: 'off',
+    pattern: '^(?:off|on|https?://[^?#]+)$',
+    expects: 'off, on, or the base URL of a service like api.pwnedpasswords.com',
+    description:
+      'whether new passwords are looked for among those that leaked, at Have I Been Pwned or elsewhere; only five characters of a hash are sent',
+  }),
   OIDC_SESSION_EXPIRE: Seconds(14 * 86_400, 60, 'age at which a sign-in ends'),
   OIDC_SESSION_IDLE: Seconds(86_400, 60, 'how long a sign-in lasts that is not used'),
   OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: Type.Boolean({

@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { MIN_PASSWORD_LENGTH } from '../../src/services/users/passwords.ts'
 import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'
 import { sentence } from '../pages/words.ts'
@@ -27,6 +26,7 @@ interface Shown {
 export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
   const { oauth, browser, serve, uri, userOf } = area
   const isPassword = createPasswordCheck(fastify)
+  const { OIDC_PASSWORD_MIN_LENGTH: minLength } = area.kernel.config
 
   async function show(call: PageCall, { username }: User, { errors = {}, wait, saved = false }: Shown = {}) {
     const model = {
@@ -34,7 +34,7 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
       securityUri: uri('/security'),
       username,
       hasPassword: await oauth.users.canSignInByPassword(username),
-      minLength: MIN_PASSWORD_LENGTH,
+      minLength,
       errors: { current: errors.current_password ?? null, new: errors.new_password ?? null },
       wait: wait?.advice ?? null,
       saved,
@@ -46,8 +46,7 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
   /** The user with the new password, or what is wrong. Throws 429 and 503 for who has to wait. */
   async function change(user: User, typed: Typed, request: FastifyRequest): Promise<User | Errors> {
     const { current_password: current = '', new_password: wanted = '' } = typed
-    if (wanted.length < MIN_PASSWORD_LENGTH)
-      return { new_password: `At least ${MIN_PASSWORD_LENGTH} characters.` }
+    if (wanted.length < minLength) return { new_password: `At least ${minLength} characters.` }
     if ((await isPassword(user.username, current, request)) === null)
       return { current_password: 'This is not your password.' }
     if (wanted === current) return { new_password: 'This is the password that you have.' }

@@ -39,7 +39,8 @@ import { createThrottledLines, type ThrottledLines } from './throttled-lines.ts'
 import { createTokenServices, type TokenServices } from './tokens/token-services.ts'
 import { createHashChosen } from './users/chosen-passwords.ts'
 import { djangoPasswords } from './users/django-passwords.ts'
-import { createPasswords } from './users/passwords.ts'
+import { createIsBreached } from './users/breached-passwords.ts'
+import { createPasswords, type PasswordRules } from './users/passwords.ts'
 import { createUserServices, type UserServices } from './users/user-services.ts'
 
 export interface Kernel extends TokenServices, UserServices {
@@ -123,6 +124,11 @@ export function createKernel(
   })
   const artifacts = createArtifactStore(database, box, doors)
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
+  const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
+  const rules: PasswordRules = {
+    minLength: config.OIDC_PASSWORD_MIN_LENGTH,
+    isBreached: createIsBreached({ setting: config.OIDC_BREACHED_PASSWORDS, fetch, log }),
+  }
   const people = createUserServices({
     config,
     database,
@@ -134,6 +140,7 @@ export function createKernel(
     artifacts,
     audiences: tokens.audiences,
     hashing: hashing.beside(),
+    rules,
     log,
   })
   const tell = createTellReached({ audit, box, users: people.users, directory })
@@ -153,7 +160,7 @@ export function createKernel(
   })
   // Before it is ready, a process answers nobody: all its cores may hash.
   const atStart = createHashingQueue(Math.min(availableParallelism(), THREADS))
-  const passwordsAtStart = createPasswords(atStart, djangoPasswords)
+  const passwordsAtStart = createPasswords(atStart, djangoPasswords, rules)
 
   return {
     ...tokens,
@@ -204,7 +211,7 @@ export function createKernel(
       hashChosen: createHashChosen({ passwords: passwordsAtStart, production, log }),
       limit: startLimit,
     }),
-    fetch: createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS }),
+    fetch,
     outbox,
     courier,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),

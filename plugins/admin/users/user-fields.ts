@@ -3,7 +3,6 @@
  * are described in `pages/profile-fields.ts`; here is what only an administrator says of somebody.
  */
 import type { Wire } from '../../../src/protocol/wire.ts'
-import { MIN_PASSWORD_LENGTH } from '../../../src/services/users/passwords.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import * as profile from '../../pages/profile-fields.ts'
 import type { FieldView } from '../models.ts'
@@ -27,7 +26,7 @@ const USERNAME = field('username', 'User name', 'They sign in by it. It cannot b
 const PASSWORD = field(
   'password',
   'Password',
-  `Leave it empty, and a link is made by which they set their own. At least ${MIN_PASSWORD_LENGTH} characters.`,
+  'Leave it empty, and a link is made by which they set their own.',
   'password',
 )
 
@@ -52,8 +51,11 @@ export function membersOfNew(values: Values): Record<string, unknown> {
   return { username: '', ...Object.fromEntries(given) }
 }
 
-export function groupsOfNew(values: Values, errors: Errors): Groups {
-  return [{ title: 'The user', fields: NEW.map((one) => view(one, { ...values, password: '' }, errors)) }]
+/** `minLength` are the characters that a password has at least. */
+export function groupsOfNew(values: Values, errors: Errors, minLength: number): Groups {
+  const least = { ...PASSWORD, hint: `${PASSWORD.hint} At least ${minLength} characters.` }
+  const fields = NEW.map((one) => (one === PASSWORD ? least : one))
+  return [{ title: 'The user', fields: fields.map((one) => view(one, { ...values, password: '' }, errors)) }]
 }
 
 export function typedIn(wire: Wire): Values {

@@ -16,7 +16,7 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
   function show(call: PageCall, values: Values, errors: Errors = {}): FastifyReply {
     const form = {
       ...area.target(call, PATH, ''),
-      groups: groupsOfNew(values, errors),
+      groups: groupsOfNew(values, errors, area.kernel.config.OIDC_PASSWORD_MIN_LENGTH),
       error: summaryOf(errors),
     }
     const status = form.error === null ? 200 : 400

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { userError } from '../../protocol/user-members.ts'
 import { ADMIN } from './user.ts'
-import { COMMON, MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
+import { BREACHED, COMMON, tooShort, type Passwords } from './passwords.ts'
 
 export interface ChosenPasswordsOptions {
   passwords: Passwords
@@ -28,17 +28,22 @@ export function createHashChosen({ passwords, production, log }: ChosenPasswords
     const problem = passwords.problem(password)
     if (problem !== undefined) throw userError('password', problem)
     const short = passwords.isShort(password)
-    if (short && production)
-      throw userError('password', `must have ${MIN_PASSWORD_LENGTH} characters at least`)
+    const administers = roles.includes(ADMIN)
+    if (short && production) throw userError('password', tooShort(passwords))
     if (short)
-      log.warn({ user: username }, 'a password of fewer than 8 characters: a production start refuses it')
+      log.warn(
+        { user: username },
+        `a password of fewer than ${passwords.minLength} characters: a production start refuses it`,
+      )
     if (await passwords.isCommon(password)) {
-      const administers = roles.includes(ADMIN)
       // Short ones are examples of a development start.
       const tolerated = seeded ? !(administers && production) : short && !administers
       if (!tolerated) throw userError('password', COMMON)
       log.warn({ user: username }, 'a password that is one of the most used: whoever guesses tries it first')
     }
+    // Examples are looked up nowhere: neither those of SEED_FILE, nor short ones of a development start.
+    const isExample = seeded || (short && !administers)
+    if (!isExample && (await passwords.isBreached(password))) throw userError('password', BREACHED)
     return passwords.hash(password)
   }
 }

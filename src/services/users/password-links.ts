@@ -11,7 +11,8 @@ import { statements } from '../../store/users.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { COMMON, MIN_PASSWORD_LENGTH, type Passwords } from './passwords.ts'
+import type { HashChosen } from './chosen-passwords.ts'
+import { tooShort, type Passwords } from './passwords.ts'
 import { endWithPassword } from './user-registry.ts'
 import { toUser, type User } from './user.ts'
 
@@ -45,12 +46,13 @@ export interface PasswordLinksOptions {
   audit: AuditTrail
   feed: ChangeFeed
   passwords: Passwords
+  hashChosen: HashChosen
   issuer: string
 }
 
 /** @internal */
 export function createPasswordLinks(options: PasswordLinksOptions): PasswordLinks {
-  const { database, audit, feed, passwords, issuer } = options
+  const { database, audit, feed, passwords, hashChosen, issuer } = options
 
   async function find(code: string): Promise<User | null> {
     const [row] = await database.query(statements.byPasswordLink, [hashOf(code)])
@@ -73,13 +75,13 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
     },
     async setPassword(code, password) {
       // Before anything else is said, and as hashing is dear: not for strangers.
-      if ((await find(code)) === null) throw spent()
+      const user = await find(code)
+      if (user === null) throw spent()
       const problem = passwords.problem(password)
       if (problem !== undefined) throw userError('password', problem)
-      if (passwords.isShort(password))
-        throw userError('password', `must have ${MIN_PASSWORD_LENGTH} characters at least`)
-      if (await passwords.isCommon(password)) throw userError('password', COMMON)
-      const hashed = await passwords.hash(password)
+      // In a development start, too: whoever chooses here is no example.
+      if (passwords.isShort(password)) throw userError('password', tooShort(passwords))
+      const hashed = await hashChosen(password, user)
       const row = await audit.transaction(async (query, note) => {
         const [changed] = await query(statements.spendPasswordLink, [hashOf(code), hashed])
         if (changed === undefined) throw spent()

@@ -4,16 +4,20 @@
  */
 import { randomBytes } from 'node:crypto'
 import { argon2id } from '../hashing/argon2id.ts'
+import type { IsBreached } from './breached-passwords.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import type { HashingQueue } from '../hashing/hashing-queue.ts'
 
 export interface Passwords {
   /** Why this cannot be anybody's password, in words to follow "password"; undefined when it can. */
   problem(password: unknown): string | undefined
-  /** Fewer than eight characters of any kind (NIST SP 800-63B §3.1.1.2; its fourth revision advises 15). */
+  /** Characters that one has at least, of any kind. */
+  readonly minLength: number
   isShort(password: string): boolean
   /** One of those that are used most (section 3.1.1.2, too): `COMMON` says so, to follow "password". */
   isCommon(password: string): Promise<boolean>
+  /** One that has leaked from elsewhere (section 3.1.1.2, too): `BREACHED` says so, to follow "password". */
+  isBreached: IsBreached
   /** The hash to store. */
   hash(password: string): Promise<string>
   /** Takes the same time for null, which nothing matches. */
@@ -33,8 +37,22 @@ export interface PasswordScheme {
 
 /** Characters; what is longer is nobody's, and is not hashed. */
 const MAX_LENGTH = 1024
-export const MIN_PASSWORD_LENGTH = 8
 export const COMMON = 'must not be one of the most used'
+export const BREACHED = 'must not be one that is known from a leak elsewhere'
+
+/** What an operator asks of new ones. */
+export interface PasswordRules {
+  /** NIST SP 800-63B §3.1.1.2 asks for 8; its fourth revision advises 15. */
+  readonly minLength: number
+  readonly isBreached: IsBreached
+}
+
+const LEAST: PasswordRules = { minLength: 8, isBreached: async () => false }
+
+/** To follow "password". */
+export function tooShort({ minLength }: Pick<Passwords, 'minLength'>): string {
+  return `must have ${minLength} characters at least`
+}
 
 /** RFC 8265 §4.2.2: one password however a keyboard composes its letters. Nothing is trimmed or folded. */
 const normalize = (password: string): string => password.normalize('NFC')
@@ -49,7 +67,11 @@ const current: PasswordScheme = {
   verify: async (hash, password) => argon2id.verify(hash, normalize(password)),
 }
 
-export function createPasswords(queue: HashingQueue, imported: readonly PasswordScheme[] = []): Passwords {
+export function createPasswords(
+  queue: HashingQueue,
+  imported: readonly PasswordScheme[] = [],
+  { minLength, isBreached }: PasswordRules = LEAST,
+): Passwords {
   const schemes = [current, ...imported]
   return {
     problem(password) {
@@ -60,8 +82,10 @@ export function createPasswords(queue: HashingQueue, imported: readonly Password
       if (password.includes('\0') || !password.isWellFormed()) return 'must not hold NUL or broken Unicode'
       return undefined
     },
-    isShort: (password) => Array.from(normalize(password)).length < MIN_PASSWORD_LENGTH,
+    minLength,
+    isShort: (password) => Array.from(normalize(password)).length < minLength,
     isCommon: isCommonPassword,
+    isBreached,
     hash: async (password) => queue.run(async () => argon2id.hash(normalize(password))),
     async verify(password, hash) {
       if (password.length > MAX_LENGTH) return false

@@ -19,7 +19,7 @@ import { createHashChosen } from './chosen-passwords.ts'
 import { createPasswordRemoval, type PasswordRemoval } from './password-removal.ts'
 import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
 import { createPasswordResets, type PasswordResets } from './password-resets.ts'
-import { createPasswords } from './passwords.ts'
+import { createPasswords, type PasswordRules } from './passwords.ts'
 import { createPendingSessions, type PendingSessions } from './pending-sessions.ts'
 import { createSessions, type Sessions } from './sessions.ts'
 import { createUserExport, type UserExport } from './user-export.ts'
@@ -49,13 +49,16 @@ export interface UserServicesOptions {
   artifacts: ArtifactStore
   audiences: Audiences
   hashing: HashingQueue
+  rules: PasswordRules
   log: FastifyBaseLogger
 }
 
 export function createUserServices(options: UserServicesOptions): UserServices {
-  const { config, database, doors, audit, feed, directory, box, artifacts, audiences, hashing, log } = options
+  const { config, database, doors, audit, feed, directory, box, artifacts, audiences } = options
+  const { hashing, rules, log } = options
   const { issuer, production } = config
-  const passwords = createPasswords(hashing, djangoPasswords)
+  const passwords = createPasswords(hashing, djangoPasswords, rules)
+  const hashChosen = createHashChosen({ passwords, production, log })
   const registry = createUserRegistry({ database, audit, box, feed, passwords, production, log })
   const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
   const sessions = createSessions(database, audit, lasting)
@@ -72,14 +75,14 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     assurance: createAssurance(doors, directory),
     knownBrowsers: createKnownBrowsers(database, box),
     consents,
-    passwordLinks: createPasswordLinks({ database, audit, feed, passwords, issuer }),
+    passwordLinks: createPasswordLinks({ database, audit, feed, passwords, hashChosen, issuer }),
     passwordResets: createPasswordResets({
       database,
       audit,
       feed,
       box,
       artifacts: artifacts.artifacts,
-      hashChosen: createHashChosen({ passwords, production, log }),
+      hashChosen,
     }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
   }
