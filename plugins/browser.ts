@@ -18,7 +18,7 @@ import { kernelOf } from '../src/http/kernel-of.ts'
 import { ExpiredForm } from './pages/expired-form.ts'
 import { type BrowserSignIn, type Cookie, createSignedIn, type SignedIn } from './signed-in.ts'
 
-export type { BrowserSignIn } from './signed-in.ts'
+export type { BrowserSignIn, Cookie } from './signed-in.ts'
 /** Not for strangers: it tells of sign-ins that lack a factor. */
 export const STEPS = Symbol('latchkey: steps of a sign-in')
 
@@ -45,6 +45,8 @@ export interface Browser {
    * out. Ending the session is for `users` and `sessions` to do.
    */
   forget(call: BrowserCall): void
+  /** A cookie of a plugin's own, under the attributes of ours; it lasts for `maxAge` seconds, by default as long as the browser is open. */
+  cookie(name: string, lasting?: { maxAge?: number }): Cookie
   /** What this browser is known by: 256 bits in a cookie, set when there is none. */
   id(call: BrowserCall): string
   /** For the field `csrf_token` of a form with this `purpose`. */
@@ -132,7 +134,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
   }
 
   const cookieNamed = (name: string, lasting: { maxAge?: number } = {}): Cookie => ({
-    read: (request) => read(request, name),
+    read: (request) => cookieOf(request, name),
     set: ({ reply }, value) =>
       void reply.header('set-cookie', jar.serialize(name, value, { ...attributes, ...lasting })),
     clear({ request, reply }) {
@@ -140,7 +142,12 @@ async function browser(fastify: FastifyInstance): Promise<void> {
         void reply.header('set-cookie', jar.serialize(name, '', { ...attributes, maxAge: 0 }))
     },
   })
-  const cookies = { session: cookieNamed(SESSION), pending: cookieNamed(PENDING) }
+  /** Of 256 random bits. */
+  const handleNamed = (name: string): Cookie => ({
+    ...cookieNamed(name),
+    read: (request) => read(request, name),
+  })
+  const cookies = { session: handleNamed(SESSION), pending: handleNamed(PENDING) }
   const markOf: Browser['markOf'] = async (request, username) =>
     knownBrowsers.find(cookieOf(request, KNOWN), username)
   const isNews = async (request: FastifyRequest, { username }: Pick<User, 'username'>): Promise<boolean> =>
@@ -157,6 +164,7 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       const elsewhere = site === 'cross-site' || site === 'same-site'
       return elsewhere && read(request, SESSION) === undefined && text.length <= MAX_QUERY && QUERY.test(text)
     },
+    cookie: (name, lasting) => cookieNamed(`${prefix}latchkey-${name}`, lasting),
     remember,
     markOf,
     id,

@@ -62,6 +62,13 @@ export interface OwnEventDetails {
   'user.signed_in': { readonly sid: string; readonly amr: readonly string[]; readonly newBrowser?: true }
   /** A first factor was right, and another one is asked for. */
   'user.sign_in_pending': { readonly sid: string; readonly amr: readonly string[] }
+  /** `factor` names its kind: `authenticator` is an app whose codes are asked for. */
+  'user.factor_added': { readonly factor: string }
+  'user.factor_removed': { readonly factor: string }
+  /** In the place of all that they had. */
+  'user.recovery_codes_made': { readonly count: number }
+  /** In the place of a factor; `left` of them are good still. */
+  'user.recovery_code_used': { readonly left: number }
   /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
   'user.sign_in_failed': { readonly account?: string }
   'user.signed_out': Ended & { readonly sid: string }

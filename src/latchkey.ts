@@ -38,6 +38,7 @@ import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
 import signIn from '../plugins/sign-in.ts'
 import signingAlgorithms from '../plugins/signing-algorithms.ts'
+import secondFactor from '../plugins/second-factor/index.ts'
 import setup from '../plugins/setup.ts'
 import subjectTypes from '../plugins/subject-types.ts'
 import token from '../plugins/token/index.ts'
@@ -86,6 +87,7 @@ const PLUGINS = [
   home,
   setup,
   passwordLink,
+  secondFactor,
   introspection,
   revocation,
   jwks,

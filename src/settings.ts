@@ -86,6 +86,10 @@ export const Settings = Type.Object({
     description:
       'people get a mail when somebody signs in to their account with a browser that it does not know',
   }),
+  OIDC_SECOND_FACTOR_ROLES: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description: 'roles whose people sign in with a second factor, such as admin',
+  }),
   UNSAFE_OUTBOUND_ORIGINS: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:

@@ -20,6 +20,10 @@ const WORDS: Words = {
   'user.signed_in': 'You signed in',
   'user.sign_in_pending':
     'A sign-in began with your password, or another first factor, and was asked for more',
+  'user.factor_added': 'A second factor was set up',
+  'user.factor_removed': 'A second factor was taken away',
+  'user.recovery_codes_made': 'New recovery codes were made',
+  'user.recovery_code_used': ({ left }) => `A recovery code was used; left: ${left}`,
   'user.sign_in_failed': 'A wrong password was tried',
   'limit.reached': 'Wrong passwords were too many: whoever tried them is refused for a while',
   'user.signed_out': 'You signed out',

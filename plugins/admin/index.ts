@@ -24,7 +24,7 @@ import { addKeyPages } from './key-pages.ts'
 import { addKeyRevocation } from './key-revocation.ts'
 import { addResourcePages } from './scopes-and-resources/resource-pages.ts'
 import { addScopePages } from './scopes-and-resources/scope-pages.ts'
-import { createShownOnce } from './clients/shown-once.ts'
+import { createShownOnce } from '../pages/shown-once.ts'
 import { addUsers, USER_TEMPLATES } from './users/users.ts'
 
 const TEMPLATES = [

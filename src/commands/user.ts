@@ -1,4 +1,4 @@
-/** `user create|list|show|update|disable|enable|delete|export|set-password`, with the standard claims by their names. */
+/** `user create|list|show|update|disable|enable|delete|export|reset-factors|set-password`, with the standard claims by their names. */
 import { Command } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
@@ -87,6 +87,19 @@ export function userCommand(): Command {
       const user = await users.find(username)
       if (user === null) throw userError('username', 'is not registered')
       print(await users.export(user.id), [], true)
+    }),
+  )
+  withJson(
+    command
+      .command('reset-factors <username>')
+      .description('take the second factor from a user who has lost it, with the recovery codes'),
+  ).action(async (username: string, { json }: Options) =>
+    withServer(async ({ users }) => {
+      const user = await users.find(username)
+      if (user === null) throw userError('username', 'is not registered')
+      const reset = await users.resetFactors(user.id)
+      const line = reset ? `${username} has no second factor any more.` : `${username} has no second factor.`
+      print({ username, reset }, [line], json)
     }),
   )
   withJson(

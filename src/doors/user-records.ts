@@ -23,6 +23,11 @@ export interface RecordOptions<Value extends object = Bag> {
    * has, a password counting as one, whoever else deletes another at the same moment.
    */
   readonly signsIn?: boolean
+  /**
+   * Whether each record belongs to a factor beside the first; default false. Who has some is known in memory (`has`), and an administrator
+   * takes them from who has lost theirs (`oauth.users.resetFactors`).
+   */
+  readonly factor?: boolean
   /** What the export of a user says of a record. By default all of it, and of sealed ones nothing but that they are there. */
   describe?(value: Value): Bag
 }
@@ -43,6 +48,8 @@ export interface UserRecords<Value extends object = Bag> {
   ): Promise<boolean>
   /** False where there was none. Throws `OAuthError` (`invalid_request`) for the last way in (`signsIn`). */
   delete(userId: string, id: string, event?: NewEvent): Promise<boolean>
+  /** Whether the user has any; from memory, two seconds old at most. Throws where the kind is no `factor`. */
+  has(userId: string): Promise<boolean>
   /** Who has the record of this id; null where nobody has. Throws where ids are not unique. */
   owner(id: string): Promise<string | null>
 }

@@ -5,7 +5,9 @@
 import type { Client } from '../doors/client.ts'
 import { effectiveGrantTypes, toMetadata } from '../protocol/client-metadata.ts'
 import { findClientRow, statements, type ClientRow } from '../store/clients.ts'
+import { isUuid } from '../protocol/uuid.ts'
 import type { Database } from '../store/database.ts'
+import { statements as records } from '../store/user-records.ts'
 import { findUserRow } from '../store/users.ts'
 import { createBoundedCache } from './bounded-cache.ts'
 import type { ChangeFeed } from './change-feed.ts'
@@ -60,6 +62,8 @@ export interface Directory {
   reloadClient(clientId: string): Promise<Client | null>
   /** By the id, which tokens name as `sub`; also a disabled one. */
   findUser(id: string): Promise<User | null>
+  /** The kinds of which plugins keep records of a user: those of factors are right, of others it may have changed. */
+  recordKindsOf(userId: string): Promise<ReadonlySet<string>>
   /** The resource that each scope belongs to; null for the default resource. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string | null>>
   findResource(identifier: string): Promise<ResourceEntry | null>
@@ -80,6 +84,10 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     const row = await findUserRow(database, id)
     return row === null ? null : toUser(row)
   }, feed)
+  const recordKinds = createCache<ReadonlySet<string>>(async (id) => {
+    const rows = isUuid(id) ? await database.query(records.kinds, [id]) : []
+    return new Set(rows.map(({ kind }) => kind))
+  }, feed)
   const scopes = createCache<ScopeEntry>(async (name) => {
     const [row] = await database.query(statements.scopes, [[name]])
     const { resource = null, description = null } = row ?? {}
@@ -95,14 +103,17 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
   feed.on('client', async ({ key }) =>
     clients.refresh((clientId, client) => clientId === key || (client?.scope.includes(key) ?? false)),
   )
-  feed.on('user', async ({ key }) => users.refresh((id) => id === key))
+  feed.on('user', async ({ key }) => {
+    await users.refresh((id) => id === key)
+    await recordKinds.refresh((id) => id === key)
+  })
   feed.on('scope', async ({ key }) => scopes.refresh((name) => name === key))
   feed.on('resource', async ({ key }) => {
     await resources.refresh((identifier) => identifier === key)
     await scopes.refresh((_, scope) => scope.resource === key)
   })
   feed.onGap(async () => {
-    for (const cache of [clients, users, scopes, resources]) cache.clear()
+    for (const cache of [clients, users, recordKinds, scopes, resources]) cache.clear()
   })
 
   return {
@@ -110,6 +121,7 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     cachedClient: (clientId) => clients.peek(clientId) ?? undefined,
     reloadClient: clients.reload,
     findUser: async (id) => users.get(id),
+    recordKindsOf: async (id) => recordKinds.get(id),
     findResource: async (identifier) => resources.get(identifier),
     findScope: async (name) => scopes.get(name),
     async resourcesOf(names) {

@@ -44,6 +44,16 @@ export const statements = {
     const record = table(UserRecord)
     return `delete from ${record.name} where ${isThis(record)} returning true as "deleted"`
   }),
+  kinds: statement<Pick<UserRecord, 'kind'>>('user-record-kinds', (table) => {
+    const record = table(UserRecord)
+    return `select distinct ${record.columns('kind')} from ${record.name} where ${record.column('user')} = $1`
+  }),
+  /** Every record of the kinds $2. */
+  deleteKinds: statement<Pick<UserRecord, 'kind'>>('user-records-delete-kinds', (table) => {
+    const record = table(UserRecord)
+    return `delete from ${record.name}
+      where ${record.column('user')} = $1 and ${record.column('kind')} = any($2::text[]) returning ${record.columns('kind')}`
+  }),
   /** How the user $1 can sign in: by a password where $2 says that one counts, and by each record of the kinds $3. */
   waysIn: statement<{ way: string }>('user-ways-in', (table) => {
     const [record, user] = [table(UserRecord), table(User)]

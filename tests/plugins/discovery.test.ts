@@ -41,7 +41,7 @@ describe('the document', () => {
       authorization_response_iss_parameter_supported: true,
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
       display_values_supported: ['page', 'popup'],
-      acr_values_supported: ['1'],
+      acr_values_supported: ['1', '2'],
       id_token_signing_alg_values_supported: algorithms,
       userinfo_signing_alg_values_supported: algorithms,
       token_endpoint_auth_methods_supported: methods,

@@ -148,6 +148,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'user-record-reseal': [[SOMEBODY, 'kind', 'id', {}, {}], 1],
   'user-record-delete': [[SOMEBODY, 'kind', 'id'], 1],
   'user-record-owner': [['kind id'], 1],
+  'user-record-kinds': [[SOMEBODY], FEW],
+  'user-records-delete-kinds': [[SOMEBODY, ['kind']], FEW],
   'user-ways-in': [[SOMEBODY, true, ['kind']], FEW],
   'user-lock-ways-in': [[SOMEBODY], 1],
   'user-records-list': [[SOMEBODY, 'kind'], FEW],

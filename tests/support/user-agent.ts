@@ -98,7 +98,9 @@ export function findForm({ body, url }: Pick<Page, 'body' | 'url'>, id: string):
     new RegExp(`<form([^>]*\\sid="${id}"[^>]*)>([\\s\\S]*?)</form>`).exec(body) ?? []
   if (attributes === '') return undefined
   const inputs = [...inner.matchAll(/<input([^>]*)>/g)].map(([, one]) => one!)
-  const named = inputs.filter((one) => attribute(one, 'name') !== undefined)
+  // A box that is not ticked is not sent.
+  const sent = inputs.filter((one) => attribute(one, 'type') !== 'checkbox' || /\schecked\b/.test(one))
+  const named = sent.filter((one) => attribute(one, 'name') !== undefined)
   const areas = [...inner.matchAll(/<textarea([^>]*)>\n?([^<]*)<\/textarea>/g)]
   const choices = [...inner.matchAll(/<select([^>]*)>([\s\S]*?)<\/select>/g)]
   return {

@@ -7,6 +7,10 @@ const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.signed_in': 'Signed in',
   'user.sign_in_pending': 'Sign-in began, a factor is missing',
   'user.sign_in_failed': 'Sign-in failed',
+  'user.factor_added': 'Second factor added',
+  'user.factor_removed': 'Second factor removed',
+  'user.recovery_codes_made': 'Recovery codes made',
+  'user.recovery_code_used': 'Recovery code used',
   'user.signed_out': 'Signed out',
   'session.ended': 'Session ended',
   'user.registered': 'User registered',
@@ -71,6 +75,7 @@ const TELLING = [
   'link',
   'name',
   'reason',
+  'factor',
 ] as const
 
 export interface Told {

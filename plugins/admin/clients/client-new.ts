@@ -7,7 +7,7 @@ import { clientIdField, membersOf, typedIn, type Errors, type Values } from './c
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
 import { CLIENT_TYPES } from './client-types.ts'
 import type { OwnArea } from '../area.ts'
-import type { ShownOnce } from './shown-once.ts'
+import type { ShownOnce } from '../../pages/shown-once.ts'
 
 const PATH = '/clients/new'
 

@@ -3,7 +3,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import { appSettings } from './app-settings.ts'
 import { getClient } from './client-page.ts'
 import type { OwnArea } from '../area.ts'
-import type { ShownOnce } from './shown-once.ts'
+import type { ShownOnce } from '../../pages/shown-once.ts'
 
 /** Seconds for which the former secret goes on working; one that leaked must not. */
 const OVERLAPS = ['0', '3600', '86400', '604800'] as const

@@ -39,6 +39,12 @@ export function addUserActions(area: OwnArea): void {
       done: 'enabled',
       work: quietly(async ({ username }) => users.enable(username)),
     },
+    {
+      path: '/user/reset-factors',
+      grave: true,
+      done: 'factors',
+      work: quietly(async ({ id }) => users.resetFactors(id)),
+    },
     { path: '/user/end-sessions', done: 'sessions', work: quietly(async ({ id }) => sessions.endAll(id)) },
     // What has ended meanwhile is as it was wanted.
     {

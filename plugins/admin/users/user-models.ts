@@ -55,6 +55,7 @@ export interface UserPage {
   parts: readonly { part: string; model: object }[]
   /** Each null where it cannot be done now. */
   passwordLink: FormTarget | null
+  resetFactors: FormTarget | null
   disable: FormTarget | null
   enable: FormTarget | null
   endSessions: FormTarget | null

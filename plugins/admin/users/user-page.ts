@@ -36,6 +36,7 @@ const DONE: Readonly<Record<string, string>> = {
   disabled: 'The user is disabled: every session and token of theirs has ended.',
   enabled: 'The user may sign in again.',
   session: 'The session has ended.',
+  factors: 'Their second factor is taken away, with their recovery codes.',
   sessions: 'All sessions have ended.',
   revoked: 'The authorization is revoked.',
 }
@@ -87,6 +88,7 @@ export async function showUser(
     hasPassword: await area.oauth.users.canSignInByPassword(username),
     parts: parts.filter((one): one is { part: string; model: object } => one.model !== null),
     passwordLink: disabled ? null : target('/user/password-link'),
+    resetFactors: (await area.oauth.users.hasFactors(id)) ? target('/user/reset-factors') : null,
     disable: disabled ? null : target('/user/disable'),
     enable: disabled ? target('/user/enable') : null,
     endSessions: sessions.length > 0 ? target('/user/end-sessions') : null,

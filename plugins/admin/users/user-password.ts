@@ -7,7 +7,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { OwnArea } from '../area.ts'
-import type { ShownOnce } from '../clients/shown-once.ts'
+import type { ShownOnce } from '../../pages/shown-once.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
 import { attempt, summaryOf } from './user-form.ts'
 

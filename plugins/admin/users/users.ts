@@ -1,5 +1,5 @@
 /** The administration of users: its pages together. */
-import { createShownOnce } from '../clients/shown-once.ts'
+import { createShownOnce } from '../../pages/shown-once.ts'
 import type { OwnArea } from '../area.ts'
 import { addUserActions } from './user-actions.ts'
 import { addUserEnd } from './user-end.ts'

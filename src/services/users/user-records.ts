@@ -7,8 +7,11 @@ import { OAuthError } from '../../protocol/errors.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query, Statement } from '../../store/statement.ts'
+import { recordChange } from '../../store/changes.ts'
 import { statements, type UserRecordRow } from '../../store/user-records.ts'
 import type { AuditTrail } from '../audit/audit.ts'
+import type { ChangeFeed } from '../change-feed.ts'
+import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
 export interface UserRecordKeeper {
@@ -20,6 +23,13 @@ export interface UserRecordKeeper {
   waysIn(userId: string): Promise<readonly string[]>
   /** @internal The same in a transaction that has locked the user. */
   waysInBy(query: Query, userId: string): Promise<readonly string[]>
+  /** Whether the user has a factor beside the first. */
+  hasFactors(userId: string): Promise<boolean>
+  /**
+   * Takes every factor beside the first from a user who has lost theirs: their next sign-in asks for none, or has one set up where a policy
+   * demands it. False where there was none.
+   */
+  resetFactors(userId: string): Promise<boolean>
   /** Every record of a user, by kind, as each kind describes its own. */
   describeRecords(userId: string): Promise<Readonly<Record<string, readonly Bag[]>>>
 }
@@ -30,6 +40,8 @@ const KIND = /^[a-z][a-z0-9-]{0,63}$/
 export interface UserRecordsOptions {
   database: Database
   audit: AuditTrail
+  feed: ChangeFeed
+  directory: Pick<Directory, 'recordKindsOf'>
   box: SecretBox
   /** Whether anybody can sign in by a password here; asked once the server has started. */
   takesPasswords(): boolean
@@ -37,7 +49,7 @@ export interface UserRecordsOptions {
 
 /** @internal */
 export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper {
-  const { database, audit, box, takesPasswords } = options
+  const { database, audit, feed, directory, box, takesPasswords } = options
   const kinds = new Map<string, RecordOptions>()
 
   const contextOf = (kind: string, userId: string, id: string): string =>
@@ -75,18 +87,39 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     return rows.map(({ way }) => way)
   }
 
-  /** Whether the statement changed something, which is noted with it. */
+  /** Whether the statement, whose $1 and $2 are user and kind, changed something: that is noted with it, and told to every process. */
   async function change(
     statement: Statement<object>,
-    values: readonly unknown[],
+    values: readonly [userId: string, kind: string, ...unknown[]],
     event: NewEvent | undefined,
   ): Promise<boolean> {
-    if (event === undefined) return (await database.query(statement, values)).length > 0
-    return audit.transaction(async (query, note) => {
-      const changed = (await query(statement, values)).length > 0
-      if (changed) note(event)
-      return changed
+    const [userId, kind] = values
+    const isFactor = kinds.get(kind)?.factor ?? false
+    if (event === undefined && !isFactor) return (await database.query(statement, values)).length > 0
+    const changed = await audit.transaction(async (query, note) => {
+      if ((await query(statement, values)).length === 0) return false
+      if (event !== undefined) note(event)
+      if (isFactor) await recordChange(query, 'user', userId)
+      return true
     })
+    if (changed && isFactor) await feed.announce('user', userId)
+    return changed
+  }
+
+  const factors = (): string[] => [...kinds].filter(([, { factor = false }]) => factor).map(([kind]) => kind)
+
+  async function resetFactors(userId: string): Promise<boolean> {
+    if (!isUuid(userId)) return false
+    const reset = await audit.transaction(async (query, note) => {
+      const taken = new Set(
+        (await query(statements.deleteKinds, [userId, factors()])).map(({ kind }) => kind),
+      )
+      for (const factor of taken) note({ type: 'user.factor_removed', user: userId, details: { factor } })
+      if (taken.size > 0) await recordChange(query, 'user', userId)
+      return taken.size > 0
+    })
+    if (reset) await feed.announce('user', userId)
+    return reset
   }
 
   /** Unless it is the last one: who locks the user first decides, and the next one counts without it. */
@@ -103,7 +136,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
 
   function keep(
     kind: string,
-    { sealed = false, unique = false, signsIn = false }: RecordOptions,
+    { sealed = false, unique = false, signsIn = false, factor = false }: RecordOptions,
   ): UserRecords {
     const stored = (userId: string, id: string, value: object): object =>
       sealed ? { sealed: box.seal(JSON.stringify(value), contextOf(kind, userId, id)) } : value
@@ -124,11 +157,11 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       },
       async put(userId, id, value, event) {
         if (!isUuid(userId)) return false
-        const values = [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null]
+        const values = [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null] as const
         return change(statements.put, values, event)
       },
       async replace(userId, { id, revision }, value, event) {
-        const values = [userId, kind, id, stored(userId, id, value), revision]
+        const values = [userId, kind, id, stored(userId, id, value), revision] as const
         return isUuid(userId) && change(statements.replace, values, event)
       },
       async delete(userId, id, event) {
@@ -136,6 +169,10 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
         return signsIn
           ? deleteWayIn([userId, kind, id], event)
           : change(statements.delete, [userId, kind, id], event)
+      },
+      async has(userId) {
+        if (!factor) throw new TypeError(`records of the kind ${kind} are no factor`)
+        return (await directory.recordKindsOf(userId)).has(kind)
       },
       async owner(id) {
         if (!unique) throw new TypeError(`records of the kind ${kind} are not unique`)
@@ -153,6 +190,11 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       return keep(kind, options as RecordOptions) as UserRecords<Value>
     },
     waysInBy: waysBy,
+    async hasFactors(userId) {
+      const kept = await directory.recordKindsOf(userId)
+      return factors().some((kind) => kept.has(kind))
+    },
+    resetFactors,
     waysIn: async (userId) => (isUuid(userId) ? waysBy(database.query, userId) : []),
     async describeRecords(userId) {
       const rows = await database.query(statements.all, [userId])

@@ -64,7 +64,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const sessions = createSessions(database, audit, lasting)
   const consents = createConsents(database, audit, doors, audiences)
   const takesPasswords = (): boolean => doors.owners('signInMethod').has('password')
-  const records = createUserRecords({ database, audit, box, takesPasswords })
+  const records = createUserRecords({ database, audit, feed, directory, box, takesPasswords })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
   const removal = createPasswordRemoval({ audit, feed, records })
   const users = { ...registry, ...removal, ...records, ...exporting }

@@ -1,12 +1,17 @@
 /** Carries a new secret from the form that made it to the page that shows it, once: sealed, for one session, not for long. */
-import type { Kernel } from '../../../src/services/kernel.ts'
-import type { Administrator } from '../sections.ts'
+import type { Session } from '../../src/doors/interaction.ts'
+import type { Kernel } from '../../src/services/kernel.ts'
+
+/** Who made it, and may see it. */
+interface Viewer {
+  readonly session: Pick<Session, 'sid'>
+}
 
 export interface ShownOnce {
   /** `subject` is whose it is. Returns the handle by which the page takes it. */
-  put(subject: string, secret: string, administrator: Administrator): Promise<string>
+  put(subject: string, secret: string, viewer: Viewer): Promise<string>
   /** Null when it was shown, is too old, or was another's. */
-  take(handle: string, administrator: Administrator): Promise<{ subject: string; secret: string } | null>
+  take(handle: string, viewer: Viewer): Promise<{ subject: string; secret: string } | null>
 }
 
 interface Kept {

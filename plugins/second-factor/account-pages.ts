@@ -1,0 +1,160 @@
+/** The second factor on the account: a part of the page "Security", and pages on which an app is set up and codes are made. */
+import type { FastifyReply } from 'fastify'
+import { waitFor } from '../../src/http/wait.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { ownRequest } from '../../src/services/users/ourselves.ts'
+import type { AccountArea } from '../account/sections.ts'
+import { STEPS } from '../browser.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { FormTarget } from '../pages/models.ts'
+import { createShownOnce } from '../pages/shown-once.ts'
+import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
+import { totpForm, type TotpForm } from './totp-form.ts'
+
+export interface FactorPart {
+  /** When the app was set up; null for none. */
+  since: Date | null
+  /** Recovery codes that are left. */
+  left: number
+  addUri: string
+  codesUri: string
+  remove: FormTarget
+  /** What was done; null for nothing. */
+  done: string | null
+}
+
+export interface RecoveryCodesPage extends FormTarget {
+  /** Null before they are made. */
+  codes: readonly string[] | null
+  left: number
+  securityUri: string
+}
+
+const [SECURITY, ADD, REMOVE, CODES] = [
+  '/security',
+  '/security/authenticator',
+  '/security/authenticator/remove',
+  '/security/recovery-codes',
+]
+/** So few that new ones should be made. */
+const FEW = 3
+const DONE: Readonly<Record<string, string>> = {
+  'factor-removed': 'The authenticator app is removed: your password alone signs you in.',
+}
+
+export function addAccountPages(factors: Factors): void {
+  const { fastify, kernel, authenticators, recoveryCodes, guess } = factors
+  const { account, browser, oauth } = fastify
+  const issuer = new URL(oauth.issuer).host
+  const shownOnce = createShownOnce(kernel, 'recovery-codes-shown')
+  const area: AccountArea = account.addSecurity({
+    name: 'factor',
+    part: 'account-security-factor',
+    async model(call): Promise<FactorPart> {
+      const { userId } = area.sessionOf(call.request)
+      const found = await authenticators.find(userId)
+      return {
+        since: found === null ? null : new Date(found.createdAt),
+        left: (await recoveryCodes.left(userId)) ?? 0,
+        addUri: area.uri(ADD),
+        codesUri: area.uri(CODES),
+        remove: area.target(call, REMOVE),
+        done: DONE[String(call.wire['done'] ?? '')] ?? null,
+      }
+    },
+    async nextStep({ request }) {
+      const { userId } = area.sessionOf(request)
+      if (!(await authenticators.has(userId)))
+        return {
+          text: 'Set up an authenticator app, so that a stolen password is not enough.',
+          href: area.uri(ADD),
+        }
+      const left = (await recoveryCodes.left(userId)) ?? 0
+      return left > FEW
+        ? null
+        : { text: 'Make new recovery codes: you have few left.', href: area.uri(CODES) }
+    },
+  })
+
+  async function showForm(call: PageCall, error: string | null = null, status = 200): Promise<FastifyReply> {
+    const { id, username } = await area.userOf(call)
+    const secret = await authenticators.offer(area.sessionOf(call.request).sid, id)
+    const totp: TotpForm = await totpForm(area.target(call, ADD), { secret, issuer, username }, error)
+    return call.reply.page('account-authenticator', { totp, securityUri: area.uri(SECURITY) }, { status })
+  }
+
+  /** The session has shown it, and goes on. */
+  async function raise(call: PageCall): Promise<void> {
+    await browser[STEPS].raise(call, area.sessionOf(call.request), SHOWN, ownRequest())
+  }
+
+  async function handOut(call: PageCall): Promise<FastifyReply> {
+    const session = area.sessionOf(call.request)
+    const codes = JSON.stringify(await recoveryCodes.make(session.userId))
+    const handle = await shownOnce.put(session.userId, codes, { session })
+    return call.reply.redirect(area.uri(CODES, { handle }), 303)
+  }
+
+  const security = (call: PageCall): FastifyReply => call.reply.redirect(area.uri(SECURITY), 303)
+
+  area.serve({
+    path: `/account${ADD}` as const,
+    query: Type.Object({}),
+    form: Type.Object({ code: Type.Optional(Type.String()) }),
+    async show(_query, call) {
+      if (await authenticators.has(area.sessionOf(call.request).userId)) return security(call)
+      return area.signInAgain(call, area.uri(ADD)) ?? showForm(call)
+    },
+    async submit({ code = '' }, call) {
+      const { sid } = area.assertGenuine(call, ADD)
+      const again = area.signInAgain(call, area.uri(ADD))
+      if (again !== undefined) return again
+      const user = await area.userOf(call)
+      if (await authenticators.has(user.id)) return security(call)
+      try {
+        if (!(await guess(user, call, async () => authenticators.add(sid, user.id, code))))
+          return await showForm(call, NOT_RIGHT, 403)
+      } catch (error) {
+        const { advice, status } = waitFor(error, call)
+        return showForm(call, advice, status)
+      }
+      await raise(call)
+      return handOut(call)
+    },
+    again: async (_form, call) => showForm(call),
+  })
+  area.serve({
+    path: `/account${REMOVE}` as const,
+    query: Type.Object({}),
+    form: Type.Object({}),
+    show: async (_query, call) => security(call),
+    async submit(_form, call) {
+      const { userId } = area.assertGenuine(call, REMOVE)
+      const again = area.signInAgain(call, area.uri(SECURITY))
+      if (again !== undefined) return again
+      await authenticators.remove(userId)
+      await recoveryCodes.remove(userId)
+      return call.reply.redirect(area.uri(SECURITY, { done: 'factor-removed' }), 303)
+    },
+  })
+  area.serve({
+    path: `/account${CODES}` as const,
+    query: Type.Object({ handle: Type.Optional(Type.String()) }),
+    form: Type.Object({}),
+    async show({ handle = '' }, call) {
+      const session = area.sessionOf(call.request)
+      const left = await recoveryCodes.left(session.userId)
+      if (left === null) return security(call)
+      const taken = await shownOnce.take(handle, { session })
+      const codes = taken === null ? null : (JSON.parse(taken.secret) as string[])
+      const model = { ...area.target(call, CODES), codes, left, securityUri: area.uri(SECURITY) }
+      return call.reply.page('account-recovery-codes', model)
+    },
+    async submit(_form, call) {
+      const { userId } = area.assertGenuine(call, CODES)
+      const again = area.signInAgain(call, area.uri(CODES))
+      if (again !== undefined) return again
+      return (await authenticators.has(userId)) ? handOut(call) : security(call)
+    },
+  })
+}

@@ -1,0 +1,85 @@
+/** The interaction step `factor`: a code of the app, or a recovery code, of who has set one up, where a policy demands it. */
+import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
+import { waitFor, type Waiting } from '../../src/http/wait.ts'
+import { isFactorMissing } from './missing.ts'
+import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
+
+export interface FactorPage {
+  action: string
+  csrfToken: string
+  /** Whether a recovery code is asked for, in the place of one of the app. */
+  recovery: boolean
+  /** The page that asks for the other one. */
+  otherUri: string
+  error: string | null
+  /** Until another try is looked at; null for at once. */
+  wait: Waiting | null
+}
+
+const STEP = 'factor'
+/** Of forms and of the query: who has lost the app. */
+const RECOVERY = 'recovery'
+const NO_SUCH_CODE = 'That is not one of your recovery codes, or it was used already.'
+/** What a browser shows that the factor was given on before: its owner is known by it, which RFC 8176 §2 calls risk-based. */
+const REMEMBERED = { amr: ['rba', 'mfa'], acr: '2' } as const
+
+interface Refusal {
+  readonly error: string
+  readonly status: number
+  readonly wait?: Waiting
+}
+
+export function createAskingStep(factors: Factors): InteractionStep {
+  const { authenticators, recoveryCodes, remembered, guess, fastify } = factors
+  const { users } = fastify.oauth
+
+  const setUpAt = async (userId: string): Promise<number | null> =>
+    (await authenticators.find(userId))?.createdAt ?? null
+
+  function page({ address, formFor }: Interaction, recovery: boolean, refusal?: Refusal): StepPage {
+    const model = {
+      ...formFor(STEP, recovery ? RECOVERY : undefined),
+      recovery,
+      otherUri: recovery ? address : `${address}&way=${RECOVERY}`,
+      error: refusal?.error ?? null,
+      wait: refusal?.wait ?? null,
+    }
+    return { page: 'factor', model, status: refusal?.status ?? 200 }
+  }
+
+  return {
+    name: STEP,
+    phase: 'authenticate',
+    required: 'login_required',
+    async run(interaction, call) {
+      const { session, missing } = interaction
+      if (session === null || !isFactorMissing(missing) || !(await authenticators.has(session.userId)))
+        return 'done'
+      const user = await users.get(session.userId)
+      if (await remembered.isRemembered(call, user, async () => setUpAt(user.id)))
+        return { shown: REMEMBERED }
+      return page(interaction, isRecovery(call))
+    },
+    async submit(interaction, { code, remember }, call, part) {
+      const recovery = part === RECOVERY
+      const user = await users.get(interaction.session!.userId)
+      const spend = recovery ? recoveryCodes.spend : authenticators.spend
+      try {
+        if (!(await guess(user, call, async () => spend(user.id, String(code ?? '')))))
+          return page(interaction, recovery, { error: recovery ? NO_SUCH_CODE : NOT_RIGHT, status: 403 })
+      } catch (error) {
+        const { text, status, seconds, until } = waitFor(error, call)
+        return page(interaction, recovery, { error: text, status, wait: { seconds, until } })
+      }
+      const since = remember === undefined ? null : await setUpAt(user.id)
+      if (since !== null) remembered.remember(call, user, since)
+      return { note: {}, shown: SHOWN }
+    },
+    again: async (interaction, _wire, _call, part) => page(interaction, part === RECOVERY),
+  }
+}
+
+/** By the query of the page's address. */
+function isRecovery({ request }: BrowserCall): boolean {
+  return new URLSearchParams(request.url.split('?')[1]).get('way') === RECOVERY
+}

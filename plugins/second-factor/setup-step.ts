@@ -1,0 +1,92 @@
+/**
+ * The interaction step `factor-setup`: who must show a factor and has none sets one up on the way, and is shown recovery codes. The last
+ * resort: whoever has another factor, of another plugin, is asked for that.
+ */
+import type { Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
+import { waitFor } from '../../src/http/wait.ts'
+import { isFactorMissing } from './missing.ts'
+import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
+import { totpForm, type TotpForm } from './totp-form.ts'
+
+export interface FactorSetupPage {
+  totp: TotpForm
+}
+
+export interface SetupCodesPage {
+  action: string
+  csrfToken: string
+  codes: readonly string[]
+}
+
+const STEP = 'factor-setup'
+/** Of the form by which somebody has seen the codes. */
+const SAVED = 'saved'
+
+interface Note {
+  /** The codes that are to be shown, sealed: notes are stored. */
+  readonly codes?: string
+  /** They have been seen. */
+  readonly saved?: true
+}
+
+export function createSetupStep({
+  kernel,
+  authenticators,
+  recoveryCodes,
+  guess,
+  fastify,
+}: Factors): InteractionStep {
+  const { box } = kernel
+  const { users } = fastify.oauth
+  const issuer = new URL(fastify.oauth.issuer).host
+  const contextOf = ({ id }: Interaction): string => `recovery codes on the way\0${id}`
+
+  async function page(
+    interaction: Interaction,
+    error: string | null = null,
+    status = 200,
+  ): Promise<StepPage> {
+    const { username, id } = await users.get(interaction.session!.userId)
+    const secret = await authenticators.offer(interaction.id, id)
+    const totp = await totpForm(interaction.formFor(STEP), { secret, issuer, username }, error)
+    return { page: 'factor-setup', model: { totp }, status }
+  }
+
+  return {
+    name: STEP,
+    phase: 'authenticate',
+    lastResort: true,
+    required: 'login_required',
+    reaches: { acr: [SHOWN.acr] },
+    async run(interaction) {
+      const { session, missing, notes, formFor } = interaction
+      const { codes: sealed, saved = false } = (notes[STEP] as Note | undefined) ?? {}
+      if (session === null) return 'done'
+      if (sealed !== undefined && !saved) {
+        const codes = JSON.parse(box.open(sealed, contextOf(interaction))) as string[]
+        return { page: 'factor-setup-codes', model: { ...formFor(STEP, SAVED), codes } }
+      }
+      const isNeeded = isFactorMissing(missing) && !(await authenticators.has(session.userId))
+      return isNeeded ? page(interaction) : 'done'
+    },
+    async submit(interaction, { code }, call, part) {
+      if (part === SAVED) return { note: { saved: true } satisfies Note }
+      const user = await users.get(interaction.session!.userId)
+      try {
+        const add = async () => authenticators.add(interaction.id, user.id, String(code ?? ''))
+        if (!(await guess(user, call, add))) {
+          // By the same form, which came twice.
+          if (await authenticators.has(user.id)) return { note: {} satisfies Note }
+          return await page(interaction, NOT_RIGHT, 403)
+        }
+      } catch (error) {
+        const { advice, status } = waitFor(error, call)
+        return page(interaction, advice, status)
+      }
+      const codes = JSON.stringify(await recoveryCodes.make(user.id))
+      return { note: { codes: box.seal(codes, contextOf(interaction)) } satisfies Note, shown: SHOWN }
+    },
+    again: async (interaction) => page(interaction),
+    merge: (before, now): Note => ({ ...(before as Note), ...(now as Note) }),
+  }
+}

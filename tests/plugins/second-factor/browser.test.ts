@@ -1,0 +1,83 @@
+/** The factor in a browser: WCAG as far as a program can tell, without a word of its policy against it, and without scripts. */
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { assertAccessible } from '../../support/accessibility.ts'
+import { codeOf } from '../../support/authenticator.ts'
+import { noBrowser } from '../../support/browser.ts'
+import { newPerson, openSignedIn, signIn } from '../../support/people.ts'
+import { startServer } from '../../support/server.ts'
+import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
+
+const server = await startServer({}, { seed: SEED })
+
+describe.skipIf(noBrowser)('in a browser', () => {
+  test('every page and state is accessible and within its policy; the codes can be kept', async () => {
+    const security = `${server.url}/account/security`
+    const { page, said } = await openSignedIn(security, ALICE)
+    await assertAccessible(page, 'security, off')
+    await page.click('#add-totp')
+    await assertAccessible(page, 'authenticator')
+    await page.fill('#code', '000000')
+    await page.click('#verify')
+    await page.waitForSelector('#factor-error')
+    await assertAccessible(page, 'authenticator, refused')
+    const secret = (await page.textContent('#totp-secret'))!
+    await page.fill('#code', codeOf(secret, -1))
+    await page.click('#verify')
+    await page.waitForSelector('#recovery-codes')
+    await assertAccessible(page, 'recovery codes')
+    const codes = await page.locator('#recovery-codes code').allTextContents()
+    expect(codes).toHaveLength(10)
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download' }).click()
+    expect(await readFile(await (await downloading).path(), 'utf8')).toBe(
+      codes.map((one) => `${one}\n`).join(''),
+    )
+    await page.getByRole('button', { name: 'Copy' }).click()
+    await page.waitForSelector('.codes [role=status]:not(:empty)')
+    await page.click('#done')
+    await assertAccessible(page, 'security, on')
+    await page.click('#new-recovery-codes')
+    await assertAccessible(page, 'recovery codes, asked')
+
+    const other = await newPerson()
+    await other.page.goto(security)
+    await signIn(other, ALICE)
+    await assertAccessible(other.page, 'factor')
+    await other.page.fill('#code', '000000')
+    await other.page.click('#verify')
+    await other.page.waitForSelector('#factor-error')
+    await assertAccessible(other.page, 'factor, refused')
+    await other.page.click('#another-way')
+    await other.page.fill('#code', codes[0]!)
+    await other.page.check('#remember')
+    await other.page.click('#verify')
+    await other.page.waitForURL(security)
+    for (const lines of [said, other.said]) expect(lines.filter((one) => !one.includes('403'))).toEqual([])
+  }, 90_000)
+
+  test('without scripts it is set up on the way to an app, and asked for', async () => {
+    const claims = encodeURIComponent(
+      JSON.stringify({ id_token: { acr: { essential: true, values: ['2'] } } }),
+    )
+    const asked = `${server.url}/authorize?client_id=web&redirect_uri=${encodeURIComponent('https://app.example/callback')}&response_type=code&scope=openid&claims=${claims}`
+    const person = await newPerson({ javaScriptEnabled: false })
+    const { page } = person
+    await page.goto(asked)
+    await signIn(person, BOB)
+    await assertAccessible(page, 'set up on the way')
+    const secret = (await page.textContent('#totp-secret'))!
+    await page.fill('#code', codeOf(secret, -1))
+    await page.press('#code', 'Enter')
+    await page.waitForSelector('#recovery-codes')
+    await assertAccessible(page, 'recovery codes on the way')
+    await page.click('#continue')
+    await page.waitForSelector('#consent')
+    const next = await newPerson({ javaScriptEnabled: false })
+    await next.page.goto(asked)
+    await signIn(next, BOB)
+    await next.page.fill('#code', codeOf(secret))
+    await next.page.press('#code', 'Enter')
+    await next.page.waitForSelector('#consent')
+  }, 60_000)
+})

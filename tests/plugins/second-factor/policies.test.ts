@@ -1,0 +1,209 @@
+/** Of whom a factor is asked: of who has set one up, of roles, of an app's people, of a request; and what stands open before it is given. */
+import { decodeJwt } from 'jose'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'
+import { basic } from '../../support/requests.ts'
+import { routesOf } from '../../support/routes.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+import {
+  ALICE,
+  answerOf,
+  authorizationUrl,
+  BOB,
+  goThrough,
+  REDIRECT_URI,
+  SEED,
+  WEB,
+} from '../../support/sign-in.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
+import { signedIn } from '../account/owner.ts'
+
+const ROOT = { username: 'root', password: 'a password of an administrator', roles: ['admin'] }
+const VAULT = { ...WEB, client_id: 'vault', minimum_acr_value: '2' }
+const seed = { ...SEED, users: [ALICE, BOB, ROOT], clients: [WEB, VAULT] }
+const server = await startServer({ OIDC_SECOND_FACTOR_ROLES: 'admin,accountant' }, { seed })
+const { oauth } = server.server
+
+beforeEach(async () => {
+  for (const { username } of [ALICE, BOB, ROOT])
+    await oauth.users.resetFactors((await oauth.users.find(username))!.id)
+})
+
+type Person = Pick<typeof ALICE, 'username' | 'password'>
+
+async function withPassword(
+  agent: UserAgent,
+  { username, password }: Person,
+  url = `${server.url}/account`,
+): Promise<Page> {
+  return agent.submit(await agent.get(url), 'login', { username, password })
+}
+
+/** Sets one up on the way; what comes behind it. */
+async function setUpOnTheWay(agent: UserAgent, page: Page): Promise<Page> {
+  const codes = await agent.submit(page, 'totp', { code: codeOf(secretOn(page)) })
+  expect(recoveryCodesOn(codes)).toHaveLength(10)
+  return agent.submit(codes, 'recovery-codes-saved')
+}
+
+const silently = async (agent: UserAgent, more: Record<string, string> = {}): Promise<string | null> =>
+  answerOf(await agent.get(authorizationUrl(server, { prompt: 'none', ...more }))).get('error')
+
+async function claimsOf(page: Page, client = 'web') {
+  const code = answerOf(page).get('code')!
+  const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
+  const response = await server.post('/token', form, basic(client, WEB.client_secret))
+  return decodeJwt(((await response.json()) as { id_token: string }).id_token)
+}
+
+describe('who must show one and has none', () => {
+  test('a role sets it up on the way, is shown the codes, and comes to the page that was asked for', async () => {
+    const agent = createUserAgent(server.url)
+    const page = await withPassword(agent, ROOT, `${server.url}/admin/users`)
+    expect(page.body).toContain('Set up a second factor')
+    for (const path of ['/account', '/admin', '/account/security'])
+      expect(secretOn(await agent.get(server.url + path))).toMatch(/^[A-Z2-7]+$/)
+    const refused = await agent.submit(page, 'totp', { code: '000000' })
+    expect([refused.status, secretOn(refused), refused.body.includes('id="factor-error"')]).toEqual([403, secretOn(page), true])
+    const arrived = await setUpOnTheWay(agent, refused)
+    expect([new URL(arrived.url).pathname, arrived.body.includes('signed-in-as')]).toEqual(['/admin/users', true])
+    const next = createUserAgent(server.url)
+    expect(asksForFactor(await withPassword(next, ROOT))).toBe(true)
+  }) // prettier-ignore
+
+  test('by a form that is sent twice, as by a double click, once', async () => {
+    const agent = createUserAgent(server.url)
+    const page = await withPassword(agent, ROOT)
+    const code = codeOf(secretOn(page))
+    const other = agent.clone()
+    const both = await Promise.all([agent, other].map(async (one) => one.submit(page, 'totp', { code })))
+    expect(both.map((one) => recoveryCodesOn(one).length).toSorted()).toContain(10)
+    expect(both.map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  test('a role that is given later asks for it at the next page', async () => {
+    const agent = await signedIn(server, BOB)
+    await oauth.users.update(BOB.username, { roles: ['accountant'] })
+    expect((await agent.get(`${server.url}/account`)).body).toContain('Set up a second factor')
+    await oauth.users.update(BOB.username, { roles: [] })
+    expect((await agent.get(`${server.url}/account`)).body).toContain('signed-in-as')
+  })
+
+  test.each([
+    ['an app is registered with it', { client_id: 'vault' }],
+    ['a request wishes for it', { acr_values: '2' }],
+    [
+      'a request demands it',
+      { claims: JSON.stringify({ id_token: { acr: { essential: true, values: ['2'] } } }) },
+    ],
+  ])('where %s', async (_what, asked) => {
+    const agent = createUserAgent(server.url)
+    const page = await withPassword(agent, ALICE, authorizationUrl(server, asked))
+    const arrived = await goThrough(agent, await setUpOnTheWay(agent, page))
+    const { client_id = 'web' } = asked as { client_id?: string }
+    expect(await claimsOf(arrived, client_id)).toMatchObject({ acr: '2', amr: ['pwd', 'otp', 'mfa'] })
+  })
+
+  test('nobody else is asked for anything', async () => {
+    const agent = await signedIn(server)
+    expect((await agent.get(`${server.url}/account`)).body).toContain('signed-in-as')
+    const page = await goThrough(agent, await agent.get(authorizationUrl(server)))
+    expect(await claimsOf(page)).toMatchObject({ acr: '1', amr: ['pwd'] })
+  })
+})
+
+test('a step-up of who is signed in asks for the factor alone, and raises the session', async () => {
+  const agent = await signedIn(server)
+  const { secret } = await setUpFactor(agent, server.url)
+  const other = createUserAgent(server.url)
+  const factor = await withPassword(other, ALICE, authorizationUrl(server))
+  await goThrough(other, await other.submit(factor, 'second-factor', { code: codeOf(secret) }))
+  expect(await silently(other, { acr_values: '2' })).toBeNull()
+  const fresh = await other.get(authorizationUrl(server, { acr_values: '2', max_age: '0' }))
+  const { username, password } = ALICE
+  const again = await other.submit(fresh, 'login', { username, password })
+  expect(asksForFactor(again)).toBe(true)
+})
+
+describe('with the password alone', () => {
+  /** Whose factor is asked for. */
+  async function pending(path = '/account'): Promise<UserAgent> {
+    await setUpFactor(await signedIn(server), server.url)
+    const agent = createUserAgent(server.url)
+    expect(asksForFactor(await withPassword(agent, ALICE, server.url + path))).toBe(true)
+    return agent
+  }
+
+  test('no page and no endpoint gives more than to a stranger, but the next step: every route there is', async () => {
+    const agent = await pending()
+    const stranger = createUserAgent(server.url)
+    stranger.cookies.set('latchkey-browser', agent.cookies.get('latchkey-browser')!)
+    const headersOf = ({ cookies }: UserAgent) => ({
+      accept: 'text/html', origin: server.url, cookie: [...cookies].map((pair) => pair.join('=')).join('; '),
+    }) // prettier-ignore
+    const routes = routesOf(server.server).filter(({ url }) => !/[*]|end-session|interaction/.test(url))
+    let compared = 0
+    for (const { url, methods } of routes)
+      for (const method of methods.filter((one) => one === 'GET' || one === 'POST')) {
+        const path = url.replaceAll(/:\w+/g, 'x')
+        const told = async (who: UserAgent) => {
+          const response = await server.request(path, { method, headers: headersOf(who) })
+          const body = await response.text()
+          const asked = /<form id="(?:login|second-factor)"/.test(body)
+          return [
+            method,
+            path,
+            response.status,
+            response.headers.get('location'),
+            asked,
+            /signed-in-as|alice/.test(body),
+          ]
+        }
+        expect(await told(agent)).toEqual(await told(stranger))
+        compared++
+      }
+    expect(compared).toBeGreaterThan(100)
+  })
+
+  test('an app that asks without a page is told that nobody is there, whatever it asks for', async () => {
+    const agent = await pending()
+    for (const more of [{}, { acr_values: '1' }, { acr_values: '2' }, { client_id: 'vault' }])
+      expect(await silently(agent, more)).toBe('login_required')
+  })
+
+  test('its cookie is none of a session, and the account shows that a sign-in was pending', async () => {
+    const agent = await pending()
+    expect(agent.cookies.has('latchkey-session')).toBe(false)
+    const { id } = (await oauth.users.find(ALICE.username))!
+    expect((await oauth.sessions.list(id)).some(({ pending: waits }) => waits)).toBe(true)
+  })
+})
+
+describe('left out', () => {
+  test('its elements, pages and metadata are gone, and all else works', async () => {
+    const less = await startServer({ WITHOUT: 'latchkey-second-factor' }, { seed })
+    const agent = await signedIn(less, ROOT)
+    const security = await agent.get(`${less.url}/account/security`)
+    expect(security.status).toBe(200)
+    expect(security.body).not.toContain('add-totp')
+    for (const path of ['/account/security/authenticator', '/account/security/recovery-codes'])
+      expect((await agent.get(less.url + path)).status).toBe(404)
+    const metadata = (await (await less.get('/.well-known/openid-configuration')).json()) as Record<string, unknown>
+    expect(metadata['acr_values_supported']).toEqual(['1'])
+    expect((await agent.get(`${less.url}/admin`)).body).toContain('signed-in-as')
+    // A wish is no demand (OpenID Connect Core §3.1.2.1).
+    const page = await goThrough(agent, await agent.get(authorizationUrl(less, { acr_values: '2' })))
+    expect(answerOf(page).has('code')).toBe(true)
+  }) // prettier-ignore
+
+  test('the account, it is asked for all the same, and set up on the way', async () => {
+    const less: TestServer = await startServer({ WITHOUT: 'latchkey-account' }, { seed })
+    const agent = createUserAgent(less.url)
+    const { username, password } = ALICE
+    const login = await agent.get(authorizationUrl(less, { acr_values: '2' }))
+    const page = await agent.submit(login, 'login', { username, password })
+    const arrived = await goThrough(agent, await setUpOnTheWay(agent, page))
+    expect(findForm(arrived, 'totp')).toBeUndefined()
+    expect(answerOf(arrived).has('code')).toBe(true)
+  })
+})

@@ -1,0 +1,48 @@
+/** An authenticator app, as people have it: the codes of a secret. */
+import { Secret, TOTP } from 'otpauth'
+import { findForm, type Page, type UserAgent } from './user-agent.ts'
+
+/** The code `steps` of thirty seconds from now. */
+export function codeOf(secret: string, steps = 0): string {
+  const timestamp = Date.now() + steps * 30_000
+  return TOTP.generate({
+    secret: Secret.fromBase32(secret),
+    algorithm: 'SHA1',
+    digits: 6,
+    period: 30,
+    timestamp,
+  })
+}
+
+/** Of the page that shows it. */
+export function secretOn({ body }: Pick<Page, 'body'>): string {
+  const [, secret] = /<code id="totp-secret">([A-Z2-7]+)<\/code>/.exec(body) ?? []
+  if (secret === undefined) throw new Error(`no secret: ${body}`)
+  return secret
+}
+
+/** The recovery codes of the page. */
+export function recoveryCodesOn({ body }: Pick<Page, 'body'>): string[] {
+  const [, list = ''] = /<ul id="recovery-codes">([\s\S]*?)<\/ul>/.exec(body) ?? []
+  return [...list.matchAll(/<code>([^<]+)<\/code>/g)].map(([, code]) => code!)
+}
+
+export interface SetUp {
+  secret: string
+  codes: string[]
+}
+
+/** By the account, whose user is signed in with `agent`. The code of the step before now is used then. */
+export async function setUpFactor(agent: UserAgent, url: string): Promise<SetUp> {
+  const page = await agent.get(`${url}/account/security/authenticator`)
+  const secret = secretOn(page)
+  const shown = await agent.submit(page, 'totp', { code: codeOf(secret, -1) })
+  const codes = recoveryCodesOn(shown)
+  if (codes.length === 0) throw new Error(`not set up: ${shown.status} ${shown.body}`)
+  return { secret, codes }
+}
+
+/** Whether the page asks for the factor. */
+export function asksForFactor(page: Page): boolean {
+  return findForm(page, 'second-factor') !== undefined
+}
