@@ -61,11 +61,5 @@ async function secondFactor(fastify: FastifyInstance): Promise<void> {
 
 export default fp(secondFactor, {
   name: 'latchkey-second-factor',
-  dependencies: [
-    'latchkey-oauth',
-    'latchkey-browser',
-    'latchkey-interaction',
-    'latchkey-login',
-    'latchkey-pages',
-  ],
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-interaction', 'latchkey-pages'],
 })

@@ -65,7 +65,9 @@ test('the pieces make a plugin: a page, a section, a sign-up, an outcome, events
     'backup-address.eta': securityTemplate,
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text)
-  const server = await startServer({ PLUGINS }, { seed: SEED })
+  // Whose next step would come first.
+  const WITHOUT = 'latchkey-second-factor'
+  const server = await startServer({ PLUGINS, WITHOUT }, { seed: SEED })
 
   const shown = await (await server.get('/counter?customer=Ann')).text()
   expect(shown).toContain('<h1>Good morning, <bdi>Ann</bdi></h1>')

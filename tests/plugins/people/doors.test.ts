@@ -87,7 +87,8 @@ async function addSignUp({ oauth, browser, interactions, pages }: FastifyInstanc
 } // prettier-ignore
 
 const seed = { ...SEED, users: [...SEED.users, ROOT] }
-const server = await startServer({}, {
+// Without ours, whose next steps would come first.
+const server = await startServer({ WITHOUT: 'latchkey-second-factor' }, {
   seed,
   async extend(app) {
     await addBadges(app)

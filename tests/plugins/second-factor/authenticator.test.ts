@@ -217,7 +217,7 @@ describe('at sign-in', () => {
       }),
     )
     const answers = await Promise.all(both.map(async ({ agent, factor }) => agent.submit(factor, 'second-factor', { code })))
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403])
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 403]))
     const open = both[answers.findIndex(({ status }) => status === 403)]!
     const guesses = await Promise.all(
       Array.from({ length: 80 }, async () => (await open.agent.clone().submit(open.factor, 'second-factor', { code: '111111' })).status),

@@ -6,9 +6,10 @@ import { codeOf } from '../../support/authenticator.ts'
 import { noBrowser } from '../../support/browser.ts'
 import { newPerson, openSignedIn, signIn } from '../../support/people.ts'
 import { startServer } from '../../support/server.ts'
-import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
+import { ALICE, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
 
-const server = await startServer({}, { seed: SEED })
+const CARL = { username: 'carl', password: 'a third long password' }
+const server = await startServer({}, { seed: { ...SEED, users: [ALICE, BOB, CARL] } })
 
 describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy; the codes can be kept', async () => {
@@ -56,28 +57,33 @@ describe.skipIf(noBrowser)('in a browser', () => {
     for (const lines of [said, other.said]) expect(lines.filter((one) => !one.includes('403'))).toEqual([])
   }, 90_000)
 
-  test('without scripts it is set up on the way to an app, and asked for', async () => {
-    const claims = encodeURIComponent(
-      JSON.stringify({ id_token: { acr: { essential: true, values: ['2'] } } }),
-    )
-    const asked = `${server.url}/authorize?client_id=web&redirect_uri=${encodeURIComponent('https://app.example/callback')}&response_type=code&scope=openid&claims=${claims}`
-    const person = await newPerson({ javaScriptEnabled: false })
-    const { page } = person
-    await page.goto(asked)
-    await signIn(person, BOB)
-    await assertAccessible(page, 'set up on the way')
-    const secret = (await page.textContent('#totp-secret'))!
-    await page.fill('#code', codeOf(secret, -1))
-    await page.press('#code', 'Enter')
-    await page.waitForSelector('#recovery-codes')
-    await assertAccessible(page, 'recovery codes on the way')
-    await page.click('#continue')
-    await page.waitForSelector('#consent')
-    const next = await newPerson({ javaScriptEnabled: false })
-    await next.page.goto(asked)
-    await signIn(next, BOB)
-    await next.page.fill('#code', codeOf(secret))
-    await next.page.press('#code', 'Enter')
-    await next.page.waitForSelector('#consent')
-  }, 60_000)
+  test.each([
+    ['with scripts', BOB, true],
+    ['without scripts', CARL, false],
+  ])(
+    '%s it is set up on the way to an app, and asked for',
+    async (_how, user, javaScriptEnabled) => {
+      const acr = { essential: true, values: ['2'] }
+      const asked = authorizationUrl(server, { claims: JSON.stringify({ id_token: { acr } }) })
+      const person = await newPerson({ javaScriptEnabled })
+      const { page } = person
+      await page.goto(asked)
+      await signIn(person, user)
+      const secret = (await page.textContent('#totp-secret'))!
+      if (javaScriptEnabled) await assertAccessible(page, 'set up on the way')
+      await page.fill('#code', codeOf(secret, -1))
+      await page.press('#code', 'Enter')
+      await page.waitForSelector('#recovery-codes')
+      if (javaScriptEnabled) await assertAccessible(page, 'recovery codes on the way')
+      await page.click('#continue')
+      await page.waitForSelector('#allow')
+      const next = await newPerson({ javaScriptEnabled })
+      await next.page.goto(asked)
+      await signIn(next, user)
+      await next.page.fill('#code', codeOf(secret))
+      await next.page.press('#code', 'Enter')
+      await next.page.waitForSelector('#allow')
+    },
+    60_000,
+  )
 })

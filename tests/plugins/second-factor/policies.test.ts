@@ -77,7 +77,7 @@ describe('who must show one and has none', () => {
     const code = codeOf(secretOn(page))
     const other = agent.clone()
     const both = await Promise.all([agent, other].map(async (one) => one.submit(page, 'totp', { code })))
-    expect(both.map((one) => recoveryCodesOn(one).length).toSorted()).toContain(10)
+    expect(both.map((one) => recoveryCodesOn(one).length)).toContain(10)
     expect(both.map(({ status }) => status)).toEqual([200, 200])
   })
 
