@@ -36,7 +36,8 @@ async function secondFactor(fastify: FastifyInstance): Promise<void> {
   const inDirectory = (name: string): URL => new URL(`../../templates/${name}.eta`, import.meta.url)
   for (const name of ON_THE_WAY) await pages.add(name, inDirectory(name), { kind: 'interaction' })
   for (const name of [...PARTS, ...OF_THE_ACCOUNT]) await pages.add(name, inDirectory(name))
-  await pages.addAsset('codes.js', new URL('../../templates/assets/codes.js', import.meta.url))
+  for (const file of ['codes.js', 'factor.css'])
+    await pages.addAsset(file, new URL(`../../templates/assets/${file}`, import.meta.url))
 
   const factors = createFactors(fastify)
   const roles = new Set(factors.kernel.config.OIDC_SECOND_FACTOR_ROLES)
