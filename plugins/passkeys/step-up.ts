@@ -38,6 +38,12 @@ export async function addStepUp(
     return { page: NAME, model: { ...form, error: refused?.text ?? null }, status: refused?.status ?? 200 }
   }
 
+  /** Whoever has an authenticator app too is asked for its code, where that is enough: it is at hand where a passkey may not be. */
+  async function isLeftToCode({ session, missing }: Interaction): Promise<boolean> {
+    const isEnough = missing.every(({ acr = [] }) => acr.some((one) => reachesAcr('2', one)))
+    return isEnough && session !== null && oauth.users.hasFactors(session.userId)
+  }
+
   oauth.add('interactionStep', {
     name: NAME,
     phase: 'authenticate',
@@ -50,7 +56,7 @@ export async function addStepUp(
       const isAsked = interaction.missing.some(({ acr = [] }) =>
         acr.some((one) => reachesAcr(PHISHING_RESISTANT, one)),
       )
-      return (isAsked ? await page(interaction) : null) ?? 'done'
+      return (isAsked && !(await isLeftToCode(interaction)) ? await page(interaction) : null) ?? 'done'
     },
     async submit(interaction, wire, call) {
       const { id, session } = interaction

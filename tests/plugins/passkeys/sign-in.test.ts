@@ -349,5 +349,5 @@ test('a wish for a passkey is passed over for who has none; the metadata names w
   const page = await agent.get(authorizationUrl(server, { acr_values: 'phr' }))
   expect(answerOf(await goThrough(agent, page)).get('code')).toMatch(/./)
   const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as object
-  expect(metadata).toMatchObject({ acr_values_supported: ['1', 'phr'] })
+  expect(metadata).toMatchObject({ acr_values_supported: ['1', '2', 'phr'] })
 })
