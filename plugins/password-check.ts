@@ -1,5 +1,6 @@
 /** Whether a password is somebody's, throttled: wherever one is asked for, guesses count together. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { kernelOf } from '../src/http/kernel-of.ts'
 import { usernameKey } from '../src/protocol/username.ts'
 import { LIMITS, type ThrottleLimits } from '../src/services/throttle/throttle-limits.ts'
 import type { Throttle } from '../src/services/throttle/throttle.ts'
@@ -24,7 +25,7 @@ const GUESSES: ThrottleLimits = {
 }
 
 /**
- * Null when the password is not the user's, or there is nobody of this name who may sign in. Throws 429, and 503 when
+ * Null when the password is not the user's, or there is nobody of this name or verified address who may sign in. Throws 429, and 503 when
  * too many ask at once.
  */
 export type PasswordCheck = (
@@ -37,14 +38,17 @@ export type PasswordCheck = (
 const throttles = new WeakMap<OAuth, Throttle>()
 
 /** Wherever a password is asked for. */
-export function createPasswordCheck({ oauth, browser }: FastifyInstance): PasswordCheck {
+export function createPasswordCheck(fastify: FastifyInstance): PasswordCheck {
+  const { oauth, browser } = fastify
   const throttle = throttles.get(oauth) ?? oauth.throttle('user', GUESSES)
   throttles.set(oauth, throttle)
+  const { users } = kernelOf(fastify)
   return async (username, password, request) => {
-    const mark = await browser.markOf(request, username)
-    const attempt = await throttle.attempt(usernameKey(username), request.ip, mark)
+    const candidate = await users.candidate(username)
+    const mark = await browser.markOf(request, candidate.name)
+    const attempt = await throttle.attempt(usernameKey(candidate.name), request.ip, mark)
     try {
-      const user = await oauth.users.authenticate(username, password)
+      const user = await candidate.authenticate(password)
       if (user === null) await attempt.failed()
       else attempt.succeeded()
       return user

@@ -64,7 +64,8 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     kind: KIND,
     payload: Type.Object({ email: Type.String(), back: Type.String() }),
     async deliver({ email, back }) {
-      for (const user of await oauth.users.findByEmail(email)) await sendLink(user, back)
+      const user = await oauth.users.findByEmail(email)
+      if (user !== null) await sendLink(user, back)
     },
   })
 

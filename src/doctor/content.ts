@@ -43,7 +43,20 @@ async function examineStored(
           'Nobody may administer: `setup-link` prints a link that makes the first administrator.',
         ),
   )
+  findings.push(examineAddresses(await database.query(users.unclaimedEmails, [SHOWN])))
   return findings
+}
+
+/** Names that are shown. */
+const SHOWN = 5
+
+function examineAddresses(unclaimed: readonly { username: string }[]): Finding {
+  if (unclaimed.length === 0) return ok('addresses', 'Each verified address is that of one user.')
+  const names = unclaimed.map(({ username }) => JSON.stringify(username)).join(', ')
+  return warn(
+    'addresses',
+    `Nobody signs in by the verified address of ${names}, since others have it too: let one keep it, and set email_verified of that one again.`,
+  )
 }
 
 const CHECK = 'signing keys'

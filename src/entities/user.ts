@@ -11,6 +11,8 @@ const UserSchema = defineEntity({
     username: p.text(),
     /** The one form that is looked up: `protocol/username.ts`. */
     usernameKey: p.text().unique(),
+    /** The address by which they may sign in too, in the same form: it is verified, and nobody else's. Null for none. */
+    emailKey: p.text().nullable().unique(),
     /** argon2id; null for who cannot sign in with a password. */
     passwordHash: p.text().nullable(),
     /** SHA-256, base64url, of the one link by which they may set a password; null when there is none. */
@@ -44,6 +46,11 @@ const UserSchema = defineEntity({
     {
       name: 'users_email_search_index',
       expression: `create index "users_email_search_index" on "users" ((lower("claims"->>'email') collate "C"), "id")`,
+    },
+    {
+      name: 'users_email_unclaimed_index',
+      properties: ['id'],
+      where: `"email_key" is null and "claims"->'email_verified' = 'true'::jsonb and "claims"->>'email' <> ''`,
     },
     {
       name: 'users_roles_index',

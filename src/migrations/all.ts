@@ -29,6 +29,7 @@ import { Migration20261124000030_pending_sessions } from './Migration20261124000
 import { Migration20261124000031_user_records } from './Migration20261124000031_user_records.ts'
 import { Migration20261124000040_outbox } from './Migration20261124000040_outbox.ts'
 import { Migration20261124000050_self_registered } from './Migration20261124000050_self_registered.ts'
+import { Migration20261124000080_email_keys } from './Migration20261124000080_email_keys.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -61,4 +62,5 @@ export const migrations = [
   Migration20261124000031_user_records,
   Migration20261124000040_outbox,
   Migration20261124000050_self_registered,
+  Migration20261124000080_email_keys,
 ]

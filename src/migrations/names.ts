@@ -30,6 +30,7 @@ export const migrationNames = [
   'Migration20261124000031_user_records',
   'Migration20261124000040_outbox',
   'Migration20261124000050_self_registered',
+  'Migration20261124000080_email_keys',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

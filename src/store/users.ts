@@ -34,14 +34,40 @@ export const statements = {
     const user = table(User)
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1`
   }),
-  /** Whose verified email address is $1, in any case; at most $2. */
-  byVerifiedEmail: statement<UserRow>('users-by-verified-email', (table) => {
+  /** Who may sign in by $1: whose verified address it is, and whose user name. */
+  byNameOrEmail: statement<UserRow>('user-by-name-or-email', (table) => {
+    const user = table(User)
+    const whose = (key: 'emailKey' | 'usernameKey') =>
+      `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column(key)} = $1`
+    return `${whose('emailKey')} union all ${whose('usernameKey')}`
+  }),
+  /** Whose verified address $1 is. */
+  byEmail: statement<UserRow>('user-by-email', (table) => {
+    const user = table(User)
+    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('emailKey')} = $1`
+  }),
+  /** The address $2 (null for none) is that of the user $1 from now on. Fails where it is somebody else's. */
+  claimEmail: statement('user-claim-email', (table) => {
+    const user = table(User)
+    const key = user.column('emailKey')
+    return `update ${user.name} set ${key} = $2::text where ${user.column('id')} = $1 and ${key} is distinct from $2::text`
+  }),
+  /** The same of many: ids $1, addresses $2. One that is somebody else's is nobody's name. */
+  claimEmails: statement('users-claim-emails', (table) => {
+    const user = table(User)
+    const [id, key] = [user.column('id'), user.column('emailKey')]
+    return `update ${user.name} had set ${key} = given."key"
+      from unnest($1::uuid[], $2::text[]) as given ("id", "key")
+      where had.${id} = given."id" and had.${key} is distinct from given."key"
+        and not exists (select from ${user.name} other where other.${key} = given."key" and other.${id} <> given."id")`
+  }),
+  /** Whose address is verified, and their name all the same not, since it is that of several; at most $1. */
+  unclaimedEmails: statement<Pick<User, 'username'>>('users-unclaimed-emails', (table) => {
     const user = table(User)
     const claims = user.column('claims')
-    return `select ${user.columns(...COLUMNS)} from ${user.name}
-      where lower(${claims}->>'email') collate "C" = lower($1::text)
-        and ${claims}->'email_verified' = 'true'::jsonb
-      order by ${user.column('id')} limit $2`
+    return `select ${user.columns('username')} from ${user.name}
+      where ${user.column('emailKey')} is null and ${claims}->'email_verified' = 'true'::jsonb
+        and ${claims}->>'email' <> '' order by ${user.column('id')} limit $1`
   }),
   /** A row where the user $1, who may sign in, is still known to browsers that signed in at $2. */
   knowsBrowsersOf: statement<Pick<User, 'id'>>('user-knows-browsers', (table) => {

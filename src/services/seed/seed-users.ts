@@ -8,10 +8,11 @@ import { usernameKey } from '../../protocol/username.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
 import { statements as sets, type UserSetRow } from '../../store/user-sets.ts'
-import { statements } from '../../store/users.ts'
+import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
 import type { HashChosen } from '../users/chosen-passwords.ts'
 import type { Passwords } from '../users/passwords.ts'
+import { emailKeyOf } from '../users/user.ts'
 import { endWithPassword, membersOf } from '../users/user-registry.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
 import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
@@ -107,6 +108,7 @@ async function insert(query: Query, note: Note, added: readonly Change<UserSetRo
     }
   })
   const rows = await query(sets.insert, [JSON.stringify(users)])
+  await claimAddresses(query, rows)
   for (const row of rows)
     note({ type: 'user.registered', user: row.id, details: { changes: changesBetween({}, membersOf(row)) } })
   return rows.map(({ id }) => id)
@@ -121,8 +123,18 @@ async function lay(
 ): Promise<string> {
   const { roles, claims } = parseUserMembers(members)
   const [after] = await query(statements.update, [wanted.key, claims, roles ?? null, hash ?? null])
+  if (after !== undefined && ('email' in claims || 'email_verified' in claims))
+    await claimAddresses(query, [after])
   const changes = changesBetween(membersOf(before), membersOf(after ?? before))
   if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: before.id, details: { changes } })
   if (hash !== undefined) await endWithPassword(query, note, before.id)
   return before.id
+}
+
+/** A start is not stopped for an address that is already somebody's: it is no name then, and `doctor` says so. */
+async function claimAddresses(query: Query, rows: readonly UserRow[]): Promise<void> {
+  const keys = rows.map((row) => [row.id, emailKeyOf(row)] as const)
+  const given = Map.groupBy(keys, ([, key]) => key)
+  const own = keys.map(([id, key]) => [id, given.get(key)!.length > 1 ? null : key] as const)
+  await query(statements.claimEmails, [own.map(([id]) => id), own.map(([, key]) => key)])
 }

@@ -6,12 +6,25 @@ import { statements, type UserRow } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { Passwords } from './passwords.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
-import { findRowByName } from './user-finder.ts'
+import { findRowByName, findRowToSignIn } from './user-finder.ts'
 import { toUser, type User } from './user.ts'
 
+/**
+ * Who somebody says they are, before it is proven.
+ * @internal
+ */
+export interface Candidate {
+  /** What guesses at them count for: the user name, whatever way was typed; else what was typed. */
+  readonly name: string
+  /** As `UserAuthentication.authenticate`. */
+  authenticate(password: string): Promise<User | null>
+}
+
 export interface UserAuthentication {
+  /** @internal Who is meant by what was typed as a name; by one statement with what follows, whether there is anybody or not. */
+  candidate(typed: string): Promise<Candidate>
   /**
-   * The user, proven. Null for an unknown one, a wrong password, a disabled one and one without a password: the same
+   * The user, proven, by their user name or verified email address. Null for an unknown one, a wrong password, a disabled one and one without a password: the same
    * answer in the same time. Throws `temporarily_unavailable` (503) when too many ask at once.
    */
   authenticate(username: string, password: string): Promise<User | null>
@@ -55,17 +68,27 @@ export function createUserAuthentication({
     }
   }
 
+  /** An address is looked up before guesses are counted: they count for its account. A user name says by itself whose it is. */
+  async function candidate(typed: string): Promise<Candidate> {
+    const found = typed.includes('@') ? { row: await findRowToSignIn(database, typed) } : undefined
+    return {
+      name: found?.row?.username ?? typed,
+      async authenticate(password) {
+        const row = found === undefined ? await findRowByName(database, typed) : found.row
+        const proven = await passwords.verify(password, row?.passwordHash ?? null)
+        if (!proven || row === undefined || row.disabledAt) {
+          observeFailure(typed, row)
+          return null
+        }
+        void rehash(row, password)
+        return toUser(row)
+      },
+    }
+  }
+
   return {
-    async authenticate(username, password) {
-      const row = await findRowByName(database, username)
-      const proven = await passwords.verify(password, row?.passwordHash ?? null)
-      if (!proven || row === undefined || row.disabledAt) {
-        observeFailure(username, row)
-        return null
-      }
-      void rehash(row, password)
-      return toUser(row)
-    },
+    candidate,
+    authenticate: async (username, password) => (await candidate(username)).authenticate(password),
     async canSignInByPassword(username) {
       return typeof (await findRowByName(database, username))?.passwordHash === 'string'
     },

@@ -5,13 +5,13 @@ import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import type { Database } from '../../store/database.ts'
 import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import { isUuid, NIL } from '../../protocol/uuid.ts'
-import { toUser, type User } from './user.ts'
+import { emailKeyOf, toUser, type User } from './user.ts'
 
 export interface UserFinder {
   /** Also a disabled one; null when there is none. Upper and lower case are the same. */
   find(username: string): Promise<User | null>
-  /** @internal Those whose verified email address it is, in any case; more than one only where nobody kept them apart, and 5 at most. */
-  findByEmail(address: string): Promise<User[]>
+  /** Whose verified email address it is; null where it is nobody's. Upper and lower case are the same. */
+  findByEmail(address: string): Promise<User | null>
   /** By the id, which tokens name as `sub`. Throws when it is not there. */
   get(id: string): Promise<User>
   /** By user name, from the one after `after`, at most `limit` (100). */
@@ -22,14 +22,26 @@ export interface UserFinder {
   hasRole(role: string): Promise<boolean>
 }
 
-const MOST_OF_AN_ADDRESS = 5
-
 /** @internal */
 export async function findRowByName(database: Database, username: string): Promise<UserRow | undefined> {
   const key = usernameKey(username)
   if (key === null) return undefined
   const [row] = await database.query(statements.byKey, [key])
   return row
+}
+
+/**
+ * Who signs in by this text: whose verified address it is, before whose user name it is. Who called themselves as somebody's address
+ * would else stand in their way (docs/adr/0048-the-address-before-the-name.md).
+ * @internal
+ */
+export async function findRowToSignIn(database: Database, text: string): Promise<UserRow | undefined> {
+  const key = usernameKey(text)
+  if (key === null || !key.includes('@')) return findRowByName(database, text)
+  const rows = await database.query(statements.byNameOrEmail, [key])
+  return (
+    rows.find((row) => emailKeyOf(row) === key) ?? rows.find(({ username }) => usernameKey(username) === key)
+  )
 }
 
 /** @internal */
@@ -39,8 +51,12 @@ export function createUserFinder(database: Database): UserFinder {
       const row = await findRowByName(database, username)
       return row === undefined ? null : toUser(row)
     },
-    findByEmail: async (address) =>
-      (await database.query(statements.byVerifiedEmail, [address, MOST_OF_AN_ADDRESS])).map(toUser),
+    async findByEmail(address) {
+      const key = usernameKey(address)
+      const rows = key === null ? [] : await database.query(statements.byEmail, [key])
+      const row = rows.find((one) => emailKeyOf(one) === key)
+      return row === undefined ? null : toUser(row)
+    },
     async get(id) {
       const row = await findUserRow(database, id)
       if (row === null) throw userError('id', 'is not registered')

@@ -22,7 +22,7 @@ import {
   type UserAuthenticationOptions,
 } from './user-authentication.ts'
 import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
-import { ADMIN, toUser, type User } from './user.ts'
+import { ADMIN, emailKeyOf, toUser, type User } from './user.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
 export interface ImportedUser {
@@ -115,13 +115,14 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     try {
       return await change(async (query, note) => {
         const [row] = await query(statements.insert, values)
+        await claimAddress(query, row!, claims)
         const changes = changesBetween({}, membersOf(row!))
         note({ type: 'user.registered', user: row!.id, details: { changes } })
         return row
       })
     } catch (error) {
-      if (isDuplicate(error)) throw userError('username', 'is already taken')
-      throw error
+      if (isDuplicate(error) && !isOfAddress(error)) throw userError('username', 'is already taken')
+      throw toRefusal(error)
     }
   }
 
@@ -136,17 +137,21 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
     assertReadable(imported.passwordHash)
     const had = password === undefined ? undefined : await findRowByName(database, username)
     const passwordHash = await hash(password, { username, roles: roles ?? had?.roles })
-    return change(async (query, note) => {
+    const changed = change(async (query, note) => {
       const holders = await lockHolders(query, roles === undefined ? undefined : keepOneWith)
       const [before] = await query(statements.lock, [key])
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
       if (before === undefined || row === undefined) return undefined
+      await claimAddress(query, row, claims)
       if (keepOneWith !== undefined && !row.roles.includes(keepOneWith))
         assertKept(keepOneWith, holders, row.id)
       const changes = changesBetween(membersOf(before), membersOf(row))
       if (Object.keys(changes).length > 0) note({ type: 'user.changed', user: row.id, details: { changes } })
       if (passwordHash !== null) await endWithPassword(query, note, row.id)
       return lay(query, note, row, imported)
+    })
+    return changed.catch((error: unknown) => {
+      throw toRefusal(error)
     })
   }
 
@@ -236,4 +241,22 @@ export async function endWithPassword(query: Query, note: Note, id: string): Pro
  */
 export function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
   return { username, roles, ...claims, ...(disabledAt ? { disabled: true } : {}) }
+}
+
+/**
+ * A verified address is one user's: the index says so, whoever comes at once. `toRefusal` makes a sentence of it.
+ * @internal
+ */
+export async function claimAddress(query: Query, row: UserRow, claims: UserMembers['claims']): Promise<void> {
+  if ('email' in claims || 'email_verified' in claims)
+    await query(statements.claimEmail, [row.id, emailKeyOf(row)])
+}
+
+function isOfAddress(error: unknown): boolean {
+  return isDuplicate(error) && (error as { constraint?: string }).constraint === 'users_email_key_unique'
+}
+
+/** @internal */
+export function toRefusal(error: unknown): unknown {
+  return isOfAddress(error) ? userError('email', 'is the verified address of another user') : error
 }

@@ -1,6 +1,7 @@
 /** A user as the server hands it out: immutable, and without what it is proven by. */
 import type { Claims } from '../../protocol/claims.ts'
 import type { User } from '../../doors/user.ts'
+import { usernameKey } from '../../protocol/username.ts'
 import type { UserRow } from '../../store/users.ts'
 
 export type { User } from '../../doors/user.ts'
@@ -11,6 +12,15 @@ export const ADMIN = 'admin'
 /** What is known of a user, as claims: those stored, and what the server knows by itself. */
 export function userClaims({ username, claims, updatedAt }: User): Claims {
   return { preferred_username: username, updated_at: Math.floor(updatedAt / 1000), ...claims }
+}
+
+/**
+ * The address by which they may sign in, where nobody else has it: verified, and in the form in which user names are compared. Null for none.
+ * @internal
+ */
+export function emailKeyOf({ claims }: Pick<UserRow, 'claims'>): string | null {
+  const { email, email_verified: isVerified } = claims
+  return isVerified === true && typeof email === 'string' ? usernameKey(email) : null
 }
 
 /** @internal */
