@@ -25,6 +25,7 @@ const WORDS: Readonly<Record<string, Words>> = {
     subject: 'Your password was changed',
     what: 'Your account has a new password. Wherever you were signed in, you are signed out.',
   },
+  'user.password_removed': { subject: 'Your password was removed', what: 'Your account has no password any more: nobody signs in by the one that it had.' },
   'user.passkey_added': { subject: 'A passkey was added', what: 'A passkey was added to your account.' },
   'user.passkey_removed': { subject: 'A passkey was removed', what: 'A passkey was removed from your account.' },
   'user.factor_added': { subject: 'A second step was added', what: 'Your account asks for a second step at sign-in from now on.' },

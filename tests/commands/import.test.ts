@@ -184,6 +184,8 @@ test('a second run leaves alone who is here; --update lays the file over them, a
   await expect
     .poll(async () => (await server.post('/token', form, basic(client_id, SECRET))).status)
     .toBe(200)
+  // What was told of by mail is on its way no more.
+  await expect.poll(async () => (await server.database.query('select from outbox')).length).toBe(0)
   const after = await storedBy(server.database)
   expect(await summary('--update', '--admins')).toEqual([['keep', []], ['keep', []]]) // prettier-ignore
   expect(await storedBy(server.database)).toBe(after)

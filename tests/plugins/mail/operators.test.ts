@@ -73,7 +73,10 @@ test('doctor asks the mail server, and sends nothing', async () => {
 }) // prettier-ignore
 
 test('left out, its pages are gone and all else works', async () => {
-  const bare = await startServer({ WITHOUT: 'latchkey-mail,latchkey-notices' }, { seed })
+  const bare = await startServer(
+    { WITHOUT: 'latchkey-mail,latchkey-notices,latchkey-forgot-password' },
+    { seed },
+  )
   const agent = await signedIn(bare)
   expect((await agent.get(`${bare.url}/admin`)).body).not.toContain('/admin/mail')
   for (const path of ['/admin/mail', '/dev/mail'])

@@ -52,6 +52,7 @@ test('a changed address is told to the former one, and to the new one where that
 }) // prettier-ignore
 
 test.each([
+  ['user.password_removed', 'Your password was removed'],
   ['user.passkey_added', 'A passkey was added'],
   ['user.passkey_removed', 'A passkey was removed'],
   ['user.factor_added', 'A second step was added'],
