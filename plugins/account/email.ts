@@ -1,54 +1,104 @@
 /**
- * `/account/email`: the address by which a user is reached, and by which apps may know them. Who changes it has signed
- * in a moment ago: a browser that was left open must not give an account away.
+ * `/account/email`: the address by which a user is reached, may sign in, and apps may know them. A new one counts once the link that was
+ * mailed to it is followed; where no mail can be sent it is taken as it is, and not verified. Who changes it has signed in a moment ago: a
+ * browser that was left open must not give an account away.
  */
+import type { FastifyInstance } from 'fastify'
+import type { User } from '../../src/doors/user.ts'
+import { waitFor } from '../../src/http/wait.ts'
+import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { OwnArea } from './area.ts'
+import { CONFIRM_EMAIL } from './confirm-email.ts'
+import { confirmLetter, takenLetter } from './email-letters.ts'
 
 const PATH = '/email'
-const MAX_LENGTH = 254
+/** Each mail counts: nobody is to be sent hundreds. */
+const LIMITS: ThrottleLimits = {
+  account: { failures: 10, recovery: 600 },
+  network: { failures: 40, recovery: 60 },
+  everywhere: { failures: 20, recovery: 600 },
+}
 
 interface Shown {
   saved?: boolean
+  sent?: boolean
   typed?: string
   error?: string | null
+  status?: number
 }
 
-export function addEmail(area: OwnArea): void {
-  const { oauth, serve, uri, userOf } = area
+export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
+  const { oauth, kernel, serve, uri, userOf } = area
+  const throttle = oauth.throttle('confirm-email', LIMITS)
+  const mailed = (): boolean => fastify.hasDecorator('letters') && fastify.letters.isOn()
 
-  async function show(call: PageCall, { saved = false, typed, error = null }: Shown) {
+  async function show(call: PageCall, { saved = false, sent = false, typed, error = null, status }: Shown) {
     const { claims } = await userOf(call)
     const email = (claims['email'] as string | undefined) ?? ''
     const model = {
       ...area.target(call, PATH),
       email,
       verified: claims['email_verified'] === true,
+      mailed: mailed(),
       typed: typed ?? email,
       saved,
+      sent,
       error,
     }
-    return call.reply.page('account-email', model, { status: error === null ? 200 : 400 })
+    return call.reply.page('account-email', model, { status: status ?? (error === null ? 200 : 400) })
+  }
+
+  /** Whose the address is already, the mail to it says, and nobody else is told. Throws 429 for who has to wait. */
+  async function sendLink({ id, username }: User, email: string, { request }: PageCall): Promise<void> {
+    const attempt = await throttle.attempt(id, request.ip)
+    await attempt.failed()
+    const owner = await oauth.users.findByEmail(email)
+    const token = await kernel.emailLinks.make(id, email)
+    const href = `${oauth.issuer}${CONFIRM_EMAIL}?token=${token}`
+    const isTaken = owner !== null && owner.id !== id
+    await fastify.letters.send(
+      email,
+      isTaken ? takenLetter(oauth.issuer) : confirmLetter(username, oauth.issuer, href),
+    )
+  }
+
+  async function change(call: PageCall, typed: string) {
+    const user = await userOf(call)
+    const { email = '', email_verified: isVerified } = user.claims
+    if (typed === email && (isVerified === true || !mailed() || typed === ''))
+      return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
+    if (typed === '' || !mailed()) {
+      await oauth.users.update(user.username, claimsFor(typed))
+      return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
+    }
+    try {
+      await sendLink(user, typed, call)
+    } catch (error) {
+      const { advice, status } = waitFor(error, call)
+      return show(call, { typed, error: advice, status })
+    }
+    return call.reply.redirect(uri(PATH, { sent: 'yes' }), 303)
   }
 
   serve({
     path: `/account${PATH}`,
-    query: Type.Object({ saved: Type.Optional(Type.String()) }),
+    query: Type.Object({ saved: Type.Optional(Type.String()), sent: Type.Optional(Type.String()) }),
     form: Type.Object({ email: Type.Optional(Type.String()) }),
-    show: async ({ saved }, call) =>
-      area.signInAgain(call, uri(PATH)) ?? show(call, { saved: saved !== undefined }),
+    show: async ({ saved, sent }, call) =>
+      area.signInAgain(call, uri(PATH)) ??
+      show(call, { saved: saved !== undefined, sent: sent !== undefined }),
     async submit({ email = '' }, call) {
       area.assertGenuine(call, PATH)
       const again = area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
       const typed = email.trim()
-      if (typed !== '' && (typed.length > MAX_LENGTH || !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(typed)))
+      if (typed !== '' && !isMailAddress(typed))
         return show(call, { typed, error: 'This must be an email address, such as alice@example.com.' })
-      const { username, claims } = await userOf(call)
-      if (typed !== (claims['email'] ?? '')) await oauth.users.update(username, claimsFor(typed))
-      return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
+      return change(call, typed)
     },
     again: async ({ email = '' }, call) => show(call, { typed: email, error: LOOK_AGAIN }),
   })

@@ -9,6 +9,7 @@ import { createServePage } from '../pages/serve.ts'
 import { addActivity } from './activity.ts'
 import { addApps } from './apps.ts'
 import { createArea, createGuard } from './area.ts'
+import { addConfirmEmail } from './confirm-email.ts'
 import { addEmail } from './email.ts'
 import { addOverview } from './overview.ts'
 import { addPassword } from './password.ts'
@@ -47,6 +48,7 @@ async function account(fastify: FastifyInstance): Promise<void> {
     await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
 
   await addWellKnown(fastify)
+  addConfirmEmail(fastify)
   await fastify.register(async (scope) => {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
@@ -68,7 +70,7 @@ async function account(fastify: FastifyInstance): Promise<void> {
     })
     addOverview(area, sections)
     addProfile(area)
-    addEmail(area)
+    addEmail(area, fastify)
     addPassword(area, scope)
     addSessions(area)
     addApps(area)

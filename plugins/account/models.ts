@@ -42,6 +42,10 @@ export interface EmailPage extends FormTarget {
   typed: string
   saved: boolean
   error: string | null
+  /** Whether a new one is confirmed by mail. */
+  mailed: boolean
+  /** A link is on its way. */
+  sent: boolean
 }
 
 export interface SecurityPassword {

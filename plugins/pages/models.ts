@@ -13,6 +13,7 @@ export interface Pages {
   setup: SetupPage
   'setup-done': { username: string; continueUri: string }
   'new-password': NewPassword
+  confirm: ConfirmPage
   'page-message': MessagePage
 }
 
@@ -155,6 +156,14 @@ export interface NewPassword extends FormTarget {
   username: string
   error: string | null
   passwordMinLength: number
+}
+
+/** A link from a mail: what it does is done by the button alone, since programs open links that stand in mails. */
+export interface ConfirmPage extends FormTarget {
+  token: string
+  title: string
+  text: string
+  button: string
 }
 
 export interface MessagePage {

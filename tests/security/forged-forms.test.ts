@@ -8,10 +8,13 @@ import { createUserAgent } from '../support/user-agent.ts'
 import {
   ACCOUNT,
   ADMINISTRATION,
+  CONFIRM_EMAIL,
   CONSENT,
+  FORGOT_PASSWORD,
   type FormKind,
   LOGIN,
   type OpenForm,
+  RESET_PASSWORD,
   SET_PASSWORD,
   SETUP,
   SIGN_IN,
@@ -22,7 +25,7 @@ import {
 const server = await startServer({}, { seed: SEED })
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
+const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, 'confirm an address': CONFIRM_EMAIL, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
 
 interface Sent {
   url?: string

@@ -28,7 +28,8 @@ export const CONSENT: FormKind = {
     let page = await agent.get(url)
     if (page.body.includes('id="login"'))
       page = await agent.submit(page, 'login', { username: ALICE.username, password: ALICE.password })
-    return formOn(page, agent, { decision: 'allow' })
+    const { action, fields } = findForm(page, 'consent')!
+    return { agent, action, fields: { ...fields, decision: 'allow' } }
   },
 }
 
@@ -150,6 +151,37 @@ export const SET_PASSWORD: FormKind = {
   },
 }
 
+export const FORGOT_PASSWORD: FormKind = {
+  route: '/forgot-password',
+  opened: 200,
+  async open(server, agent = createUserAgent(server.url)) {
+    const page = await agent.get(`${server.url}/forgot-password`)
+    return formOn(page, agent, { email: `person-${++persons}@example.com` })
+  },
+}
+
+/** One of a link that a mail brought to somebody. */
+function linked(route: string, filled: Record<string, string>, make: (server: TestServer, id: string) => Promise<string | null>): FormKind {
+  return {
+    route,
+    opened: 200,
+    async open(server, agent = createUserAgent(server.url)) {
+      const { id } = await server.server.oauth.users.create({ username: `person-${++persons}` })
+      const token = (await make(server, id))!
+      return formOn(await agent.get(`${server.url}${route}?token=${token}`), agent, { token, ...filled })
+    },
+  }
+} // prettier-ignore
+
+export const RESET_PASSWORD = linked(
+  '/reset-password',
+  { password: 'a password of their own' },
+  async ({ server }, id) => kernelOf(server).passwordResets.make(id, ''),
+)
+export const CONFIRM_EMAIL = linked('/confirm-email', {}, async ({ server }, id) =>
+  kernelOf(server).emailLinks.make(id, `${id}@example.com`),
+)
+
 export const ADMINISTRATION = {
   'new client': administered('client', '/admin/clients/new', async () => ({ path: '/clients/new', fill: { redirect_uris: 'https://a.example/' } })),
   client: ofClient('client', '/admin/client', () => ({ client_name: 'Another name' })),
@@ -254,9 +286,10 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(r order by resource) from resources r) as resources,
     (select json_agg(kid order by kid) from signing_keys) as signing_keys,
     (select count(*)::int from authorization_codes) as codes,
+    (select count(*)::int from throttles) as throttles,
     (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,
     (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
-  const tests = server.oauth.mail.kept().filter(({ subject }) => subject.startsWith('A test')).length
-  return { ...state, tests }
+  const mails = server.oauth.mail.kept().filter(({ subject }) => /^(?:A test|Confirm)/.test(subject)).length
+  return { ...state, mails }
 }

@@ -67,7 +67,7 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
     async make(userId, back) {
       const row = await findUserRow(database, userId)
       if (row === null || row.disabledAt) return null
-      const stored = { user: row.id, replaces: fingerprint(row), back }
+      const stored = { user: row.id, replaces: passwordMark(row), back }
       const token = await links.put(stored, { owner: row.id, most: MOST })
       const expires = Math.floor(Date.now() / 1000) + RESET_LIFETIME
       if (token !== false)
@@ -102,11 +102,14 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
 }
 
 function isGood({ user, replaces }: Stored, row: UserRow): boolean {
-  return row.id === user && !row.disabledAt && replaces === fingerprint(row)
+  return row.id === user && !row.disabledAt && replaces === passwordMark(row)
 }
 
-/** Says nothing of the password, nor of its hash: that has a salt of 128 bits. */
-function fingerprint({ passwordHash }: UserRow): string {
+/**
+ * Another for every password, however often the same was chosen. Says nothing of it, nor of its hash: that has a salt of 128 bits.
+ * @internal
+ */
+export function passwordMark({ passwordHash }: UserRow): string {
   return hash('sha256', `replaced password\0${passwordHash ?? ''}`, 'base64url')
 }
 

@@ -17,6 +17,7 @@ import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.ts'
 import { createAssurance, type Assurance } from './assurance.ts'
 import { createHashChosen } from './chosen-passwords.ts'
 import { createPasswordRemoval, type PasswordRemoval } from './password-removal.ts'
+import { createEmailLinks, type EmailLinks } from './email-links.ts'
 import { createPasswordLinks, type PasswordLinks } from './password-links.ts'
 import { createPasswordResets, type PasswordResets } from './password-resets.ts'
 import { createPasswords, type PasswordRules } from './passwords.ts'
@@ -35,6 +36,7 @@ export interface UserServices {
   readonly consents: Consents
   readonly passwordLinks: PasswordLinks
   readonly passwordResets: PasswordResets
+  readonly emailLinks: EmailLinks
   readonly firstAdministrator: FirstAdministrator
 }
 
@@ -76,6 +78,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     knownBrowsers: createKnownBrowsers(database, box),
     consents,
     passwordLinks: createPasswordLinks({ database, audit, feed, passwords, hashChosen, issuer }),
+    emailLinks: createEmailLinks({ database, audit, feed, box, artifacts: artifacts.artifacts }),
     passwordResets: createPasswordResets({
       database,
       audit,

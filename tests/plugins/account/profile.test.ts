@@ -1,12 +1,16 @@
 /** A user's own profile and email address: what is typed is kept, what others say of them is not theirs to change. */
 import { beforeEach, describe, expect, test } from 'vitest'
+import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
-import { findForm, type UserAgent } from '../../support/user-agent.ts'
+import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
 import { age, eventsOf, open, signedIn } from './owner.ts'
 
 const server = await startServer({}, { seed: SEED })
 const { users } = server.server.oauth
+const mailbox = openMailbox(server)
+/** With these gone no mail can be sent. */
+const LEFT_OUT = 'latchkey-mail,latchkey-notices,latchkey-forgot-password'
 let agent: UserAgent
 
 beforeEach(async () => {
@@ -126,15 +130,95 @@ describe('the email address', () => {
   const change = async (email: string) =>
     agent.submit(await open(server, agent, '/email'), 'change-email', { email })
 
-  test('is changed, and then confirmed by nobody', async () => {
+  test('is changed once the link was followed that came to it, and hears of it where it was before', async () => {
     const page = await change('alice@new.example')
     expect([page.url, page.body]).toEqual([
-      `${server.url}/account/email?saved=yes`,
-      expect.stringContaining('not confirmed'),
+      `${server.url}/account/email?sent=yes`,
+      expect.stringContaining('A mail with a link is on its way'),
     ])
-    expect(await claimsOf()).toMatchObject({ email: 'alice@new.example', email_verified: false })
+    expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
+    const { subject, text } = await mailbox.next('alice@new.example', 'Confirm your email address')
+    expect([subject, text]).toEqual(['Confirm your email address', expect.stringContaining('Account: alice')])
+    const link = linkIn({ text })
+    // Also with another browser; and opening it does nothing.
+    const other = createUserAgent(server.url)
+    for (let time = 0; time < 2; time++) expect((await other.get(link)).status).toBe(200)
+    expect(await claimsOf()).toMatchObject({ email: ALICE.email })
+    const confirm = await other.get(link)
+    expect(confirm.body).toContain('<button class="primary" id="confirm-link"')
+    const both = await Promise.all([1, 2].map(async () => other.clone().submit(confirm, 'confirm')))
+    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410])
+    expect(await claimsOf()).toMatchObject({ email: 'alice@new.example', email_verified: true })
     expect((await eventsOf(server, 'user.changed'))[0]).toMatchObject({
       details: { changes: { email: [ALICE.email, 'alice@new.example'] } },
+    })
+    expect((await mailbox.next(ALICE.email, 'Your email address was changed')).text).toContain('until now')
+    expect(other.cookies.has('latchkey-session')).toBe(false)
+  })
+
+  test('that is somebody else’s is mailed of to them, and the page says what it says to all', async () => {
+    await users.update('bob', { email_verified: true })
+    const page = await change(BOB.email.toUpperCase())
+    expect(page.url).toBe(`${server.url}/account/email?sent=yes`)
+    const mail = await mailbox.next(BOB.email.toUpperCase())
+    expect(mail.subject).toBe('Somebody gave your email address as theirs')
+    expect(mail.text).not.toContain('/confirm-email')
+    // Who confirms it first has it.
+    await change('contested@new.example')
+    const link = linkIn(await mailbox.next('contested@new.example', 'Confirm your email address'))
+    await users.update('bob', { email: 'contested@new.example', email_verified: true })
+    const late = createUserAgent(server.url)
+    const refused = await late.submit(await late.get(link), 'confirm')
+    expect([refused.status, refused.body]).toEqual([410, expect.stringContaining('another account’s')])
+    expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
+    await users.update('bob', { email: BOB.email, email_verified: false })
+  })
+
+  test('is confirmed by the last link alone, within a day, and not after a new password', async () => {
+    const [one, two, three] = ['one@new.example', 'two@new.example', 'three@new.example']
+    await change(one)
+    await change(two)
+    const links = [linkIn(await mailbox.next(one)), linkIn(await mailbox.next(two))]
+    const statuses = async () =>
+      Promise.all(links.map(async (link) => (await createUserAgent(server.url).get(link)).status))
+    expect(await statuses()).toEqual([410, 200])
+    await server.database.query(
+      `update artifacts set expires_at = now() where kind = 'email-link' and expires_at < now() + interval '25 hours'`,
+    )
+    expect(await statuses()).toEqual([410, 410])
+    await change(three)
+    links.push(linkIn(await mailbox.next(three)))
+    expect(await statuses()).toEqual([410, 410, 200])
+    await users.setPassword('alice', 'another password of alice')
+    expect(await statuses()).toEqual([410, 410, 410])
+    await users.setPassword('alice', ALICE.password)
+    agent = await signedIn(server)
+    expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
+  })
+
+  test('that nobody confirmed is confirmed by request', async () => {
+    await users.update('alice', { email_verified: false })
+    const page = await open(server, agent, '/email')
+    expect(page.body).toContain('>Send the link</button>')
+    await agent.submit(page, 'change-email')
+    const other = createUserAgent(server.url)
+    await other.submit(await other.get(linkIn(await mailbox.next(ALICE.email, 'Confirm your email address'))), 'confirm')
+    expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
+  }) // prettier-ignore
+
+  test('is taken as it is where no mail can be sent, and then confirmed by nobody', async () => {
+    const mute = await startServer({ WITHOUT: LEFT_OUT }, { seed: SEED })
+    const own = await signedIn(mute)
+    const page = await own.submit(await open(mute, own, '/email'), 'change-email', {
+      email: 'alice@new.example',
+    })
+    expect([page.url, page.body]).toEqual([
+      `${mute.url}/account/email?saved=yes`,
+      expect.stringContaining('not confirmed'),
+    ])
+    expect((await mute.server.oauth.users.find('alice'))!.claims).toMatchObject({
+      email: 'alice@new.example',
+      email_verified: false,
     })
   })
 
@@ -169,8 +253,8 @@ describe('the email address', () => {
     expect([wrong.status, wrong.body]).toEqual([403, expect.stringContaining('Confirm it is you')])
     const back = await agent.submit(wrong, 'login', { password: ALICE.password })
     expect(back.url).toBe(`${server.url}/account/email`)
-    await agent.submit(back, 'change-email', { email: 'alice@new.example' })
-    expect(await claimsOf()).toMatchObject({ email: 'alice@new.example' })
+    const sent = await agent.submit(back, 'change-email', { email: 'alice@new.example' })
+    expect(sent.url).toBe(`${server.url}/account/email?sent=yes`)
   })
 
   test('needs no second sign-in within ten minutes', async () => {

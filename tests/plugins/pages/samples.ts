@@ -238,6 +238,13 @@ export const samples: readonly Sample[] = [
     back: '/interaction/x?request=y',
     error: 'This must be an email address.',
   }),
+  sample('confirm', 'plain', {
+    ...form,
+    token: 'one-time-token',
+    title: 'Confirm your email address',
+    text: 'The account ada gets the address ada@example.com.',
+    button: 'Confirm it',
+  }),
   sample('page-message', 'way-on', {
     title: 'This link has been used',
     text: 'Ask for a new one in the terminal of the server.',
