@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { spawnServer } from '../support/process.ts'
+import { freePort } from '../support/settings.ts'
 
 const run = promisify(execFile)
 
@@ -22,7 +23,12 @@ test('by hand: from the login page to a token, userinfo, and on', async () => {
   const cwd = await temporaryDirectory()
   const DATA_DIR = join(cwd, 'data')
   await mkdir(DATA_DIR)
-  const server = await spawnServer({ DATA_DIR }, { seed: 'demo' })
+  const PORT = await freePort()
+  // As it is by default: at localhost, where browsers make passkeys, too.
+  const server = await spawnServer(
+    { DATA_DIR, PORT, OIDC_ISSUER: `http://localhost:${PORT}` },
+    { seed: 'demo' },
+  )
   const commands = (await commandsBelow('By hand')).replace('http://localhost:3000', server.url)
   const env = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}`, TMPDIR: cwd }
 
