@@ -124,6 +124,7 @@ export type {
   AccountDoors,
   AccountSection,
   NextStep,
+  OverviewNotice,
   SecurityPart,
 } from '../plugins/account/sections.ts'
 export type { AdminArea, AdminDoors, Administrator, UserPart } from '../plugins/admin/sections.ts'

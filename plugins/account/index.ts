@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { ConfigError } from '../../src/config.ts'
 import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
 import { addActivity } from './activity.ts'
@@ -15,7 +16,7 @@ import { addOverview } from './overview.ts'
 import { addPassword } from './password.ts'
 import { addProfile } from './profile.ts'
 import { addSessions } from './sessions.ts'
-import type { AccountArea, AccountSection } from './sections.ts'
+import type { AccountArea, AccountSection, OverviewNotice } from './sections.ts'
 import { addSecurity } from './security.ts'
 import { addWellKnown } from './well-known.ts'
 
@@ -54,6 +55,7 @@ async function account(fastify: FastifyInstance): Promise<void> {
     scope.addHook('onRequest', guard.admit)
     const area = createArea(scope, guard, await createServePage(scope))
     const sections: AccountSection[] = []
+    const notices: OverviewNotice[] = []
     const { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain } = area
     const open: AccountArea = { serve, sessionOf, userOf, uri, target, assertGenuine, signInAgain }
     const addPart = addSecurity(area)
@@ -67,8 +69,14 @@ async function account(fastify: FastifyInstance): Promise<void> {
         addPart(part)
         return open
       },
+      addNotice(notice) {
+        if (notices.some(({ name }) => name === notice.name))
+          throw new ConfigError(`The notice ${notice.name} of the overview is taken.`)
+        notices.push(notice)
+        return open
+      },
     })
-    addOverview(area, sections)
+    addOverview(area, sections, notices)
     addProfile(area)
     addEmail(area, fastify)
     addPassword(area, scope)

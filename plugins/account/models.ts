@@ -20,6 +20,8 @@ declare module '../pages/models.ts' {
 export interface OverviewPage {
   username: string
   name: string | null
+  /** Templates without a title, each with what it reads. */
+  notices: readonly { part: string; model: object }[]
   parts: readonly { title: string; href: string; text: string }[]
 }
 

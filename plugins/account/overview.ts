@@ -1,7 +1,7 @@
 /** `/account`: where things stand, and the way to each. */
 import { Type } from '../../src/protocol/schema.ts'
 import type { OwnArea } from './area.ts'
-import type { AccountSection } from './sections.ts'
+import type { AccountSection, OverviewNotice } from './sections.ts'
 
 /** Apps and browsers are counted up to here. */
 const MANY = 100
@@ -9,6 +9,7 @@ const MANY = 100
 export function addOverview(
   { oauth, kernel, serve, uri, userOf }: OwnArea,
   sections: readonly AccountSection[],
+  notices: readonly OverviewNotice[],
 ): void {
   serve({
     path: '/account',
@@ -22,6 +23,9 @@ export function addOverview(
       return call.reply.page('account', {
         username,
         name: (claims['name'] as string | undefined) ?? null,
+        notices: (
+          await Promise.all(notices.map(async ({ part, model }) => ({ part, model: await model(call) })))
+        ).filter((one): one is { part: string; model: object } => one.model !== null),
         parts: [
           { title: 'Profile', href: uri('/profile'), text: 'What apps learn of you when you allow it.' },
           {

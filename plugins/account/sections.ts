@@ -23,6 +23,16 @@ export interface SecurityPart {
   nextStep?(call: PageCall): Promise<NextStep | null>
 }
 
+/** What a plugin says at the top of the overview, to whom it concerns. */
+export interface OverviewNotice {
+  /** The plugin's own, among the notices. */
+  readonly name: string
+  /** A template that `pages.add` knows, without a title: a `section`, with a heading of the second level. */
+  readonly part: string
+  /** What the template reads, of this user; null where there is nothing to say. */
+  model(call: PageCall): Promise<object | null>
+}
+
 /** One sentence, which is a link to where it is done. */
 export interface NextStep {
   readonly text: string
@@ -58,6 +68,8 @@ export interface AccountDoors {
    * with the first next step that a part has. Throws `ConfigError` for a name that is taken.
    */
   addSecurity(part: SecurityPart): AccountArea
+  /** Adds a notice to the overview while the server starts. Throws `ConfigError` for a name that is taken. */
+  addNotice(notice: OverviewNotice): AccountArea
 }
 
 declare module 'fastify' {

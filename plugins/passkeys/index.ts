@@ -9,6 +9,7 @@ import { relyingPartyOf } from '../../src/protocol/relying-party.ts'
 import { addAdministration } from './administration.ts'
 import { createAssertions } from './assertions.ts'
 import { createChallenges } from './challenges.ts'
+import { addOffer } from './offer.ts'
 import { createPasskeys, type Passkeys } from './passkeys.ts'
 import { addSecurity } from './security.ts'
 import { addSignIn } from './sign-in.ts'
@@ -40,6 +41,7 @@ async function passkeys(fastify: FastifyInstance): Promise<void> {
   if (fastify.hasPlugin('latchkey-admin')) await addAdministration(fastify, own)
   if (!fastify.hasPlugin('latchkey-account')) return
   await addSecurity(fastify, party, own, challenges)
+  await addOffer(fastify, party, own)
   await addWellKnown(fastify)
 }
 

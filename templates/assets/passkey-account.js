@@ -33,6 +33,10 @@ for (const form of document.querySelectorAll('#add-passkey-form')) {
   button.hidden = false
 }
 
+// Offered where it can be taken.
+for (const offer of document.querySelectorAll('#passkey-offer'))
+  offer.hidden = !Credential?.parseCreationOptionsFromJSON || location.origin !== offer.dataset.origin
+
 for (const element of document.querySelectorAll('#passkey-signals')) {
   const { rpId, userId, allAcceptedCredentialIds, name, displayName } = JSON.parse(element.dataset.signals)
   Credential?.signalAllAcceptedCredentials?.({ rpId, userId, allAcceptedCredentialIds }).catch(() => {})

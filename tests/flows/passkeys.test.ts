@@ -57,11 +57,13 @@ async function giveAuthenticator({ page }: Person): Promise<Authenticator> {
   return { cdp, authenticatorId }
 }
 
-async function register({ page }: Person): Promise<void> {
-  await page.goto(`${url}/account/security`)
+/** By the page of security, or by the offer on the overview, which is for who has none. */
+async function register({ page }: Person, at = '/account/security'): Promise<void> {
+  await page.goto(`${url}${at}`)
   await page.fill('#username', ALICE.username)
   await page.fill('#password', ALICE.password)
   await page.click('#sign-in')
+  if (at === '/account') await page.click('#passkey-offered')
   await page.click('#add-passkey')
   await page.waitForSelector('#passkeys-done.success')
 }
@@ -81,7 +83,7 @@ describe.skipIf(noBrowser)('a passkey', () => {
     const { page, said } = person
     const app = await discover(url, [WEB.client_id, WEB.client_secret])
     const { cdp, authenticatorId } = await giveAuthenticator(person)
-    await register(person)
+    await register(person, '/account')
     const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId })
     expect(credentials).toMatchObject([{ isResidentCredential: true, rpId: 'localhost', userName: 'alice' }])
     await assertAccessible(page, 'security with a passkey')

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
-import { BOB, SEED } from '../../support/sign-in.ts'
+import { routesOf } from '../../support/routes.ts'
+import { ALICE, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
 import { makePasskey } from '../../support/soft-authenticator.ts'
 import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
 import { age, eventsOf, open, signedIn } from '../account/owner.ts'
@@ -247,3 +248,47 @@ test('of a password and a passkey that are taken away at once, one stays', async
   expect(await oauth.users.waysIn(id)).toHaveLength(1)
   expect(pages.filter(({ body }) => body.includes('the only way by which you can sign in'))).toHaveLength(1)
 })
+
+test('who signed in with a password and has none is offered one on the overview, until they do not want to hear of it in this browser', async () => {
+  const { agent } = await somebody('offered')
+  const page = await open(server, agent)
+  expect(page.body).toMatch(/<section [^>]*id="passkey-offer"[^>]* hidden>/)
+  const after = await agent.submit(page, 'passkey-not-now')
+  expect([after.url, after.body.includes('passkey-offer')]).toEqual([`${server.url}/account`, false])
+  await agent.get(`${server.url}/account`)
+  expect(agent.cookies.get('latchkey-no-passkey-offer')).toBe('yes')
+  const elsewhere = await signedIn(server, { username: 'offered', password: 'the long password of offered' })
+  expect((await open(server, elsewhere)).body).toContain('passkey-offer')
+  const { passkey } = await addPasskey(server, elsewhere)
+  expect((await open(server, elsewhere)).body).not.toContain('passkey-offer')
+  await passkeys.remove((await oauth.users.find('offered'))!.id, passkey.id)
+  expect((await open(server, elsewhere)).body).toContain('passkey-offer')
+})
+
+test('no page stands between a sign-in and the app: the offer is on the account alone', async () => {
+  const agent = createUserAgent(server.url)
+  const page = await agent.get(authorizationUrl(server))
+  const consent = await agent.submit(page, 'login', { username: ALICE.username, password: ALICE.password })
+  expect(findForm(consent, 'consent')).toBeDefined()
+  expect(consent.body).not.toMatch(/passkey/i)
+})
+
+test('every address of theirs is behind the guards: strangers sign in, and no form is taken without its token', async () => {
+  const routes = routesOf(server.server).map(({ url }) => url.replace(/\/$/, ''))
+  const theirs = [...new Set(routes.filter((url) => /^\/(?:account|admin)\/.*passkey/.test(url)))]
+  expect(theirs).toEqual(expect.arrayContaining(['/account/passkeys/add', '/account/passkeys/delete', '/account/passkeys/not-now', '/account/passkeys/rename', '/admin/user/delete-passkey'])) // prettier-ignore
+  const agent = await signedIn(server)
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  const told = []
+  for (const url of theirs) {
+    const page = await server.get(url)
+    expect([url, page.headers.get('location')]).toEqual([url, expect.stringMatching(/^\/sign-in\?/)])
+    const answers = [
+      await server.post(url),
+      await server.post(url, {}, { cookie, origin: server.url }),
+      await server.request(url, { method: 'DELETE', headers: { cookie } }),
+    ]
+    told.push([url, ...answers.map(({ status }) => status)])
+  }
+  expect(told).toEqual(theirs.map((url) => [url, 403, 403, url.startsWith('/admin') ? 403 : 405]))
+}) // prettier-ignore
