@@ -82,7 +82,10 @@ export async function addSecurity(
       const known = await passkeys.list(area.sessionOf(request).userId)
       const href = `${area.uri(PAGE)}#passkeys`
       if (known.length === 0)
-        return { text: 'Add a passkey: it signs you in without a password, and to nobody else.', href }
+        return {
+          text: 'Add a passkey: you sign in without a password, and nobody can trick you out of it.',
+          href,
+        }
       const isAlone = known.length === 1 && !known[0]!.value.synced
       return isAlone ? { text: 'Add a second passkey, for the day when this one is lost.', href } : null
     },

@@ -36,6 +36,9 @@ export async function welcome(server: FastifyInstance, { sample, taken }: Welcom
     `  Database     ${database.where}`,
     `  Signing key  ${published.map(({ algorithm, kid }) => `${algorithm} ${kid.slice(0, 8)}`).join(', ')}`,
     ...(user === undefined ? [] : [`  Sign in as   ${user}`]),
+    ...(config.SMTP_URL === undefined && server.hasPlugin('latchkey-mail')
+      ? [`  Mails        ${issuer}/dev/mail`]
+      : []),
     ...(demo ? [] : [`  Demo         none, since SEED_FILE is set: ${config.SEED_FILE}`]),
   ]
   if (invitation !== null) {

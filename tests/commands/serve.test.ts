@@ -119,6 +119,8 @@ test('the first start says where everything is; its commands work as printed, an
   expect(printed).not.toContain(secret)
   const password = (await readFile(join(DATA_DIR, 'demo-user'), 'utf8')).trim()
   expect(printed).toContain(`Sign in as   demo / ${password}\n`)
+  const [, mails = ''] = /^ {2}Mails {8}(\S+)$/m.exec(printed) ?? []
+  expect((await fetch(mails)).status).toBe(200)
   const log = printed.split('\n').filter((line) => line.startsWith('{'))
   expect(log.join('\n')).not.toContain(password)
 

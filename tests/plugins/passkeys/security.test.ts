@@ -160,7 +160,7 @@ test('no more than twenty are added', async () => {
 
 test('the page says what to do next: add one, then one more where the first is on one device', async () => {
   const { agent } = await somebody('next')
-  expect((await open(server, agent, '/security')).body).toContain('Add a passkey: it signs you in without a password') // prettier-ignore
+  expect((await open(server, agent, '/security')).body).toContain('Add a passkey: you sign in without a password') // prettier-ignore
   const { page } = await addPasskey(server, agent)
   expect(page.body).toContain('Add a second passkey, for the day when this one is lost.')
 })
