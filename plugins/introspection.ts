@@ -78,10 +78,12 @@ function showsProfile({ scope }: Bag): boolean {
   return typeof scope === 'string' && scope.split(' ').includes('profile')
 }
 
-/** RFC 7662 §2.2. */
+/** RFC 7662 §2.2, RFC 9470 §6.2. */
 function response({ claims }: Verified, username: string | undefined, token_type: string | undefined): Bag {
-  const { scope, client_id, exp, iat, sub, aud, iss, jti, act, cnf } = claims
-  return { active: true, scope, client_id, username, token_type, exp, iat, sub, aud, iss, jti, act, cnf }
+  const { scope, client_id, exp, iat, sub, aud, iss, jti, act, cnf, acr, auth_time } = claims
+  return {
+    active: true, scope, client_id, username, token_type, exp, iat, sub, aud, iss, jti, act, cnf, acr, auth_time,
+  } // prettier-ignore
 }
 
 export default fp(introspection, { name: 'latchkey-introspection', dependencies: ['latchkey-oauth'] })

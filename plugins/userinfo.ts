@@ -21,6 +21,7 @@ import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import type { AccessToken } from './require-scope/access-token.ts'
 import { BearerError } from './require-scope/bearer-error.ts'
+import { readDemand } from './require-scope/authentication.ts'
 import { createGuard, verifiedToken } from './require-scope/guard.ts'
 import { createOwnVerifier, ownConstraints } from './resource-server.ts'
 
@@ -102,7 +103,10 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
     request.query = parseForm(queryText(request))
     done()
   })
-  fastify.addHook('preHandler', createGuard(policy, [SCOPE]) as preHandlerAsyncHookHandler)
+  fastify.addHook(
+    'preHandler',
+    createGuard(policy, { scopes: [SCOPE], demand: readDemand() }) as preHandlerAsyncHookHandler,
+  )
   for (const url of withSlash(fastify, PATH)) {
     fastify.get(url, handler)
     fastify.post(url, handler)

@@ -143,7 +143,7 @@ export type {
 export type { Section } from '../plugins/pages/areas.ts'
 export type * from '../plugins/pages/models.ts'
 export { BearerError, type BearerErrorOptions } from '../plugins/require-scope/bearer-error.ts'
-export type { AccessToken, RequireScopeHook } from '../plugins/require-scope/index.ts'
+export type { AccessToken, AuthenticationDemand, RequireScopeHook } from '../plugins/require-scope/index.ts'
 export type {
   BoundToken,
   ConstrainedReply,

@@ -20,6 +20,7 @@ import {
   finishSignIn,
   refresh,
   signOutUrl,
+  stepUpOf,
   type Registration,
 } from './sign-in.ts'
 import { addStep, browserStep } from './steps.ts'
@@ -87,18 +88,32 @@ export function buildApp(options: SampleOptions): FastifyInstance {
     if (config === undefined || pending === undefined) return sendProblem(request, reply, NO_SIGN_IN_BEGUN)
     // An answer counts once, whatever comes of it.
     delete session.pending
+    const { retry = '/' } = session
     const answer = new URL(request.url, options.origin)
     addStep(steps, browserStep(answer))
     session.user = await finishSignIn(config, answer, pending)
     sessions.renew(request, reply, session)
-    return reply.redirect('/', 303)
+    return reply.redirect(retry, 303)
   })
 
   app.get('/books', async (request, reply) => {
     const session = sessions.find(request)
     const { config, user } = session
     if (config === undefined || user === undefined) return sendProblem(request, reply, NOT_SIGNED_IN)
-    const answer = await call(config, user, options.books)
+    let answer: Response
+    try {
+      answer = await call(config, user, options.books)
+    } catch (error) {
+      const stepUp = stepUpOf(error)
+      // Whoever has just come back from there would go round in a circle.
+      if (stepUp === undefined || session.retry !== undefined) throw error
+      const { url, pending } = await beginSignIn(config, options, stepUp)
+      Object.assign(session, { pending, retry: '/books' })
+      addStep(session.steps, browserStep(url))
+      return reply.redirect(url.href, 303)
+    } finally {
+      if (session.pending === undefined) delete session.retry
+    }
     const main = books(options.books, answer.status, (await answer.json()) as { books: Book[] })
     return send(reply, session, 'Your books', main)
   })

@@ -14,6 +14,8 @@ export interface Session {
   config?: Configuration
   /** From the way to the server until the way back. */
   pending?: PendingSignIn
+  /** What an API asked for a stronger sign-in for: tried again, once, on the way back. */
+  retry?: string
   user?: SignedIn
   /** Said once, on the next page. */
   notice?: string

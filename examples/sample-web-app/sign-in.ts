@@ -26,6 +26,9 @@ export interface Tokens {
   scope: string
 }
 
+/** What an API demands of the sign-in before it answers (RFC 9470 §3), as the request for it says it. */
+export type StepUp = Readonly<Partial<Record<'acr_values' | 'max_age', string>>>
+
 export interface SignedIn {
   tokens: Tokens
   /** Of the ID token of the sign-in. */
@@ -50,6 +53,7 @@ export async function discover(to: Registration, steps: Step[]): Promise<client.
 export async function beginSignIn(
   config: client.Configuration,
   { origin }: Registration,
+  stepUp: StepUp = {},
 ): Promise<{ url: URL; pending: PendingSignIn }> {
   const pending = {
     state: client.randomState(),
@@ -57,6 +61,7 @@ export async function beginSignIn(
     codeVerifier: client.randomPKCECodeVerifier(),
   }
   const url = client.buildAuthorizationUrl(config, {
+    ...stepUp,
     redirect_uri: `${origin}/callback`,
     scope: SCOPE,
     state: pending.state,
@@ -93,6 +98,20 @@ export async function refresh(config: client.Configuration, user: SignedIn): Pro
 /** Calls an API. An answer that challenges (401, 403) is thrown, as `WWWAuthenticateChallengeError`. */
 export async function call(config: client.Configuration, { tokens }: SignedIn, url: URL): Promise<Response> {
   return client.fetchProtectedResource(config, tokens.accessToken, url, 'GET')
+}
+
+/** What the challenge asks for; undefined where it is another one. */
+export function stepUpOf(error: unknown): StepUp | undefined {
+  if (!(error instanceof client.WWWAuthenticateChallengeError)) return undefined
+  const challenge = error.cause.find(
+    ({ parameters }) => parameters.error === 'insufficient_user_authentication',
+  )
+  if (challenge === undefined) return undefined
+  const { acr_values, max_age } = challenge.parameters as StepUp
+  return {
+    ...(acr_values === undefined ? {} : { acr_values }),
+    ...(max_age === undefined ? {} : { max_age }),
+  }
 }
 
 /** Where the browser goes to end the session at the server too. */

@@ -1,6 +1,7 @@
 // The hook in front of a route: finds the token, has it verified, judges it for this route, and answers when it is not
 // good. Where tokens come from and how they are verified belongs to the neighbours.
 import type { AccessToken, Verifier } from './access-token.ts'
+import { assertAuthenticated, challengeOf, INSUFFICIENT, type Demand } from './authentication.ts'
 import { BearerError, VerificationUnavailable } from './bearer-error.ts'
 import { formatChallenge } from './challenge.ts'
 import { credentialsOf, presentedToken } from './presentation.ts'
@@ -45,8 +46,15 @@ export interface Policy {
   readonly now: () => number
 }
 
-/** A hook that lets a request pass when its token is good and has all of `scopes`. */
-export function createGuard(policy: Policy, scopes: readonly string[]): RequireScopeHook {
+/** What one route asks of a token. */
+export interface Needs {
+  /** All of them. */
+  readonly scopes: readonly string[]
+  readonly demand: Demand
+}
+
+/** A hook that lets a request pass when its token is good and has what is needed. */
+export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
   return async function requireScope(request, reply) {
     const config = request.routeOptions.config as { [openRoute]?: boolean }
     if (config[openRoute] === true) return undefined
@@ -60,14 +68,15 @@ export function createGuard(policy: Policy, scopes: readonly string[]): RequireS
           { value: presented.value, confirmation, claims: token.claims },
           reply,
         )
-      assertGranted(token, scopes)
+      assertGranted(token, needs.scopes)
+      assertAuthenticated(token, needs.demand, policy.now())
       ;(request as { [verifiedToken]?: AccessToken })[verifiedToken] = token
       // RFC 6750 §2.3: what was fetched with a token in its URL is nobody else's.
       if (presented.inQuery) reply.header('cache-control', 'private')
       return undefined
     } catch (error) {
       if (!(error instanceof BearerError || error instanceof VerificationUnavailable)) throw error
-      return refuse(error, request, reply, policy, scopes)
+      return refuse(error, request, reply, policy, needs)
     }
   }
 }
@@ -94,14 +103,14 @@ function refuse(
   request: GuardedRequest,
   reply: GuardedReply,
   policy: Policy,
-  scopes: readonly string[],
+  needs: Needs,
 ): unknown {
   reply.statusCode = error.statusCode
   reply.header('cache-control', 'no-store')
   if (error instanceof VerificationUnavailable) reply.header('retry-after', String(error.retryAfter))
   else {
     for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
-    reply.header('www-authenticate', challengesFor(error, request, policy, scopes))
+    reply.header('www-authenticate', challengesFor(error, request, policy, needs))
   }
   const config = request.routeOptions.config as { [ownErrorHandler]?: boolean }
   if (config[ownErrorHandler] === true || request.server.errorHandler.name !== 'defaultErrorHandler')
@@ -117,7 +126,7 @@ function challengesFor(
   error: BearerError,
   request: GuardedRequest,
   policy: Policy,
-  scopes: readonly string[],
+  { scopes, demand }: Needs,
 ): string {
   const { realm, resourceMetadata, senderConstraints } = policy
   const presented = credentialsOf(request, senderConstraints)?.scheme ?? BEARER
@@ -131,6 +140,7 @@ function challengesFor(
         realm,
         error: error.error,
         error_description: error.error === undefined ? undefined : error.message,
+        ...(error.error === INSUFFICIENT ? challengeOf(demand) : {}),
         scope: error.statusCode === 400 ? undefined : scopes.join(' '),
         resource_metadata: resourceMetadata,
       }

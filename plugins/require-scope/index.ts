@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { AccessToken } from './access-token.ts'
+import { readDemand, type AuthenticationDemand } from './authentication.ts'
 import { createGuard, ownErrorHandler, verifiedToken } from './guard.ts'
 import type { Policy, RequireScopeHook } from './guard.ts'
 import { IssuerVerifier } from './issuer-verifier.ts'
@@ -15,6 +16,7 @@ import { trustIssuer } from './trusted-issuer.ts'
 import type { TrustedIssuer } from './trusted-issuer.ts'
 
 export type { AccessToken, Verifier } from './access-token.ts'
+export type { AuthenticationDemand } from './authentication.ts'
 export { BearerError, VerificationUnavailable } from './bearer-error.ts'
 export type { BearerErrorCode, BearerErrorOptions } from './bearer-error.ts'
 export type { Relaxation } from './claims.ts'
@@ -37,14 +39,17 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The scopes, all of them, that a token needs for this route. An empty list: any good token. */
     scope?: string | readonly string[] | undefined
+    /** With `scope`: how, and how lately, the person must have signed in. */
+    authentication?: AuthenticationDemand | undefined
   }
   interface FastifyInstance {
     /**
      * A hook for `onRequest` or `preHandler` that lets a request pass when its access token is good and has all of these
-     * scopes (RFC 6750). Without scopes any good token will do. Tokens in a form body are seen by `preHandler` only.
-     * @throws {TypeError} for a name that is no scope-token (RFC 6749 §3.3)
+     * scopes (RFC 6750). Without scopes any good token will do. Tokens in a form body are seen by `preHandler` only. At the end, what is
+     * demanded of the sign-in behind it (RFC 9470): `requireScope('pay', { acr: '2', maxAge: 300 })`.
+     * @throws {TypeError} for a name that is no scope-token (RFC 6749 §3.3), and for a demand that cannot be meant
      */
-    requireScope(...scopes: string[]): RequireScopeHook
+    requireScope(...needs: string[] | [...string[], AuthenticationDemand]): RequireScopeHook
   }
   interface FastifyRequest {
     /** The caller's verified token. Throws on a route that is not guarded. */
@@ -62,10 +67,12 @@ const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options)
     resourceMetadata: resource === undefined || metadata === undefined ? undefined : metadataUrl(resource),
   }
   const scopes = new Set<string>()
-  const requireScope = (...wanted: string[]): RequireScopeHook => {
-    const needed = assertScopes(wanted)
+  const requireScope = (...wanted: (string | AuthenticationDemand)[]): RequireScopeHook => {
+    const last = wanted.at(-1)
+    const demand = typeof last === 'object' && last !== null && !Array.isArray(last) ? last : undefined
+    const needed = assertScopes(demand === undefined ? wanted : wanted.slice(0, -1))
     for (const scope of needed) scopes.add(scope)
-    return createGuard(policy, needed)
+    return createGuard(policy, { scopes: needed, demand: readDemand(demand) })
   }
   fastify.decorate('requireScope', requireScope)
   decorateRequest(fastify)
@@ -75,7 +82,8 @@ const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options)
     if (route.errorHandler !== undefined)
       route.config = Object.assign({}, route.config, { [ownErrorHandler]: true })
     if (route.config?.scope === undefined) return
-    const guard = requireScope(...readRouteScopes(route.config.scope))
+    const { scope, authentication = {} } = route.config
+    const guard = requireScope(...readRouteScopes(scope), authentication)
     route.onRequest = [guard, ...[route.onRequest ?? []].flat()]
   })
   if (resource !== undefined && metadata !== undefined) {

@@ -20,14 +20,15 @@ const CLAIMS = Object.keys(StandardClaims.properties)
 /** What the server says in each document. */
 const MEMBERS: Readonly<Record<Document, readonly string[]>> = {
   tokenResponse: ['token_type', 'access_token', 'expires_in', 'refresh_token', 'scope'],
-  access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id', 'act', 'parent', 'cnf'],
+  access_token: ['iss', 'sub', 'aud', 'client_id', 'scope', 'iat', 'exp', 'jti', 'authorization_id', 'act', 'parent', 'cnf', 'acr', 'auth_time'],
   id_token: [
     'iss', 'sub', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash', 'c_hash',
     's_hash', ...CLAIMS,
   ],
   userinfo: ['sub', ...CLAIMS],
   introspection: [
-    'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti', 'act', 'cnf',
+    'active', 'scope', 'client_id', 'username', 'token_type', 'exp', 'iat', 'sub', 'aud', 'iss', 'jti', 'act', 'cnf', 'acr',
+    'auth_time',
   ],
   authorizationResponse: [
     'code', 'access_token', 'token_type', 'expires_in', 'scope', 'id_token', 'state', 'iss', 'response',

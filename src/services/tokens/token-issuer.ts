@@ -89,7 +89,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const iat = Math.floor(now / 1000)
       const lifetime = Math.floor(secondsLeft(notAfter, terms.lifetime, now))
       if (notAfter !== undefined && lifetime < 1) throw hasEnded()
-      const { scopes, subject, subjectClient } = granted
+      const { scopes, subject, subjectClient, authentication } = granted
       const { audience } = terms
       const scope = formatScope(scopes)
       const claims = await doors.withContributions(
@@ -106,6 +106,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
           jti: createUuid(now),
           // Owned also where there is none, so that no contribution can name one.
           [AUTHORIZATION_ID]: authorization.id,
+          // Of the person's sign-in (RFC 9068 §2.2.1, RFC 9470 §6).
+          auth_time: authentication && Math.floor(authentication.time / 1000),
+          acr: authentication?.acr,
           act: authorization.actor,
           cnf: granted.binding?.cnf,
           parent: claimOf(authorization),
