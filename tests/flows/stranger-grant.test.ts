@@ -43,7 +43,7 @@ const DOORS =
   'registerEndpoint registerGrant resources revoke revokeToken secret selfRegistration sessions settings signStatement subjectOf throttle users verify'
 /** And within these four. */
 const WITHIN =
-  'audit.activity audit.list audit.observe audit.on config.basePath config.production keys.algorithms keys.jwks keys.keys ' +
+  'audit.activity audit.list audit.observe audit.on config.BRAND_NAME config.basePath config.production keys.algorithms keys.jwks keys.keys ' +
   'keys.provide keys.revoke keys.rotate sessions.endAll sessions.endOne sessions.isOpen sessions.list'
 
 type Answer = Readonly<Record<string, unknown>> & { status: number }
