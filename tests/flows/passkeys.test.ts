@@ -63,7 +63,11 @@ async function register({ page }: Person, at = '/account/security'): Promise<voi
   await page.fill('#username', ALICE.username)
   await page.fill('#password', ALICE.password)
   await page.click('#sign-in')
-  if (at === '/account') await page.click('#passkey-offered')
+  if (at === '/account') {
+    await page.waitForSelector('#passkey-offer')
+    await assertAccessible(page, 'the account with the offer of a passkey')
+    await page.click('#passkey-offered')
+  }
   await page.click('#add-passkey')
   await page.waitForSelector('#passkeys-done.success')
 }

@@ -351,3 +351,18 @@ test('a wish for a passkey is passed over for who has none; the metadata names w
   const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as object
   expect(metadata).toMatchObject({ acr_values_supported: ['1', '2', 'phr'] })
 })
+
+test('strangers fill nothing: neither the page nor answers that do not hold store anything', async () => {
+  const stored = async () =>
+    server.database.query(
+      `select (select count(*)::int from spent_handles) as spent, (select count(*)::int from artifacts) as artifacts`,
+    )
+  const before = await stored()
+  for (let one = 0; one < 5; one++) {
+    const agent = newAgent()
+    const page = await signInPage(agent)
+    await signInWith(agent, page, alices, { origin: 'https://evil.example' })
+    await agent.submit(page, 'passkey-form', { credential: '{}' })
+  }
+  expect(await stored()).toEqual(before)
+})
