@@ -294,3 +294,11 @@ test('a request that is for one person asks nobody else', async () => {
     expect(findForm(sent, 'consent')).toBeDefined()
   }
 })
+
+test('the first form of each page is the one that programs which read no ids send', async () => {
+  const first = (page: Page): string | undefined => /<form id="([^"]*)"/.exec(page.body)?.[1]
+  const login = await agent.get(authorizationUrl(server))
+  expect(first(login)).toBe('login')
+  const { username, password } = ALICE
+  expect(first(await agent.submit(login, 'login', { username, password }))).toBe('consent')
+})
