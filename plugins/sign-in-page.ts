@@ -7,6 +7,7 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { LOGIN } from './interaction/phases.ts'
+import { isSilent } from './interaction/visitors.ts'
 
 /** What a method goes on from. */
 export interface MethodNote {
@@ -78,7 +79,9 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
   const wantsOther = ({ request: { parameters } }: Interaction): boolean =>
     ((parameters['prompt'] as readonly string[] | undefined) ?? []).includes('select_account')
 
+  /** None where nobody will see the page: the way back that they carry would begin something in the browser. */
   async function linksOf(interaction: Interaction) {
+    if (isSilent(interaction.request)) return []
     const links = doors.all('signInLink').map(async (link) => {
       const shown = await link.link(interaction)
       return shown === null ? [] : [{ id: link.name, ...shown }]
