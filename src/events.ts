@@ -71,6 +71,9 @@ export interface OwnEventDetails {
   'user.recovery_code_used': { readonly left: number }
   /** Of an account that there is not, only a keyed hash: what was typed may be a password. */
   'user.sign_in_failed': { readonly account?: string }
+  /** From then on they can sign in by that upstream. */
+  'user.upstream_linked': { readonly upstream: string; readonly issuer: string }
+  'user.upstream_unlinked': { readonly upstream: string; readonly issuer: string }
   'user.signed_out': Ended & { readonly sid: string }
   /** Somebody other than its browser ended it; without `sid`, all of the user's, or all but `except`. */
   'session.ended': Ended & { readonly sid?: string; readonly except?: string }
@@ -104,6 +107,10 @@ export interface OwnEventDetails {
   'scope.registered': { readonly scope: string; readonly changes: Changes }
   'scope.changed': { readonly scope: string; readonly changes: Changes }
   'scope.deleted': { readonly scope: string }
+  /** `secret` where its client's secret was set, replaced or taken away, of which nothing more is said. */
+  'upstream.registered': { readonly upstream: string; readonly changes: Changes; readonly secret?: true }
+  'upstream.changed': { readonly upstream: string; readonly changes: Changes; readonly secret?: true }
+  'upstream.deleted': { readonly upstream: string }
   'key.created': { readonly kid: string; readonly algorithm: string; readonly signsFrom: string }
   /** With all that it signed; `successor` signs in its place, null where it signed no more. */
   'key.revoked': { readonly kid: string; readonly algorithm: string; readonly successor: string | null }

@@ -15,6 +15,8 @@ const WORDS: Words = {
     reason === 'counter'
       ? 'A passkey was refused, since it may have been copied: delete it, and add another one'
       : 'A passkey was refused',
+  'user.upstream_linked': ({ upstream }) => `A sign-in by ${upstream} was linked with your account`,
+  'user.upstream_unlinked': ({ upstream }) => `A sign-in by ${upstream} was taken away from your account`,
   'user.disabled': 'Your account was disabled',
   'user.enabled': 'Your account was enabled again',
   'user.signed_in': 'You signed in',

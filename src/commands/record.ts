@@ -4,10 +4,13 @@ import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
 import type { Laid } from '../protocol/resource-information.ts'
-import type { ListOptions, ResourceRegistry, SaveOptions } from '../services/resource-registry.ts'
+import type { ListOptions, SaveOptions } from '../services/resource-registry.ts'
 import { withJson } from './json-option.ts'
 import { optionKey, optionName, wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
+
+/** What an option is called that is given; all but seconds reach the registry as they were typed. */
+type Value = 'text' | 'uri' | 'seconds' | 'format' | 'list' | 'yes' | 'pairs'
 
 export interface RecordKind<Information extends object> {
   /** The command, and what it is for. */
@@ -18,12 +21,14 @@ export interface RecordKind<Information extends object> {
   /** The member that identifies it. */
   readonly identifier: string
   /** All other members: each is an option, and an empty text takes it away. */
-  readonly members: readonly { name: string; value: 'text' | 'uri' | 'seconds' | 'format'; text: string }[]
-  find(resources: ResourceRegistry, id: string): Promise<Information | null>
-  list(resources: ResourceRegistry, options: ListOptions): Promise<Information[]>
+  readonly members: readonly { name: string; value: Value; text: string }[]
+  /** One of them in a list for people; by default all of it. */
+  toLine?(one: Information): string
+  find(kernel: Kernel, id: string): Promise<Information | null>
+  list(kernel: Kernel, options: ListOptions): Promise<Information[]>
   /** The registry looks at the values. */
-  save(resources: ResourceRegistry, members: Laid<Information>, options: SaveOptions): Promise<void>
-  delete(resources: ResourceRegistry, id: string): Promise<boolean>
+  save(kernel: Kernel, members: Laid<Information>, options: SaveOptions): Promise<void>
+  delete(kernel: Kernel, id: string): Promise<boolean>
 }
 
 interface Options {
@@ -42,21 +47,25 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
   ] as const)
     withMembers(command.command(`${verb} <${identifier}>`).description(text), kind).action(
       async (id: string, options: Options, self: Command) =>
-        show(kind, id, { ...options, begins: verb === 'create' }, async ({ resources }) => {
+        show(kind, id, { ...options, begins: verb === 'create' }, async (kernel) => {
           const members = membersFrom(self, id, kind)
           const isNew = verb === 'create'
-          if (isNew && (await kind.find(resources, id)) !== null)
+          if (isNew && (await kind.find(kernel, id)) !== null)
             throw new ConfigError(`${identifier} is already registered: \`${name} update ${id}\` changes it.`)
-          await kind.save(resources, members, { isNew })
+          await kind.save(kernel, members, { isNew })
         }),
     )
   withJson(command.command('list').description(`${name}s by ${identifier}`))
     .option(`--after <${identifier}>`, 'begin behind this one')
     .option('--limit <number>', 'at most so many', '1000')
     .action(async ({ after, limit, ...options }: Options) =>
-      withServer(async ({ resources }) => {
-        const listed = await kind.list(resources, { after, limit: wholeNumber('--limit', limit) })
-        print(listed, listed.map(toLine), options.json)
+      withServer(async (kernel) => {
+        const listed = await kind.list(kernel, { after, limit: wholeNumber('--limit', limit) })
+        print(
+          listed,
+          listed.map((one) => (kind.toLine ?? toLine)(one)),
+          options.json,
+        )
       }),
     )
   withJson(command.command(`show <${identifier}>`).description(`one ${name}`)).action(
@@ -66,8 +75,8 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
     .option('--yes', 'do it')
     .action(async (id: string, options: Options) => {
       if (!options.yes) throw new ConfigError(`${name} delete removes ${id} for good: add --yes.`)
-      await withServer(async ({ resources }) => {
-        if (!(await kind.delete(resources, id))) throw metadataError(identifier, 'is not registered')
+      await withServer(async (kernel) => {
+        if (!(await kind.delete(kernel, id))) throw metadataError(identifier, 'is not registered')
         print({ [identifier]: id, deleted: true }, [`${id} is deleted.`], options.json)
       })
     })
@@ -109,7 +118,7 @@ async function show<Information extends object>(
   await withServer(
     async (oauth) => {
       await work?.(oauth)
-      const found = await kind.find(oauth.resources, id)
+      const found = await kind.find(oauth, id)
       if (found === null) throw metadataError(kind.identifier, 'is not registered')
       print(found, toLines(found), json)
     },

@@ -14,9 +14,9 @@ export function resourceCommand(): Command {
       { name: 'access_token_format', value: 'format', text: 'jwt or opaque; by default as the client says' },
       { name: 'access_token_lifetime', value: 'seconds', text: 'by default OIDC_TOKEN_EXPIRE' },
     ],
-    find: async (resources, resource) => resources.findResource(resource),
-    list: async (resources, options) => resources.listResources(options),
-    save: async (resources, members, options) => resources.saveResource(members, options),
-    delete: async (resources, resource) => resources.deleteResource(resource),
+    find: async ({ resources }, resource) => resources.findResource(resource),
+    list: async ({ resources }, options) => resources.listResources(options),
+    save: async ({ resources }, members, options) => resources.saveResource(members, options),
+    delete: async ({ resources }, resource) => resources.deleteResource(resource),
   })
 }

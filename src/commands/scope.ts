@@ -13,9 +13,9 @@ export function scopeCommand(): Command {
       { name: 'description', value: 'text', text: 'what people read when they are asked to allow it' },
       { name: 'resource', value: 'uri', text: 'the resource it belongs to; by default the issuer' },
     ],
-    find: async (resources, name) => resources.findScope(name),
-    list: async (resources, options) => resources.listScopes(options),
-    save: async (resources, members, options) => resources.saveScope(members, options),
-    delete: async (resources, name) => resources.deleteScope(name),
+    find: async ({ resources }, name) => resources.findScope(name),
+    list: async ({ resources }, options) => resources.listScopes(options),
+    save: async ({ resources }, members, options) => resources.saveScope(members, options),
+    delete: async ({ resources }, name) => resources.deleteScope(name),
   })
 }

@@ -128,5 +128,6 @@ const REMEDY = {
   deliveries: 'each ends when it is made, or 30 days after it was given up',
   'server secrets': 'a start makes them anew when they are used',
   'records of users': 'each is sealed anew when it is read',
+  'secrets of upstreams': 'they are sealed anew by the next start',
   'client secrets': 'each is made anew when its client uses it; `client rotate-secret` for one that does not',
 } as const

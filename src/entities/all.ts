@@ -17,6 +17,7 @@ import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
 import { SpentHandle } from './spent-handle.ts'
 import { Throttle } from './throttle.ts'
+import { Upstream } from './upstream.ts'
 import { User } from './user.ts'
 import { UserRecord } from './user-record.ts'
 
@@ -24,5 +25,5 @@ export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
-  SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry,
+  SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream,
 ] // prettier-ignore

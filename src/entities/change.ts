@@ -7,6 +7,7 @@ export type ChangeKind =
   | 'user'
   | 'scope'
   | 'resource'
+  | 'upstream'
   | 'signing_key'
   | 'revoked_token'
   | 'delivery'

@@ -30,6 +30,7 @@ import { Migration20261124000031_user_records } from './Migration20261124000031_
 import { Migration20261124000040_outbox } from './Migration20261124000040_outbox.ts'
 import { Migration20261124000050_self_registered } from './Migration20261124000050_self_registered.ts'
 import { Migration20261124000080_email_keys } from './Migration20261124000080_email_keys.ts'
+import { Migration20261124000090_upstreams } from './Migration20261124000090_upstreams.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -63,4 +64,5 @@ export const migrations = [
   Migration20261124000040_outbox,
   Migration20261124000050_self_registered,
   Migration20261124000080_email_keys,
+  Migration20261124000090_upstreams,
 ]

@@ -31,6 +31,7 @@ export const migrationNames = [
   'Migration20261124000040_outbox',
   'Migration20261124000050_self_registered',
   'Migration20261124000080_email_keys',
+  'Migration20261124000090_upstreams',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -37,6 +37,7 @@ import { createTellReached } from './throttle/reached-limits.ts'
 import { createThrottles, type Throttles } from './throttle/throttle.ts'
 import { createThrottledLines, type ThrottledLines } from './throttled-lines.ts'
 import { createTokenServices, type TokenServices } from './tokens/token-services.ts'
+import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
 import { createHashChosen } from './users/chosen-passwords.ts'
 import { djangoPasswords } from './users/django-passwords.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
@@ -53,6 +54,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly clients: ClientRegistry
   readonly selfRegistration: OpenSelfRegistration
   readonly resources: ResourceRegistry
+  readonly upstreams: UpstreamRegistry
   readonly feed: ChangeFeed
   readonly directory: Directory
   readonly throttle: Throttles['throttle']
@@ -182,6 +184,7 @@ export function createKernel(
       policies,
     }),
     resources: createResourceRegistry(database, audit, feed),
+    upstreams: createUpstreamRegistry({ database, audit, feed, box }),
     feed,
     directory,
     throttle,
@@ -206,6 +209,7 @@ export function createKernel(
       policies,
       log,
       secret,
+      box,
       secrets: createClientSecrets(box, atStart),
       passwords: passwordsAtStart,
       hashChosen: createHashChosen({ passwords: passwordsAtStart, production, log }),

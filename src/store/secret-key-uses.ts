@@ -3,13 +3,20 @@ import { ClientSecret } from '../entities/client.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { ServerSecret } from '../entities/server-secret.ts'
 import { SigningKey } from '../entities/signing-key.ts'
+import { Upstream } from '../entities/upstream.ts'
 import { UserRecord } from '../entities/user-record.ts'
 import { statement } from './statement.ts'
 
 export interface SecretKeyUse {
   /** The id of the key. */
   readonly key: string
-  readonly what: 'signing keys' | 'server secrets' | 'client secrets' | 'deliveries' | 'records of users'
+  readonly what:
+    | 'signing keys'
+    | 'server secrets'
+    | 'client secrets'
+    | 'deliveries'
+    | 'records of users'
+    | 'secrets of upstreams'
   readonly count: number
 }
 
@@ -21,6 +28,7 @@ export const statements = {
     const part = (what: SecretKeyUse['what'], value: string, from: string) =>
       `select split_part(${value}, '.', 1) as "key", '${what}' as "what", count(*)::int as "count"
         from ${from} group by 1`
+    const upstream = table(Upstream)
     const record = table(UserRecord)
     const sealed = `${record.column('value')}->>'sealed'`
     const [retires, expires, hash] = [
@@ -31,6 +39,7 @@ export const statements = {
     return `${part('signing keys', signing.column('privateJwk'), `${signing.name} where ${retires} is null or ${retires} > now()`)}
       union all ${part('server secrets', server.column('sealed'), server.name)}
       union all ${part('deliveries', entry.column('payload'), entry.name)}
+      union all ${part('secrets of upstreams', upstream.column('clientSecret'), `${upstream.name} where ${upstream.column('clientSecret')} is not null`)}
       union all ${part('client secrets', hash, `${client.name} where ${hash} not like '$%' and (${expires} is null or ${expires} > now())`)}
       union all ${part('records of users', sealed, `${record.name} where ${sealed} is not null`)}`
   }),

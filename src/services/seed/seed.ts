@@ -1,11 +1,12 @@
 /**
- * SEED_FILE: resources, scopes, clients and users, and what they begin as. A value of the file is applied when it is new
+ * SEED_FILE: resources, scopes, clients, users and upstreams, and what they begin as. A value of the file is applied when it is new
  * there, or has changed there; what is changed or deleted here stays so until then (docs/adr/0031).
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { NameTaken } from '../../store/name-claims.ts'
 import { runAs } from '../audit/origin.ts'
 import { createFindUnregistered } from '../clients/scope-names.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
 import { withoutClashes } from './name-clashes.ts'
 import { createProgress } from './progress.ts'
@@ -15,6 +16,7 @@ import { readSeedFile, sectionsOf, type Entry, type Sections, type Source } from
 import { createSeedMemory } from './seed-memory.ts'
 import { seededResources, seededScopes, wantedResources, wantedScopes } from './seed-records.ts'
 import { applySection } from './seed-section.ts'
+import { seededUpstreams, wantedUpstreams } from './seed-upstreams.ts'
 import { seededUsers, wantedUsers, type SeedUsersOptions } from './seed-users.ts'
 import type { SeededKind, Wanted } from './seeded-kind.ts'
 
@@ -31,6 +33,7 @@ export interface SeederOptions
     Omit<SeedClientsOptions, 'overlap'>,
     SeedUsersOptions {
   secret: FindServerSecret
+  box: SecretBox
   log: FastifyBaseLogger
   /** Milliseconds after which the app that we are in gives up a start; 0 for never. */
   limit: number
@@ -39,7 +42,7 @@ export interface SeederOptions
 const TRIES = 8
 
 export function createSeeder(options: SeederOptions): Seeder {
-  const { database, secret, log, limit } = options
+  const { database, secret, box, log, limit } = options
 
   async function apply(source: Source, sections: Sections, overlap: number): Promise<void> {
     const key = await secret('seed-file')
@@ -50,13 +53,14 @@ export function createSeeder(options: SeederOptions): Seeder {
         source,
         memory: createSeedMemory(database, key, kind.kind),
       })
-    const { resources, scopes, clients, users } = sections
+    const { resources, scopes, clients, users, upstreams } = sections
     // All is read before anything is written: a mistake at the end of the file leaves nothing of its beginning.
     const wanted = {
       resources: wantedResources(resources, log),
       scopes: wantedScopes(resources, scopes, log),
       clients: wantedClients(clients, options),
       users: wantedUsers(users, log),
+      upstreams: wantedUpstreams(upstreams, log),
     }
     await section(seededResources(database), wanted.resources)
     await judgedAgain(async () => {
@@ -65,6 +69,7 @@ export function createSeeder(options: SeederOptions): Seeder {
       await section(seededClients({ ...options, overlap }), possible.clients)
     })
     await section(seededUsers(options), wanted.users)
+    await section(seededUpstreams(database, box), wanted.upstreams)
     progress.end()
     await warnOfScopes(source, wanted.clients)
   }

@@ -1,0 +1,34 @@
+/** `upstream create|list|show|update|delete`: OpenID providers by which people sign in here. */
+import type { Command } from 'commander'
+import type { UpstreamInformation } from '../protocol/upstream-information.ts'
+import { recordCommand } from './record.ts'
+
+export function upstreamCommand(): Command {
+  return recordCommand<UpstreamInformation>({
+    name: 'upstream',
+    description: 'upstreams: OpenID providers by which people sign in here',
+    ending: 'remove an upstream: nobody signs in by it from then on',
+    identifier: 'id',
+    members: [
+      { name: 'issuer', value: 'uri', text: 'its issuer, as its metadata has it' },
+      { name: 'client_id', value: 'text', text: 'what this server is called there' },
+      { name: 'client_secret', value: 'text', text: 'its secret there; kept encrypted, and never shown' },
+      { name: 'name', value: 'text', text: 'what people read on its button' },
+      { name: 'scope', value: 'list', text: 'what is asked for; by default "openid profile email"' },
+      { name: 'domains', value: 'list', text: 'domains of mail addresses that are its people’s' },
+      { name: 'trust_email', value: 'yes', text: 'true: an address of these that it verified is believed' },
+      {
+        name: 'sign_up',
+        value: 'yes',
+        text: 'true: whoever comes from there gets an account; false: nobody',
+      },
+      { name: 'button', value: 'yes', text: 'false: people find it by their address instead' },
+      { name: 'claims', value: 'pairs', text: 'claims by other names there, such as "email=mail"' },
+    ],
+    toLine: ({ id, issuer, name = '' }) => [id, issuer, name].filter((one) => one !== '').join('  '),
+    find: async ({ upstreams }, id) => upstreams.find(id),
+    list: async ({ upstreams }, options) => upstreams.list(options),
+    save: async ({ upstreams }, members, options) => upstreams.save(members, options),
+    delete: async ({ upstreams }, id) => upstreams.delete(id),
+  })
+}

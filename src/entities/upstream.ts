@@ -1,0 +1,26 @@
+/** An OpenID provider by which people sign in here. */
+import { defineEntity, p } from '@mikro-orm/core'
+
+const UpstreamSchema = defineEntity({
+  name: 'Upstream',
+  tableName: 'upstreams',
+  properties: {
+    id: p.text().primary(),
+    issuer: p.text(),
+    clientId: p.text(),
+    /** Under SECRET_KEY; null for a public client. */
+    clientSecret: p.text().nullable(),
+    name: p.text().nullable(),
+    scope: p.array().columnType('text[]').nullable(),
+    domains: p.array().columnType('text[]').nullable(),
+    trustEmail: p.boolean().nullable(),
+    signUp: p.boolean().nullable(),
+    /** Whether it has one; null for yes. */
+    button: p.boolean().nullable(),
+    /** By the name of a claim here, that of the claim there. */
+    claims: p.json<Record<string, string>>().nullable(),
+  },
+})
+
+export class Upstream extends UpstreamSchema.class {}
+UpstreamSchema.setClass(Upstream)

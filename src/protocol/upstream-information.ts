@@ -1,0 +1,192 @@
+/**
+ * What is registered of an upstream, an OpenID provider by which people sign in here: its members by their names in SEED_FILE, on the
+ * command line and on the pages, and what each must look like. The client's secret goes in alone, and never comes out.
+ */
+import { domainToASCII } from 'node:url'
+import { StandardClaims } from './claims.ts'
+import { metadataError } from './client-metadata.ts'
+import { isObject, isStorable, parseJson } from './json.ts'
+import { isScopeToken } from './scope.ts'
+
+export interface UpstreamInformation {
+  /** Its name in addresses and of its button: small letters, digits and hyphens. */
+  id: string
+  /** As its metadata and its ID tokens have it. */
+  issuer: string
+  /** What we are called there. */
+  client_id: string
+  /** What people read on the button; the host of the issuer where there is none. */
+  name?: string
+  /** What is asked for; by default `openid profile email`. */
+  scope?: string[]
+  /** Domains of mail addresses that are its people's. */
+  domains?: string[]
+  /** Whether an address of these domains that it has verified is believed; default false. */
+  trust_email?: boolean
+  /** Whether whoever comes from there may get an account; by default those alone whose address is believed. */
+  sign_up?: boolean
+  /** Whether it has a button; without, people find it by their address. Default true. */
+  button?: boolean
+  /** By the name of a claim here, that of the claim there. */
+  claims?: Record<string, string>
+}
+
+/** A column each: what is not said is null. The secret is sealed. */
+export type StoredUpstream = {
+  [Member in (typeof MEMBERS)[number]]: Exclude<UpstreamInformation[Member], undefined> | null
+} & { id: string; issuer: string; client_id: string; client_secret: string | null }
+
+/** Members to be laid over what is there; null takes one away, absent leaves it. */
+export type LaidUpstream = { [Member in keyof UpstreamInformation]?: UpstreamInformation[Member] | null } & {
+  id: string
+  client_secret?: string | null
+}
+
+/** The same as it is given: lists, flags and mappings may come as a text, as people type them. */
+export type UpstreamInput = {
+  [Member in keyof UpstreamInformation]?: UpstreamInformation[Member] | string | null
+} & { client_secret?: string | null }
+
+export const MEMBERS = [
+  'issuer',
+  'client_id',
+  'name',
+  'scope',
+  'domains',
+  'trust_email',
+  'sign_up',
+  'button',
+  'claims',
+] as const
+const SECRET = 'client_secret'
+const MOST = 100
+
+const READERS: Readonly<Record<string, (value: unknown) => unknown>> = {
+  issuer: readIssuer,
+  client_id: (value) => readText('client_id', value, 1024),
+  client_secret: (value) => readText('client_secret', value, 4096),
+  name: (value) => readText('name', value, 200),
+  scope: readScope,
+  domains: readDomains,
+  trust_email: (value) => readBoolean('trust_email', value),
+  sign_up: (value) => readBoolean('sign_up', value),
+  button: (value) => readBoolean('button', value),
+  claims: readClaims,
+}
+
+/**
+ * Brings members to one form; lists and mappings may also come as one text, as people type them. Throws `invalid_client_metadata` that
+ * names the member; `unknown` are names that nobody knows.
+ */
+export function parseUpstream(input: unknown): { members: LaidUpstream; unknown: string[] } {
+  if (!isObject(input)) throw metadataError('upstream', 'must be an object')
+  const { id, ...said } = input
+  if (typeof id !== 'string' || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(id))
+    throw metadataError('id', 'must have 1 to 63 small letters, digits and hyphens')
+  const names = Object.keys(said).filter((name) => said[name] !== undefined)
+  const known = names.filter((name) => Object.hasOwn(READERS, name))
+  const members = known.map((name) => [name, said[name] === null ? null : READERS[name]!(said[name])])
+  return {
+    members: { id, ...Object.fromEntries(members) } as LaidUpstream,
+    unknown: names.filter((name) => !known.includes(name)),
+  }
+}
+
+/** What it is with the members laid over what it was. Throws `invalid_client_metadata` for one that must be there. */
+export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstream): StoredUpstream {
+  const entries = [...MEMBERS, SECRET].map((name) => {
+    const given = laid[name as keyof LaidUpstream]
+    return [name, given === undefined ? (before?.[name as keyof StoredUpstream] ?? null) : given]
+  })
+  const after = { id: laid.id, ...Object.fromEntries(entries) } as StoredUpstream
+  for (const name of ['issuer', 'client_id'] as const)
+    if (after[name] === null) throw metadataError(name, 'is missing')
+  // Any address would be believed.
+  if (after.trust_email === true && (after.domains ?? []).length === 0)
+    throw metadataError('trust_email', 'needs domains: those whose addresses are believed')
+  if (after.button === false && (after.domains ?? []).length === 0)
+    throw metadataError('button', 'can only be left out with domains, by which people find it')
+  return after
+}
+
+/** Without the secret, and without what is not said. */
+export function upstreamInformation(stored: StoredUpstream): UpstreamInformation {
+  const said = MEMBERS.map((name) => [name, stored[name]] as const).filter(([, value]) => value !== null)
+  return { id: stored.id, ...Object.fromEntries(said) } as UpstreamInformation
+}
+
+function readText(member: string, value: unknown, most: number): string {
+  if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
+  throw metadataError(member, `must be a text of 1 to ${most} characters, without NUL or broken Unicode`)
+}
+
+/** OpenID Connect Discovery §4.3: compared as a string, so it is kept as it was typed. */
+function readIssuer(value: unknown): string {
+  const text = readText('issuer', value, 2048)
+  const url = URL.parse(text)
+  const isIssuer =
+    url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  if (!isIssuer || /[?#\s]/.test(text))
+    throw metadataError('issuer', 'must be an https address without a query and a fragment')
+  return text
+}
+
+function readBoolean(member: string, value: unknown): boolean {
+  if (value === true || value === 'true') return true
+  if (value === false || value === 'false') return false
+  throw metadataError(member, 'must be true or false')
+}
+
+function readList(member: string, value: unknown): string[] {
+  const list: unknown = typeof value === 'string' ? value.split(/[\s,]+/).filter((one) => one !== '') : value
+  if (Array.isArray(list) && list.length <= MOST && list.every((one) => typeof one === 'string')) return list
+  throw metadataError(member, `must be a list of ${MOST} at most`)
+}
+
+function readScope(value: unknown): string[] {
+  const names = readList('scope', value)
+  if (!names.every(isScopeToken) || !names.includes('openid'))
+    throw metadataError('scope', 'must be scope names, openid among them')
+  return [...new Set(names)]
+}
+
+function readDomains(value: unknown): string[] {
+  const domains = readList('domains', value).map((one) => asDomain(one.replace(/^@/, '')))
+  if (domains.some((one) => one === '' || one.length > 253 || !/^[a-z0-9.-]+\.[a-z0-9-]+$/.test(one)))
+    throw metadataError('domains', 'must be names such as example.com')
+  return [...new Set(domains)]
+}
+
+function readClaims(value: unknown): Record<string, string> {
+  const typed = typeof value === 'string' ? (parseJson(value) ?? parsePairs(value)) : value
+  if (!isObject(typed)) throw metadataError('claims', 'must be pairs such as email=mail')
+  for (const [ours, theirs] of Object.entries(typed)) {
+    if (!Object.hasOwn(StandardClaims.properties, ours))
+      throw metadataError('claims', 'must begin with names of standard claims, such as email')
+    if (typeof theirs !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(theirs))
+      throw metadataError('claims', 'must end with names of claims of the upstream')
+  }
+  return typed as Record<string, string>
+}
+
+/** `email=mail preferred_username=upn`. */
+function parsePairs(text: string): Record<string, string> | undefined {
+  const pairs = text
+    .split(/[\s,]+/)
+    .filter((one) => one !== '')
+    .map((one) => one.split('='))
+  return pairs.every((pair) => pair.length === 2)
+    ? (Object.fromEntries(pairs) as Record<string, string>)
+    : undefined
+}
+
+/** The one form in which domains are compared; `''` for what is none. */
+function asDomain(text: string): string {
+  return domainToASCII(text.toLowerCase())
+}
+
+/** The domain of a mail address; `''` for what is no address. */
+export function domainOf(address: string): string {
+  const at = address.lastIndexOf('@')
+  return at < 1 ? '' : asDomain(address.slice(at + 1))
+}

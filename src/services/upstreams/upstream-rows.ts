@@ -1,0 +1,47 @@
+/** An upstream between its row and its members, and what the audit log is told of a change. */
+import type { NewEvent } from '../../events.ts'
+import { changesBetween } from '../../protocol/changes.ts'
+import { type StoredUpstream, upstreamInformation } from '../../protocol/upstream-information.ts'
+import type { UpstreamRow } from '../../store/upstreams.ts'
+
+export function toStored(row: UpstreamRow): StoredUpstream {
+  return {
+    id: row.id,
+    issuer: row.issuer,
+    client_id: row.clientId,
+    client_secret: row.clientSecret ?? null,
+    name: row.name ?? null,
+    scope: row.scope ?? null,
+    domains: row.domains ?? null,
+    trust_email: row.trustEmail ?? null,
+    sign_up: row.signUp ?? null,
+    button: row.button ?? null,
+    claims: row.claims ?? null,
+  }
+}
+
+export function toRow(stored: StoredUpstream): UpstreamRow {
+  const {
+    client_id: clientId,
+    client_secret: clientSecret,
+    trust_email: trustEmail,
+    sign_up: signUp,
+  } = stored
+  const { id, issuer, name, scope, domains, button, claims } = stored
+  return { id, issuer, clientId, clientSecret, name, scope, domains, trustEmail, signUp, button, claims }
+}
+
+/** What a secret is sealed for: moved to another upstream, it is none. */
+export function secretContext(id: string): string {
+  return `upstream ${id}`
+}
+
+/** Null where nothing changes. */
+export function changeEvent(before: StoredUpstream | undefined, after: StoredUpstream): NewEvent | null {
+  const was = before === undefined ? {} : { ...upstreamInformation(before) }
+  const changes = changesBetween(was, { ...upstreamInformation(after) })
+  const secret = (before?.client_secret ?? null) !== after.client_secret
+  if (before !== undefined && !secret && Object.keys(changes).length === 0) return null
+  const type = before === undefined ? 'upstream.registered' : 'upstream.changed'
+  return { type, details: { upstream: after.id, changes, ...(secret ? { secret } : {}) } }
+}

@@ -1,0 +1,51 @@
+/** Upstreams: so few that all are read at once. */
+import { Upstream } from '../entities/upstream.ts'
+import { insertGiven, updateGiven } from './given-rows.ts'
+import { statement } from './statement.ts'
+
+export type UpstreamRow = Pick<Upstream, keyof typeof TYPES>
+
+const TYPES = {
+  id: 'text',
+  issuer: 'text',
+  clientId: 'text',
+  clientSecret: 'text',
+  name: 'text',
+  scope: 'text[]',
+  domains: 'text[]',
+  trustEmail: 'boolean',
+  signUp: 'boolean',
+  button: 'boolean',
+  claims: 'jsonb',
+} as const
+const COLUMNS = Object.keys(TYPES) as (keyof typeof TYPES)[]
+
+export const statements = {
+  /** At most $1. */
+  all: statement<UpstreamRow>('upstreams-all', (table) => {
+    const upstream = table(Upstream)
+    return `select ${upstream.columns(...COLUMNS)} from ${upstream.name} order by ${upstream.column('id')} limit $1`
+  }),
+  /** Those of $1, for a change; each process in the same order. */
+  lock: statement<UpstreamRow>('upstreams-lock', (table) => {
+    const upstream = table(Upstream)
+    const id = upstream.column('id')
+    return `select ${upstream.columns(...COLUMNS)} from ${upstream.name} where ${id} = any($1) order by ${id} for update`
+  }),
+  present: statement<{ key: string }>('upstreams-present', (table) => {
+    const upstream = table(Upstream)
+    return `select ${upstream.column('id')} as "key" from ${upstream.name} where ${upstream.column('id')} = any($1)`
+  }),
+  insert: statement('upstreams-insert', (table) => insertGiven(table(Upstream), TYPES)),
+  update: statement('upstreams-update', (table) => updateGiven(table(Upstream), TYPES, ['id'])),
+  /** The secret sealed anew ($3), where it is still what was read ($2). */
+  reseal: statement('upstream-reseal', (table) => {
+    const upstream = table(Upstream)
+    const secret = upstream.column('clientSecret')
+    return `update ${upstream.name} set ${secret} = $3 where ${upstream.column('id')} = $1 and ${secret} = $2`
+  }),
+  delete: statement<{ deleted: true }>('upstream-delete', (table) => {
+    const upstream = table(Upstream)
+    return `delete from ${upstream.name} where ${upstream.column('id')} = $1 returning true as "deleted"`
+  }),
+}
