@@ -52,7 +52,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
     async submit(interaction, wire, call, part) {
       const note = interaction.notes[LOGIN] as Note | undefined
       const result = await signInPage.submit(interaction, note, wire, call, part)
-      if ('page' in result) return result
+      if ('page' in result || 'elsewhere' in result) return result
       if ('state' in result) return { note: result satisfies Note }
       const session = await browser.signIn(call, result.proof, interaction.request)
       if (session === null) return { ...(await signInPage.show(interaction, note, call)), status: 403 }

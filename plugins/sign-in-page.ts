@@ -1,6 +1,6 @@
 /** The one sign-in page: an element of each registered method, and links. A method that has a page of its own is led to it. */
 import type { FastifyInstance } from 'fastify'
-import type { BrowserCall, Interaction, StepPage } from '../src/doors/interaction.ts'
+import type { BrowserCall, Elsewhere, Interaction, StepPage } from '../src/doors/interaction.ts'
 import type { Proof, SignInAsked, SignInElement, SignInMethod } from '../src/doors/sign-in.ts'
 import type { User } from '../src/doors/user.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
@@ -21,6 +21,12 @@ interface Typed {
   readonly part: string | undefined
 }
 
+interface Shown {
+  readonly typed?: Typed | undefined
+  readonly instead?: readonly [string, SignInElement]
+  readonly note?: MethodNote | undefined
+}
+
 export interface SignInPage {
   show(
     interaction: Interaction,
@@ -34,7 +40,7 @@ export interface SignInPage {
     wire: Wire,
     call: BrowserCall,
     part?: string,
-  ): Promise<StepPage | { method: string; state: unknown } | { proof: Proof }>
+  ): Promise<StepPage | Elsewhere | { method: string; state: unknown } | { proof: Proof }>
 }
 
 /** Whose form has no part in its address. */
@@ -89,16 +95,13 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
     return (await Promise.all(links)).flat()
   }
 
-  /** The page; `instead` is what a method shows in the place of what it offers. */
-  async function all(
-    interaction: Interaction,
-    call: BrowserCall,
-    { typed, instead }: { typed?: Typed | undefined; instead?: readonly [string, SignInElement] } = {},
-  ): Promise<StepPage> {
+  /** The page; `instead` is what a method shows in the place of what it offers, and `note` is of the one that has no page for it. */
+  async function all(interaction: Interaction, call: BrowserCall, shown: Shown = {}): Promise<StepPage> {
+    const { typed, instead, note } = shown
     const somebody = await knownOf(interaction)
     const known = wantsOther(interaction) ? null : somebody
     const offers = [...oauth.owners('signInMethod')].map(async ([name, method]) => {
-      const asked = askedOf(interaction, name, known)
+      const asked = askedOf(interaction, name, known, note)
       const isTyped = typed !== undefined && (typed.part ?? PASSWORD) === name
       const element =
         instead?.[0] === name ? instead[1] : await method.offer(asked, call, isTyped ? typed.wire : undefined)
@@ -130,10 +133,10 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
   return {
     async show(interaction, note, call, typed) {
       const method = note?.method === undefined ? undefined : oauth.owners('signInMethod').get(note.method)
-      if (method?.page === undefined) return all(interaction, call, { typed })
+      if (method?.page === undefined) return all(interaction, call, { typed, note })
       const asked = askedOf(interaction, note!.method!, await knownOf(interaction), note)
       const page = await method.page(asked, call)
-      return page === null ? all(interaction, call, { typed }) : toMethod(page, asked)
+      return page === null ? all(interaction, call, { typed, note }) : toMethod(page, asked)
     },
     async submit(interaction, note, wire, call, part) {
       const [name, method] = methodOf(part)
@@ -142,6 +145,7 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
       const result = await method.submit(asked, wire, call)
       if ('page' in result) return toMethod(result, asked)
       if ('part' in result) return all(interaction, call, { instead: [name, result] })
+      if ('elsewhere' in result) return result
       return 'proof' in result ? result : { method: name, state: result.state }
     },
   }

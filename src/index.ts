@@ -58,6 +58,7 @@ export type { Delivery, DeliveryTry, Enqueued, Fetch, OutboundRequest } from './
 export type { AssurancePolicy, AssuranceQuestion, Factors, Reach, Requirement } from './doors/assurance.ts'
 export type {
   BrowserCall,
+  Elsewhere,
   EndedInteraction,
   Interaction,
   InteractionStep,

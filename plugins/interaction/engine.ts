@@ -22,6 +22,8 @@ export interface Engine {
   startHere(request: ApprovalRequest, outcome: string, state: Bag, call: BrowserCall): Promise<FastifyReply>
   /** What somebody has shown to a plugin's own page, for the step that asks who it is; then what is next. */
   prove(address: Address, proof: Proof, call: BrowserCall): Promise<FastifyReply>
+  /** Keeps what is noted of the step that asks who it is, while it asks; then what is next. */
+  note(address: Address, noted: unknown, call: BrowserCall): Promise<FastifyReply>
   /** Whether it is one of this browser's that goes on. */
   goesOn(address: Address, call: BrowserCall): Promise<boolean>
   /** Answers with what is next. */
@@ -79,6 +81,16 @@ export function createEngine(fastify: FastifyInstance): Engine {
         if (error instanceof OAuthError && error.status < 500) return false
         throw error
       }
+    },
+
+    async note(address, noted, call) {
+      const { stored, interaction } = await walk.load(address, call)
+      const { pending } = await findPosition(interaction, call)
+      const next =
+        pending?.step.name === LOGIN
+          ? await store.note(stored, pending.step, noted, interaction.session)
+          : stored
+      return call.reply.redirect(store.addressOf(next), 303)
     },
 
     async prove(address, proof, call) {

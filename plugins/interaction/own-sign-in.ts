@@ -20,6 +20,15 @@ export interface OwnSignIn {
    * there. That it is the same browser, which began it, is looked at here; that it was that person, is for the caller.
    */
   prove(address: string, proof: Proof, call: BrowserCall): Promise<FastifyReply>
+  /**
+   * Who has come back without having shown who they are: the interaction at `address` asks again, and `state` is for the method of this
+   * name to say why, in its `page` or on the sign-in page in what it offers.
+   */
+  leadBack(
+    address: string,
+    noted: { readonly method: string; readonly state: unknown },
+    call: BrowserCall,
+  ): Promise<FastifyReply>
   /** `address` (`interaction.address`) where it can be gone back to in this browser; null for all else. */
   wayBack(address: string, call: BrowserCall): Promise<string | null>
 }
@@ -47,6 +56,12 @@ export function createOwnSignIn({ oauth }: FastifyInstance, engine: Engine): Own
     return more.length > 0 || typeof sealed !== 'string' ? null : { id, sealed }
   }
 
+  function placeOf(address: string): Address {
+    const parsed = parse(address)
+    if (parsed === null) throw new OAuthError('invalid_request', 'there is nothing here to go back to')
+    return parsed
+  }
+
   return {
     async signIn({ returnTo, maxAge, other = false }, call) {
       const request = ownRequest({
@@ -55,11 +70,8 @@ export function createOwnSignIn({ oauth }: FastifyInstance, engine: Engine): Own
       })
       return engine.startHere(request, OUTCOME, { returnTo }, call)
     },
-    async prove(address, proof, call) {
-      const parsed = parse(address)
-      if (parsed === null) throw new OAuthError('invalid_request', 'there is nothing here to go back to')
-      return engine.prove(parsed, proof, call)
-    },
+    prove: async (address, proof, call) => engine.prove(placeOf(address), proof, call),
+    leadBack: async (address, noted, call) => engine.note(placeOf(address), noted, call),
     async wayBack(address, call) {
       const parsed = parse(address)
       return parsed !== null && (await engine.goesOn(parsed, call)) ? address : null

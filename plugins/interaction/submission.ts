@@ -48,7 +48,8 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
       return undefined
     }
     if ('page' in result) return result
-    await walk.goOn(loaded, step, wire, result, call)
+    if ('elsewhere' in result) await call.reply.redirect(result.elsewhere, 303)
+    else await walk.goOn(loaded, step, wire, result, call)
     return undefined
   }
 

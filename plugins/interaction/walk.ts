@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type {
   BrowserCall,
+  Elsewhere,
   Interaction,
   InteractionStep,
   Shown,
@@ -47,7 +48,7 @@ export interface Walk {
     loaded: Loaded,
     step: InteractionStep,
     wire: Wire,
-    result: Exclude<Submitted, StepPage>,
+    result: Exclude<Submitted, StepPage | Elsewhere>,
     call: BrowserCall,
   ): Promise<FastifyReply>
   show(interaction: Interaction, pending: Pending, call: BrowserCall): FastifyReply

@@ -57,6 +57,12 @@ export interface StepPage {
   readonly status?: number
 }
 
+/** A page of somebody else's, where the browser is sent next: it comes back to an address of the plugin's own. */
+export interface Elsewhere {
+  /** An absolute URL. */
+  readonly elsewhere: string
+}
+
 /** What a step that is done adds to what will be granted: `parameters` beside those of the request that are kept. */
 export interface StepFacts {
   readonly granted: Pick<Granted, 'consent' | 'actor' | 'notAfter' | 'parent' | 'parameters'>
@@ -84,15 +90,17 @@ export interface InteractionStep {
   /**
    * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, with
    * the session where it began one (`browser.signIn`), or with the factors that the person has `shown` beside those before: the session
-   * has them from then on, by a new cookie. `someoneElse` is for who is not the one that is signed in: the request is asked again, from the
-   * sign-in page on. `part` is that of `formFor`. Throws `OAuthError` to end the interaction.
+   * has them from then on, by a new cookie. `elsewhere` is where the browser goes from here. `someoneElse` is for who is not the one that
+   * is signed in: the request is asked again, from the sign-in page on. `part` is that of `formFor`. Throws `OAuthError` to end the interaction.
    */
   submit(
     interaction: Interaction,
     wire: Wire,
     call: BrowserCall,
     part?: string,
-  ): Promise<StepPage | { note: unknown; session?: Session; shown?: Shown } | { someoneElse: true }>
+  ): Promise<
+    StepPage | Elsewhere | { note: unknown; session?: Session; shown?: Shown } | { someoneElse: true }
+  >
   /** Its page with what was typed, after its form had expired; nothing else is done. Without it, the page as `run` has it. */
   again?(interaction: Interaction, wire: Wire, call: BrowserCall, part?: string): Promise<StepPage>
   /**

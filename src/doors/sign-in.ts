@@ -2,7 +2,7 @@
 import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Reach } from './assurance.ts'
-import type { BrowserCall, Interaction, StepPage } from './interaction.ts'
+import type { BrowserCall, Elsewhere, Interaction, StepPage } from './interaction.ts'
 import type { User } from './user.ts'
 
 /** A sign-in under way, as a method sees it. */
@@ -11,7 +11,7 @@ export interface SignInAsked extends Interaction {
   readonly known: User | null
   /** The user name to begin with, as the client hinted; `''` for none. */
   readonly hint: string
-  /** What `submit` answered last, in this interaction; undefined before. */
+  /** What `submit` answered last in this interaction, or `interactions.leadBack` brought; undefined before. */
   readonly state: unknown
   /** Where this method's own forms are sent: `submit` gets them. */
   readonly form: ReturnType<Interaction['formFor']>
@@ -47,14 +47,15 @@ export interface SignInMethod {
   offer(asked: SignInAsked, call: BrowserCall, typed?: Wire): Promise<SignInElement | null>
   /**
    * What a form of its own sent. A proof signs in; `state` is kept with the interaction, encrypted, and leads on to `page`; an element or
-   * a page is shown again. Throws `OAuthError` to end the interaction.
+   * a page is shown again; `elsewhere` sends the browser to somebody else's page, and whoever comes back from there goes on by
+   * `interactions.prove`, or by `interactions.leadBack`. Throws `OAuthError` to end the interaction.
    */
   submit(
     asked: SignInAsked,
     wire: Wire,
     call: BrowserCall,
-  ): Promise<{ proof: Proof } | { state: unknown } | SignInElement | StepPage>
-  /** Its own page, as long as it has a `state`. Null for the sign-in page. */
+  ): Promise<{ proof: Proof } | { state: unknown } | Elsewhere | SignInElement | StepPage>
+  /** Its own page, as long as it has a `state`. Null for the sign-in page, where `offer` sees the `state` too. */
   page?(asked: SignInAsked, call: BrowserCall): Promise<StepPage | null>
 }
 
