@@ -1,6 +1,7 @@
 /** What plugins keep of a user: listed for its owner, exported and deleted with the user. */
 import type { NewEvent } from '../events.ts'
 import type { Bag } from '../protocol/bag.ts'
+import type { User } from './user.ts'
 
 export interface UserRecord<Value extends object = Bag> {
   /** The plugin's own, among the records of its kind and user. */
@@ -39,6 +40,11 @@ export interface UserRecords<Value extends object = Bag> {
   get(userId: string, id: string): Promise<UserRecord<Value> | null>
   /** False where the id is taken, by another user where ids are unique, or there is no such user. */
   put(userId: string, id: string, value: Value, event?: NewEvent): Promise<boolean>
+  /**
+   * Registers a user (`members` as of `users.create`) with this record, by which they sign in: both, or neither. Null where the id is
+   * taken. Throws as `users.create`.
+   */
+  register(members: Bag, id: string, value: Value, event?: (userId: string) => NewEvent): Promise<User | null>
   /** False where it is no longer what was read: of two who replace one revision, one does. */
   replace(
     userId: string,

@@ -13,6 +13,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
+import type { OwnUserRegistry } from './user-registry.ts'
 
 export interface UserRecordKeeper {
   /**
@@ -34,6 +35,9 @@ export interface UserRecordKeeper {
   describeRecords(userId: string): Promise<Readonly<Record<string, readonly Bag[]>>>
 }
 
+/** Undoes the transaction that it is thrown in. */
+class RecordTaken extends Error {}
+
 const KIND = /^[a-z][a-z0-9-]{0,63}$/
 
 /** @internal */
@@ -45,11 +49,12 @@ export interface UserRecordsOptions {
   box: SecretBox
   /** Whether anybody can sign in by a password here; asked once the server has started. */
   takesPasswords(): boolean
+  createWith: OwnUserRegistry['createWith']
 }
 
 /** @internal */
 export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper {
-  const { database, audit, feed, directory, box, takesPasswords } = options
+  const { database, audit, feed, directory, box, takesPasswords, createWith } = options
   const kinds = new Map<string, RecordOptions>()
 
   const contextOf = (kind: string, userId: string, id: string): string =>
@@ -159,6 +164,18 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
         if (!isUuid(userId)) return false
         const values = [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null] as const
         return change(statements.put, values, event)
+      },
+      async register(members, id, value, eventOf) {
+        try {
+          return await createWith(members, async (query, note, userId) => {
+            const values = [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null]
+            if ((await query(statements.put, values)).length === 0) throw new RecordTaken()
+            if (eventOf !== undefined) note(eventOf(userId))
+          })
+        } catch (error) {
+          if (error instanceof RecordTaken) return null
+          throw error
+        }
       },
       async replace(userId, { id, revision }, value, event) {
         const values = [userId, kind, id, stored(userId, id, value), revision] as const

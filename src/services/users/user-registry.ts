@@ -59,6 +59,15 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   delete(username: string): Promise<boolean>
 }
 
+/** What belongs to a new user from the first moment, in the transaction that registers them. */
+export type AlsoNew = (query: Query, note: Note, userId: string) => Promise<void>
+
+/** @internal */
+export interface OwnUserRegistry extends UserRegistry {
+  /** `create`, and what goes with it: neither is there without the other. */
+  createWith(members: unknown, also: AlsoNew): Promise<User>
+}
+
 /** @internal */
 export interface UserRegistryOptions extends UserAuthenticationOptions {
   feed: ChangeFeed
@@ -67,7 +76,7 @@ export interface UserRegistryOptions extends UserAuthenticationOptions {
 }
 
 /** @internal */
-export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
+export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistry {
   const { database, audit, feed, passwords, log } = options
 
   /** Runs a change in a transaction, with its entry in the feed, and applies it here at once. */
@@ -104,7 +113,7 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
   const takes = ({ passwordHash: stored }: UserRow, imported: string): boolean =>
     stored === null || stored === undefined || (stored !== imported && passwords.isImported(stored))
 
-  async function create(input: unknown, imported: ImportedUser = {}): Promise<User> {
+  async function create(input: unknown, imported: ImportedUser = {}, also?: AlsoNew): Promise<User> {
     const { username, password, roles = [], claims } = parse(input)
     if (username === undefined) throw userError('username', 'is missing')
     assertReadable(imported.passwordHash)
@@ -118,6 +127,7 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
         await claimAddress(query, row!, claims)
         const changes = changesBetween({}, membersOf(row!))
         note({ type: 'user.registered', user: row!.id, details: { changes } })
+        await also?.(query, note, row!.id)
         return row
       })
     } catch (error) {
@@ -213,7 +223,8 @@ export function createUserRegistry(options: UserRegistryOptions): UserRegistry {
   return {
     ...createUserFinder(database),
     ...createUserAuthentication(options),
-    create,
+    create: async (members, imported) => create(members, imported),
+    createWith: async (members, also) => create(members, {}, also),
     update,
     setPassword: async (username, password) => update(username, { password }),
     disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),

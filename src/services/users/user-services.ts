@@ -61,12 +61,28 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   const { issuer, production } = config
   const passwords = createPasswords(hashing, djangoPasswords, rules)
   const hashChosen = createHashChosen({ passwords, production, log })
-  const registry = createUserRegistry({ database, audit, box, feed, passwords, production, log })
+  const { createWith, ...registry } = createUserRegistry({
+    database,
+    audit,
+    box,
+    feed,
+    passwords,
+    production,
+    log,
+  })
   const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
   const sessions = createSessions(database, audit, lasting)
   const consents = createConsents(database, audit, doors, audiences)
   const takesPasswords = (): boolean => doors.owners('signInMethod').has('password')
-  const records = createUserRecords({ database, audit, feed, directory, box, takesPasswords })
+  const records = createUserRecords({
+    database,
+    audit,
+    feed,
+    directory,
+    box,
+    takesPasswords,
+    createWith,
+  })
   const exporting = createUserExport({ registry, records, artifacts, sessions, consents })
   const removal = createPasswordRemoval({ audit, feed, records })
   const users = { ...registry, ...removal, ...records, ...exporting }
