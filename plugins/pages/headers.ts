@@ -20,21 +20,26 @@ const COMMON = {
 /** Seconds. */
 const TWO_YEARS = 63_072_000
 
-/** `images` are origins that the page may load pictures from, beside ours. */
-export function pageHeaders(
-  issuer: string,
-  kind: PageKind,
-  images: readonly string[],
-): Record<string, string> {
+/** What of a page its headers are made from. */
+export interface HeaderFacts {
+  readonly kind: PageKind
+  /** Origins that the page may load pictures from, beside ours. */
+  readonly images: readonly string[]
+  /** Whether its form may lead to another site. */
+  readonly leadsAway: boolean
+}
+
+export function pageHeaders(issuer: string, facts: HeaderFacts): Record<string, string> {
+  const { kind } = facts
   return {
     ...COMMON,
-    'content-security-policy': contentSecurityPolicy(kind, images),
+    'content-security-policy': contentSecurityPolicy(facts),
     'cross-origin-opener-policy': kind === 'interaction' ? 'unsafe-none' : 'same-origin',
     ...(issuer.startsWith('https:') ? { 'strict-transport-security': `max-age=${TWO_YEARS}` } : {}),
   }
 }
 
-function contentSecurityPolicy(kind: PageKind, images: readonly string[]): string {
+function contentSecurityPolicy({ kind, images, leadsAway }: HeaderFacts): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -44,7 +49,7 @@ function contentSecurityPolicy(kind: PageKind, images: readonly string[]): strin
     "connect-src 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
-    ...(kind === 'page' ? ["form-action 'self'"] : []),
+    ...(kind === 'page' && !leadsAway ? ["form-action 'self'"] : []),
     "require-trusted-types-for 'script'",
   ].join('; ')
 }

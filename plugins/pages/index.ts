@@ -73,17 +73,11 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   }
 
   async function render(reply: FastifyReply, name: string, model: object): Promise<string> {
-    const { kind, image } = registry.find(name, model)
+    const { kind, leadsAway, image } = registry.find(name, model)
     const person = kind === 'page' ? await personOf(name, model, { request: reply.request, reply }) : null
     const html = await templates.render(name, model, person)
     const images = [originOfLogo(brand), image === null ? null : new URL(image).origin]
-    reply.headers(
-      pageHeaders(
-        issuer,
-        kind,
-        images.filter((one) => one !== null),
-      ),
-    )
+    reply.headers(pageHeaders(issuer, { kind, leadsAway, images: images.filter((one) => one !== null) }))
     return html
   }
   fastify.decorate('pages', {

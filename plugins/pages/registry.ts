@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../../src/config.ts'
 import { sendErrorPage } from './error-page.ts'
-import type { PageKind } from './headers.ts'
+import type { HeaderFacts, PageKind } from './headers.ts'
 import type { Pages } from './models.ts'
 import { LAYOUT, type Area, type Templates } from './templates.ts'
 
@@ -12,6 +12,8 @@ export interface PageOptions<Model> {
   kind?: PageKind
   /** The address of an image at another origin that the page shows; its policy then allows that origin. */
   image?: (model: Model) => string | null
+  /** Whether its form may lead to another site, by whatever redirects; default false. */
+  leadsAway?: boolean
 }
 
 export interface PageRegistry {
@@ -30,7 +32,7 @@ export interface PageRegistry {
 /** @internal */
 export interface OpenRegistry extends PageRegistry {
   /** What `add` was told of the page. */
-  find(name: string, model: object): { kind: PageKind; image: string | null }
+  find(name: string, model: object): Pick<HeaderFacts, 'kind' | 'leadsAway'> & { image: string | null }
   /** From here on `add` throws: the server has started. */
   close(): void
 }
@@ -54,7 +56,8 @@ export function createRegistry(templates: Templates): OpenRegistry {
     find(name, model) {
       const options = registered.get(name)
       if (options === undefined) throw new TypeError(`there is no page ${name}`)
-      return { kind: options.kind ?? 'page', image: options.image?.(model as never) ?? null }
+      const { kind = 'page', leadsAway = false, image } = options
+      return { kind, leadsAway, image: image?.(model as never) ?? null }
     },
     close() {
       closed = true
