@@ -11,6 +11,10 @@ export type RecordField = Pick<FieldView, 'name' | 'label'> &
 export interface RecordKind<Information extends object> {
   /** Such as `/scope`: its page; the list is at the same with an s. */
   readonly path: `/${string}`
+  /** The text of the section that they are in. */
+  readonly section: string
+  /** The kinds that stand beside each other there. */
+  readonly tabs: readonly { text: string; path: string }[]
   readonly words: Pick<RecordPage, 'lead' | 'endings'> & {
     list: string
     listLead: string
@@ -32,6 +36,15 @@ export interface RecordKind<Information extends object> {
   /** More of it, that is not edited here. */
   related(one: Information): Promise<RecordPage['related']>
 }
+
+/** Scopes and resources stand beside each other. */
+export const SCOPES_AND_RESOURCES = {
+  section: 'Scopes and resources',
+  tabs: [
+    { text: 'Scopes', path: '/scopes' },
+    { text: 'Resources', path: '/resources' },
+  ],
+} as const
 
 /** Where its pages are, below `/admin`. */
 export function pathsOf({ path }: { path: `/${string}` }) {

@@ -11,6 +11,8 @@ declare module '../../pages/models.ts' {
 
 /** Things of a few members, of one kind. */
 export interface RecordsPage extends Paged {
+  /** The text of the section that they are in. */
+  section: string
   heading: string
   lead: string
   newUri: string
@@ -23,6 +25,7 @@ export interface RecordsPage extends Paged {
 
 /** One of them, or a form for a new one, whose `deletion` is null. */
 export interface RecordPage extends FormTarget {
+  section: string
   heading: string
   /** The kind, in the singular. */
   what: string

@@ -3,30 +3,25 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
-import type { OwnArea } from '../area.ts'
+import type { AdminArea } from '../sections.ts'
 import { sentence } from '../../pages/words.ts'
 import { noticeOf } from '../notice.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
 
 const PAGE = 50
-/** Kinds that stand beside each other. */
-const TABS = [
-  { text: 'Scopes', path: '/scopes' },
-  { text: 'Resources', path: '/resources' },
-]
 const CHANGED_MEANWHILE =
   'It was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
 const Text = () => Type.Optional(Type.String())
 
 type Add = <Information extends object>(
-  area: OwnArea,
+  area: AdminArea,
   kind: RecordKind<Information>,
   view: RecordView<Information>,
 ) => void
 
 export function addRecordPages<Information extends object>(
-  area: OwnArea,
+  area: AdminArea,
   kind: RecordKind<Information>,
 ): void {
   const view = createRecordView(area, kind)
@@ -54,7 +49,8 @@ const addList: Add = ({ serve, uri }, kind, { idOf }) => {
         rows,
         nextUri: found.length > PAGE ? uri(list, { after: rows.at(-1)!.id }) : null,
         firstUri: after === undefined ? null : uri(list),
-        tabs: TABS.map((tab) => ({ text: tab.text, href: uri(tab.path), current: tab.path === list })),
+        section: kind.section,
+        tabs: kind.tabs.map((tab) => ({ text: tab.text, href: uri(tab.path), current: tab.path === list })),
       })
     },
   })

@@ -6,7 +6,7 @@ import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import { sentence } from '../../pages/words.ts'
-import type { OwnArea } from '../area.ts'
+import type { AdminArea } from '../sections.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 
 type Errors = Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export interface RecordView<Information> {
 export const FORM = ''
 
 export function createRecordView<Information extends object>(
-  area: OwnArea,
+  area: AdminArea,
   kind: RecordKind<Information>,
 ): RecordView<Information> {
   const { words, identifier } = kind
@@ -65,6 +65,7 @@ export function createRecordView<Information extends object>(
     const blank = { heading: words.new, id: '', version: '', related: null, deletion: null }
     const model = {
       ...(one === null ? { ...blank, ...area.target(call, create, '') } : await existing(call, one, shown)),
+      section: kind.section,
       what: words.one,
       lead: words.lead,
       notice,
@@ -75,7 +76,8 @@ export function createRecordView<Information extends object>(
         autocomplete: 'off',
         options: [],
         ...field,
-        value: values[field.name] ?? '',
+        // What is typed into it is not sent back.
+        value: field.kind === 'password' ? '' : (values[field.name] ?? ''),
         error: errors[field.name] ?? null,
       })),
       endings: words.endings,

@@ -1,6 +1,7 @@
 /** `/admin/resources`: APIs that tokens are for, and what their tokens are like (RFC 8707). */
 import type { ResourceInformation } from '../../../src/services/resource-registry.ts'
 import type { OwnArea } from '../area.ts'
+import { SCOPES_AND_RESOURCES } from './record-kind.ts'
 import { addRecordPages } from './record-pages.ts'
 
 /** Scopes that the page of a resource shows. */
@@ -15,6 +16,7 @@ export function addResourcePages(area: OwnArea): void {
   const { resources, issuer, config } = area.kernel
 
   addRecordPages<ResourceInformation>(area, {
+    ...SCOPES_AND_RESOURCES,
     path: '/resource',
     words: {
       list: 'Resources',

@@ -1,6 +1,7 @@
 /** `/admin/scopes`: what clients may ask for, what people read of it, and which resource it belongs to. */
 import type { ScopeInformation } from '../../../src/services/resource-registry.ts'
 import type { OwnArea } from '../area.ts'
+import { SCOPES_AND_RESOURCES } from './record-kind.ts'
 import { addRecordPages } from './record-pages.ts'
 
 /** Resources that the field offers. */
@@ -11,6 +12,7 @@ export function addScopePages(area: OwnArea): void {
   const ofDefault = `${issuer} (the default)`
 
   addRecordPages<ScopeInformation>(area, {
+    ...SCOPES_AND_RESOURCES,
     path: '/scope',
     words: {
       list: 'Scopes',
