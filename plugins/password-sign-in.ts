@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import type { SignInElement } from '../src/doors/sign-in.ts'
+import type { User } from '../src/doors/user.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { type Waiting, waitFor } from '../src/http/wait.ts'
@@ -41,6 +42,13 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
     const others = [...fastify.oauth.owners('signInMethod').values()].map(({ autofill }) => autofill)
     return ['username', ...others].filter((one) => one !== undefined).join(' ')
   }
+
+  /** Whoever has another way in is not asked for a password that they never had. */
+  async function neverHadOne({ id }: User): Promise<boolean> {
+    const ways = await fastify.oauth.users.waysIn(id)
+    return ways.length > 0 && !ways.includes('password')
+  }
+
   const element = (username: string): SignInElement => ({
     part: 'login-password',
     model: { username, autocomplete: autocomplete(), error: null, wait: null },
@@ -60,6 +68,7 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
   fastify.oauth.register('signInMethod', 'password', {
     reaches: { acr: [PASSWORD_ACR] },
     async offer({ known, hint }, _call, typed) {
+      if (known !== null && (await neverHadOne(known))) return null
       return element(typed === undefined ? (known?.username ?? hint) : String(typed['username'] ?? ''))
     },
     async submit(_asked, wire, call) {
