@@ -42,6 +42,7 @@ import secondFactor from '../plugins/second-factor/index.ts'
 import setup from '../plugins/setup.ts'
 import subjectTypes from '../plugins/subject-types.ts'
 import token from '../plugins/token/index.ts'
+import upstreams from '../plugins/upstreams/index.ts'
 import userinfo from '../plugins/userinfo.ts'
 import { sendError } from './http/errors.ts'
 import { keepHouseRules, scopeOptions } from './http/house-rules.ts'
@@ -84,6 +85,7 @@ const PLUGINS = [
   notices,
   passkeys,
   forgotPassword,
+  upstreams,
   home,
   setup,
   passwordLink,

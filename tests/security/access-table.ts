@@ -38,6 +38,7 @@ function account(get: number, post: number): Row {
 
 const CLIENT = 'client_id=web'
 const SCOPE = 'id=read_books'
+const UPSTREAM = 'id=corp'
 const RESOURCE = 'id=https://api.example/'
 /** The id of the user of the role `user` stands in its place. */
 const USER = 'id=:user'
@@ -66,6 +67,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/confirm-email': open(410, 403),
   '/reset-password': open(410, 403),
   '/end-session': open(200, 200),
+  '/upstream/:id/callback': open(400),
 
   '/token': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/introspect': { nobody: [405, 401, 405], client: [405, 200, 405] },
@@ -87,6 +89,9 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/account/apps': account(200, 405),
   '/account/apps/revoke': account(303, 403),
   '/account/apps/revoke-all': account(303, 403),
+  '/account/linked-sign-ins': account(200, 405),
+  '/account/linked-sign-ins/link': account(303, 403),
+  '/account/linked-sign-ins/unlink': account(303, 403),
   '/account/activity': account(200, 405),
 
   '/admin': administration(200, 405),
@@ -118,6 +123,10 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/resources/new': administration(200, 403),
   '/admin/resource': administration(200, 403, RESOURCE),
   '/admin/resource/delete': administration(303, 403, RESOURCE),
+  '/admin/upstreams': administration(200, 405),
+  '/admin/upstreams/new': administration(200, 403),
+  '/admin/upstream': administration(200, 403, UPSTREAM),
+  '/admin/upstream/delete': administration(303, 403, UPSTREAM),
   '/admin/keys': administration(200, 405),
   '/admin/keys/rotate': administration(303, 400),
   '/admin/keys/revoke': administration(303, 403),

@@ -18,7 +18,13 @@ import { ADMINISTRATION, stateOf } from './forms.ts'
 const ROOT = { username: 'root', password: 'the first of two administrators', roles: ['admin'] }
 const FORMER = { username: 'former', password: 'the second of two administrators', roles: ['admin'] }
 const API = { resource: 'https://api.example/', name: 'API' }
-const seed = { ...SEED, users: [ALICE, BOB, ROOT, FORMER], resources: [API] }
+const CORP = {
+  id: 'corp',
+  issuer: 'https://id.corp.example',
+  client_id: 'us',
+  client_secret: 'a secret of theirs',
+}
+const seed = { ...SEED, users: [ALICE, BOB, ROOT, FORMER], resources: [API], upstreams: [CORP] }
 const server = await startServer({}, { seed })
 const { oauth } = server.server
 const routes = routesOf(server.server).map(({ url, methods }): Route => ({

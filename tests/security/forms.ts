@@ -128,6 +128,16 @@ function ofRecord(kind: 'scope' | 'resource', id: 'record' | 'delete-record'): F
   })
 } // prettier-ignore
 
+/** One on the page of an upstream. */
+function ofUpstream(id: 'record' | 'delete-record'): FormKind {
+  return administered(id, `/admin/upstream${id === 'record' ? '' : '/delete'}`, async ({ server }) => {
+    const name = `upstream-${++records}`
+    await kernelOf(server).upstreams.save({ id: name, issuer: 'https://id.example', client_id: 'us' })
+    const fill: Record<string, string> = id === 'record' ? { name: 'Other' } : { confirm: name }
+    return { path: `/upstream?id=${name}`, fill }
+  })
+}
+
 let persons = 0
 
 /** One on the page of a user who is signed in and has allowed an app access. */
@@ -218,23 +228,33 @@ export const ADMINISTRATION = {
   'new resource': administered('record', '/admin/resources/new', async () => ({ path: '/resources/new', fill: { resource: `https://${++records}.example/` } })),
   resource: ofRecord('resource', 'record'),
   'resource deletion': ofRecord('resource', 'delete-record'),
+  'new upstream': administered('record', '/admin/upstreams/new', async () => ({
+    path: '/upstreams/new',
+    fill: { id: `upstream-${++records}`, issuer: 'https://id.example', client_id: 'us' },
+  })),
+  upstream: ofUpstream('record'),
+  'upstream deletion': ofUpstream('delete-record'),
 } // prettier-ignore
 
 let owners = 0
 
-/** A form of the account of a user of its own, who is signed in elsewhere too and has allowed two apps access. */
+/** A form of the account of a user of its own, who is signed in elsewhere too, has allowed two apps access, and can sign in by an upstream. */
 function ofAccount(path: string, id: string, fill: Record<string, string> = {}): FormKind {
   return {
     route: `/account${ROUTES[id] ?? path}`,
     opened: 303,
     async open(server, agent = createUserAgent(server.url)) {
-      const { users, consents, directory, clients } = kernelOf(server.server)
+      const { users, consents, directory, clients, upstreams } = kernelOf(server.server)
       const owner = await users.create({ username: `owner-${++owners}`, password: OWNERS_PASSWORD })
       const { client_id: other = '' } = await clients.create({ client_name: 'Another app', scope: ['a'] })
       for (const clientId of ['web', other]) {
         const client = (await directory.findClient(clientId))!
         await consents.remember(owner.id, { client, scopes: new Set(['a']), resources: [], parameters: {} })
       }
+      await upstreams.save({ id: 'closed', issuer: 'http://localhost:9', client_id: 'us' })
+      const link = { upstream: 'closed', issuer: 'http://localhost:9', subject: owner.id, name: null }
+      await server.database.query(`insert into user_records (user_id, kind, record_id, value)
+        values ('${owner.id}', 'upstream-link', 'one', '${JSON.stringify(link)}')`)
       for (const browser of [createUserAgent(server.url), agent]) {
         const { username } = owner
         const page = await browser.get(`${server.url}/sign-in`)
@@ -255,6 +275,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   'end-others': '/sessions/end-others',
   'revoke-0': '/apps/revoke',
   'revoke-all': '/apps/revoke-all',
+  link: '/linked-sign-ins/link',
+  'unlink-0': '/linked-sign-ins/unlink',
 }
 
 export const ACCOUNT = {
@@ -265,6 +287,8 @@ export const ACCOUNT = {
   'end of the other sessions': ofAccount('/sessions', 'end-others'),
   'end of the access of an app': ofAccount('/apps', 'revoke-0'),
   'end of the access of all apps': ofAccount('/apps', 'revoke-all'),
+  'link of a sign-in': ofAccount('/linked-sign-ins', 'link', { upstream: 'closed' }),
+  'end of the link of a sign-in': ofAccount('/linked-sign-ins', 'unlink-0'),
 } // prettier-ignore
 
 /** The one form of a page. */
@@ -285,6 +309,9 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(s order by name) from scopes s) as scopes,
     (select json_agg(r order by resource) from resources r) as resources,
     (select json_agg(kid order by kid) from signing_keys) as signing_keys,
+    (select json_agg(u order by id) from upstreams u) as upstreams,
+    (select json_agg(r order by r::text) from user_records r) as user_records,
+    (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,
     (select count(*)::int from authorization_codes) as codes,
     (select count(*)::int from throttles) as throttles,
     (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,

@@ -1,0 +1,120 @@
+/**
+ * Who of ours somebody of an upstream is: who is linked; else who has the same verified address, where the upstream is believed; else a new
+ * one, where that is allowed and takes nobody's name and address.
+ */
+import { randomInt } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
+import type { User } from '../../src/services/users/user.ts'
+import { believedEmail, mappedClaims } from './claims.ts'
+import { linkEvent, linkIdOf, linkOf, type Links } from './links.ts'
+import type { Identity } from './provider.ts'
+
+export type Account = { readonly user: User } | { readonly refused: 'unlinked' | 'taken' | 'disabled' }
+/** A link that somebody asked for who is signed in. */
+export type Linking = 'linked' | 'already' | 'taken'
+
+export interface Accounts {
+  /** Throws `UpstreamFailure` where more has to be asked of the upstream, and that fails. */
+  find(upstream: UpstreamInformation, identity: Identity): Promise<Account>
+  link(userId: string, upstream: UpstreamInformation, identity: Identity): Promise<Linking>
+}
+
+/** Of names that are taken, another one is tried so often. */
+const TRIES = 3
+
+export function createAccounts({ oauth }: FastifyInstance, links: Links): Accounts {
+  const { users } = oauth
+
+  async function linked(identity: Identity): Promise<User | null> {
+    const owner = await links.owner(linkIdOf(identity))
+    return owner === null ? null : users.get(owner)
+  }
+
+  /** Everybody who has the address, verified or not; those of the address itself come first. */
+  async function withEmail(address: string): Promise<User[]> {
+    const { found } = await users.search(address, { limit: 100 })
+    const isSame = (one: unknown): boolean =>
+      typeof one === 'string' && one.toLowerCase() === address.toLowerCase()
+    return found.filter(({ username, claims }) => isSame(claims['email']) || isSame(username))
+  }
+
+  function asAccount(user: User): Account {
+    return user.disabled ? { refused: 'disabled' } : { user }
+  }
+
+  async function register(
+    upstream: UpstreamInformation,
+    identity: Identity,
+    claims: Readonly<Record<string, unknown>>,
+    email: string | null,
+  ): Promise<Account> {
+    const { preferred_username: wished, email: said, email_verified: _verified, ...others } = claims
+    const address = email ?? (typeof said === 'string' ? said : null)
+    if (address !== null && (await withEmail(address)).length > 0) return { refused: 'taken' }
+    const members = {
+      ...others,
+      ...(address === null ? {} : { email: address, email_verified: email !== null }),
+    }
+    const link = linkOf(upstream, identity, claims)
+    for (const username of namesOf(wished, email, upstream)) {
+      if ((await users.find(username)) !== null) continue
+      try {
+        const eventOf = (id: string) => linkEvent('user.upstream_linked', id, link)
+        const user = await links.register({ ...members, username }, linkIdOf(identity), link, eventOf)
+        if (user !== null) return { user }
+      } catch (error) {
+        // Somebody took the name meanwhile, or it cannot be one.
+        if (!(error instanceof OAuthError) || !/^username /.test(error.message)) throw error
+        continue
+      }
+      // The same person came by another way at the same moment.
+      const user = await linked(identity)
+      if (user !== null) return asAccount(user)
+    }
+    return { refused: 'taken' }
+  }
+
+  const link: Accounts['link'] = async (userId, upstream, identity) => {
+    const id = linkIdOf(identity)
+    const made = linkOf(upstream, identity, mappedClaims(upstream, await identity.claims()))
+    if (await links.put(userId, id, made, linkEvent('user.upstream_linked', userId, made))) return 'linked'
+    return (await links.owner(id)) === userId ? 'already' : 'taken'
+  }
+
+  return {
+    link,
+    async find(upstream, identity) {
+      const known = await linked(identity)
+      if (known !== null) return asAccount(known)
+      const claims = mappedClaims(upstream, await identity.claims())
+      const email = believedEmail(upstream, claims)
+      if (email !== null) {
+        const theirs = (await withEmail(email)).filter((user) => hasVerified(user, email))
+        const [user, ...more] = theirs
+        if (user !== undefined && more.length === 0 && (await link(user.id, upstream, identity)) !== 'taken')
+          return asAccount(user)
+      }
+      const mayRegister = upstream.sign_up ?? email !== null
+      return mayRegister ? register(upstream, identity, claims, email) : { refused: 'unlinked' }
+    },
+  }
+}
+
+function hasVerified({ claims }: User, email: string): boolean {
+  const { email: own, email_verified: verified } = claims
+  return verified === true && typeof own === 'string' && own.toLowerCase() === email.toLowerCase()
+}
+
+/** In the order in which they are tried. What looks like an address is only taken where it is one that is believed. */
+function namesOf(wished: unknown, email: string | null, { id }: UpstreamInformation): string[] {
+  const names = [wished, email].filter((one): one is string => typeof one === 'string' && one.trim() !== '')
+  const own = names.filter((one) => !one.includes('@') || one.toLowerCase() === email?.toLowerCase())
+  const [first = id] = own.map((one) => one.split('@', 1)[0]!)
+  const others = Array.from(
+    { length: TRIES },
+    () => `${first}-${String(randomInt(1_000_000)).padStart(6, '0')}`,
+  )
+  return [...new Set([...own, ...others])]
+}

@@ -1,0 +1,116 @@
+/** `/upstream/ID/callback`: whoever comes back from an upstream goes on where they were, signed in or told why not. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { queryText } from '../../src/http/forms.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
+import { ExplainedError } from '../pages/error-page.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { Accounts } from './accounts.ts'
+import type { Flow, Flows, Purpose } from './flows.ts'
+import { LINKED } from './linked-sign-ins.ts'
+import { type Identity, type Provider, UpstreamFailure } from './provider.ts'
+import { METHOD, type State } from './sign-in.ts'
+import { tellOperator } from './tell.ts'
+import type { Reason } from './words.ts'
+
+/** Of an upstream's answer; some codes are long. */
+const LONG = Type.Optional(Type.String({ maxLength: 6000 }))
+const Answer = Type.Object({
+  state: Type.Optional(Type.String({ maxLength: 4096 })),
+  code: LONG,
+  id_token: LONG,
+})
+/** What an upstream proved is one factor, by whatever means: what those were is not ours to say (docs/upstreams.md). */
+const AMR: readonly string[] = []
+const ACR = '1'
+/** Milliseconds by which its clock may be behind ours. */
+const TOLERANCE = 60_000
+
+export interface CallbackOptions {
+  readonly flows: Flows
+  readonly provider: Provider
+  readonly accounts: Accounts
+}
+
+type SignInPurpose = Extract<Purpose, { for: 'sign-in' }>
+type LinkPurpose = Extract<Purpose, { for: 'link' }>
+
+export function addCallback(fastify: FastifyInstance, { flows, provider, accounts }: CallbackOptions): void {
+  const { interactions, browser, oauth } = fastify
+  const { upstreams } = kernelOf(fastify)
+
+  async function signIn(upstream: Upstream, flow: Flow, purpose: SignInPurpose, call: PageCall) {
+    const back = async (reason: Reason): Promise<FastifyReply> => {
+      const state = { upstream: upstream.id, reason } satisfies State
+      return interactions.leadBack(purpose.address, { method: METHOD, state }, call)
+    }
+    // What is over says so at its own address, and leads on from there.
+    if ((await interactions.wayBack(purpose.address, call)) === null)
+      return call.reply.redirect(purpose.address, 303)
+    try {
+      const identity = await provider.identify(upstream, queryText(call.request), flow.checks)
+      if (isStale(identity, flow, purpose)) return await back('stale')
+      const account = await accounts.find(upstream, identity)
+      if ('refused' in account) return await back(account.refused)
+      const { user } = account
+      if (purpose.known !== null && purpose.known !== user.id) return await back('other person')
+      return await interactions.prove(purpose.address, { user, amr: AMR, acr: ACR }, call)
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure)) throw error
+      tellOperator(call.request.log, upstream, error)
+      return back(error.failure)
+    }
+  }
+
+  async function link(upstream: Upstream, flow: Flow, { userId, sid }: LinkPurpose, call: PageCall) {
+    const session = await browser.session(call.request)
+    if (session?.userId !== userId || session.sid !== sid) throw ended()
+    const back = (query: Record<string, string>): FastifyReply =>
+      call.reply.redirect(
+        `${oauth.config.basePath}/account${LINKED}?${new URLSearchParams(query).toString()}`,
+        303,
+      )
+    try {
+      const identity = await provider.identify(upstream, queryText(call.request), flow.checks)
+      const done = await accounts.link(userId, upstream, identity)
+      return back(done === 'taken' ? { upstream: upstream.id, refused: 'elsewhere' } : { done })
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure)) throw error
+      tellOperator(call.request.log, upstream, error)
+      return back({ upstream: upstream.id, refused: error.failure })
+    }
+  }
+
+  fastify.pages.serve({
+    path: '/upstream/:id/callback',
+    query: Answer,
+    async show({ state = '' }, call) {
+      const { id } = call.request.params as { id: string }
+      const upstream = (await upstreams.all()).find((one) => one.id === id)
+      const flow = upstream === undefined || state === '' ? null : await flows.end(id, state, call)
+      if (upstream === undefined || flow === null) throw ended()
+      const { purpose } = flow
+      return purpose.for === 'link'
+        ? link(upstream, flow, purpose, call)
+        : signIn(upstream, flow, purpose, call)
+    },
+  })
+}
+
+/** Where it says when they signed in there: not before the client allows, and for who is asked once more, not before they were. */
+function isStale({ authTime }: Identity, { begun }: Flow, { known, maxAge }: SignInPurpose): boolean {
+  if (authTime === undefined) return false
+  const at = authTime * 1000 + TOLERANCE
+  return (known !== null && at < begun) || (maxAge !== null && at < begun - maxAge * 1000)
+}
+
+/** Used, too old, of another browser, of another upstream, or made up: which of them is nobody's business. */
+function ended(): ExplainedError {
+  return new ExplainedError('invalid_request', 'this answer belongs to no sign-in that is under way here', {
+    words: {
+      title: 'This sign-in has ended',
+      text: 'It was used already, is too old, or began in another browser. Go back to the app that you want to use, and start again there.',
+    },
+  })
+}

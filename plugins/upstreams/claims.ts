@@ -1,0 +1,36 @@
+/** What an upstream says of somebody, by our names, and what of it is believed. */
+import { misfitOf } from '../../src/protocol/schema.ts'
+import { isStorable } from '../../src/protocol/json.ts'
+import { StandardClaims } from '../../src/protocol/claims.ts'
+import { domainOf } from '../../src/protocol/upstream-information.ts'
+import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** Some say it as a text or a number. */
+const YES: readonly unknown[] = [true, 'true', 1, '1']
+
+/** The standard claims that it has in their types; what does not fit is left out. */
+export function mappedClaims({ claims: names = {} }: UpstreamInformation, said: Claims): Claims {
+  const entries = Object.entries(StandardClaims.properties).flatMap(([name, schema]) => {
+    // Of our record, and not of theirs.
+    if (name === 'updated_at') return []
+    const source = names[name] ?? name
+    const value = Object.hasOwn(said, source) ? said[source] : undefined
+    const told = name.endsWith('_verified') ? YES.includes(value) : value
+    if (value === undefined || value === null || value === '') return []
+    return misfitOf(schema, told) === undefined && isStorable(told) ? [[name, told] as const] : []
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The address that is theirs without a doubt: verified there, of a domain that the upstream speaks for. Null for none. */
+export function believedEmail(upstream: UpstreamInformation, claims: Claims): string | null {
+  const { email, email_verified: verified } = claims
+  if (upstream.trust_email !== true || verified !== true || typeof email !== 'string') return null
+  return isOfDomains(upstream, email) ? email : null
+}
+
+export function isOfDomains({ domains = [] }: UpstreamInformation, address: string): boolean {
+  return domains.includes(domainOf(address))
+}

@@ -1,0 +1,84 @@
+/**
+ * Sign-ins that are under way at an upstream: each has a `state` of 256 bits, of which only a hash is stored, is of one browser and one
+ * upstream, and is spent once over all processes. What proves the answer (`nonce`, the PKCE verifier) is made of the state under a secret of
+ * ours, so that nobody has it who reads the database or the address.
+ */
+import { createHmac, hash, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
+import { networkOf } from '../../src/protocol/network.ts'
+import type { Checks } from './provider.ts'
+
+/** What it is for. */
+export type Purpose =
+  | {
+      readonly for: 'sign-in'
+      /** The way back to the interaction. */
+      readonly address: string
+      /** The id of who has to show once more that it is them; null where anybody may come. */
+      readonly known: string | null
+      /** Seconds: how long ago they may have signed in there; null for any time. */
+      readonly maxAge: number | null
+    }
+  | { readonly for: 'link'; readonly userId: string; readonly sid: string }
+
+interface Stored {
+  readonly upstream: string
+  /** Hash of what the browser is known by. */
+  readonly browser: string
+  /** Milliseconds since the epoch. */
+  readonly begun: number
+  readonly purpose: Purpose
+}
+
+export interface Flow {
+  readonly checks: Checks
+  /** Milliseconds since the epoch. */
+  readonly begun: number
+  readonly purpose: Purpose
+}
+
+export interface Flows {
+  begin(upstream: string, purpose: Purpose, call: BrowserCall): Promise<Checks>
+  /** Uses it up. Null where there is none of this state that is this browser's and this upstream's, any more. */
+  end(upstream: string, state: string, call: BrowserCall): Promise<Flow | null>
+}
+
+/** Seconds. */
+const LIFETIME = 600
+/** Of one network: those that began first give way. */
+const MOST = 1000
+
+export function createFlows({ oauth, browser }: FastifyInstance): Flows {
+  const flows = oauth.artifacts<Stored>('upstream-flow', { lifetime: LIFETIME })
+  let secret: Promise<KeyObject> | undefined
+
+  async function checksOf(state: string): Promise<Checks> {
+    const key = await (secret ??= oauth.secret('upstream-flows'))
+    const made = (what: string): string =>
+      createHmac('sha256', key).update(`${what} ${state}`).digest('base64url')
+    return { state, nonce: made('nonce'), verifier: made('verifier') }
+  }
+
+  const browserOf = (call: BrowserCall): string => hash('sha256', browser.id(call), 'base64url')
+
+  return {
+    async begin(upstream, purpose, call) {
+      const checks = await checksOf(randomBytes(32).toString('base64url'))
+      const stored = { upstream, browser: browserOf(call), begun: Date.now(), purpose }
+      const owner = `network ${networkOf(call.request.ip)}`
+      await flows.put(stored, { handle: checks.state, owner, most: MOST })
+      return checks
+    },
+    async end(upstream, state, call) {
+      const found = await flows.get(state)
+      if (found?.upstream !== upstream || !isEqual(found.browser, browserOf(call))) return null
+      const spent = await flows.spend(state)
+      return spent && { checks: await checksOf(state), begun: spent.begun, purpose: spent.purpose }
+    },
+  }
+}
+
+function isEqual(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+}

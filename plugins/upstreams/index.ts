@@ -1,0 +1,38 @@
+/**
+ * Sign-in by others: OpenID providers that are registered here as upstreams. A button each on the sign-in page, what is linked with an
+ * account, and their administration. Who somebody is, is said by `provider.ts`; whose account that is, by `accounts.ts`.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { createAccounts } from './accounts.ts'
+import { addAdminUpstreams } from './admin-upstreams.ts'
+import { addCallback } from './callback.ts'
+import { createFlows } from './flows.ts'
+import { addLinkedSignIns } from './linked-sign-ins.ts'
+import { createLinks } from './links.ts'
+import { createProvider } from './provider.ts'
+import { addSignIn } from './sign-in.ts'
+
+async function upstreams(fastify: FastifyInstance): Promise<void> {
+  const links = createLinks(fastify)
+  const options = {
+    links,
+    flows: createFlows(fastify),
+    provider: createProvider(fastify),
+    accounts: createAccounts(fastify, links),
+  }
+  await addSignIn(fastify, options)
+  addCallback(fastify, options)
+  if (fastify.hasDecorator('account')) await addLinkedSignIns(fastify, options)
+  if (fastify.hasDecorator('admin')) addAdminUpstreams(fastify)
+  // Read before anybody waits for a page.
+  fastify.addHook('onReady', async () => {
+    await kernelOf(fastify).upstreams.all()
+  })
+}
+
+export default fp(upstreams, {
+  name: 'latchkey-upstreams',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages', 'latchkey-login'],
+})

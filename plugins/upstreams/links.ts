@@ -1,0 +1,45 @@
+/** Whose account somebody of an upstream is: the one link between an issuer's subject and a user of ours. */
+import { hash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { UserRecords } from '../../src/doors/user-records.ts'
+import type { NewEvent } from '../../src/events.ts'
+import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
+import type { Identity } from './provider.ts'
+
+/** As it is kept of a user; their export tells all of it. */
+export interface Link {
+  readonly upstream: string
+  readonly issuer: string
+  readonly subject: string
+  /** What the upstream called them when it was linked: for people, who may have two there. */
+  readonly name: string | null
+}
+
+export type Links = UserRecords<Link>
+
+export function createLinks({ oauth }: FastifyInstance): Links {
+  return oauth.users.records<Link>('upstream-link', { unique: true, signsIn: true })
+}
+
+/** OpenID Connect Core §5.7: `iss` and `sub` together are unique. Of one length, however long the subject is. */
+export function linkIdOf({ issuer, subject }: Pick<Identity, 'issuer' | 'subject'>): string {
+  return hash('sha256', `${issuer}\0${subject}`, 'base64url')
+}
+
+export function linkOf(
+  { id }: UpstreamInformation,
+  { issuer, subject }: Identity,
+  claims: Readonly<Record<string, unknown>>,
+): Link {
+  const named = [claims['email'], claims['preferred_username'], claims['name']]
+  const name = named.find((one): one is string => typeof one === 'string') ?? null
+  return { upstream: id, issuer, subject, name }
+}
+
+export function linkEvent(
+  type: 'user.upstream_linked' | 'user.upstream_unlinked',
+  user: string,
+  { upstream, issuer }: Link,
+): NewEvent {
+  return { type, user, details: { upstream, issuer } }
+}

@@ -1,0 +1,145 @@
+/** The way to sign in `upstream`: a button for each on the sign-in page, and a field for those that are found by their people's address. */
+import type { FastifyInstance } from 'fastify'
+import type { SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
+import { isOfDomains } from './claims.ts'
+import type { Flows } from './flows.ts'
+import type { Links } from './links.ts'
+import { type Provider, UpstreamFailure } from './provider.ts'
+import { tellOperator } from './tell.ts'
+import { isReason, nameOf, type Reason, sentenceOf } from './words.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    'login-upstream': {
+      action: string
+      csrfToken: string
+      buttons: readonly { id: string; text: string }[]
+      /** What the field for an address begins with; null for no field. */
+      address: string | null
+      error: string | null
+    }
+  }
+}
+
+/** Its name, in addresses and in notes. */
+export const METHOD = 'upstream'
+
+/** What the interaction notes of one that did not get through. */
+export interface State {
+  readonly upstream: string
+  readonly reason: Reason
+}
+
+export interface SignInOptions {
+  readonly flows: Flows
+  readonly links: Links
+  readonly provider: Provider
+}
+
+export async function addSignIn(fastify: FastifyInstance, options: SignInOptions): Promise<void> {
+  const { flows, links, provider } = options
+  const { upstreams } = kernelOf(fastify)
+  await fastify.pages.add('login-upstream', new URL('../../templates/login-upstream.eta', import.meta.url))
+
+  /** Whoever has to show that it is them once more can only do it where they are linked. */
+  async function offered({ known }: SignInAsked): Promise<readonly Upstream[]> {
+    const all = await upstreams.all()
+    if (known === null || all.length === 0) return all
+    const linked = new Set((await links.list(known.id)).map(({ value }) => value.issuer))
+    return all.filter(({ issuer }) => linked.has(issuer))
+  }
+
+  async function element(asked: SignInAsked, state: unknown, typed = ''): Promise<SignInElement | null> {
+    const all = await offered(asked)
+    if (all.length === 0) return null
+    const hint = asked.hint
+    const isShown = (one: Upstream): boolean =>
+      one.button !== false || asked.known !== null || isOfDomains(one, hint)
+    const hidden = all.filter((one) => !isShown(one))
+    const error = await errorOf(state)
+    const model = {
+      buttons: all.filter(isShown).map((one) => ({ id: one.id, text: `Continue with ${nameOf(one)}` })),
+      address: hidden.length > 0 ? typed : null,
+      error,
+    }
+    return { part: 'login-upstream', model, refused: error !== null }
+  }
+
+  async function errorOf(state: unknown): Promise<string | null> {
+    const { upstream, reason } = (state ?? {}) as Partial<State>
+    if (!isReason(reason)) return null
+    const found = (await upstreams.all()).find(({ id }) => id === upstream)
+    return sentenceOf(reason, found === undefined ? 'that service' : nameOf(found))
+  }
+
+  async function leave(
+    asked: SignInAsked,
+    upstream: Upstream,
+    typed: string,
+    call: Parameters<Flows['begin']>[2],
+  ) {
+    const { known, request, address } = asked
+    const maxAge = (request.parameters['max_age'] as number | undefined) ?? null
+    const purpose = { for: 'sign-in', address, known: known?.id ?? null, maxAge } as const
+    const checks = await flows.begin(upstream.id, purpose, call)
+    const parameters = parametersOf(asked, typed)
+    return { elsewhere: await provider.authorizationUrl(upstream, { ...checks, parameters }) }
+  }
+
+  fastify.oauth.register('signInMethod', METHOD, {
+    reaches: { acr: ['1'] },
+    offer: async (asked, _call, typed) => element(asked, asked.state, textOf(typed?.['address'])),
+    async submit(asked, wire, call) {
+      const typed = textOf(wire['address']).trim()
+      const all = await offered(asked)
+      const upstream = all.find((one) =>
+        wire['upstream'] === undefined ? isOfDomains(one, typed) : one.id === wire['upstream'],
+      )
+      const refused = async (reason: Reason, status: number): Promise<SignInElement> => {
+        const state = { upstream: upstream?.id ?? '', reason } satisfies State
+        const shown = await element(asked, state, typed)
+        return {
+          part: 'login-upstream',
+          model: { buttons: [], address: null, error: null },
+          ...shown,
+          status,
+        }
+      }
+      if (upstream === undefined) return refused('unknown address', 403)
+      try {
+        return await leave(asked, upstream, typed, call)
+      } catch (error) {
+        if (!(error instanceof UpstreamFailure)) throw error
+        tellOperator(fastify.log, upstream, error)
+        return refused(error.failure, 403)
+      }
+    },
+  })
+}
+
+/** OpenID Connect Core §3.1.2.1: what was asked of us of a sign-in is asked of the upstream. */
+function parametersOf(
+  { known, hint, request: { parameters } }: SignInAsked,
+  typed: string,
+): Record<string, string> {
+  const asked = (parameters['prompt'] as readonly string[] | undefined) ?? []
+  const prompt =
+    known !== null || asked.includes('login')
+      ? 'login'
+      : asked.includes('select_account')
+        ? 'select_account'
+        : ''
+  const maxAge = parameters['max_age'] as number | undefined
+  const address = typed === '' ? hint : typed
+  return {
+    ...(prompt === '' ? {} : { prompt }),
+    ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
+    ...(address.includes('@') ? { login_hint: address } : {}),
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

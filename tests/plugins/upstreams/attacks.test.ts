@@ -1,0 +1,357 @@
+/** What somebody may try with a sign-in by an upstream: each is refused, nobody is signed in or linked, and nothing of it is an error of ours. */
+import { describe, expect, test } from 'vitest'
+import { startLyingProvider, type Lie } from '../../support/lying-provider.ts'
+import { startServer } from '../../support/server.ts'
+import { ALICE, answerOf, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
+import { allow } from '../../support/upstreams.ts'
+import { createUserAgent, type Page, type UserAgent } from '../../support/user-agent.ts'
+
+const SECRET = 'what the upstreams gave us'
+const [one, two] = [await startLyingProvider('us', SECRET), await startLyingProvider('us', SECRET)]
+const PROVIDERS = { one, two }
+const registered = { client_id: 'us', client_secret: SECRET, sign_up: true }
+const upstreams = [
+  { ...registered, id: 'one', issuer: one.issuer, name: 'One', domains: ['corp.example'], trust_email: true },
+  {
+    ...registered,
+    id: 'two',
+    issuer: two.issuer,
+    name: 'Two',
+    domains: ['other.example'],
+    trust_email: true,
+  },
+]
+const server = await startServer(
+  { UNSAFE_OUTBOUND_ORIGINS: `${one.issuer},${two.issuer}` },
+  { seed: { ...SEED, upstreams } },
+)
+const beside = await startServer(
+  {
+    SECRET_KEY: server.settings['SECRET_KEY'],
+    OIDC_ISSUER: server.url,
+    UNSAFE_OUTBOUND_ORIGINS: `${one.issuer},${two.issuer}`,
+  },
+  { database: server.database },
+)
+const { users, sessions } = server.server.oauth
+let people = 0
+
+interface Left {
+  agent: UserAgent
+  state: string
+  nonce: string
+}
+
+async function leave(id: string, agent = createUserAgent(server.url), page?: Page): Promise<Left> {
+  const at = page ?? (await agent.get(authorizationUrl(server)))
+  const left = await agent.submit(at, 'upstreams', { upstream: id })
+  const asked = new URL(left.headers.get('location')!).searchParams
+  return { agent, state: asked.get('state')!, nonce: asked.get('nonce')! }
+}
+
+const callback = (id: string, state: string, more: Record<string, string> = {}, at = server.url): string =>
+  `${at}/upstream/${id}/callback?${new URLSearchParams({ code: 'c', state, ...more }).toString()}`
+const isEnded = ({ status, body }: Page): boolean => status === 400 && body.includes('This sign-in has ended')
+const errorOn = ({ body }: Page): string | undefined => /id="upstreams-error"[^>]*>([^<]*)</.exec(body)?.[1]
+const count = async (table: string): Promise<number> =>
+  Number((await server.database.query(`select count(*)::int as n from ${table}`))[0]!['n'])
+const isSignedIn = async (agent: UserAgent): Promise<boolean> =>
+  new URL((await agent.get(`${server.url}/account`)).url).pathname === '/account'
+
+/** Somebody who has come by an upstream, and who they are here. */
+async function comeBy(
+  id: keyof typeof PROVIDERS,
+  sub: string,
+  lie: Lie = {},
+): Promise<{ page: Page; agent: UserAgent }> {
+  const { agent, state, nonce } = await leave(id)
+  PROVIDERS[id].tell(sub, nonce, lie)
+  return { agent, page: await agent.get(callback(id, state)) }
+}
+
+const verified = (email: string) => ({ userinfo: { email, email_verified: true } })
+
+describe('whose account it is', () => {
+  test('a verified address that the upstream does not speak for links nobody, and takes nobody’s', async () => {
+    const alice = (await users.find(ALICE.username))!.id
+    for (const id of ['one', 'two'] as const) {
+      const { page, agent } = await comeBy(id, `sub-${++people}`, verified(ALICE.email))
+      expect([errorOn(page), await isSignedIn(agent)]).toEqual([
+        expect.stringContaining('There is an account here already'),
+        false,
+      ])
+    }
+    expect(await users.waysIn(alice)).toEqual(['password'])
+  })
+
+  test('an address that it has not verified links nobody, whatever it says beside', async () => {
+    const user = await users.create({ username: 'vera', email: 'vera@corp.example', email_verified: true })
+    const wrong = [undefined, false, 'no', 0, null, 'false', {}, []]
+    for (const email_verified of wrong) {
+      const { page } = await comeBy('one', `sub-${++people}`, { userinfo: { email: user.claims['email'], email_verified } })
+      expect([email_verified, errorOn(page)]).toEqual([email_verified, expect.stringContaining('There is an account')])
+    }
+    expect(await users.waysIn(user.id)).toEqual([])
+  })
+
+  test('an account whose address nobody verified here is not linked either', async () => {
+    const user = await users.create({ username: 'ulla', email: 'ulla@corp.example' })
+    const { page } = await comeBy('one', `sub-${++people}`, verified('ulla@corp.example'))
+    expect(errorOn(page)).toContain('There is an account here already')
+    expect(await users.waysIn(user.id)).toEqual([])
+  })
+
+  test('the same address at two upstreams: the second one gets no account, and none that is there', async () => {
+    const first = await comeBy('one', 'first', verified('both@corp.example'))
+    answerOf(await allow(first.agent, first.page))
+    const second = await comeBy('two', 'second', verified('BOTH@corp.example'))
+    expect(errorOn(second.page)).toContain('There is an account here already')
+    expect((await users.search('both@corp.example')).found).toHaveLength(1)
+  })
+
+  test('the same subject of another upstream is another person', async () => {
+    const before = await count('users')
+    for (const id of ['one', 'two'] as const) {
+      const { page, agent } = await comeBy(id, 'the same subject')
+      answerOf(await allow(agent, page))
+    }
+    expect(await count('users')).toBe(before + 2)
+  })
+
+  test('a name that is taken, or looks like an address of others, is not given', async () => {
+    for (const name of [ALICE.username, ALICE.username.toUpperCase(), ALICE.email, 'root@corp.example', '', ' ', '\u0000', 'x'.repeat(300)]) {
+      const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: { preferred_username: name } })
+      answerOf(await allow(agent, page))
+    }
+    expect((await users.find(ALICE.username))!.claims['email']).toBe(ALICE.email)
+    expect([await users.find(ALICE.email), await users.find('root@corp.example')]).toEqual([null, null])
+  })
+
+  test('what it says of roles, a password and ids is not heard', async () => {
+    const said = { roles: ['admin'], password: 'a password', id: 'one', username: 'alice', updated_at: 1, preferred_username: 'walter' }
+    const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: said, userinfo: said })
+    answerOf(await allow(agent, page))
+    const walter = (await users.find('walter'))!
+    expect([walter.roles, walter.claims, await users.canSignInByPassword('walter')]).toEqual([[], {}, false])
+  })
+}) // prettier-ignore
+
+describe('the callback', () => {
+  test('of one upstream does not take the answer to a request to another (mix-up)', async () => {
+    const { agent, state, nonce } = await leave('one')
+    two.tell('mixed', nonce)
+    const asked = two.asked()
+    expect(isEnded(await agent.get(callback('two', state)))).toBe(true)
+    expect(two.asked()).toBe(asked)
+    // It is not used up by that.
+    one.tell('honest', nonce)
+    answerOf(await allow(agent, await agent.get(callback('one', state, { iss: one.issuer }))))
+  })
+
+  test('refuses an answer that names another issuer (RFC 9207), before the code is sent anywhere', async () => {
+    const { agent, state, nonce } = await leave('one')
+    one.tell('mixed', nonce)
+    const asked = one.asked()
+    const page = await agent.get(callback('one', state, { iss: two.issuer }))
+    expect([errorOn(page), one.asked(), await isSignedIn(agent)]).toEqual([
+      expect.stringContaining('We could not read the answer of One'),
+      asked,
+      false,
+    ])
+  })
+
+  test('refuses the answer to another browser (login CSRF), and leaves it to that one', async () => {
+    const { agent, state, nonce } = await leave('one')
+    one.tell('attacker', nonce)
+    const victim = createUserAgent(server.url)
+    await victim.get(authorizationUrl(server))
+    expect([isEnded(await victim.get(callback('one', state))), await isSignedIn(victim)]).toEqual([true, false])
+    expect(isEnded(await createUserAgent(server.url).get(callback('one', state)))).toBe(true)
+    answerOf(await allow(agent, await agent.get(callback('one', state))))
+  })
+
+  test('takes an answer once', async () => {
+    const { agent, state, nonce } = await leave('one')
+    one.tell('once', nonce)
+    const thief = agent.clone()
+    answerOf(await allow(agent, await agent.get(callback('one', state))))
+    const asked = one.asked()
+    for (const again of [agent, thief]) expect(isEnded(await again.get(callback('one', state)))).toBe(true)
+    expect(one.asked()).toBe(asked)
+  })
+
+  test('takes it once of many at the same moment, over two processes', async () => {
+    const { agent, state, nonce } = await leave('one')
+    one.tell('raced', nonce)
+    const [asked, before] = [one.asked(), await count('sessions')]
+    const others = [server, beside, server, beside, server, beside].map(({ url }) => {
+      const copy = createUserAgent(url)
+      for (const [name, value] of agent.cookies) copy.cookies.set(name, value)
+      return [copy, url] as const
+    })
+    const pages = await Promise.all(
+      others.map(async ([copy, url]) => copy.get(callback('one', state, {}, url))),
+    )
+    expect(pages.filter(isEnded)).toHaveLength(5)
+    expect([one.asked() - asked, (await count('sessions')) - before]).toEqual([1, 1])
+  })
+
+  test('two browsers of one new person at the same moment are one account', async () => {
+    const both = [await leave('one'), await leave('one')]
+    const before = await count('users')
+    for (const [at, { nonce }] of both.entries()) one.tell('a subject that is new', nonce, {}, `code ${at}`)
+    const pages = await Promise.all(
+      both.map(async ({ agent, state }, at) => agent.get(callback('one', state, { code: `code ${at}` }))),
+    )
+    expect(pages.map(({ status }) => status)).toEqual([200, 200])
+    expect(await count('users')).toBe(before + 1)
+  })
+
+  test('takes none that is older than ten minutes', async () => {
+    const { agent, state, nonce } = await leave('one')
+    one.tell('late', nonce)
+    const [{ left } = {}] = await server.database.query(
+      `select max(extract(epoch from expires_at - now()))::int as left from artifacts where kind = 'upstream-flow'`,
+    )
+    expect(left).toBeLessThanOrEqual(600)
+    await server.database.query(`update artifacts set expires_at = now() where kind = 'upstream-flow'`)
+    expect(isEnded(await agent.get(callback('one', state)))).toBe(true)
+  })
+
+  test('whose interaction has ended says so', async () => {
+    const agent = createUserAgent(server.url)
+    const login = await agent.get(authorizationUrl(server))
+    const { state, nonce } = await leave('one', agent, login)
+    one.tell('late', nonce)
+    const consent = await agent.submit(login, 'login', { username: ALICE.username, password: ALICE.password })
+    answerOf(await allow(agent, consent))
+    const before = (await sessions.list((await users.find(ALICE.username))!.id)).length
+    const page = await agent.get(callback('one', state))
+    expect([page.status, page.body]).toEqual([400, expect.stringContaining('This step is done')])
+    expect(await sessions.list((await users.find(ALICE.username))!.id)).toHaveLength(before)
+  })
+
+  test.each([
+    '', '?', '?state', '?state=', '?code=c', '?state=x&state=y', '?state=%00', '?state=%ff', '?error=access_denied',
+    `?state=${'a'.repeat(43)}`, `?state=${'a'.repeat(5000)}`, `?code=${'a'.repeat(7000)}`, '?state[]=a', '?state=a&code[$ne]=1',
+    '?__proto__=1', '?constructor=x&state=constructor', "?state=';drop table users--", '?iss=javascript:alert(1)',
+  ])('answers %s with a page, and no error of ours', async (query) => {
+    for (const id of ['one', 'none', '%00', '..%2f..', '__proto__', 'x'.repeat(300)]) {
+      const { status } = await createUserAgent(server.url).get(`${server.url}/upstream/${id}/callback${query}`)
+      expect([id, query, [400, 404, 414].includes(status) || status]).toEqual([id, query, true])
+    }
+  })
+
+  test.each([
+    { error: 'server_error' }, { error: 'x'.repeat(3000) }, { error: '<script>', error_description: '<script>' },
+    { error: 'access_denied', error_uri: 'javascript:alert(1)' }, { code: '' }, { response: 'a.b.c' }, { id_token: 'a.b.c' },
+    { iss: '' }, { iss: one.issuer, error: 'login_required' },
+  ])('answers %j to a request that is under way with the sign-in page', async (answer) => {
+    const { agent, state, nonce } = await leave('one')
+    one.tell('x', `not ${nonce}`)
+    const page = await agent.get(callback('one', state, answer as Record<string, string>))
+    expect([page.status, errorOn(page) !== undefined, page.body.includes('<script>')]).toEqual([200, true, false])
+    expect(await isSignedIn(agent)).toBe(false)
+  })
+}) // prettier-ignore
+
+describe('an ID token that', () => {
+  test.each<[string, Lie]>([
+    ['another key has signed', { signedBy: 'another key' }],
+    ['the client’s secret has signed', { signedBy: 'the secret' }],
+    ['nobody has signed', { signedBy: 'nobody' }],
+    ['is for another client', { claims: { aud: 'others' } }],
+    [
+      'is for others beside us, and was not given to us',
+      { claims: { aud: ['us', 'others'], azp: 'others' } },
+    ],
+    ['answers another request', { claims: { nonce: 'another' } }],
+    ['answers no request', { claims: { nonce: undefined } }],
+    ['is of another issuer', { claims: { iss: two.issuer } }],
+    ['has expired', { claims: { exp: 1000 } }],
+    ['names nobody', { claims: { sub: undefined } }],
+    ['has a subject of a thousand characters', { claims: { sub: 's'.repeat(1000) } }],
+    ['comes with what is known of somebody else', { userinfo: { sub: 'somebody else' } }],
+  ])('%s signs nobody in', async (_what, lie) => {
+    const before = await Promise.all([count('users'), count('sessions'), count('user_records')])
+    const { page, agent } = await comeBy('one', `sub-${++people}`, lie)
+    expect([page.status, errorOn(page), await isSignedIn(agent)]).toEqual([
+      200,
+      expect.stringContaining('We could not read the answer of One'),
+      false,
+    ])
+    expect(await Promise.all([count('users'), count('sessions'), count('user_records')])).toEqual(before)
+  })
+
+  test('is older than the sign-in that a client asks for, or than what asked once more, proves nothing', async () => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(authorizationUrl(server, { max_age: '600' }))
+    const { state, nonce } = await leave('one', agent, page)
+    one.tell('stale', nonce, { claims: { auth_time: Math.floor(Date.now() / 1000) - 700 } })
+    const back = await agent.get(callback('one', state))
+    expect(errorOn(back)).toContain('did not ask you again')
+    const fresh = await leave('one', agent, back)
+    one.tell('stale', fresh.nonce, { claims: { auth_time: Math.floor(Date.now() / 1000) - 300 } })
+    const consent = await agent.get(callback('one', fresh.state))
+    answerOf(await allow(agent, consent))
+    const again = await leave('one', agent, await agent.get(authorizationUrl(server, { prompt: 'login' })))
+    one.tell('stale', again.nonce, { claims: { auth_time: Math.floor(Date.now() / 1000) - 300 } })
+    expect(errorOn(await agent.get(callback('one', again.state)))).toContain('did not ask you again')
+  })
+})
+
+test('an upstream whose token endpoint fails is told apart from one that lies, and nothing of its answer is logged', async () => {
+  const { page } = await comeBy('one', `sub-${++people}`, { status: 503 })
+  expect(errorOn(page)).toContain('One does not answer at this moment')
+  expect(server.output()).toContain('a sign-in by an upstream failed')
+  expect(server.output()).not.toContain(SECRET)
+})
+
+describe('a link', () => {
+  const signIn = async (user: typeof BOB): Promise<UserAgent> => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(`${server.url}/account`)
+    await agent.submit(page, 'login', { username: user.username, password: user.password })
+    return agent
+  }
+  const begin = async (agent: UserAgent): Promise<Left> => {
+    const page = await agent.get(`${server.url}/account/linked-sign-ins`)
+    const left = await agent.submit(page, 'link', { upstream: 'one' })
+    const asked = new URL(left.headers.get('location')!).searchParams
+    return { agent, state: asked.get('state')!, nonce: asked.get('nonce')! }
+  }
+
+  test('that somebody else began is not made in a browser that is led there (link CSRF)', async () => {
+    const attacker = await begin(await signIn(ALICE))
+    one.tell('the attacker there', attacker.nonce)
+    const victim = await signIn(BOB)
+    expect(isEnded(await victim.get(callback('one', attacker.state)))).toBe(true)
+    for (const { username } of [ALICE, BOB])
+      expect(await users.waysIn((await users.find(username))!.id)).toEqual(['password'])
+  })
+
+  test('is of who began it, and not of who has signed in since in the same browser', async () => {
+    const agent = await signIn(BOB)
+    const { state, nonce } = await begin(agent)
+    one.tell('bob there', nonce)
+    await agent.submit(await agent.get(`${server.url}/end-session`), 'sign-out-page').catch(() => undefined)
+    agent.cookies.delete('latchkey-session')
+    const page = await agent.get(`${server.url}/account`)
+    await agent.submit(page, 'login', { username: ALICE.username, password: ALICE.password })
+    expect(isEnded(await agent.get(callback('one', state)))).toBe(true)
+    expect(await users.waysIn((await users.find(ALICE.username))!.id)).toEqual(['password'])
+  })
+
+  test('cannot take what is linked with another account', async () => {
+    const owner = await comeBy('one', 'owned')
+    answerOf(await allow(owner.agent, owner.page))
+    const bob = await begin(await signIn(BOB))
+    one.tell('owned', bob.nonce)
+    const page = await bob.agent.get(callback('one', bob.state))
+    expect([page.status, page.body]).toEqual([
+      200,
+      expect.stringContaining('linked with another account here already'),
+    ])
+    expect(await users.waysIn((await users.find(BOB.username))!.id)).toEqual(['password'])
+  })
+})
