@@ -1,5 +1,5 @@
 /** An OpenID provider by which people sign in here. */
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p } from './define.ts'
 
 const UpstreamSchema = defineEntity({
   name: 'Upstream',
