@@ -66,7 +66,7 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
         if (user !== null) return { user }
       } catch (error) {
         // Somebody took the name meanwhile, or it cannot be one.
-        if (!(error instanceof OAuthError) || !/^username /.test(error.message)) throw error
+        if (!(error instanceof OAuthError) || !error.message.startsWith('username ')) throw error
         continue
       }
       // The same person came by another way at the same moment.

@@ -249,7 +249,7 @@ describe('the callback', () => {
   ])('answers %j to a request that is under way with the sign-in page', async (answer) => {
     const { agent, state, nonce } = await leave('one')
     one.tell('x', `not ${nonce}`)
-    const page = await agent.get(callback('one', state, answer as Record<string, string>))
+    const page = await agent.get(callback('one', state, answer))
     expect([page.status, errorOn(page) !== undefined, page.body.includes('<script>')]).toEqual([200, true, false])
     expect(await isSignedIn(agent)).toBe(false)
   })

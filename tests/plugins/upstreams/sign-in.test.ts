@@ -192,7 +192,7 @@ describe('who has to show once more that it is them', () => {
 describe('an upstream that', () => {
   test('is down: a sentence and another way, and no error of ours', async () => {
     const { server: below } = await startBelow(async () => [
-      { id: 'gone', issuer: 'http://localhost:9', client_id: 'a', server } as never,
+      { id: 'gone', issuer: 'http://localhost:9', client_id: 'a', server },
     ])
     const agent = createUserAgent(below.url)
     const page = await agent.submit(await agent.get(authorizationUrl(below)), 'upstreams', {
@@ -208,7 +208,7 @@ describe('an upstream that', () => {
 
   test('is on a private network is not asked unless an operator says so', async () => {
     const { server: below } = await startBelow(
-      async () => [{ id: 'inside', issuer: corp.issuer, client_id: 'a', server } as never],
+      async () => [{ id: 'inside', issuer: corp.issuer, client_id: 'a', server }],
       { UNSAFE_OUTBOUND_ORIGINS: '' },
     )
     const agent = createUserAgent(below.url)
