@@ -53,13 +53,14 @@ export function addAccountPages(factors: Factors): void {
     async model(call): Promise<FactorPart> {
       const { userId } = area.sessionOf(call.request)
       const found = await authenticators.find(userId)
+      const { done } = call.wire
       return {
         since: found === null ? null : new Date(found.createdAt),
         left: (await recoveryCodes.left(userId)) ?? 0,
         addUri: area.uri(ADD),
         codesUri: area.uri(CODES),
         remove: area.target(call, REMOVE),
-        done: DONE[String(call.wire['done'] ?? '')] ?? null,
+        done: typeof done === 'string' && Object.hasOwn(DONE, done) ? DONE[done]! : null,
       }
     },
     async nextStep({ request }) {

@@ -1,4 +1,5 @@
 /** Forms of the server's pages, opened as a user's browser would, and what changes when one of them gets through. */
+import { codeOf, secretOn, setUpFactor } from '../support/authenticator.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
@@ -145,6 +146,11 @@ function ofUser(id: string, route: string, fill: Record<string, string> = {}): F
   return administered(id, `/admin/user${route}`, async ({ server, database }) => {
     const user = await server.oauth.users.create({ username: `person-${++persons}` })
     await giveEverything(database, user.id)
+    if (id === 'reset-factors')
+      await database.query(
+        `insert into user_records (user_id, kind, record_id, value) values ($1, 'recovery-codes', 'codes', '{}')`,
+        [user.id],
+      )
     if (id === 'enable') await server.oauth.users.disable(user.username)
     return { path: `/user?id=${user.id}`, fill }
   })
@@ -165,8 +171,15 @@ export const FORGOT_PASSWORD: FormKind = {
   route: '/forgot-password',
   opened: 200,
   async open(server, agent = createUserAgent(server.url)) {
-    const page = await agent.get(`${server.url}/forgot-password`)
-    return formOn(page, agent, { email: `person-${++persons}@example.com` })
+    const username = `person-${++persons}`
+    const email = `${username}@example.com`
+    await server.server.oauth.users.create({
+      username,
+      password: OWNERS_PASSWORD,
+      email,
+      email_verified: true,
+    })
+    return formOn(await agent.get(`${server.url}/forgot-password`), agent, { email })
   },
 }
 
@@ -206,6 +219,7 @@ export const ADMINISTRATION = {
     return { path: `/user?id=${id}`, fill: { confirm_username: username } }
   }),
   'enabling of a user': ofUser('enable', '/enable'),
+  "reset of a user's factors": ofUser('reset-factors', '/reset-factors'),
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),
@@ -239,7 +253,12 @@ export const ADMINISTRATION = {
 let owners = 0
 
 /** A form of the account of a user of its own, who is signed in elsewhere too, has allowed two apps access, and can sign in by an upstream. */
-function ofAccount(path: string, id: string, fill: Record<string, string> = {}): FormKind {
+function ofAccount(
+  path: string,
+  id: string,
+  fill: Record<string, string> | ((page: Page) => Record<string, string>) = {},
+  begin: (server: TestServer, agent: UserAgent, userId: string) => Promise<unknown> = async () => {},
+): FormKind {
   return {
     route: `/account${ROUTES[id] ?? path}`,
     opened: 303,
@@ -260,10 +279,12 @@ function ofAccount(path: string, id: string, fill: Record<string, string> = {}):
         const page = await browser.get(`${server.url}/sign-in`)
         await browser.submit(page, 'login', { username, password: OWNERS_PASSWORD })
       }
+      await begin(server, agent, owner.id)
       const page = await agent.get(`${server.url}/account${path}`)
       const form = findForm(page, id)
       if (form === undefined) throw new Error(`no form: ${page.status} ${page.body}`)
-      return { agent, action: form.action, fields: { ...form.fields, ...fill } }
+      const filled = typeof fill === 'function' ? fill(page) : fill
+      return { agent, action: form.action, fields: { ...form.fields, ...filled } }
     },
   }
 }
@@ -271,6 +292,8 @@ function ofAccount(path: string, id: string, fill: Record<string, string> = {}):
 const OWNERS_PASSWORD = 'a password of an owner'
 /** Those that are sent to another address than their page's. */
 const ROUTES: Readonly<Record<string, string>> = {
+  'remove-password': '/password/remove',
+  'remove-totp': '/security/authenticator/remove',
   'end-1': '/sessions/end',
   'end-others': '/sessions/end-others',
   'revoke-0': '/apps/revoke',
@@ -279,10 +302,16 @@ const ROUTES: Readonly<Record<string, string>> = {
   'unlink-0': '/linked-sign-ins/unlink',
 }
 
+const setUp = async ({ url }: TestServer, agent: UserAgent): Promise<unknown> => setUpFactor(agent, url)
+
 export const ACCOUNT = {
   profile: ofAccount('/profile', 'profile', { nickname: 'Another name' }),
   'email address': ofAccount('/email', 'change-email', { email: 'another@address.example' }),
   password: ofAccount('/password', 'change-password', { current_password: OWNERS_PASSWORD, new_password: 'another password' }),
+  'removal of the password': ofAccount('/security', 'remove-password'),
+  'authenticator app': ofAccount('/security/authenticator', 'totp', (page) => ({ code: codeOf(secretOn(page)) })),
+  'removal of the authenticator app': ofAccount('/security', 'remove-totp', {}, setUp),
+  'new recovery codes': ofAccount('/security/recovery-codes', 'make-recovery-codes', {}, setUp),
   'end of a session': ofAccount('/sessions', 'end-1'),
   'end of the other sessions': ofAccount('/sessions', 'end-others'),
   'end of the access of an app': ofAccount('/apps', 'revoke-0'),
@@ -313,10 +342,12 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(r order by r::text) from user_records r) as user_records,
     (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,
     (select count(*)::int from authorization_codes) as codes,
-    (select count(*)::int from throttles) as throttles,
+    (select json_agg(r order by r::text) from (select user_id, kind, record_id, revision from user_records) r) as records,
     (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,
     (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
-  const mails = server.oauth.mail.kept().filter(({ subject }) => /^(?:A test|Confirm)/.test(subject)).length
+  const mails = server.oauth.mail
+    .kept()
+    .filter(({ subject }) => /^(?:A test|Confirm|Set a new password)/.test(subject)).length
   return { ...state, mails }
 }
