@@ -12,6 +12,9 @@ import { anyRequest, type Ground, MARK } from '../support/fuzz-mutations.ts'
 import { type Answer, type Draft, draft, rendered, send } from '../support/fuzz-request.ts'
 import { type Route, routesOf } from '../support/routes.ts'
 import { startServer } from '../support/server.ts'
+import { seedOf, startUpstream } from '../support/upstreams.ts'
+import { until } from '../support/until.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 import { freePort } from '../support/settings.ts'
 import { ADMINISTRATION } from '../security/forms.ts'
 
@@ -22,13 +25,16 @@ const [AT_ONCE, FRESH] = [10, Math.min(500, Math.max(100, RUNS / 4))]
 const MEGABYTE = 2 ** 20
 const MAX_GROWTH = 20 * MEGABYTE
 
+const upstream = await startUpstream('corp', 'http://127.0.0.1:1')
 const seed = {
   ...DEVICE_SEED,
+  upstreams: [seedOf(upstream)],
   clients: [...DEVICE_SEED.clients, SERVICE],
   resources: [{ resource: 'https://books.example/', scopes: ['read_books'] }],
 }
 /** Prepares, inside this process, what the other one is asked for. */
-const server = await startServer({ ...DEVICE_SETTINGS, LOG_LEVEL: 'warn' }, { seed })
+const UNSAFE_OUTBOUND_ORIGINS = upstream.issuer
+const server = await startServer({ ...DEVICE_SETTINGS, UNSAFE_OUTBOUND_ORIGINS, LOG_LEVEL: 'warn' }, { seed })
 const metricsPort = await freePort()
 const target = await spawnBeside(
   {
@@ -40,6 +46,19 @@ const target = await spawnBeside(
   server.database,
 )
 const origin = `http://127.0.0.1:${target.settings.PORT}`
+// A mail of its own, to be read there.
+const forgetful = createUserAgent(origin)
+await server.server.oauth.users.create({
+  username: 'forgetful',
+  email: 'forgetful@example.com',
+  email_verified: true,
+})
+await forgetful.submit(await forgetful.get(`${origin}/forgot-password`), 'forgot-password', {
+  email: 'forgetful@example.com',
+})
+await until(async () => {
+  if ((await target.get('/dev/mail/1')).status !== 200) throw new Error('the mail has not come')
+})
 const metrics = `http://127.0.0.1:${metricsPort}`
 const routes = routesOf(server.server)
   .map(({ url, methods }): Route => ({ url: url.replace(/(?!^)\/$/, ''), methods }))

@@ -1,10 +1,14 @@
 /** For each route, requests that it takes, by those who may send them: the ground of a fuzz run. What can be wrong with them is for `fuzz-mutations`. */
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import {
   ACCOUNT,
   ADMINISTRATION,
+  CONFIRM_EMAIL,
   CONSENT,
+  FORGOT_PASSWORD,
   type FormKind,
   LOGIN,
+  RESET_PASSWORD,
   SET_PASSWORD,
   SETUP,
   SIGN_IN,
@@ -21,7 +25,7 @@ import { createUserAgent, findForm, type UserAgent } from './user-agent.ts'
 
 /** By the route that takes them. */
 const FORMS = Map.groupBy(
-  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, SET_PASSWORD, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
+  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, CONFIRM_EMAIL, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
   ({ route }) => route,
 ) // prettier-ignore
 const cookiesOf = ({ cookies }: UserAgent) =>
@@ -114,6 +118,26 @@ async function interaction(server: TestServer): Promise<Draft[]> {
   ]
 }
 
+/** A mail has an address of its own, too: the first that the process keeps. */
+const MAIL = draft({ path: '/dev/mail/1', headers: { accept: 'text/html' } })
+
+/** What comes back from the one upstream that there is, for a sign-in under way. */
+async function answerOfUpstream(server: TestServer): Promise<Draft[]> {
+  const [{ id } = { id: '' }] = await kernelOf(server.server).upstreams.all()
+  const agent = createUserAgent(server.url)
+  const left = await agent.submit(await agent.get(authorizationUrl(server)), 'upstreams', { upstream: id })
+  const state = new URL(left.headers.get('location')!).searchParams.get('state')!
+  const query = encoded(Object.entries({ state, error: 'access_denied' }))
+  return [
+    draft({
+      path: `/upstream/${id}/callback`,
+      query,
+      cookies: cookiesOf(agent),
+      headers: { accept: 'text/html' },
+    }),
+  ]
+}
+
 /** Where what was opened once is spent by the first good request. */
 const spends = (url: string): boolean => url in POSTED || /^\/(?:device|end-session)$/.test(url)
 const kept = new WeakMap<TestServer, Values>()
@@ -141,6 +165,8 @@ async function openGround(server: TestServer, route: Route): Promise<Ground> {
   for (const kind of kinds) forms.push(...(await draftsOf(server, kind)))
   if (url === '/interaction/:id') forms.push(...(await interaction(server)))
   if (url === '/device') forms.push(...(await deviceForm(server, values)))
+  if (url === '/upstream/:id/callback') forms.push(...(await answerOfUpstream(server)))
+  if (url === '/dev/mail/:number') forms.push(MAIL)
   const posted = (POSTED[url]?.(values) ?? []).map(({ fields = {}, headers = {} }) =>
     draft({ method: 'POST', path: url, fields: encoded(Object.entries(fields)), headers }),
   )

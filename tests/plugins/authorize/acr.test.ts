@@ -53,7 +53,7 @@ async function addFactors({ oauth, pages }: FastifyInstance): Promise<void> {
 }
 
 const seed = { ...SEED, users: [ALICE, KEEN], clients: [WEB, VAULT, CAUTIOUS] }
-const build = { without: [] as string[] }
+const build = { without: ['latchkey-second-factor', 'latchkey-upstreams'] }
 const server = await startServer({}, { seed, extend: addFactors, build })
 
 type Person = Pick<typeof ALICE, 'username' | 'password'>
