@@ -59,6 +59,12 @@ function parties(users: number, clients: number): Filling[] {
       values: `'scope-' || n, 'Scope ' || n, 'https://api-' || case when n % 2 = 0 then 1 else n % 1000 + 1 end || '.example'`,
     },
     {
+      table: 'upstreams',
+      columns: 'id, issuer, client_id, button',
+      rows: 20,
+      values: `'upstream-' || n, 'https://id-' || n || '.example', 'latchkey', false`,
+    },
+    {
       table: 'clients',
       columns: 'client_id, client_name, redirect_uris, scope, metadata',
       rows: clients,

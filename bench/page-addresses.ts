@@ -41,6 +41,9 @@ export function administrationPages(sample: Sample): string[] {
     ...listed('/admin/resources', 'https://api-5.example', []),
     '/admin/resources/new',
     address('/admin/resource', { id: 'https://api-1.example' }),
+    '/admin/upstreams',
+    '/admin/upstreams/new',
+    address('/admin/upstream', { id: 'upstream-1' }),
     ...auditPages(sample),
   ]
 }
@@ -49,6 +52,7 @@ export function accountPages({ event }: Sample): string[] {
   return [
     '/account', '/account/profile', '/account/email', '/account/password', '/account/sessions', '/account/activity',
     address('/account/activity', { before: event }), '/account/apps', address('/account/apps', { after: 'client-5' }),
+    '/account/security', '/account/security/authenticator', '/account/security/recovery-codes', '/account/linked-sign-ins',
   ] // prettier-ignore
 }
 
