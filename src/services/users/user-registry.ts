@@ -59,7 +59,7 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   delete(username: string): Promise<boolean>
 }
 
-/** What belongs to a new user from the first moment, in the transaction that registers them. */
+/** @internal What belongs to a new user from the first moment, in the transaction that registers them. */
 export type AlsoNew = (query: Query, note: Note, userId: string) => Promise<void>
 
 /** @internal */
