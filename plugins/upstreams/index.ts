@@ -34,5 +34,5 @@ async function upstreams(fastify: FastifyInstance): Promise<void> {
 
 export default fp(upstreams, {
   name: 'latchkey-upstreams',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages', 'latchkey-login'],
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
 })
