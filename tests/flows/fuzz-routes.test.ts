@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { resolve } from 'node:path'
 import { spawnBeside } from '../support/beside.ts'
 import { DEVICE_SEED, DEVICE_SETTINGS } from '../support/device.ts'
-import { groundOf, SERVICE } from '../support/fuzz-ground.ts'
+import { groundOf, SERVICE, UPSTREAM } from '../support/fuzz-ground.ts'
 import { anyRequest, type Ground, MARK } from '../support/fuzz-mutations.ts'
 import { type Answer, type Draft, draft, rendered, send } from '../support/fuzz-request.ts'
 import { type Route, routesOf } from '../support/routes.ts'
@@ -25,7 +25,7 @@ const [AT_ONCE, FRESH] = [10, Math.min(500, Math.max(100, RUNS / 4))]
 const MEGABYTE = 2 ** 20
 const MAX_GROWTH = 20 * MEGABYTE
 
-const upstream = await startUpstream('corp', 'http://127.0.0.1:1')
+const upstream = await startUpstream(UPSTREAM, 'http://127.0.0.1:1')
 const seed = {
   ...DEVICE_SEED,
   upstreams: [seedOf(upstream)],

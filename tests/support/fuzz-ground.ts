@@ -1,5 +1,4 @@
 /** For each route, requests that it takes, by those who may send them: the ground of a fuzz run. What can be wrong with them is for `fuzz-mutations`. */
-import { kernelOf } from '../../src/http/kernel-of.ts'
 import {
   ACCOUNT,
   ADMINISTRATION,
@@ -121,16 +120,20 @@ async function interaction(server: TestServer): Promise<Draft[]> {
 /** A mail has an address of its own, too: the first that the process keeps. */
 const MAIL = draft({ path: '/dev/mail/1', headers: { accept: 'text/html' } })
 
-/** What comes back from the one upstream that there is, for a sign-in under way. */
+/** Of an upstream that answers. */
+export const UPSTREAM = 'corp'
+
+/** What comes back from it, for a sign-in under way. */
 async function answerOfUpstream(server: TestServer): Promise<Draft[]> {
-  const [{ id } = { id: '' }] = await kernelOf(server.server).upstreams.all()
   const agent = createUserAgent(server.url)
-  const left = await agent.submit(await agent.get(authorizationUrl(server)), 'upstreams', { upstream: id })
+  const left = await agent.submit(await agent.get(authorizationUrl(server)), 'upstreams', {
+    upstream: UPSTREAM,
+  })
   const state = new URL(left.headers.get('location')!).searchParams.get('state')!
   const query = encoded(Object.entries({ state, error: 'access_denied' }))
   return [
     draft({
-      path: `/upstream/${id}/callback`,
+      path: `/upstream/${UPSTREAM}/callback`,
       query,
       cookies: cookiesOf(agent),
       headers: { accept: 'text/html' },
