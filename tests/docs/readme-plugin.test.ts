@@ -24,7 +24,7 @@ test('the grant of the README gives a token for a voucher, once', async () => {
   const redeem = async (): Promise<Response> =>
     server.post(
       '/token',
-      { grant_type: type, voucher: String(handle) },
+      { grant_type: type, voucher: handle },
       basic(client.client_id, client.client_secret),
     )
   expect(await (await redeem()).json()).toMatchObject({ scope: 'read' })
