@@ -1,5 +1,5 @@
 /** What several files of a run use and one makes: by whichever worker comes first. */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inject } from 'vitest'
 import { until } from './until.ts'
@@ -26,4 +26,15 @@ export async function onceInRun<T>(name: string, work: (place: string) => Promis
   const told = await until(async () => JSON.parse(await readFile(report, 'utf8')) as Told<T>, 190_000)
   if ('failed' in told) throw new Error(told.failed)
   return told.made
+}
+
+/** Of all workers, one does it at a time: what writes to the checkout, as `npm pack` does. */
+export async function oneAtATime<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const lock = join(inject('runDirectory'), `${name}.lock`)
+  await until(async () => mkdir(lock), 190_000)
+  try {
+    return await work()
+  } finally {
+    await rmdir(lock)
+  }
 }

@@ -10,12 +10,14 @@ import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
 import { temporaryDirectory } from './cleanup.ts'
-import { onceInRun } from './once-in-run.ts'
+import { onceInRun, oneAtATime } from './once-in-run.ts'
 
 const checkout = resolve(import.meta.dirname, '../..')
 const STRANGERS = join(checkout, 'tests/strangers')
 const DIRECTORIES = { latchkey: '.', '@latchkey/require-scope': 'plugins/require-scope' } as const
 
+/** It makes `dist` anew, from which others would pack half of it. */
+const PACKING = 'packing'
 const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline']
 
 export type PackageName = keyof typeof DIRECTORIES
@@ -31,9 +33,9 @@ export interface Packed {
 export async function pack(name: PackageName): Promise<Packed> {
   return onceInRun(name.replace('/', '-'), async (place) => {
     const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', place]
-    const [packed] = JSON.parse(await run('npm', args, join(checkout, DIRECTORIES[name]))) as [
-      { filename: string; files: { path: string }[] },
-    ]
+    const [packed] = JSON.parse(
+      await oneAtATime(PACKING, async () => run('npm', args, join(checkout, DIRECTORIES[name]))),
+    ) as [{ filename: string; files: { path: string }[] }]
     return { tarball: join(place, packed.filename), files: packed.files.map(({ path }) => path) }
   })
 }
@@ -115,7 +117,7 @@ export async function installByPage(
     (text, [name, version]) => text.replace(` ${name} `, ` ${name}@${version} `),
     commands.replaceAll(place, folder),
   )
-  await run('sh', ['-euc', pinned], checkout)
+  await oneAtATime(PACKING, async () => run('sh', ['-euc', pinned], checkout))
   await cp(join(STRANGERS, 'tsconfig.json'), join(folder, 'tsconfig.json'))
   const more = versions
     .filter(([name]) => others.includes(name))
