@@ -65,8 +65,11 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
         const user = await links.register({ ...members, username }, linkIdOf(identity), link, eventOf)
         if (user !== null) return { user }
       } catch (error) {
-        // Somebody took the name meanwhile, or it cannot be one.
-        if (!(error instanceof OAuthError) || !error.message.startsWith('username ')) throw error
+        if (!(error instanceof OAuthError)) throw error
+        // Somebody took the address meanwhile.
+        if (error.message.startsWith('email ')) return { refused: 'taken' }
+        // Or the name, or it cannot be one.
+        if (!error.message.startsWith('username ')) throw error
         continue
       }
       // The same person came by another way at the same moment.
@@ -91,20 +94,13 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
       const claims = mappedClaims(upstream, await identity.claims())
       const email = believedEmail(upstream, claims)
       if (email !== null) {
-        const theirs = (await withEmail(email)).filter((user) => hasVerified(user, email))
-        const [user, ...more] = theirs
-        if (user !== undefined && more.length === 0 && (await link(user.id, upstream, identity)) !== 'taken')
-          return asAccount(user)
+        const user = await users.findByEmail(email)
+        if (user !== null && (await link(user.id, upstream, identity)) !== 'taken') return asAccount(user)
       }
       const mayRegister = upstream.sign_up ?? email !== null
       return mayRegister ? register(upstream, identity, claims, email) : { refused: 'unlinked' }
     },
   }
-}
-
-function hasVerified({ claims }: User, email: string): boolean {
-  const { email: own, email_verified: verified } = claims
-  return verified === true && typeof own === 'string' && own.toLowerCase() === email.toLowerCase()
 }
 
 /** In the order in which they are tried. What looks like an address is only taken where it is one that is believed. */

@@ -11,13 +11,20 @@ const [one, two] = [await startLyingProvider('us', SECRET), await startLyingProv
 const PROVIDERS = { one, two }
 const registered = { client_id: 'us', client_secret: SECRET, sign_up: true }
 const upstreams = [
-  { ...registered, id: 'one', issuer: one.issuer, name: 'One', domains: ['corp.example'], trust_email: true },
+  {
+    ...registered,
+    id: 'one',
+    issuer: one.issuer,
+    name: 'One',
+    domains: ['corp.example', 'race.example'],
+    trust_email: true,
+  },
   {
     ...registered,
     id: 'two',
     issuer: two.issuer,
     name: 'Two',
-    domains: ['other.example'],
+    domains: ['other.example', 'race.example'],
     trust_email: true,
   },
 ]
@@ -107,6 +114,22 @@ describe('whose account it is', () => {
     const second = await comeBy('two', 'second', verified('BOTH@corp.example'))
     expect(errorOn(second.page)).toContain('There is an account here already')
     expect((await users.search('both@corp.example')).found).toHaveLength(1)
+  })
+
+  test('of two who come with one new address at the same moment nobody gets an error, and one account is made', async () => {
+    const before = await count('users')
+    const begun = await Promise.all((['one', 'two'] as const).map(async (id) => ({ id, ...(await leave(id)) })))
+    for (const { id, nonce } of begun) PROVIDERS[id].tell(`racer at ${id}`, nonce, verified('ann@race.example'))
+    const pages = await Promise.all(begun.map(async ({ id, agent, state }) => agent.get(callback(id, state))))
+    expect(pages.map(({ status }) => status)).toEqual([200, 200])
+    expect(await count('users')).toBe(before + 1)
+  })
+
+  test('an address is one person’s however its letters are composed', async () => {
+    const user = await users.create({ username: 'uenal', email: 'ünal@corp.example'.normalize('NFC'), email_verified: true })
+    const { page } = await comeBy('one', `sub-${++people}`, verified('Ünal@corp.example'.normalize('NFD')))
+    expect([page.status, errorOn(page)]).toEqual([200, undefined])
+    expect(await users.waysIn(user.id)).toEqual(['upstream-link'])
   })
 
   test('the same subject of another upstream is another person', async () => {
