@@ -22,7 +22,8 @@ import {
   type UserAuthenticationOptions,
 } from './user-authentication.ts'
 import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
-import { ADMIN, emailKeyOf, toUser, type User } from './user.ts'
+import { ADMIN, toUser, type User } from './user.ts'
+import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
 export interface ImportedUser {
@@ -252,22 +253,4 @@ export async function endWithPassword(query: Query, note: Note, id: string): Pro
  */
 export function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
   return { username, roles, ...claims, ...(disabledAt ? { disabled: true } : {}) }
-}
-
-/**
- * A verified address is one user's: the index says so, whoever comes at once. `toRefusal` makes a sentence of it.
- * @internal
- */
-export async function claimAddress(query: Query, row: UserRow, claims: UserMembers['claims']): Promise<void> {
-  if ('email' in claims || 'email_verified' in claims)
-    await query(statements.claimEmail, [row.id, emailKeyOf(row)])
-}
-
-function isOfAddress(error: unknown): boolean {
-  return isDuplicate(error) && (error as { constraint?: string }).constraint === 'users_email_key_unique'
-}
-
-/** @internal */
-export function toRefusal(error: unknown): unknown {
-  return isOfAddress(error) ? userError('email', 'is the verified address of another user') : error
 }
