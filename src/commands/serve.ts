@@ -17,13 +17,7 @@ import type { SampleApp } from './sample-app.ts'
 import { onStopSignal, stopsWithin } from './signals.ts'
 import { stopListening } from './stop-listening.ts'
 import { putRequestsFirst } from './thread-priority.ts'
-import {
-  type ChosenPort,
-  isFirstProcess,
-  lookWithSupervisor,
-  superviseWorkers,
-  takenPort,
-} from './workers.ts'
+import { askSupervisor, type ChosenPort, isFirstProcess, superviseWorkers, takenPort } from './workers.ts'
 
 /** Milliseconds in which a kept connection may still ask, where SHUTDOWN_DELAY says nothing else. */
 const GRACE = 500
@@ -166,7 +160,13 @@ function stopInOrder(
       setTimeout(() => process.exit(1), stopsWithin(delay)).unref()
       server.drain.begin()
       if (delay > 0) await sleep(delay * 1000)
-      const release = await stopListening(server, cluster.isWorker ? lookWithSupervisor : undefined)
+      const release = await (cluster.isWorker
+        ? stopListening(
+            server,
+            async () => askSupervisor('look'),
+            async () => askSupervisor('end'),
+          )
+        : stopListening(server))
       server.drain.endConnections()
       release()
       // Whoever keeps a connection ends it: if we did, a request that is on its way there would be lost.

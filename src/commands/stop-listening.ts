@@ -13,24 +13,30 @@ const [PAUSE, LESS] = [50, 5]
 const [PATIENCE, TRIES] = [500, 16]
 /** Milliseconds for all of them, on a machine that is slow with them; and for a look, whoever must look with us. */
 const [LONGEST, LOOK] = [3000, 450]
-/** Milliseconds that the look after closing has, however long those before it took. */
+/** Milliseconds that the look after closing has where the one before it did not end. */
 const LAST = 250
 
 /**
- * `look` ends when somebody who had knocked at its beginning has been let in, or nobody had; and when what was closed
- * before is closed. One that does not end, since who must look stands still, is not waited for. Returns what lets the
- * requests go on that came meanwhile.
+ * `look` ends when somebody who had knocked at its beginning has been let in, or nobody had. One that does not end, since
+ * who must look stands still, is not waited for. `isClosed` ends when what was closed before is closed, by everybody who
+ * shares it: whoever were answered by one would knock at another that is just closing. Returns what lets the requests go
+ * on that came meanwhile.
  */
-export async function stopListening({ server }: FastifyInstance, look = lookOnce): Promise<() => void> {
+export async function stopListening(
+  { server }: FastifyInstance,
+  look = lookOnce,
+  isClosed = look,
+): Promise<() => void> {
   const release = hold(server)
   let knocks = 0
   const count = (): number => knocks++
   server.on('connection', count)
   const begun = performance.now()
+  let hasLooked = true
   for (let tries = 1; ; tries++) {
     const before = knocks
     await sleep(Math.max(1, PAUSE - LESS * (tries - 1)))
-    const hasLooked = await within(LOOK, look)
+    hasLooked = await within(LOOK, look)
     const spent = performance.now() - begun
     if (!hasLooked || knocks === before || spent > LONGEST) break
     if (spent > PATIENCE && tries >= TRIES) break
@@ -38,7 +44,7 @@ export async function stopListening({ server }: FastifyInstance, look = lookOnce
   server.off('connection', count)
   // That of HTTP would also cut connections that are idle, on which the next request may be under way.
   Server.prototype.close.call(server)
-  await within(LAST, look)
+  await within(hasLooked ? LONGEST + LAST : LAST, isClosed)
   return release
 }
 

@@ -33,36 +33,52 @@ export function isFirstProcess(): boolean {
   return cluster.isPrimary || process.env[FIRST] === '1'
 }
 
-/** What a worker asks its supervisor, and is told when it has been done: by a number, since an answer may come too late. */
-interface Look {
-  readonly latchkeyLook: number
-}
-let looks = 0
-
 /**
- * Ends when the supervisor, which lets everybody in and hands them out, has looked who is at the door; whom it gave to
- * this worker before that is here.
+ * What a worker asks its supervisor, which lets everybody in and hands them out, and is told when it has been done: by a
+ * number, since an answer may come too late. After a 'look', whom the supervisor gave to this worker before is here; it is
+ * the 'end' when, beside that, no worker listens any more of those that stop together.
  */
-export async function lookWithSupervisor(): Promise<void> {
-  const look: Look = { latchkeyLook: looks++ }
+interface Question {
+  readonly latchkeyQuestion: number
+  readonly of: 'look' | 'end'
+}
+let questions = 0
+
+/** Ends when the supervisor says so. */
+export async function askSupervisor(of: Question['of']): Promise<void> {
+  const question: Question = { latchkeyQuestion: questions++, of }
   await new Promise<void>((resolve) => {
-    process.on('message', function listen({ latchkeyLook }: Partial<Look>) {
-      if (latchkeyLook !== look.latchkeyLook) return
+    process.on('message', function listen({ latchkeyQuestion }: Partial<Question>) {
+      if (latchkeyQuestion !== question.latchkeyQuestion) return
       process.off('message', listen)
       resolve()
     })
     // Without a supervisor there is nobody to ask, and no use in waiting.
-    process.send?.(look, undefined, undefined, (error) => error !== null && resolve())
+    process.send?.(question, undefined, undefined, (error) => error !== null && resolve())
   })
 }
 
-/** For the supervisor. */
-function lookForWorkers(): void {
-  cluster.on('message', (worker, { latchkeyLook }: Partial<Look>) => {
-    if (latchkeyLook === undefined) return
-    // The second one comes after a look that began after the question.
-    setImmediate(() => setImmediate(() => worker.send({ latchkeyLook } satisfies Look, () => {})))
+/** For the supervisor; `isStopping` tells whether all workers end, and not the one alone that asks. */
+function answerWorkers(isStopping: () => boolean): void {
+  const listenNoMore = new Set<Worker>()
+  const waiting: (() => void)[] = []
+  const answerWaiting = (): void => {
+    if (isStopping() && !living().every((worker) => listenNoMore.has(worker))) return
+    for (const answer of waiting.splice(0)) answer()
+  }
+  cluster.on('message', (worker, { latchkeyQuestion, of }: Partial<Question>) => {
+    if (latchkeyQuestion === undefined) return
+    const answer = (): void => {
+      // The second one comes after a look that began after the question.
+      setImmediate(() => setImmediate(() => worker.send({ latchkeyQuestion }, () => {})))
+    }
+    if (of === 'end') {
+      listenNoMore.add(worker)
+      waiting.push(answer)
+      answerWaiting()
+    } else answer()
   })
+  cluster.on('exit', answerWaiting)
 }
 
 /** Runs WORKERS of them on `port` until SIGTERM or SIGINT; `postgres` is kept open for them. */
@@ -97,7 +113,7 @@ export async function superviseWorkers(
     process.exit(ended.every(Boolean) ? status : 1)
   }
 
-  lookForWorkers()
+  answerWorkers(() => stopping)
   // Said to one that is just gone; that it is gone, 'exit' tells.
   cluster.on('fork', (worker) => worker.on('error', () => {}))
   cluster.on('listening', () => {

@@ -186,9 +186,9 @@ export const questions: Readonly<Record<string, Question>> = {
   // All of them: a few.
   'server-secrets': [[], 10],
   'server-secret-insert': [['name', 'sealed'], 0],
-  'upstreams-all': [[1000], 0],
-  'upstream-reseal': [['corp', 'sealed', 'sealed'], 0],
-  'upstream-delete': [['corp'], 0],
+  'upstreams-all': [[1000], 20],
+  'upstream-reseal': [['corp', 'sealed', 'sealed'], 20],
+  'upstream-delete': [['corp'], 20],
   'server-secret-reseal': [['name', 'sealed', 'sealed'], 1],
   'session-renew': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60], 1],
   'session-start': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60, UUID, now], 2],
