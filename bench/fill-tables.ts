@@ -65,6 +65,12 @@ function parties(users: number, clients: number): Filling[] {
       values: `'upstream-' || n, 'https://id-' || n || '.example', 'latchkey', false`,
     },
     {
+      table: 'plugin_records',
+      columns: 'kind, record_id, record_key, value',
+      rows: 5000,
+      values: `(array['organisation', 'team'])[n % 2 + 1], 'organisation-' || n, 'organisation-' || n || '.example', '{"name": "Organisation"}'`,
+    },
+    {
       table: 'clients',
       columns: 'client_id, client_name, redirect_uris, scope, metadata',
       rows: clients,

@@ -8,6 +8,7 @@ import type { Caller, Endpoint } from '../src/doors/endpoint.ts'
 import type { IdTokens } from '../src/doors/id-tokens.ts'
 import type { Dispatched, Ordered } from '../src/doors/kinds.ts'
 import type { Delivery, Fetch } from '../src/doors/outbound.ts'
+import type { OpenPluginRecords } from '../src/doors/plugin-records.ts'
 import type { Extend } from '../src/doors/registry.ts'
 import type { ReadSettings } from '../src/plugin-settings.ts'
 import type { ArtifactStore } from '../src/services/artifact-store.ts'
@@ -62,6 +63,8 @@ export interface OAuthDoors {
   readonly givenUpDeliveries: GivenUpDeliveries
   /** Stored things of a plugin's own. Throws when the kind is another's, at the start. */
   readonly artifacts: ArtifactStore['artifacts']
+  /** Lasting things of a plugin's own that belong to no user, as an organisation. Throws when the kind is another's. */
+  readonly records: OpenPluginRecords
   /** For what may be used once, as the `jti` of an assertion or a proof. */
   readonly once: Once
   /** A secret of a plugin's own: random, made once, the same in every process and for ever. Once the server is ready. */

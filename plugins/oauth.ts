@@ -180,6 +180,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
     },
     givenUpDeliveries: kernel.givenUpDeliveries,
     artifacts: kernel.artifacts,
+    records: kernel.records,
     once: kernel.once,
     secret: kernel.secret,
     throttle: kernel.throttle,

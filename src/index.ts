@@ -68,6 +68,13 @@ export type {
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'
+export type {
+  OpenPluginRecords,
+  PluginRecord,
+  PluginRecordOptions,
+  PluginRecordPage,
+  PluginRecords,
+} from './doors/plugin-records.ts'
 export type { Rendered, Representation, Represented, RepresentedCall } from './doors/representation.ts'
 export type { Registration, SelfRegistration, SelfRegistrationOptions } from './doors/self-registration.ts'
 export type { SenderConstraint } from './doors/sender-constraint.ts'

@@ -6,6 +6,7 @@ import { ConfigError } from '../config.ts'
 import type { Grant } from './back-channel.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
+import type { PluginRecordOptions } from './plugin-records.ts'
 import {
   assertShape,
   BOOLEAN,
@@ -124,6 +125,16 @@ const ENDPOINT: Shape<Endpoint> = {
   parameters: PARAMETERS,
   handle: FUNCTION,
 }
+const MOST_RECORDS = 100_000
+const RECORDS: Shape<PluginRecordOptions> = {
+  sealed: maybe(BOOLEAN),
+  key: maybe(FUNCTION),
+  most: maybe({
+    is: (most) => Number.isInteger(most) && Number(most) >= 1 && Number(most) <= MOST_RECORDS,
+    words: `a whole number from 1 to ${MOST_RECORDS}`,
+  }),
+}
+const RECORD_KIND = /^[a-z][a-z0-9-]{0,63}$/
 
 /** Throws for a name that is no door of this method, with the one that it is a door of, or the names that are. */
 export function assertDoor(way: keyof typeof DOORS, name: string): void {
@@ -152,6 +163,16 @@ export function assertGrant(grant: unknown): void {
 
 export function assertEndpoint(endpoint: unknown): void {
   assertShape(named('endpoint', endpoint), ENDPOINT, endpoint)
+}
+
+/** Of a user or of nobody: a name that can stand anywhere. */
+export function assertRecordKind(kind: string): void {
+  if (!RECORD_KIND.test(kind))
+    throw new ConfigError(`The records ${kind} need a name of small letters, digits and hyphens.`)
+}
+
+export function assertRecordOptions(kind: string, options: unknown): void {
+  assertShape(`records ${kind}`, RECORDS, options)
 }
 
 /** By what it says that it is called, if anything. */

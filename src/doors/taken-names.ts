@@ -47,7 +47,7 @@ const DOORS: ReadonlyMap<string, string> = new Map(
 )
 
 /** How the kinds are called that are taken at the doors of `plugins/oauth.ts`, beside those of `kinds.ts`. */
-export type OwnedKind = 'artifact kind' | 'throttle kind' | 'self-registration'
+export type OwnedKind = 'artifact kind' | 'record kind' | 'throttle kind' | 'self-registration'
 
 export interface TakenNames {
   /** Throws `ConfigError` for one that is taken; `kind` is how the error calls it. */

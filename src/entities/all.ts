@@ -9,6 +9,7 @@ import { Client, ClientSecret } from './client.ts'
 import { Consent } from './consent.ts'
 import { OutboxEntry } from './outbox-entry.ts'
 import { PendingSession } from './pending-session.ts'
+import { PluginRecord } from './plugin-record.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
 import { SeedEntry } from './seed-entry.ts'
@@ -25,5 +26,5 @@ export const entities = [
   Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
-  SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream,
+  SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream, PluginRecord,
 ] // prettier-ignore

@@ -31,6 +31,7 @@ import { Migration20261124000040_outbox } from './Migration20261124000040_outbox
 import { Migration20261124000050_self_registered } from './Migration20261124000050_self_registered.ts'
 import { Migration20261124000080_email_keys } from './Migration20261124000080_email_keys.ts'
 import { Migration20261124000090_upstreams } from './Migration20261124000090_upstreams.ts'
+import { Migration20261124000100_plugin_records } from './Migration20261124000100_plugin_records.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -65,4 +66,5 @@ export const migrations = [
   Migration20261124000050_self_registered,
   Migration20261124000080_email_keys,
   Migration20261124000090_upstreams,
+  Migration20261124000100_plugin_records,
 ]

@@ -32,6 +32,7 @@ export const migrationNames = [
   'Migration20261124000050_self_registered',
   'Migration20261124000080_email_keys',
   'Migration20261124000090_upstreams',
+  'Migration20261124000100_plugin_records',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

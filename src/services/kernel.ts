@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Fetch } from '../doors/outbound.ts'
+import type { OpenPluginRecords } from '../doors/plugin-records.ts'
 import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
 import type { Database } from '../store/database.ts'
 import { createOnce, type Once } from './once.ts'
@@ -30,6 +31,7 @@ import { createCourier, type Courier } from './outbox/courier.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-up.ts'
 import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createMailer, type OwnMailer } from './mail.ts'
+import { createPluginRecords } from './plugin-records.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createShedding, type Shedding } from './shedding.ts'
@@ -81,6 +83,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly throttledLines: ThrottledLines
   readonly artifacts: ArtifactStore['artifacts']
   readonly once: Once
+  readonly records: OpenPluginRecords
   /** Loads what is kept in memory. Throws when the database does not answer. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -225,6 +228,7 @@ export function createKernel(
     throttledLines,
     artifacts: artifacts.artifacts,
     once: createOnce(database),
+    records: createPluginRecords({ database, doors, audit, box }),
     async start() {
       await feed.start()
       await keys.start()

@@ -1,6 +1,7 @@
 /** Which SECRET_KEY what is stored was made with: each value begins with the id of its key, and a dot. */
 import { ClientSecret } from '../entities/client.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
+import { PluginRecord } from '../entities/plugin-record.ts'
 import { ServerSecret } from '../entities/server-secret.ts'
 import { SigningKey } from '../entities/signing-key.ts'
 import { Upstream } from '../entities/upstream.ts'
@@ -16,6 +17,7 @@ export interface SecretKeyUse {
     | 'client secrets'
     | 'deliveries'
     | 'records of users'
+    | 'records of plugins'
     | 'secrets of upstreams'
   readonly count: number
 }
@@ -30,7 +32,9 @@ export const statements = {
         from ${from} group by 1`
     const upstream = table(Upstream)
     const record = table(UserRecord)
+    const own = table(PluginRecord)
     const sealed = `${record.column('value')}->>'sealed'`
+    const ownSealed = `${own.column('value')}->>'sealed'`
     const [retires, expires, hash] = [
       signing.column('retiresAt'),
       client.column('expiresAt'),
@@ -41,6 +45,7 @@ export const statements = {
       union all ${part('deliveries', entry.column('payload'), entry.name)}
       union all ${part('secrets of upstreams', upstream.column('clientSecret'), `${upstream.name} where ${upstream.column('clientSecret')} is not null`)}
       union all ${part('client secrets', hash, `${client.name} where ${hash} not like '$%' and (${expires} is null or ${expires} > now())`)}
+      union all ${part('records of plugins', ownSealed, `${own.name} where ${ownSealed} is not null`)}
       union all ${part('records of users', sealed, `${record.name} where ${sealed} is not null`)}`
   }),
 }

@@ -1,5 +1,6 @@
 /** The door `users.records`: what plugins keep of a user, encrypted at rest where they ask for it. */
 import { ConfigError } from '../../config.ts'
+import { assertRecordKind } from '../../doors/known-doors.ts'
 import type { RecordOptions, UserRecord, UserRecords } from '../../doors/user-records.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
@@ -37,8 +38,6 @@ export interface UserRecordKeeper {
 
 /** Undoes the transaction that it is thrown in. */
 class RecordTaken extends Error {}
-
-const KIND = /^[a-z][a-z0-9-]{0,63}$/
 
 /** @internal */
 export interface UserRecordsOptions {
@@ -200,8 +199,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
 
   return {
     records<Value extends object = Bag>(kind: string, options: RecordOptions<Value> = {}) {
-      if (!KIND.test(kind))
-        throw new ConfigError(`The records ${kind} need a name of small letters, digits and hyphens.`)
+      assertRecordKind(kind)
       if (kinds.has(kind)) throw new ConfigError(`The records ${kind} are registered twice.`)
       kinds.set(kind, options as RecordOptions)
       return keep(kind, options as RecordOptions) as UserRecords<Value>
