@@ -79,13 +79,13 @@ test('an organisation is one at both processes: its domain is its own, and of tw
   const same = await Promise.all(
     [one, two].map(async (server) => manage(server, 'POST', '', { name: 'x', domain: 'race.example' })),
   )
-  expect(same.map(({ status }) => status).toSorted()).toEqual([201, 409])
+  expect(new Set(same.map(({ status }) => status))).toEqual(new Set([201, 409]))
   const changes = await Promise.all(
     [one, two].map(async (server, n) =>
       manage(server, 'PUT', `/${acme.id}`, { name: `${n}`, domain: acme.domain, revision: 0 }),
     ),
   )
-  expect(changes.map(({ status }) => status).toSorted()).toEqual([200, 409])
+  expect(new Set(changes.map(({ status }) => status))).toEqual(new Set([200, 409]))
   const taken = { name: 'acme', domain: 'race.example', revision: 1 }
   expect((await manage(two, 'PUT', `/${acme.id}`, taken)).status).toBe(409)
   expect((await manage(two, 'PUT', '/nobody', taken)).status).toBe(404)
