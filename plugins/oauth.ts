@@ -12,6 +12,7 @@ import type { Dispatched } from '../src/doors/kinds.ts'
 import { beforeRoutes } from '../src/http/before-routes.ts'
 import { createEndpoints, type Endpoints } from '../src/http/endpoint.ts'
 import { decorateKernel } from '../src/http/kernel-of.ts'
+import { isFromTrustedProxy, type ConnectedRequest } from '../src/http/trusted-proxy.ts'
 import type { PluginSettings, ReadSettings } from '../src/plugin-settings.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
@@ -86,6 +87,11 @@ export interface OAuth extends OAuthDoors {
    * as `claimed`: many who ask the same of one client at once share one slow hash, whether that client exists or not.
    */
   checkSecret(client: Client | null, secret: string, claimed?: string): Promise<boolean>
+  /**
+   * Whether a request comes from a proxy that the operator trusts (TRUSTED_PROXIES; in an app that embeds the server, its `trustProxy`), so
+   * that a header which the proxy sets can be believed: it takes the same one away from everybody else. False where nobody is named.
+   */
+  isFromTrustedProxy(request: ConnectedRequest): boolean
   /** The only mint. */
   issue(granted: Granted, call: Call): Promise<Bag>
   /** Null for a token that is not good now. Throws 503 when it cannot be decided. */
@@ -194,6 +200,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
     parseApproval: kernel.approvals.parse,
     parseRequest: kernel.authorizationRequests.parse,
     checkSecret: kernel.checkSecret,
+    isFromTrustedProxy,
     issue: kernel.tokenIssuer.issue,
     verify: verifier.verify,
     readToken: verifier.read,

@@ -22,9 +22,12 @@ test('a method that a client registers, and no other serves it; and the feature 
   expect(feature).toBe(await readFile(stranger, 'utf8'))
 
   const PLUGINS = join(await temporaryDirectory(), 'mesh.ts')
-  const head = `import { OAuthError, Type } from 'latchkey'\nexport default async function mesh({ oauth }: any): Promise<void> {\n`
+  const head = `import type { FastifyRequest } from 'fastify'\nimport { OAuthError, Type } from 'latchkey'\nexport default async function mesh({ oauth }: any): Promise<void> {\n`
   await writeFile(PLUGINS, `${head}${method}}`)
-  const server = await startServer({ PLUGINS }, { seed: { clients: [SERVICE] } })
+  const server = await startServer(
+    { PLUGINS, TRUSTED_PROXIES: '127.0.0.1' },
+    { seed: { clients: [SERVICE] } },
+  )
   const form = { grant_type: 'client_credentials', client_id: 'service' }
   const ask = async (subject?: string, more: Record<string, string> = {}): Promise<number> => {
     const headers: Record<string, string> = subject === undefined ? {} : { 'x-client-subject': subject }
@@ -34,6 +37,13 @@ test('a method that a client registers, and no other serves it; and the feature 
   expect([await ask('CN=other'), await ask(), await ask('CN=other', { client_secret: 'x' })]).toEqual([
     401, 401, 401,
   ])
+
+  const direct = await startServer(
+    { PLUGINS, TRUSTED_PROXIES: '127.0.0.9' },
+    { seed: { clients: [SERVICE] } },
+  )
+  const forged = { 'x-client-subject': SERVICE.tls_client_auth_subject_dn, 'x-forwarded-for': '127.0.0.9' }
+  expect((await direct.post('/token', form, forged)).status).toBe(401)
 
   const { clients } = server.server.oauth
   await expect(clients.create({ token_endpoint_auth_method: 'tls_client_auth' })).rejects.toThrow(

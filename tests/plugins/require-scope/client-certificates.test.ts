@@ -1,8 +1,8 @@
 /**
  * Tokens that are bound to the certificate of a connection, and clients that are known by it (RFC 8705): a plugin by the doors
- * for both, in an app that speaks TLS itself.
+ * for both, in an app that speaks TLS itself, or behind a proxy that hands the certificate on (RFC 9440).
  */
-import { createHash } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { request as send, type RequestOptions } from 'node:https'
 import type { Socket } from 'node:net'
@@ -24,19 +24,31 @@ const [tls, service, other] = await Promise.all(['localhost', 'service', 'other'
 
 interface Connected {
   readonly raw: { readonly socket: Socket }
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-function certificateOf({ raw: { socket } }: Connected) {
-  const certificate = socket instanceof TLSSocket ? socket.getPeerCertificate() : undefined
-  return certificate?.raw === undefined ? undefined : certificate
-}
-
-function thumbprintOf(request: Connected): string | undefined {
-  const certificate = certificateOf(request)
-  return certificate && createHash('sha256').update(certificate.raw).digest('base64url')
+/** RFC 9440 §2.2: a byte sequence (RFC 8941 §3.3.5). */
+function certificateIn(header: unknown): X509Certificate | undefined {
+  const [, der] = /^:([A-Za-z0-9+/]+=*):$/.exec(String(header)) ?? []
+  try {
+    return der === undefined ? undefined : new X509Certificate(Buffer.from(der, 'base64'))
+  } catch {
+    return undefined
+  }
 }
 
 async function mutualTls({ oauth }: FastifyInstance): Promise<void> {
+  function certificateOf(request: Connected): X509Certificate | undefined {
+    if (oauth.isFromTrustedProxy(request)) return certificateIn(request.headers['client-cert'])
+    const { socket } = request.raw
+    return socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined
+  }
+
+  function thumbprintOf(request: Connected): string | undefined {
+    const certificate = certificateOf(request)
+    return certificate && createHash('sha256').update(certificate.raw).digest('base64url')
+  }
+
   oauth.extendClientMetadata(Type.Object({ tls_client_auth_subject_dn: Type.Optional(Type.String()) }))
   oauth.register('clientAuthentication', 'tls_client_auth', {
     credentials: [],
@@ -44,8 +56,7 @@ async function mutualTls({ oauth }: FastifyInstance): Promise<void> {
     recognizes: (request, { client_id: id }) =>
       typeof id === 'string' && certificateOf(request) !== undefined ? [id] : null,
     authenticate: async (request, _wire, client) =>
-      client !== null &&
-      client.metadata['tls_client_auth_subject_dn'] === `CN=${String(certificateOf(request)?.subject.CN)}`,
+      client !== null && client.metadata['tls_client_auth_subject_dn'] === certificateOf(request)?.subject,
   })
   oauth.add('senderConstraint', {
     scheme: 'Bearer',
@@ -59,8 +70,13 @@ async function mutualTls({ oauth }: FastifyInstance): Promise<void> {
   })
 }
 
+/** Where the proxy connects from; all others come from 127.0.0.1. */
+const PROXY = '127.0.0.2'
 const server = await startForeignApp({
-  app: { https: { ...tls!, requestCert: true, rejectUnauthorized: false } } as FastifyServerOptions,
+  app: {
+    https: { ...tls!, requestCert: true, rejectUnauthorized: false },
+    trustProxy: [PROXY],
+  } as FastifyServerOptions,
   plugins: [mutualTls],
   after: (app) =>
     app.get('/guarded', { config: { scope: 'read_books' } }, async ({ token }) => token.clientId),
@@ -92,11 +108,14 @@ async function ask(
   return answered
 }
 
-async function getToken(certificate: object): Promise<{ status: number; body: string }> {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+async function getToken(
+  connection: RequestOptions,
+  more: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; body: string }> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', ...more }
   return ask(
     '/token',
-    { method: 'POST', headers, ...certificate },
+    { method: 'POST', headers, ...connection },
     'grant_type=client_credentials&client_id=service',
   )
 }
@@ -114,4 +133,40 @@ test('a client is known by its certificate, and its token is good on connections
   for (const certificate of [service!, other!, {}])
     statuses.push((await ask('/guarded', { headers, ...certificate })).status)
   expect(statuses).toEqual([200, 401, 401])
+})
+
+/** As a proxy hands it on. */
+const handedOn = (pem: Buffer): string => `:${new X509Certificate(pem).raw.toString('base64')}:`
+
+test('behind a proxy that is trusted it is the certificate of its header, and from anybody else that header says nothing', async () => {
+  const proxy = { localAddress: PROXY }
+  const header = { 'client-cert': handedOn(service!.cert) }
+  const { status, body } = await getToken(proxy, header)
+  expect(status).toBe(200)
+  const { access_token: token } = JSON.parse(body) as { access_token: string }
+  const { access_token: direct } = JSON.parse((await getToken(service!)).body) as { access_token: string }
+  expect(decodeJwt(token)['cnf']).toEqual(decodeJwt(direct)['cnf'])
+  for (const wrong of [handedOn(other!.cert), ':AAAA:', 'CN=service', ''])
+    expect((await getToken(proxy, { 'client-cert': wrong })).status).toBe(401)
+  // The proxy's own certificate is not its client's.
+  expect((await getToken({ ...proxy, ...service! })).status).toBe(401)
+
+  const forged = [
+    {},
+    { 'x-forwarded-for': PROXY },
+    { 'x-forwarded-for': `${PROXY}, ${PROXY}` },
+    { 'x-forwarded-for': '192.0.2.1, 192.0.2.2', 'x-real-ip': PROXY, forwarded: `for=${PROXY}` },
+    { 'x-forwarded-host': 'localhost', 'x-forwarded-proto': 'https', via: `1.1 ${PROXY}` },
+  ]
+  const bearer = { authorization: `Bearer ${token}` }
+  const guarded = async (options: RequestOptions, more: object): Promise<number> =>
+    (await ask('/guarded', { ...options, headers: { ...bearer, ...more } })).status
+  for (const more of forged) {
+    expect((await getToken({}, { ...header, ...more } as Record<string, string>)).status).toBe(401)
+    expect(await guarded({}, { ...header, ...more })).toBe(401)
+    expect(await guarded(other!, { ...header, ...more })).toBe(401)
+  }
+  // What came to the proxy by others makes it no other connection.
+  expect(await guarded(proxy, { ...header, 'x-forwarded-for': '198.51.100.7, 10.0.0.1' })).toBe(200)
+  expect(await guarded(service!, {})).toBe(200)
 })
