@@ -162,7 +162,7 @@ test('behind a proxy that is trusted it is the certificate of its header, and fr
   const guarded = async (options: RequestOptions, more: object): Promise<number> =>
     (await ask('/guarded', { ...options, headers: { ...bearer, ...more } })).status
   for (const more of forged) {
-    expect((await getToken({}, { ...header, ...more } as Record<string, string>)).status).toBe(401)
+    expect((await getToken({}, { ...header, ...more })).status).toBe(401)
     expect(await guarded({}, { ...header, ...more })).toBe(401)
     expect(await guarded(other!, { ...header, ...more })).toBe(401)
   }
