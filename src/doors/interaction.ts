@@ -63,7 +63,11 @@ export interface Elsewhere {
   readonly elsewhere: string
 }
 
-/** What a step that is done adds to what will be granted: `parameters` beside those of the request that are kept. */
+/**
+ * What a step that is done adds to what will be granted: `parameters` beside those of the request that are kept. Of several steps the
+ * later `actor` acts now, for the one before it; what has several `parent`s ends with each; the earliest `notAfter` holds; of
+ * `parameters` of one name, and of `consent`, the later counts.
+ */
 export interface StepFacts {
   readonly granted: Pick<Granted, 'consent' | 'actor' | 'notAfter' | 'parent' | 'parameters'>
 }

@@ -1,9 +1,14 @@
 /** What plugins know of a request and no client says: who alone may approve it, and what a step found out on the way. */
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
+import type { Granted } from '../../../src/doors/facts.ts'
+import { parentOf } from '../../../src/doors/parents.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, authorizationUrl, BOB, getTokens, goThrough, refresh, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
+
+/** What the two steps say of who acts, and of what it is granted for; nothing while it is empty. */
+let vouched: readonly Pick<Granted, 'actor' | 'parent'>[] = []
 
 const server = await startServer({}, {
   seed: SEED,
@@ -19,6 +24,13 @@ const server = await startServer({}, {
         name,
         required: 'interaction_required',
         run: async () => ({ granted: { notAfter: Date.now() + seconds * 1000 } }),
+        submit: async () => ({ note: {} }),
+      })
+    for (const at of [0, 1])
+      oauth.add('interactionStep', {
+        name: `delegate-${at}`,
+        required: 'interaction_required',
+        run: async () => (vouched[at] === undefined ? 'done' : { granted: vouched[at] }),
         submit: async () => ({ note: {} }),
       })
     oauth.extend('access_token', ['organisation', 'nonce_was'], async ({ parameters = {} }) => ({
@@ -69,3 +81,28 @@ test('of several steps that say how long it is good, the shortest counts', async
   const { iat = 0, exp = 0 } = decodeJwt(token)
   expect([exp - iat, seconds].every((one) => one > 50 && one <= 60)).toBe(true)
 })
+
+test('of several steps that say who acts, the later acted last, for the one before it', async () => {
+  vouched = [{ actor: { sub: 'agent', act: { sub: 'first' } } }, { actor: { sub: 'helper' } }]
+  const { access_token: token } = await getTokens(server)
+  expect(decodeJwt(token)['act']).toEqual({ sub: 'helper', act: { sub: 'agent', act: { sub: 'first' } } })
+  vouched = [{ actor: { sub: 'agent' } }]
+  expect(decodeJwt((await getTokens(server)).access_token)['act']).toEqual({ sub: 'agent' })
+  vouched = []
+})
+
+test.each([0, 1])(
+  'what several steps say it is granted for, it ends with each of them: with number %i',
+  async (ended) => {
+    const { verify, revoke } = server.server.oauth
+    const sources = await Promise.all(
+      [0, 1].map(async () => (await verify((await getTokens(server)).access_token))!),
+    )
+    vouched = sources.map((source) => ({ parent: parentOf(source) }))
+    const { access_token: token } = await getTokens(server)
+    vouched = []
+    expect(await verify(token)).not.toBeNull()
+    await revoke(sources[ended]!.authorization!.id!, 'test')
+    expect(await verify(token)).toBeNull()
+  },
+)
