@@ -7,6 +7,7 @@ import type { Grant } from './back-channel.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Additive, Dispatched, Ordered } from './kinds.ts'
 import type { PluginRecordOptions } from './plugin-records.ts'
+import type { RecordOptions } from './user-records.ts'
 import {
   assertShape,
   BOOLEAN,
@@ -134,6 +135,13 @@ const RECORDS: Shape<PluginRecordOptions> = {
     words: `a whole number from 1 to ${MOST_RECORDS}`,
   }),
 }
+const USER_RECORDS: Shape<RecordOptions> = {
+  sealed: maybe(BOOLEAN),
+  unique: maybe(BOOLEAN),
+  signsIn: maybe(BOOLEAN),
+  factor: maybe(BOOLEAN),
+  describe: maybe(FUNCTION),
+}
 const RECORD_KIND = /^[a-z][a-z0-9-]{0,63}$/
 
 /** Throws for a name that is no door of this method, with the one that it is a door of, or the names that are. */
@@ -173,6 +181,10 @@ export function assertRecordKind(kind: string): void {
 
 export function assertRecordOptions(kind: string, options: unknown): void {
   assertShape(`records ${kind}`, RECORDS, options)
+}
+
+export function assertUserRecordOptions(kind: string, options: unknown): void {
+  assertShape(`records ${kind}`, USER_RECORDS, options)
 }
 
 /** By what it says that it is called, if anything. */

@@ -30,6 +30,22 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     `oauth.add('parameter', { name: 'colour' })`,
     'The parameter colour has no schema, which must be a schema, such as Type.String().',
   ],
+  [
+    `oauth.users.records('badge', { seald: true })`,
+    'The records badge has seald, which is never asked for: the nearest is sealed.',
+  ],
+  [
+    `oauth.users.records('badge', { signsIn: 'yes' })`,
+    'The signsIn of the records badge must be true or false; it is "yes".',
+  ],
+  [
+    `oauth.records('badge', { key: 'name' })`,
+    'The key of the records badge must be a function; it is "name".',
+  ],
+  [
+    `oauth.records('badge', { most: 1e9 })`,
+    'The most of the records badge must be a whole number from 1 to 100000.',
+  ],
   [`oauth.add('policy', { check: ${async} })`, 'A policy must be a function.'],
   [
     `oauth.add('representation', { name: 'signed', of: '/introspection', applies: () => true, render: ${async} })`,

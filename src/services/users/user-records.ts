@@ -1,6 +1,6 @@
 /** The door `users.records`: what plugins keep of a user, encrypted at rest where they ask for it. */
 import { ConfigError } from '../../config.ts'
-import { assertRecordKind } from '../../doors/known-doors.ts'
+import { assertRecordKind, assertUserRecordOptions } from '../../doors/known-doors.ts'
 import type { RecordOptions, UserRecord, UserRecords } from '../../doors/user-records.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Bag } from '../../protocol/bag.ts'
@@ -200,6 +200,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   return {
     records<Value extends object = Bag>(kind: string, options: RecordOptions<Value> = {}) {
       assertRecordKind(kind)
+      assertUserRecordOptions(kind, options)
       if (kinds.has(kind)) throw new ConfigError(`The records ${kind} are registered twice.`)
       kinds.set(kind, options as RecordOptions)
       return keep(kind, options as RecordOptions) as UserRecords<Value>
