@@ -39,7 +39,7 @@ compiling.catch(() => {})
 /** All that a plugin finds. */
 const DOORS =
   'add artifacts audit authorizations checkSecret clients config deliver endpoints enqueue enqueueOn extend extendClientMetadata ' +
-  'fetch findClient findResource findScope findUser givenUpDeliveries idTokens issue issuer keys mail once owners parseApproval parseRequest readToken register ' +
+  'fetch findClient findResource findScope findUser givenUpDeliveries idTokens isFromTrustedProxy issue issuer keys mail once owners parseApproval parseRequest readToken records register ' +
   'registerEndpoint registerGrant resources revoke revokeToken secret selfRegistration sessions settings signStatement subjectOf throttle users verify'
 /** And within these four. */
 const WITHIN =
