@@ -45,8 +45,10 @@ interface Told {
 }
 
 interface App {
-  /** What it was told, and verified. */
+  /** What it was told and verified, and refused; once, however often it was told. */
   told: Told[]
+  /** What it was told once more: where it answered later than the server waits, as on a busy machine. */
+  repeated: Told[]
   stop(): Promise<void>
 }
 
@@ -60,13 +62,16 @@ async function startApp(how = ''): Promise<App> {
       await once(child, 'exit')
     }
   })
-  const told: Told[] = []
+  const [told, repeated]: [Told[], Told[]] = [[], []]
   const lines = createInterface({ input: child.stdout! })
   const failed = once(lines, 'close').then(() => Promise.reject(new Error('The app has ended.')))
   await Promise.race([once(lines, 'line'), failed])
   failed.catch(() => {})
-  lines.on('line', (line) => told.push(JSON.parse(line) as Told))
-  return { told, stop }
+  lines.on('line', (line) => {
+    const one = JSON.parse(line) as Told
+    ;(one.again === true ? repeated : told).push(one)
+  })
+  return { told, repeated, stop }
 }
 
 async function signIn(): Promise<{ agent: UserAgent; tokens: Tokens; sub: unknown; sid: unknown }> {
@@ -97,7 +102,7 @@ async function restart(): Promise<void> {
 
 test('strict projects compile against the package, the plugin without a cast', async () => {
   await compiling
-}, 180_000)
+})
 
 test('the metadata offers it, and members of a client are checked', async () => {
   const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as object
@@ -118,13 +123,13 @@ test('the start names the origin that may be asked', () => {
 test('an app that is down when its user signs out is told once it is up', async () => {
   const signedIn = await signIn()
   await signOut(signedIn)
-  await expect.poll(attempts, { timeout: 10_000 }).toEqual([expect.toSatisfy((n) => n >= 2)])
+  await expect.poll(attempts).toEqual([expect.toSatisfy((n) => n >= 2)])
   const { told, stop } = await startApp()
-  await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1)
+  await expect.poll(() => told).toHaveLength(1)
   expect(told[0]).toEqual({ path: '/logout', sub: signedIn.sub, sid: signedIn.sid, jti: expect.any(String), again: false, alg: 'RS256' }) // prettier-ignore
   await expect.poll(attempts).toEqual([])
   await stop()
-}, 60_000)
+})
 
 test('a server that is killed between a sign-out and its delivery has lost nothing', async () => {
   const signedIn = await signIn()
@@ -133,31 +138,31 @@ test('a server that is killed between a sign-out and its delivery has lost nothi
   expect(await attempts()).toHaveLength(1)
   const { told, stop } = await startApp()
   await restart()
-  await expect.poll(() => told, { timeout: 30_000 }).toMatchObject([{ sub: signedIn.sub, sid: signedIn.sid }])
+  await expect.poll(() => told).toMatchObject([{ sub: signedIn.sub, sid: signedIn.sid }])
   await expect.poll(attempts).toEqual([])
   await stop()
-}, 60_000)
+})
 
 test('a server that is killed while it tells tells once more, by the same jti', async () => {
   const hanging = await startApp('hang')
   const signedIn = await signIn()
   await signOut(signedIn)
-  await expect.poll(() => hanging.told, { timeout: 10_000 }).toHaveLength(1)
+  await expect.poll(() => hanging.told).toHaveLength(1)
   await server.stop('SIGKILL')
   await hanging.stop()
   const { told, stop } = await startApp()
   await restart()
-  await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1)
+  await expect.poll(() => told).toHaveLength(1)
   expect(told[0]).toMatchObject({ jti: hanging.told[0]!.jti, sid: signedIn.sid })
   await stop()
-}, 60_000)
+})
 
 test('every other ending is told too: from /account, by an administrator, by a withdrawal', async () => {
-  const { told, stop } = await startApp()
+  const { told, repeated, stop } = await startApp()
   const expected: unknown[] = []
   const isTold = async (sid: unknown) => {
     expected.push(sid)
-    await expect.poll(() => told.map((one) => one.sid), { timeout: 10_000 }).toEqual(expected)
+    await expect.poll(() => told.map((one) => one.sid)).toEqual(expected)
   }
 
   const [here, there] = [await signIn(), await signIn()]
@@ -174,8 +179,10 @@ test('every other ending is told too: from /account, by an administrator, by a w
   expect((await runCommand(['user', 'disable', ALICE.username], settings)).status).toBe(0)
   await isTold(last.sid)
   expect((await runCommand(['user', 'enable', ALICE.username], settings)).status).toBe(0)
+  // Nothing is told twice that was answered.
+  if (repeated.length > 0) expect(server.output()).toContain('a delivery failed')
   await stop()
-}, 60_000)
+})
 
 test('an app that asked for nothing is told nothing, and nothing waits for it', async () => {
   const agent = createUserAgent(server.url)
@@ -196,7 +203,7 @@ test('an app whose address is not of the internet is not asked, and an administr
   // The first attempt may still be at the address of before: the command is another process.
   const why = async () =>
     (await database.query('select last_error from outbox'))[0]?.['last_error'] as unknown
-  await expect.poll(why, { timeout: 20_000 }).toBe('the address is not of the public internet')
+  await expect.poll(why).toBe('the address is not of the public internet')
   await database.query(`update outbox set due_at = now(), tries_until = now()`)
   await server.stop('SIGTERM')
   await restart()
@@ -205,6 +212,6 @@ test('an app whose address is not of the internet is not asked, and an administr
     return JSON.parse(stdout) as unknown
   }
   await expect
-    .poll(list, { timeout: 20_000 })
+    .poll(list)
     .toMatchObject([{ kind: 'backchannel-logout', last_error: 'the address is not of the public internet' }])
-}, 60_000)
+})
