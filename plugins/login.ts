@@ -56,7 +56,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
       if ('state' in result) return { note: result satisfies Note }
       const session = await browser.signIn(call, result.proof, interaction.request)
       if (session === null) return { ...(await signInPage.show(interaction, note, call)), status: 403 }
-      return { note: noteOf(session) satisfies Note, session }
+      return { note: noteOf(session, interaction.session) satisfies Note, session }
     },
     again: async (interaction, wire, call, part) =>
       signInPage.show(interaction, interaction.notes[LOGIN] as Note | undefined, call, { wire, part }),

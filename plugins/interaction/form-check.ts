@@ -3,6 +3,8 @@ import type { BrowserCall, Interaction } from '../../src/doors/interaction.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import type { Browser } from '../browser.ts'
 import { keepingTyped } from '../pages/expired-form.ts'
+import { LOGIN } from './phases.ts'
+import { usersBefore, type SignInNote } from './sign-in-note.ts'
 import type { InteractionStore, Stored } from './store.ts'
 
 /** A form that was sent. */
@@ -23,7 +25,11 @@ export function createFormCheck(browser: Browser, store: InteractionStore): Form
   return async ({ stored, session, step, form, isRepeated }, wire, call) => {
     // Somebody signed in by it, and sent it once more: it was shown to nobody.
     const toNobody = isRepeated && Object.hasOwn(stored.notes, step)
-    const purposes = [session, ...(toNobody ? [null] : [])].map((one) => purposeOf(stored.id, one))
+    // Somebody signed in by it anew, and sent it once more before the new session's cookie came: it was shown to who was there before.
+    const toFormer =
+      session === null && step === LOGIN ? usersBefore(stored.notes[LOGIN] as SignInNote | undefined) : []
+    const shownTo = [session?.userId, ...(toNobody ? [undefined] : []), ...toFormer]
+    const purposes = shownTo.map((userId) => purposeOf(stored.id, userId))
     await keepingTyped(store.addressOf(stored, form), wire, async () =>
       browser.assertGenuine(call, wire, ...purposes),
     )
@@ -34,6 +40,6 @@ export function createFormCheck(browser: Browser, store: InteractionStore): Form
  * A form belongs to its interaction, and to who was signed in when it was shown: to the user, as a login form that is
  * sent twice begins two sessions, and the cookie of either may be the one that stays.
  */
-export function purposeOf(id: string, session: Interaction['session']): string {
-  return `${id} ${session?.userId ?? ''}`
+export function purposeOf(id: string, userId = ''): string {
+  return `${id} ${userId}`
 }

@@ -7,13 +7,17 @@ export interface SignInNote {
   readonly sids?: readonly string[]
   /** Milliseconds since the epoch: one that lacked a factor goes on as the session that it renews, under the `sid` of that. */
   readonly times?: readonly number[]
+  /** The ids of who was signed in before: the sign-in took their session's place. */
+  readonly before?: readonly string[]
 }
 
 /** More clicks than these make the first ones forgotten. */
 const MOST = 8
 
-export function noteOf({ sid, authenticatedAt }: Session): SignInNote {
-  return { sid, sids: [sid], times: [authenticatedAt] }
+/** In the place of `former`. */
+export function noteOf({ sid, authenticatedAt }: Session, former: Session | null = null): SignInNote {
+  const before = former === null ? [] : [former.userId]
+  return { sid, sids: [sid], times: [authenticatedAt], before }
 }
 
 /** Whether the session came of a sign-in in this interaction. */
@@ -25,8 +29,14 @@ export function isNoted({ sid, authenticatedAt }: Session, note: SignInNote = {}
 export function bothOf(before: SignInNote, now: SignInNote): SignInNote {
   const sids = [...sidsOf(before), ...sidsOf(now)].slice(-MOST)
   const times = [...timesOf(before), ...timesOf(now)].slice(-MOST)
+  const former = [...usersBefore(before), ...usersBefore(now)].slice(-MOST)
   const [latest] = sids.slice(-1)
-  return latest === undefined ? {} : { sid: latest, sids, times }
+  return latest === undefined ? {} : { sid: latest, sids, times, before: former }
+}
+
+/** Whose page the sign-ins came from. */
+export function usersBefore({ before = [] }: SignInNote = {}): readonly string[] {
+  return before
 }
 
 function sidsOf({ sid, sids }: SignInNote): readonly string[] {

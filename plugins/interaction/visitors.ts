@@ -58,7 +58,7 @@ export function createVisitors(fastify: FastifyInstance, store: InteractionStore
         const form = part === undefined ? step : `${step}.${part}`
         return {
           action: store.addressOf(stored(), form),
-          csrfToken: browser.csrfToken(call, purposeOf(stored().id, session)),
+          csrfToken: browser.csrfToken(call, purposeOf(stored().id, session?.userId)),
         }
       },
     }

@@ -61,6 +61,40 @@ describe('where a fresh sign-in was asked for', () => {
     }
   })
 
+  test.each([
+    ['by nobody', async () => {}],
+    ['by who is signed in', async (browser: UserAgent) => goThrough(browser, await browser.get(authorizationUrl(server)))],
+  ])('a second click %s that comes when the first one is done, and before its cookie, leads on with the session of either', async (_who, before) => {
+    for (const [shown, kept] of [[0, 0], [0, 1], [1, 0], [1, 1]] as const) {
+      const browser = createUserAgent(server.url)
+      await before(browser)
+      const login = await browser.get(authorizationUrl(server, { prompt: 'login consent' }))
+      const { username, password } = ALICE
+      const agents = [browser.clone(), browser.clone()]
+      const pages: Page[] = []
+      for (const agent of agents) pages.push(await agent.submit(login, 'login', { username, password }))
+      expect(pages.map((page) => [page.status, findForm(page, 'consent') !== undefined])).toEqual([[200, true], [200, true]])
+      const agent = agents[shown]!
+      agent.cookies.set(SESSION, agents[kept]!.cookies.get(SESSION)!)
+      const consent = await agent.get(pages[shown]!.url)
+      expect(answerOf(await agent.submit(consent, 'consent', { decision: 'allow' })).has('code')).toBe(true)
+    }
+  })
+
+  test('that the second click has nobody’s session makes its form no other’s', async () => {
+    const browser = createUserAgent(server.url)
+    await goThrough(browser, await browser.get(authorizationUrl(server)))
+    const login = await browser.get(authorizationUrl(server, { prompt: 'login consent' }))
+    const other = browser.clone()
+    other.cookies.delete(SESSION)
+    const { username, password } = ALICE
+    // Nobody signed in by it: who it was shown to has gone in another way.
+    expect((await other.submit(login, 'login', { username, password })).status).toBe(403)
+    // And what is asked of who signed in is none of the form’s.
+    const consent = await browser.submit(login, 'login', { username, password })
+    expect((await other.submit(consent, 'consent', { decision: 'allow' })).status).toBe(403)
+  })
+
   test('a second click that comes after the first one’s cookie leads to the same page', async () => {
     const browser = createUserAgent(server.url)
     const login = await browser.get(authorizationUrl(server, { prompt: 'login consent' }))
