@@ -8,8 +8,8 @@ const PluginRecordSchema = defineEntity({
     kind: p.text().primary(),
     /** The plugin's own, among the records of its kind. */
     id: p.text().fieldName('record_id').primary(),
-    /** As JSON; `{ sealed }` under SECRET_KEY where the kind asks for it. */
-    value: p.json<Record<string, unknown>>(),
+    /** An object; where the kind asks for it a text, which is that object encrypted under SECRET_KEY. */
+    value: p.json<Record<string, unknown> | string>(),
     /** Another name by which it is found, and which it alone has among its kind. */
     key: p.text().fieldName('record_key').nullable(),
     /** Grows with each replacement, for compare-and-set. */

@@ -56,13 +56,14 @@ export function createPluginRecords({
 
   function keep(kind: string, { sealed = false, key, most = MOST }: PluginRecordOptions): PluginRecords {
     const contextOf = (id: string): string => `plugin-record ${kind} ${id}`
-    const seal = (id: string, text: string): object => ({ sealed: box.seal(text, contextOf(id)) })
+    /** As JSON. */
+    const seal = (id: string, text: string): string => JSON.stringify(box.seal(text, contextOf(id)))
 
-    function stored(id: string, value: Bag): object {
+    function stored(id: string, value: Bag): string {
       const text = JSON.stringify(value)
       if (!isStorable(value) || text.length > VALUE)
         throw new TypeError(`a record ${kind} is ${VALUE} characters of JSON at most, without NUL`)
-      return sealed ? seal(id, text) : value
+      return sealed ? seal(id, text) : text
     }
 
     function keyOf(value: Bag): string | null {
@@ -73,10 +74,10 @@ export function createPluginRecords({
 
     /** Its value; sealed anew under the first key from here on, so that older ones can go. */
     async function open({ id, value }: PluginRecordRow): Promise<Bag> {
-      const { sealed: was } = value as { sealed?: string }
-      if (!sealed || was === undefined) return value
-      const text = box.open(was, contextOf(id))
-      if (!box.isCurrent(was)) await database.query(statements.reseal, [kind, id, seal(id, text), value])
+      if (typeof value !== 'string') return value
+      const text = box.open(value, contextOf(id))
+      if (!box.isCurrent(value))
+        await database.query(statements.reseal, [kind, id, seal(id, text), JSON.stringify(value)])
       return JSON.parse(text) as Bag
     }
 

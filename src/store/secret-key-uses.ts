@@ -34,7 +34,7 @@ export const statements = {
     const record = table(UserRecord)
     const own = table(PluginRecord)
     const sealed = `${record.column('value')}->>'sealed'`
-    const ownSealed = `${own.column('value')}->>'sealed'`
+    const ownValue = own.column('value')
     const [retires, expires, hash] = [
       signing.column('retiresAt'),
       client.column('expiresAt'),
@@ -45,7 +45,7 @@ export const statements = {
       union all ${part('deliveries', entry.column('payload'), entry.name)}
       union all ${part('secrets of upstreams', upstream.column('clientSecret'), `${upstream.name} where ${upstream.column('clientSecret')} is not null`)}
       union all ${part('client secrets', hash, `${client.name} where ${hash} not like '$%' and (${expires} is null or ${expires} > now())`)}
-      union all ${part('records of plugins', ownSealed, `${own.name} where ${ownSealed} is not null`)}
+      union all ${part('records of plugins', `${ownValue} #>> '{}'`, `${own.name} where jsonb_typeof(${ownValue}) = 'string'`)}
       union all ${part('records of users', sealed, `${record.name} where ${sealed} is not null`)}`
   }),
 }

@@ -153,10 +153,29 @@ describe('records of a plugin', () => {
       (await server.database.query(uses.all.build(tableOf()))).filter(
         ({ what }) => what === 'records of plugins',
       )
+    // What a plugin calls sealed is none of ours.
+    await here.others.put('called', { name: 'a', sealed: 'by.somebody' } as Organisation)
+    expect((await there.others.get('called'))?.value).toEqual({ name: 'a', sealed: 'by.somebody' })
     expect(await needed()).toHaveLength(2)
     // A list reads the others.
     await there.sealed.list()
     expect(await needed()).toHaveLength(1)
+  })
+
+  test('are read also where the kind asked for encryption once, or asks for it now', async () => {
+    let open!: PluginRecords<Organisation>
+    let closed!: PluginRecords<Organisation>
+    const third = await startServer(rotated, {
+      database: server.database,
+      extend({ oauth }) {
+        open = oauth.records<Organisation>('sealed')
+        closed = oauth.records<Organisation>('other', { sealed: true })
+      },
+    })
+    await here.others.put('plain', { name: 'plain' })
+    expect((await open.get('rotated'))?.value).toEqual({ name: 'old key' })
+    expect((await closed.get('plain'))?.value).toEqual({ name: 'plain' })
+    await third.close()
   })
 
   test('have their event noted with the change, and only where something changed', async () => {
