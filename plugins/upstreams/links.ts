@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { UserRecords } from '../../src/doors/user-records.ts'
 import type { NewEvent } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { Identity } from './provider.ts'
 
@@ -17,8 +18,13 @@ export interface Link {
 
 export type Links = UserRecords<Link>
 
-export function createLinks({ oauth }: FastifyInstance): Links {
-  return oauth.users.records<Link>('upstream-link', { unique: true, signsIn: true })
+export function createLinks(fastify: FastifyInstance): Links {
+  const { upstreams } = kernelOf(fastify)
+  return fastify.oauth.users.records<Link>('upstream-link', {
+    unique: true,
+    // Of an upstream that is gone it leads nowhere, until that comes back.
+    signsIn: async ({ issuer }) => (await upstreams.all()).some((one) => one.issuer === issuer),
+  })
 }
 
 /** OpenID Connect Core §5.7: `iss` and `sub` together are unique. Of one length, however long the subject is. */

@@ -138,7 +138,10 @@ const RECORDS: Shape<PluginRecordOptions> = {
 const USER_RECORDS: Shape<RecordOptions> = {
   sealed: maybe(BOOLEAN),
   unique: maybe(BOOLEAN),
-  signsIn: maybe(BOOLEAN),
+  signsIn: maybe({
+    is: (given) => BOOLEAN.is(given) || FUNCTION.is(given),
+    words: 'true, false or a function',
+  }),
   factor: maybe(BOOLEAN),
   describe: maybe(FUNCTION),
 }

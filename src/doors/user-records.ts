@@ -21,9 +21,11 @@ export interface RecordOptions<Value extends object = Bag> {
   readonly unique?: boolean
   /**
    * Whether each record is a way to sign in by itself, as a passkey is; default false. `delete` then refuses the last way that a user
-   * has, a password counting as one, whoever else deletes another at the same moment.
+   * has, a password counting as one, whoever else deletes another at the same moment. A function says it of each record: one that
+   * leads nowhere now, as a link to a provider that is gone, is no way in, and may go at any time. It is asked in a transaction, and
+   * is to know the answer without another query.
    */
-  readonly signsIn?: boolean
+  readonly signsIn?: boolean | ((value: Value) => boolean | Promise<boolean>)
   /**
    * Whether each record belongs to a factor beside the first; default false. Who has some is known in memory (`has`), and an administrator
    * takes them from who has lost theirs (`oauth.users.resetFactors`).

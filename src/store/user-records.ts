@@ -5,6 +5,11 @@ import { statement, type Table } from './statement.ts'
 
 export type UserRecordRow = Pick<UserRecord, (typeof READ)[number]>
 
+/** A password, which is no record; or a record, by its kind. */
+export type WayInRow =
+  | { way: 'password'; id: null; value: null }
+  | { way: string; id: string; value: UserRecord['value'] }
+
 const READ = ['id', 'value', 'revision', 'createdAt', 'updatedAt'] as const
 
 /** In each but `owner`, $1 is the user's id and $2 the kind. */
@@ -54,12 +59,12 @@ export const statements = {
     return `delete from ${record.name}
       where ${record.column('user')} = $1 and ${record.column('kind')} = any($2::text[]) returning ${record.columns('kind')}`
   }),
-  /** How the user $1 can sign in: by a password where $2 says that one counts, and by each record of the kinds $3. */
-  waysIn: statement<{ way: string }>('user-ways-in', (table) => {
+  /** How the user $1 may sign in: by a password where $2 says that one counts, and by each record of the kinds $3. */
+  waysIn: statement<WayInRow>('user-ways-in', (table) => {
     const [record, user] = [table(UserRecord), table(User)]
-    return `select 'password' as "way" from ${user.name}
+    return `select 'password' as "way", null as "id", null::jsonb as "value" from ${user.name}
       where ${user.column('id')} = $1 and $2 and ${user.column('passwordHash')} is not null
-      union all select ${record.column('kind')} from ${record.name}
+      union all select ${record.column('kind')}, ${record.columns('id', 'value')} from ${record.name}
       where ${record.column('user')} = $1 and ${record.column('kind')} = any($3::text[])`
   }),
   /** Until the end of the transaction nobody else takes a way in from the user $1. */

@@ -36,7 +36,7 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
   ],
   [
     `oauth.users.records('badge', { signsIn: 'yes' })`,
-    'The signsIn of the records badge must be true or false; it is "yes".',
+    'The signsIn of the records badge must be true, false or a function; it is "yes".',
   ],
   [
     `oauth.records('badge', { key: 'name' })`,

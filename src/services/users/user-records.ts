@@ -9,7 +9,7 @@ import { isUuid } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query, Statement } from '../../store/statement.ts'
 import { recordChange } from '../../store/changes.ts'
-import { statements, type UserRecordRow } from '../../store/user-records.ts'
+import { statements, type UserRecordRow, type WayInRow } from '../../store/user-records.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
@@ -21,7 +21,7 @@ export interface UserRecordKeeper {
    * Records of one `kind`, a plugin's own; declared while the server starts. Throws `ConfigError` for a kind that is taken.
    */
   records<Value extends object = Bag>(kind: string, options?: RecordOptions<Value>): UserRecords<Value>
-  /** The ways by which a user can sign in: `password` where they have one, and its kind for each record that `signsIn`. */
+  /** The ways by which a user can sign in now: `password` where they have one, and its kind for each record that `signsIn`. */
   waysIn(userId: string): Promise<readonly string[]>
   /** @internal The same in a transaction that has locked the user. */
   waysInBy(query: Query, userId: string): Promise<readonly string[]>
@@ -85,10 +85,21 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     }
   }
 
-  async function waysBy(query: Query, userId: string): Promise<string[]> {
-    const signingIn = [...kinds].filter(([, { signsIn = false }]) => signsIn).map(([kind]) => kind)
+  async function waysBy(query: Query, userId: string): Promise<WayInRow[]> {
+    const signingIn = [...kinds].filter(([, { signsIn = false }]) => signsIn !== false).map(([kind]) => kind)
     const rows = await query(statements.waysIn, [userId, takesPasswords(), signingIn])
-    return rows.map(({ way }) => way)
+    const lead = await Promise.all(rows.map(async (row) => leadsIn(row, userId)))
+    return rows.filter((_row, index) => lead[index])
+  }
+
+  async function leadsIn({ way, id, value }: WayInRow, userId: string): Promise<boolean> {
+    if (id === null) return true
+    const signsIn = kinds.get(way)?.signsIn ?? false
+    return typeof signsIn === 'boolean' ? signsIn : signsIn(valueOf(way, userId, { id, value }))
+  }
+
+  async function waysInBy(query: Query, userId: string): Promise<string[]> {
+    return (await waysBy(query, userId)).map(({ way }) => way)
   }
 
   /** Whether the statement, whose $1 and $2 are user and kind, changed something: that is noted with it, and told to every process. */
@@ -132,7 +143,8 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       await query(statements.lockWaysIn, [values[0]])
       const ways = await waysBy(query, values[0])
       if ((await query(statements.delete, values)).length === 0) return false
-      if (ways.length === 1) throw lastWayIn()
+      const isLast = ways.every(({ way, id }) => way === values[1] && id === values[2])
+      if (ways.length > 0 && isLast) throw lastWayIn()
       if (event !== undefined) note(event)
       return true
     })
@@ -182,7 +194,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       },
       async delete(userId, id, event) {
         if (!isUuid(userId)) return false
-        return signsIn
+        return signsIn !== false
           ? deleteWayIn([userId, kind, id], event)
           : change(statements.delete, [userId, kind, id], event)
       },
@@ -205,13 +217,13 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       kinds.set(kind, options as RecordOptions)
       return keep(kind, options as RecordOptions) as UserRecords<Value>
     },
-    waysInBy: waysBy,
+    waysInBy,
     async hasFactors(userId) {
       const kept = await directory.recordKindsOf(userId)
       return factors().some((kind) => kept.has(kind))
     },
     resetFactors,
-    waysIn: async (userId) => (isUuid(userId) ? waysBy(database.query, userId) : []),
+    waysIn: async (userId) => (isUuid(userId) ? waysInBy(database.query, userId) : []),
     async describeRecords(userId) {
       const rows = await database.query(statements.all, [userId])
       const described = rows.map((row) => {

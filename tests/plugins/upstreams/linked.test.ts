@@ -1,5 +1,6 @@
 /** Linked sign-ins on the account: linked, used, told in the export, unlinked; and a server that is without the plugin. */
 import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
 import { allow, answerAt, signInBy, startBelow, startUpstream, traveller } from '../../support/upstreams.ts'
@@ -51,6 +52,27 @@ describe('a sign-in elsewhere', () => {
     const refused = await who.here.submit(linked, 'unlink-0')
     expect([refused.status, refused.body]).toEqual([400, expect.stringContaining('the only way to sign in')])
     expect(await users.waysIn(user.id)).toEqual(['upstream-link'])
+  })
+
+  test('of an upstream that is gone is no way in: the password stays, and it may go alone', async () => {
+    const gwen = { username: 'gwen', password: BOB.password }
+    const { id } = await users.create(gwen)
+    const agent = createUserAgent(server.url)
+    const page = await goThrough(agent, await agent.get(`${server.url}/account/linked-sign-ins`), gwen)
+    const link = { upstream: 'gone', issuer: 'https://gone.example', subject: 'gwen', name: null }
+    await server.database.query(`insert into user_records (user_id, kind, record_id, value) values ('${id}', 'upstream-link', 'gone', '${JSON.stringify(link)}')`)
+    const { upstreams: registry } = kernelOf(server.server)
+    await registry.save({ id: 'gone', issuer: link.issuer, client_id: 'us' })
+    expect((await users.waysIn(id)).toSorted()).toEqual(['password', 'upstream-link'])
+    expect(findForm(await agent.get(`${server.url}/account/security`), 'remove-password')).toBeDefined()
+    await registry.delete('gone')
+    expect(await users.waysIn(id)).toEqual(['password'])
+    expect(findForm(await agent.get(`${server.url}/account/security`), 'remove-password')).toBeUndefined()
+    await expect(users.removePassword(id)).rejects.toThrow('the only way to sign in')
+    const shown = await agent.get(page.url)
+    expect((await agent.submit(shown, 'unlink-0')).body).toContain('not linked with your account any more')
+    expect(await users.waysIn(id)).toEqual(['password'])
+    expect(await users.delete('gwen')).toBe(true)
   })
 
   test('goes with its user', async () => {

@@ -11,11 +11,16 @@ interface Key {
   secret?: string
 }
 
+interface Tie {
+  leads: boolean
+}
+
 let notes!: UserRecords<Key>
 let sealed!: UserRecords<Key>
 let links!: UserRecords<Key>
 let hidden!: UserRecords<Key>
 let keys!: UserRecords<Key>
+let ties!: UserRecords<Tie>
 const server = await startServer(
   {},
   {
@@ -25,6 +30,7 @@ const server = await startServer(
       sealed = declared.records<Key>('factor', { sealed: true, describe: ({ name }) => ({ name }) })
       links = declared.records<Key>('link', { unique: true })
       keys = declared.records<Key>('key', { signsIn: true })
+      ties = declared.records<Tie>('tie', { sealed: true, signsIn: ({ leads }) => leads })
       hidden = declared.records<Key>('hidden', { sealed: true })
     },
   },
@@ -154,6 +160,20 @@ describe('a way to sign in', () => {
     expect((await users.waysIn(id)).toSorted()).toEqual(['key', 'password'])
     expect([await users.waysIn(NOBODY), await users.waysIn('not an id')]).toEqual([[], []])
     expect(await keys.delete(id, 'one')).toBe(true)
+    expect(await users.waysIn(id)).toEqual(['password'])
+  })
+
+  test('is none where its kind says that it leads nowhere: it may go, and what leads in may not', async () => {
+    const { id } = await users.create({ username: 'linked' })
+    await ties.put(id, 'of one that is there', { leads: true })
+    await ties.put(id, 'of one that is gone', { leads: false })
+    expect(await users.waysIn(id)).toEqual(['tie'])
+    await expect(ties.delete(id, 'of one that is there')).rejects.toThrow('the only way to sign in')
+    expect(await ties.delete(id, 'of one that is gone')).toBe(true)
+    await ties.put(id, 'of one that is gone', { leads: false })
+    await users.setPassword('linked', 'a password of some length')
+    expect(await ties.delete(id, 'of one that is there')).toBe(true)
+    await expect(users.removePassword(id)).rejects.toThrow('the only way to sign in')
     expect(await users.waysIn(id)).toEqual(['password'])
   })
 
