@@ -1,5 +1,4 @@
 /** The services of one server, put together in the order of their needs. What each does stands in its own file. */
-import { availableParallelism } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
 import type { Fetch } from '../doors/outbound.ts'
@@ -20,7 +19,7 @@ import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { createFigures, type Figures } from './figures.ts'
-import { createHashingQueue, THREADS } from './hashing/hashing-queue.ts'
+import { createHashingQueue } from './hashing/hashing-queue.ts'
 import { createJanitor } from './janitor.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
@@ -33,6 +32,7 @@ import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createMailer, type OwnMailer } from './mail.ts'
 import { createPluginRecords } from './plugin-records.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
+import { createHashersAtStart } from './seed/hashers-at-start.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
 import { createShedding, type Shedding } from './shedding.ts'
 import { createTellReached } from './throttle/reached-limits.ts'
@@ -40,10 +40,8 @@ import { createThrottles, type Throttles } from './throttle/throttle.ts'
 import { createThrottledLines, type ThrottledLines } from './throttled-lines.ts'
 import { createTokenServices, type TokenServices } from './tokens/token-services.ts'
 import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
-import { createHashChosen } from './users/chosen-passwords.ts'
-import { djangoPasswords } from './users/django-passwords.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
-import { createPasswords, type PasswordRules } from './users/passwords.ts'
+import type { PasswordRules } from './users/passwords.ts'
 import { createUserServices, type UserServices } from './users/user-services.ts'
 
 export interface Kernel extends TokenServices, UserServices {
@@ -163,9 +161,6 @@ export function createKernel(
     longestLifetime: config.OIDC_TOKEN_EXPIRE + config.OIDC_REFRESH_REUSE_INTERVAL,
     auditExpire: config.OIDC_AUDIT_EXPIRE,
   })
-  // Before it is ready, a process answers nobody: all its cores may hash.
-  const atStart = createHashingQueue(Math.min(availableParallelism(), THREADS))
-  const passwordsAtStart = createPasswords(atStart, djangoPasswords, rules)
 
   return {
     ...tokens,
@@ -213,10 +208,8 @@ export function createKernel(
       log,
       secret,
       box,
-      secrets: createClientSecrets(box, atStart),
-      passwords: passwordsAtStart,
-      hashChosen: createHashChosen({ passwords: passwordsAtStart, production, log }),
       limit: startLimit,
+      ...createHashersAtStart({ box, rules, production, log }),
     }),
     fetch,
     outbox,

@@ -13,7 +13,7 @@ import type { Note } from '../audit/audit.ts'
 import type { HashChosen } from '../users/chosen-passwords.ts'
 import type { Passwords } from '../users/passwords.ts'
 import { emailKeyOf } from '../users/user.ts'
-import { endWithPassword, membersOf } from '../users/user-registry.ts'
+import { endWithPassword, membersOf } from '../users/user-changes.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
 import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
 

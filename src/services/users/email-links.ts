@@ -14,7 +14,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { passwordMark } from './password-resets.ts'
-import { membersOf } from './user-registry.ts'
+import { membersOf } from './user-changes.ts'
 import { claimAddress, toRefusal } from './verified-address.ts'
 import { toUser, type User } from './user.ts'
 

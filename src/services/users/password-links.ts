@@ -13,7 +13,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { HashChosen } from './chosen-passwords.ts'
 import { tooShort, type Passwords } from './passwords.ts'
-import { endWithPassword } from './user-registry.ts'
+import { endWithPassword } from './user-changes.ts'
 import { toUser, type User } from './user.ts'
 
 export interface PasswordLinks {

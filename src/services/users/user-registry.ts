@@ -23,6 +23,7 @@ import {
 } from './user-authentication.ts'
 import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
 import { ADMIN, toUser, type User } from './user.ts'
+import { endWithPassword, membersOf } from './user-changes.ts'
 import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
@@ -236,21 +237,4 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       return row !== undefined && takes(row, passwordHash)
     },
   }
-}
-
-/**
- * Ends what was before the password that a user, whose row this transaction has locked, has now.
- * @internal
- */
-export async function endWithPassword(query: Query, note: Note, id: string): Promise<void> {
-  const clients = await endEverything(query, id, 'password changed')
-  note({ type: 'user.password_changed', user: id, details: { clients } })
-}
-
-/**
- * What of a user an audit event may tell.
- * @internal
- */
-export function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
-  return { username, roles, ...claims, ...(disabledAt ? { disabled: true } : {}) }
 }
