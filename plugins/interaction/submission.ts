@@ -1,4 +1,5 @@
 /** Forms that browsers send to the steps: once, twice, late, or after they had expired. */
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BrowserCall, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
@@ -56,6 +57,7 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
   /** Where the step that refuses a form was done by the same one, as of a double click: a code is good once. */
   async function doneMeanwhile(
     address: Address,
+    { stored }: Loaded,
     name: string,
     wire: Wire,
     call: BrowserCall,
@@ -64,7 +66,9 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     await browser[STEPS].adopt(call, wire)
     const loaded = await walk.load(address, call)
     const { pending } = await findPosition(loaded.interaction, call)
-    return pending?.step.name === name ? undefined : loaded
+    // A step of several pages is asked on, and has noted the first.
+    const hasNoted = !isDeepStrictEqual(loaded.stored.notes[name], stored.notes[name])
+    return pending?.step.name === name && !hasNoted ? undefined : loaded
   }
 
   /** The page of a form that had expired, with what was typed into it. */
@@ -102,7 +106,7 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     const { step } = pending
     const page = await underWay.take(address.id, () => take(loaded, step, wire, part, call))
     if (page === undefined) return call.reply
-    const done = isRefusal(page) ? await doneMeanwhile(address, name, wire, call) : undefined
+    const done = isRefusal(page) ? await doneMeanwhile(address, loaded, name, wire, call) : undefined
     return done === undefined ? walk.show(interaction, { step, page }, call) : walk.proceed(done, call)
   }
 }

@@ -1,4 +1,5 @@
 /** Of whom a factor is asked: of who has set one up, of roles, of an app's people, of a request; and what stands open before it is given. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'
@@ -79,6 +80,20 @@ describe('who must show one and has none', () => {
     const both = await Promise.all([agent, other].map(async (one) => one.submit(page, 'totp', { code })))
     expect(both.map((one) => recoveryCodesOn(one).length)).toContain(10)
     expect(both.map(({ status }) => status)).toEqual([200, 200])
+  })
+
+  test('by a form that is sent again while the first one is taken, at any moment of that', async () => {
+    for (let gap = 0; gap < 12; gap++) {
+      await oauth.users.resetFactors((await oauth.users.find(ROOT.username))!.id)
+      const agent = createUserAgent(server.url)
+      const page = await withPassword(agent, ROOT)
+      const code = codeOf(secretOn(page))
+      const other = agent.clone()
+      const first = agent.submit(page, 'totp', { code })
+      await sleep(gap)
+      const second = other.submit(page, 'totp', { code })
+      expect([gap, (await first).status, (await second).status]).toEqual([gap, 200, 200])
+    }
   })
 
   test('a role that is given later asks for it at the next page', async () => {
