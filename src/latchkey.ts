@@ -27,6 +27,7 @@ import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
 import mail from '../plugins/mail/index.ts'
 import notices from '../plugins/notices/index.ts'
+import ownData from '../plugins/own-data/index.ts'
 import passkeys from '../plugins/passkeys/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
@@ -81,6 +82,7 @@ const PLUGINS = [
   endSession,
   account,
   admin,
+  ownData,
   mail,
   notices,
   passkeys,

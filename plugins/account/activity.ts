@@ -2,7 +2,7 @@
 import type { AuditEvent } from '../../src/events.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { OwnArea } from './area.ts'
-import { eventInWords } from './event-words.ts'
+import { eventInWords, whoElse } from './event-words.ts'
 
 const PATH = '/activity'
 const PAGE = 50
@@ -42,10 +42,4 @@ export function addActivity({ oauth, serve, uri, sessionOf }: OwnArea): void {
       })
     },
   })
-}
-
-/** Null for the user, and for strangers, of whom nothing is known. */
-function whoElse({ actor, user }: AuditEvent): string | null {
-  if (actor.kind === 'user') return actor.id === null || actor.id === user ? null : 'an administrator'
-  return actor.kind === 'client' ? 'the app' : 'this service'
 }

@@ -48,6 +48,12 @@ export function eventInWords({ type, details }: AuditEvent): string | undefined 
   return typeof words === 'function' ? words(details) : words
 }
 
+/** Null for the user, and for strangers, of whom nothing is known. */
+export function whoElse({ actor, user }: AuditEvent): string | null {
+  if (actor.kind === 'user') return actor.id === null || actor.id === user ? null : 'an administrator'
+  return actor.kind === 'client' ? 'the app' : 'this service'
+}
+
 function plain(claim: string): string {
   return claim.replaceAll('_', ' ')
 }

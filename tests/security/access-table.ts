@@ -93,6 +93,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/account/linked-sign-ins/link': account(303, 403),
   '/account/linked-sign-ins/unlink': account(303, 403),
   '/account/activity': account(200, 405),
+  '/account/data': account(200, 405),
+  '/account/data/download': account(200, 405),
 
   '/admin': administration(200, 405),
   '/admin/clients': administration(200, 405),

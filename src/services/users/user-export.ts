@@ -11,6 +11,12 @@ export interface UserExport {
   export(id: string): Promise<Bag>
 }
 
+/** @internal */
+export interface OwnUserExport extends UserExport {
+  /** The same without the apps, and the apps by the page: of somebody with thousands, a hundred at once. Throws as `export`. */
+  exportByPage(id: string): Promise<{ readonly head: Bag; readonly apps: AsyncIterable<readonly Bag[]> }>
+}
+
 interface Sources {
   readonly registry: Pick<UserFinder, 'get'>
   readonly records: Pick<UserRecordKeeper, 'describeRecords'>
@@ -23,41 +29,52 @@ interface Sources {
 const PAGE = 100
 
 /** @internal */
-export function createUserExport({ registry, records, artifacts, sessions, consents }: Sources): UserExport {
-  async function appsOf(id: string): Promise<Bag[]> {
-    const apps: Bag[] = []
-    let [page, after]: [Awaited<ReturnType<Consents['list']>>, string] = [[], '']
-    do {
-      page = await consents.list(id, { after, limit: PAGE })
-      after = page.at(-1)?.clientId ?? after
-      for (const { clientId, scopes, resources, lines, since, usedAt } of page)
-        apps.push({ client_id: clientId, scopes, resources, lines, since: at(since), used: at(usedAt) })
-    } while (page.length === PAGE)
-    return apps
+export function createUserExport({
+  registry,
+  records,
+  artifacts,
+  sessions,
+  consents,
+}: Sources): OwnUserExport {
+  async function* appsOf(id: string): AsyncGenerator<Bag[]> {
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const page: Awaited<ReturnType<Consents['list']>> = await consents.list(id, { after, limit: PAGE })
+      yield page.map(({ clientId, scopes, resources, lines, since, usedAt }) => {
+        return { client_id: clientId, scopes, resources, lines, since: at(since), used: at(usedAt) }
+      })
+      after = page.length === PAGE ? page.at(-1)?.clientId : undefined
+    }
+  }
+
+  async function headOf(id: string): Promise<Bag> {
+    const { username, roles, claims, disabled } = await registry.get(id)
+    const signedIn = (await sessions.list(id)).map(({ sid, userAgent, address, createdAt, pending }) => ({
+      sid,
+      user_agent: userAgent,
+      address,
+      since: at(createdAt),
+      pending,
+    }))
+    return {
+      sub: id,
+      username,
+      roles,
+      ...claims,
+      disabled,
+      sessions: signedIn,
+      records: await records.describeRecords(id),
+      artifacts: await artifacts.describeArtifacts(id),
+    }
   }
 
   return {
     async export(id) {
-      const { username, roles, claims, disabled } = await registry.get(id)
-      const signedIn = (await sessions.list(id)).map(({ sid, userAgent, address, createdAt, pending }) => ({
-        sid,
-        user_agent: userAgent,
-        address,
-        since: at(createdAt),
-        pending,
-      }))
-      return {
-        sub: id,
-        username,
-        roles,
-        ...claims,
-        disabled,
-        sessions: signedIn,
-        apps: await appsOf(id),
-        records: await records.describeRecords(id),
-        artifacts: await artifacts.describeArtifacts(id),
-      }
+      const head = await headOf(id)
+      const apps: Bag[] = []
+      for await (const page of appsOf(id)) apps.push(...page)
+      return { ...head, apps }
     },
+    exportByPage: async (id) => ({ head: await headOf(id), apps: appsOf(id) }),
   }
 }
 

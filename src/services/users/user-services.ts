@@ -23,12 +23,12 @@ import { createPasswordResets, type PasswordResets } from './password-resets.ts'
 import { createPasswords, type PasswordRules } from './passwords.ts'
 import { createPendingSessions, type PendingSessions } from './pending-sessions.ts'
 import { createSessions, type Sessions } from './sessions.ts'
-import { createUserExport, type UserExport } from './user-export.ts'
+import { createUserExport, type OwnUserExport } from './user-export.ts'
 import { createUserRecords, type UserRecordKeeper } from './user-records.ts'
 import { createUserRegistry, type UserRegistry } from './user-registry.ts'
 
 export interface UserServices {
-  readonly users: UserRegistry & PasswordRemoval & UserRecordKeeper & UserExport
+  readonly users: UserRegistry & PasswordRemoval & UserRecordKeeper & OwnUserExport
   readonly sessions: Sessions
   readonly pendingSessions: PendingSessions
   readonly assurance: Assurance
