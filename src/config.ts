@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { parseSender, parseSmtpUrl } from './protocol/mail-address.ts'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
 import { ConfigError, parseSetting, settingsOf, type SettingValues } from './setting-value.ts'
-import { Settings } from './settings.ts'
+import { LEAST_HASH_MEMORY, Settings } from './settings.ts'
 
 export { ConfigError, type SettingValues } from './setting-value.ts'
 
@@ -158,6 +158,10 @@ function assertProduction(
     throw new ConfigError(`${missing.join(' and ')} must be set, ${why}: this is a production start.`)
   if (!issuer.startsWith('https:'))
     throw new ConfigError(`OIDC_ISSUER must be an https URL, ${why}: this is a production start.`)
+  if (settings.OIDC_PASSWORD_HASH_MEMORY < LEAST_HASH_MEMORY)
+    throw new ConfigError(
+      `OIDC_PASSWORD_HASH_MEMORY must be ${LEAST_HASH_MEMORY} or more, ${why}: this is a production start.`,
+    )
 }
 
 /** The settings with their defaults and explanations, for `.env.example` and the documentation. */

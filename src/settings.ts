@@ -8,6 +8,9 @@ import { Type } from './protocol/schema.ts'
 const Seconds = (fallback: number, minimum: number, description: string) =>
   Type.Integer({ default: fallback, minimum, maximum: 10 * 365 * 86_400, description, unit: 'seconds' })
 
+/** KiB for argon2id with two passes and one lane: what OWASP asks for at least. */
+export const LEAST_HASH_MEMORY = 19_456
+
 export const Settings = Type.Object({
   NODE_ENV: Type.Optional(Type.String({ description: '`production` makes this a production start' })),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'address to listen on' }),
@@ -148,6 +151,14 @@ export const Settings = Type.Object({
     maximum: 64,
     unit: 'characters',
     description: 'how many a new password has at least, of whatever kind',
+  }),
+  OIDC_PASSWORD_HASH_MEMORY: Type.Integer({
+    default: LEAST_HASH_MEMORY,
+    minimum: 1024,
+    maximum: 1_048_576,
+    unit: 'KiB',
+    description:
+      'what hashing one password takes; more makes guessing dearer, should hashes ever leak; a production start takes no less than the default',
   }),
   OIDC_BREACHED_PASSWORDS: Type.String({
     default: 'off',

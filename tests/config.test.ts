@@ -95,6 +95,11 @@ test.each([
   ['OIDC_KEY_PUBLISH', '2', /^OIDC_KEY_PUBLISH must be a whole number of seconds from 3 /],
   ['OIDC_KEY_ROTATE', 'never', /^OIDC_KEY_ROTATE must be /],
   ['DATABASE_POOL_SIZE', '1', /^DATABASE_POOL_SIZE must be a whole number from 2 /],
+  [
+    'OIDC_PASSWORD_HASH_MEMORY',
+    '1023',
+    /^OIDC_PASSWORD_HASH_MEMORY must be a whole number of KiB from 1024 /,
+  ],
   ['WORKERS', '0', /^WORKERS must be a whole number from 1 /],
   ['DATABASE_PREPARE', 'yes', 'DATABASE_PREPARE must be true or false; it is "yes".'],
   ['OIDC_SIGN_SYNCHRONOUSLY', '1', /^OIDC_SIGN_SYNCHRONOUSLY must be true or false/],
@@ -174,6 +179,17 @@ test('a production start needs https, also on loopback', () => {
   expect(refusal({ ...PRODUCTION, OIDC_ISSUER: 'http://localhost:3000' })).toMatch(
     /^OIDC_ISSUER must be an https URL, because NODE_ENV/,
   )
+})
+
+test('a production start hashes passwords with no less memory than is advised', () => {
+  expect(refusal({ ...PRODUCTION, OIDC_PASSWORD_HASH_MEMORY: 19_455 })).toMatch(
+    /^OIDC_PASSWORD_HASH_MEMORY must be 19456 or more, because NODE_ENV is production/,
+  )
+  expect(parseConfig({ OIDC_PASSWORD_HASH_MEMORY: 1024 })).toMatchObject({ OIDC_PASSWORD_HASH_MEMORY: 1024 })
+  expect(parseConfig({ ...PRODUCTION, OIDC_PASSWORD_HASH_MEMORY: 65_536 })).toMatchObject({
+    OIDC_PASSWORD_HASH_MEMORY: 65_536,
+  })
+  expect(parseConfig(PRODUCTION)).toMatchObject({ OIDC_PASSWORD_HASH_MEMORY: 19_456 })
 })
 
 test.each([

@@ -19,6 +19,7 @@ import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { createFigures, type Figures } from './figures.ts'
+import { createArgon2id } from './hashing/argon2id.ts'
 import { createHashingQueue } from './hashing/hashing-queue.ts'
 import { createJanitor } from './janitor.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
@@ -110,7 +111,8 @@ export function createKernel(
   const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
   const courier = createCourier({ database, audit, box, feed, log, deliveries })
   const hashing = createHashingQueue()
-  const secrets = createClientSecrets(box, hashing)
+  const argon2id = createArgon2id(config.OIDC_PASSWORD_HASH_MEMORY)
+  const secrets = createClientSecrets(box, hashing, argon2id)
   const policies = createClientPolicies(doors, production, log)
   const changes = createClientChanges({ database, audit, feed, policies })
   const clients = createClientRegistry({ database, changes, secrets, policies, log })
@@ -129,6 +131,7 @@ export function createKernel(
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
   const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
   const rules: PasswordRules = {
+    argon2id,
     minLength: config.OIDC_PASSWORD_MIN_LENGTH,
     isBreached: createIsBreached({ setting: config.OIDC_BREACHED_PASSWORDS, fetch, log }),
   }

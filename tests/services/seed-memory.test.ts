@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { migrationNames } from '../../src/migrations/names.ts'
-import { argon2id } from '../../src/services/hashing/argon2id.ts'
+import { createArgon2id } from '../../src/services/hashing/argon2id.ts'
 import { migratorOptions } from '../../src/store/migrator.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -307,7 +307,7 @@ test('a database of the version before: what it holds of passwords, secrets and 
   const to = migrationNames[migrationNames.indexOf('Migration20261123000030_seed_entries') - 1]!
   await orm.migrator.up({ to })
   await orm.close(true)
-  const hash = await argon2id.hash('a password of her own')
+  const hash = await createArgon2id().hash('a password of her own')
   await database.query(
     `insert into users (id, username, username_key, password_hash, roles) values (gen_random_uuid(), 'Ann', 'ann', $1, '{editor}')`,
     [hash],

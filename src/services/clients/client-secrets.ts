@@ -5,7 +5,7 @@
  * what is stored.
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto'
-import { argon2id } from '../hashing/argon2id.ts'
+import { createArgon2id, type Argon2id } from '../hashing/argon2id.ts'
 import type { HashingQueue } from '../hashing/hashing-queue.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
@@ -46,7 +46,11 @@ export function generateClientSecret(): string {
   return `lks_${randomBytes(32).toString('base64url')}`
 }
 
-export function createClientSecrets(box: SecretBox, queue: HashingQueue): ClientSecrets {
+export function createClientSecrets(
+  box: SecretBox,
+  queue: HashingQueue,
+  argon2id: Argon2id = createArgon2id(),
+): ClientSecrets {
   const salt = randomBytes(32).toString('base64url')
   /**
    * What was found right lately, by a digest that only this process can make: one short hash tells the next time. It

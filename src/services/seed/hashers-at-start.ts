@@ -25,7 +25,7 @@ export function createHashersAtStart({
   const queue = createHashingQueue(Math.min(availableParallelism(), THREADS))
   const passwords = createPasswords(queue, djangoPasswords, rules)
   return {
-    secrets: createClientSecrets(box, queue),
+    secrets: createClientSecrets(box, queue, rules.argon2id),
     passwords,
     hashChosen: createHashChosen({ passwords, production, log }),
   }

@@ -3,7 +3,7 @@
  * Whose they are is for the user registry; how many may be hashed at once, for the queue.
  */
 import { randomBytes } from 'node:crypto'
-import { argon2id } from '../hashing/argon2id.ts'
+import { createArgon2id, type Argon2id } from '../hashing/argon2id.ts'
 import type { IsBreached } from './breached-passwords.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import type { HashingQueue } from '../hashing/hashing-queue.ts'
@@ -42,12 +42,17 @@ export const BREACHED = 'must not be one that is known from a leak elsewhere'
 
 /** What an operator asks of new ones. */
 export interface PasswordRules {
+  readonly argon2id: Argon2id
   /** NIST SP 800-63B §3.1.1.2 asks for 8; its fourth revision advises 15. */
   readonly minLength: number
   readonly isBreached: IsBreached
 }
 
-const LEAST: PasswordRules = { minLength: 8, isBreached: async () => false }
+const least = (): PasswordRules => ({
+  argon2id: createArgon2id(),
+  minLength: 8,
+  isBreached: async () => false,
+})
 
 /** To follow "password". */
 export function tooShort({ minLength }: Pick<Passwords, 'minLength'>): string {
@@ -62,16 +67,15 @@ export function generatePassword(): string {
   return randomBytes(16).toString('base64url')
 }
 
-const current: PasswordScheme = {
-  recognizes: argon2id.recognizes,
-  verify: async (hash, password) => argon2id.verify(hash, normalize(password)),
-}
-
 export function createPasswords(
   queue: HashingQueue,
   imported: readonly PasswordScheme[] = [],
-  { minLength, isBreached }: PasswordRules = LEAST,
+  { argon2id, minLength, isBreached }: PasswordRules = least(),
 ): Passwords {
+  const current: PasswordScheme = {
+    recognizes: argon2id.recognizes,
+    verify: async (hash, password) => argon2id.verify(hash, normalize(password)),
+  }
   const schemes = [current, ...imported]
   return {
     problem(password) {

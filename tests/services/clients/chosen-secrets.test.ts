@@ -1,14 +1,16 @@
 /** What a chosen secret costs: how often argon2id runs, and for whom. Verifications are counted, never timed. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import argon2 from 'argon2'
 import { setTimeout as delay } from 'node:timers/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createClientSecrets, type StoredSecret } from '../../../src/services/clients/client-secrets.ts'
 import { createSecretBox } from '../../../src/services/keys/secret-box.ts'
-import { argon2id } from '../../../src/services/hashing/argon2id.ts'
+import { createArgon2id } from '../../../src/services/hashing/argon2id.ts'
 import { createHashingQueue, type HashingQueue } from '../../../src/services/hashing/hashing-queue.ts'
 
+const argon2id = createArgon2id(1024)
 const MINUTE = 60_000
-const verifications = vi.spyOn(argon2id, 'verify')
+const verifications = vi.spyOn(argon2, 'verify')
 const make = (queue: HashingQueue = createHashingQueue(1, 500)) =>
   createClientSecrets(createSecretBox(['k'.repeat(32)]), queue)
 const stored = async (secret: string, expiresAt: number | null = null): Promise<StoredSecret> => {
