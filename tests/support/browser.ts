@@ -1,6 +1,7 @@
 /**
- * A browser for a test file: Debian's Chromium by playwright-core, started when first used and closed at the end. Where
- * there is none, tests that need one are skipped (`noBrowser`), and the run says so.
+ * A browser for the files of a worker: Debian's Chromium by playwright-core, started when first used and ended with the worker.
+ * Where there is none, tests that need one are skipped (`noBrowser`), and the run says so. Chromium without what is drawn around
+ * a page (`chromium-headless-shell`) does the same for half of the work, and is taken where it is.
  */
 import { existsSync } from 'node:fs'
 import {
@@ -12,7 +13,8 @@ import {
 } from 'playwright-core'
 import { atEndOfFile } from './cleanup.ts'
 
-const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+const [SHELL, WHOLE] = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+const EXECUTABLE = process.env['CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : WHOLE)
 const present = existsSync(EXECUTABLE)
 
 if (!present) {
@@ -27,10 +29,12 @@ export const noBrowser = !present
 
 let launching: Promise<Browser> | undefined
 
-/** A fresh profile of the file's browser, without cookies; what it still has open is closed with the browser. */
+/** A fresh profile, without cookies, until the end of the file. */
 export async function newBrowserContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   launching ??= launch()
-  return (await launching).newContext(options)
+  const context = await (await launching).newContext(options)
+  atEndOfFile(() => context.close())
+  return context
 }
 
 /** What the page complains of from now on: errors, and reports of what its policy blocked. */
@@ -44,13 +48,9 @@ export function complaintsOf(page: Page): string[] {
   return said
 }
 
+/** Playwright ends it with this process. */
 async function launch(): Promise<Browser> {
   // Chromium refuses its sandbox to root.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
-  const browser = await chromium.launch({ executablePath: EXECUTABLE, headless: true, args })
-  atEndOfFile(async () => {
-    launching = undefined
-    await browser.close()
-  })
-  return browser
+  return chromium.launch({ executablePath: EXECUTABLE, headless: true, args })
 }
