@@ -223,6 +223,7 @@ test('settings that are refused, and choices that are seldom wise', async () => 
     ...settings,
     NODE_ENV: 'production',
     OIDC_ISSUER: 'https://127.0.0.1:1',
+    OIDC_PASSWORD_HASH_MEMORY: undefined,
     OIDC_KEY_ROTATE: 0,
   }
   const found = await complaints(chosen)

@@ -43,6 +43,7 @@ test('10,000 clients, with secrets as we make them: applied, usable, and nothing
 
 test('chosen secrets and passwords that take longer to hash than a plugin may: it starts, by as many processes as share it, and says how far it is', async () => {
   const database = await createDatabase()
+  const slow = { SECRET_KEY, OIDC_PASSWORD_HASH_MEMORY: 19_456 }
   const clients = Array.from({ length: 350 }, (_, at) => ({
     client_id: `client-${at}`,
     client_secret: `chosen secret ${at}`,
@@ -53,7 +54,7 @@ test('chosen secrets and passwords that take longer to hash than a plugin may: i
     password: `a password of ${at}`,
   }))
   const servers = await Promise.all(
-    [1, 2].map(async () => spawnServer({ SECRET_KEY }, { seed: { clients, users }, database })),
+    [1, 2].map(async () => spawnServer(slow, { seed: { clients, users }, database })),
   )
   const output = servers[0]!.output()
   console.log(`350 chosen secrets and 50 passwords, two processes on two cores: ${seconds(output)} s`)
