@@ -73,7 +73,7 @@ async function login(fastify: FastifyInstance): Promise<void> {
 /** OpenID Connect Core §3.1.2.1: `max_age` in seconds; `prompt` as a list. */
 function isFreshEnough({ authenticatedAt }: Session, { parameters }: ApprovalRequest): boolean {
   const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
-  if (prompt.includes('login') || prompt.includes('select_account')) return false
+  if (['login', 'select_account', 'create'].some((one) => prompt.includes(one))) return false
   const maxAge = parameters['max_age'] as number | undefined
   return maxAge === undefined || Date.now() - authenticatedAt <= maxAge * 1000
 }

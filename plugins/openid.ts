@@ -34,12 +34,12 @@ async function openid(fastify: FastifyInstance): Promise<void> {
     id_token_signing_alg_values_supported: oauth.keys.algorithms,
     claim_types_supported: ['normal'],
     claims_supported: CLAIMS_SUPPORTED,
-    prompt_values_supported: PROMPTS,
+    prompt_values_supported: [...PROMPTS, ...promptsOfMethods(fastify)],
     display_values_supported: ['page', 'popup'],
   }))
 }
 
-const PROMPTS = ['none', 'login', 'consent', 'select_account'] as const
+const PROMPTS = ['none', 'login', 'consent', 'select_account']
 const CLAIMS_SUPPORTED = [
   'sub', 'iss', 'aud', 'iat', 'exp', 'auth_time', 'nonce', 'acr', 'amr', 'sid', 'at_hash',
   'name', 'given_name', 'family_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture',
@@ -52,7 +52,11 @@ function addParameters(fastify: FastifyInstance): void {
   const { ownJwts } = kernelOf(fastify)
   const text = (maxLength: number) => Type.String({ maxLength })
   oauth.add('parameter', { name: 'nonce', schema: text(1024), kept: true })
-  oauth.add('parameter', { name: 'prompt', schema: text(200), parse: parsePrompt })
+  oauth.add('parameter', {
+    name: 'prompt',
+    schema: text(200),
+    parse: (raw) => parsePrompt(raw, promptsOfMethods(fastify)),
+  })
   oauth.add('parameter', { name: 'max_age', schema: text(20), parse: parseMaxAge })
   oauth.add('parameter', { name: 'login_hint', schema: text(256) })
   oauth.add('parameter', {
@@ -83,13 +87,26 @@ function addParameters(fastify: FastifyInstance): void {
     oauth.add('parameter', { name, schema: text(1024) })
 }
 
-/** Values that are not known are ignored, as §3.1.2.1 lets a server do for those to come. */
-function parsePrompt(raw: unknown): readonly string[] | undefined {
+/** By which ways to sign in are opened, such as `create`. Once all are registered. */
+function promptsOfMethods({ oauth }: FastifyInstance): string[] {
+  return [...oauth.owners('signInMethod').values()].flatMap(({ prompt }) => prompt ?? [])
+}
+
+/**
+ * Values that are not known are ignored, as §3.1.2.1 lets a server do for those to come; `create` is refused where it is not offered, as
+ * Initiating User Registration 1.0 §4.1 asks for.
+ */
+function parsePrompt(raw: unknown, more: readonly string[]): readonly string[] | undefined {
   if (typeof raw !== 'string') return undefined
   const values = raw.split(' ').filter((one) => one !== '')
   if (values.includes('none') && values.length > 1)
     throw new OAuthError('invalid_request', 'prompt=none goes with no other value')
-  return values.filter((one) => (PROMPTS as readonly string[]).includes(one))
+  if (values.includes('create') && !more.includes('create'))
+    throw new OAuthError(
+      'invalid_request',
+      'prompt=create is not offered here: nobody makes an account themselves',
+    )
+  return values.filter((one) => PROMPTS.includes(one) || more.includes(one))
 }
 
 /** Seconds. Registration §2: `default_max_age` where none is sent. */

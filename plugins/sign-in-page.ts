@@ -82,8 +82,19 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
     return session === null ? null : oauth.users.get(session.userId)
   }
 
-  const wantsOther = ({ request: { parameters } }: Interaction): boolean =>
-    ((parameters['prompt'] as readonly string[] | undefined) ?? []).includes('select_account')
+  const promptsOf = ({ request: { parameters } }: Interaction): readonly string[] =>
+    (parameters['prompt'] as readonly string[] | undefined) ?? []
+
+  /** Whoever comes to make an account, or to choose one, need not be who is there. */
+  const wantsOther = (interaction: Interaction): boolean =>
+    promptsOf(interaction).some((one) => one === 'select_account' || one === 'create')
+
+  /** The way in that the client has asked for by name. */
+  function promptedOf(interaction: Interaction): string | undefined {
+    const prompts = promptsOf(interaction)
+    const isAsked = ({ prompt }: SignInMethod): boolean => prompt !== undefined && prompts.includes(prompt)
+    return [...oauth.owners('signInMethod')].find(([, method]) => isAsked(method))?.[0]
+  }
 
   /** None where nobody will see the page: the way back that they carry would begin something in the browser. */
   async function linksOf(interaction: Interaction) {
@@ -132,9 +143,10 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
 
   return {
     async show(interaction, note, call, typed) {
-      const method = note?.method === undefined ? undefined : oauth.owners('signInMethod').get(note.method)
-      if (method?.page === undefined) return all(interaction, call, { typed, note })
-      const asked = askedOf(interaction, note!.method!, await knownOf(interaction), note)
+      const name = note?.method ?? promptedOf(interaction)
+      const method = name === undefined ? undefined : oauth.owners('signInMethod').get(name)
+      if (name === undefined || method?.page === undefined) return all(interaction, call, { typed, note })
+      const asked = askedOf(interaction, name, await knownOf(interaction), note)
       const page = await method.page(asked, call)
       return page === null ? all(interaction, call, { typed, note }) : toMethod(page, asked)
     },

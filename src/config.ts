@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import { parseSender, parseSmtpUrl } from './protocol/mail-address.ts'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
+import { domainOf } from './protocol/upstream-information.ts'
 import { ConfigError, parseSetting, settingsOf, type SettingValues } from './setting-value.ts'
 import { LEAST_HASH_MEMORY, Settings } from './settings.ts'
 
@@ -46,6 +47,7 @@ export function parseConfig(
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
   assertBreachService(settings)
   assertMail(settings)
+  assertSignUp(settings.OIDC_SIGN_UP)
   assertBrandLinks(settings)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
@@ -117,6 +119,15 @@ function assertMail({ SMTP_URL: url, MAIL_FROM: from }: Settings): void {
   if (from !== undefined && parseSender(from) === null)
     throw new ConfigError(
       `MAIL_FROM must be an address such as Example <login@example.com>; it is ${JSON.stringify(from.slice(0, 80))}.`,
+    )
+}
+
+function assertSignUp(given: readonly string[]): void {
+  const isSwitch = given.length === 1 && (given[0] === 'off' || given[0] === 'on')
+  const odd = given.find((one) => !one.includes('.') || domainOf(`anybody@${one}`) === '')
+  if (!isSwitch && (odd !== undefined || given.length === 0))
+    throw new ConfigError(
+      `OIDC_SIGN_UP must be off, on, or mail domains with commas between, such as example.com,example.org; it has ${JSON.stringify((odd ?? '').slice(0, 80))}.`,
     )
 }
 

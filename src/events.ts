@@ -45,7 +45,7 @@ export interface OwnEventDetails {
   /** A one-time link was made, by which they may set a password; `expires` is in seconds since the epoch. */
   'user.password_link_made': { readonly expires: number }
   /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
-  'user.link_refused': { readonly link: 'setup' | 'password' | 'reset' | 'email' }
+  'user.link_refused': { readonly link: 'setup' | 'password' | 'reset' | 'email' | 'sign-up' }
   /** `name` is what its user calls it. */
   'user.passkey_added': { readonly name: string }
   'user.passkey_removed': { readonly name: string }

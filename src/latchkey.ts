@@ -41,6 +41,7 @@ import signIn from '../plugins/sign-in.ts'
 import signingAlgorithms from '../plugins/signing-algorithms.ts'
 import secondFactor from '../plugins/second-factor/index.ts'
 import setup from '../plugins/setup.ts'
+import signUp from '../plugins/sign-up/index.ts'
 import subjectTypes from '../plugins/subject-types.ts'
 import token from '../plugins/token/index.ts'
 import upstreams from '../plugins/upstreams/index.ts'
@@ -87,6 +88,7 @@ const PLUGINS = [
   notices,
   passkeys,
   forgotPassword,
+  signUp,
   upstreams,
   home,
   setup,

@@ -145,6 +145,12 @@ export const Settings = Type.Object({
     0,
     'how long a refresh token may be sent again by a public client that lost the answer; 0 for never, by none',
   ),
+  OIDC_SIGN_UP: Type.Array(Type.String({ minLength: 1 }), {
+    default: ['off'],
+    expects: 'off, on, or mail domains with commas between, such as example.com,example.org',
+    description:
+      'whether people make accounts themselves: off, on, or with an address at one of these domains',
+  }),
   OIDC_PASSWORD_MIN_LENGTH: Type.Integer({
     default: 8,
     minimum: 8,

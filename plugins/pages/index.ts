@@ -108,16 +108,10 @@ async function addOurs({ add }: PageRegistry): Promise<void> {
   for (const name of ['login', 'consent'] as const) await add(name, inDirectory(name), { kind, image })
   for (const name of ['sign-out', 'signed-out', 'form-post'] as const)
     await add(name, inDirectory(name), { kind })
-  for (const name of [
-    'error',
-    'home',
-    'setup',
-    'setup-done',
-    'new-password',
-    'confirm',
-    'page-message',
-  ] as const)
+  for (const name of ['error', 'home', 'setup', 'setup-done', 'confirm', 'page-message'] as const)
     await add(name, inDirectory(name))
+  // Whoever has forgotten theirs is led back to the app.
+  await add('new-password', inDirectory('new-password'), { leadsAway: true })
 }
 
 export default fp(pages, { name: 'latchkey-pages', dependencies: ['latchkey-oauth'] })

@@ -39,6 +39,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
   subjectType: { subject: FUNCTION },
   delivery: { kind: TEXT, payload: PARAMETERS, deliver: FUNCTION },
   signInMethod: {
+    prompt: maybe(TEXT),
     autofill: maybe(TEXT),
     reaches: maybe(OBJECT),
     offer: FUNCTION,

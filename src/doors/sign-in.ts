@@ -41,6 +41,11 @@ export interface Proof {
 export interface SignInMethod {
   /** What its proofs reach. */
   readonly reaches?: Reach
+  /**
+   * The value of `prompt` by which a client asks for its `page` in the place of the sign-in page, such as `create`; none by default. Its `page` is
+   * shown without a `state` then, and a form of its own leads to the sign-in page by one.
+   */
+  readonly prompt?: string
   /** What it adds to the `autocomplete` of the user name's field, such as `webauthn` for what browsers suggest there; default nothing. */
   readonly autofill?: string
   /** Its element; null where it has none. `typed` is what its form sent, where that had expired. */

@@ -66,8 +66,8 @@ export type AlsoNew = (query: Query, note: Note, userId: string) => Promise<void
 
 /** @internal */
 export interface OwnUserRegistry extends UserRegistry {
-  /** `create`, and what goes with it: neither is there without the other. */
-  createWith(members: unknown, also: AlsoNew): Promise<User>
+  /** `create`, and what goes with it: neither is there without the other. `passwordHash` is of a password that was judged before. */
+  createWith(members: unknown, also: AlsoNew, passwordHash?: string): Promise<User>
 }
 
 /** @internal */
@@ -115,10 +115,9 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   const takes = ({ passwordHash: stored }: UserRow, imported: string): boolean =>
     stored === null || stored === undefined || (stored !== imported && passwords.isImported(stored))
 
-  async function create(input: unknown, imported: ImportedUser = {}, also?: AlsoNew): Promise<User> {
+  async function create(input: unknown, imported: ImportedUser, also?: AlsoNew): Promise<User> {
     const { username, password, roles = [], claims } = parse(input)
     if (username === undefined) throw userError('username', 'is missing')
-    assertReadable(imported.passwordHash)
     const passwordHash = (await hash(password, { username, roles })) ?? imported.passwordHash ?? null
     const disabledAt = imported.disabled ? new Date() : null
     const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
@@ -225,8 +224,11 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   return {
     ...createUserFinder(database),
     ...createUserAuthentication(options),
-    create: async (members, imported) => create(members, imported),
-    createWith: async (members, also) => create(members, {}, also),
+    async create(members, imported = {}) {
+      assertReadable(imported.passwordHash)
+      return create(members, imported)
+    },
+    createWith: async (members, also, passwordHash) => create(members, { passwordHash }, also),
     update,
     setPassword: async (username, password) => update(username, { password }),
     disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),

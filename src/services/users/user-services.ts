@@ -23,6 +23,7 @@ import { createPasswordResets, type PasswordResets } from './password-resets.ts'
 import { createPasswords, type PasswordRules } from './passwords.ts'
 import { createPendingSessions, type PendingSessions } from './pending-sessions.ts'
 import { createSessions, type Sessions } from './sessions.ts'
+import { createSignUps, type SignUps } from './sign-ups.ts'
 import { createUserExport, type OwnUserExport } from './user-export.ts'
 import { createUserRecords, type UserRecordKeeper } from './user-records.ts'
 import { createUserRegistry, type UserRegistry } from './user-registry.ts'
@@ -37,6 +38,7 @@ export interface UserServices {
   readonly passwordLinks: PasswordLinks
   readonly passwordResets: PasswordResets
   readonly emailLinks: EmailLinks
+  readonly signUps: SignUps
   readonly firstAdministrator: FirstAdministrator
 }
 
@@ -103,6 +105,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
       artifacts: artifacts.artifacts,
       hashChosen,
     }),
+    signUps: createSignUps({ box, artifacts: artifacts.artifacts, hashChosen, createWith }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
   }
 }

@@ -1,0 +1,181 @@
+/**
+ * `/sign-up/confirm`: where the link in the mail leads. GET spends nothing; the button's POST makes the account. In the browser in which it was
+ * asked for, whose password it is, the person is signed in; in another one they choose the password, and sign in by it.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { waitFor } from '../../src/http/wait.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import type { AskedSignUp, SignUp, SignUps } from '../../src/services/users/sign-ups.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { FormTarget } from '../pages/models.ts'
+import { PASSWORD_ACR, PASSWORD_AMR } from '../password-check.ts'
+import { createSignUpForm, PATH, problemOf, type Problems } from './form.ts'
+import { createBrowserMarks } from './browser-mark.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    'sign-up-confirm': Confirmation
+  }
+}
+
+interface Confirmation extends FormTarget {
+  token: string
+  username: string
+  email: string
+  /** Another name is to be chosen, since somebody has this one by now. */
+  asksForName: boolean
+  /** It is another browser than that in which the account was asked for. */
+  asksForPassword: boolean
+  problems: Problems
+  passwordMinLength: number
+}
+
+export const CONFIRM = '/sign-up/confirm'
+/** Milliseconds: a double click leads where the first one does. */
+const TWICE_WITHIN = 60_000
+const Text = Type.Optional(Type.String())
+
+type MadeSignUp = Extract<SignUp, { made: object }>
+type Chosen = Parameters<SignUps['confirm']>[1]
+
+interface Again {
+  readonly username?: string
+  readonly problems?: Problems
+  readonly status?: number
+}
+
+interface Words {
+  readonly title: string
+  readonly text: string
+}
+
+const SPENT: Words = {
+  title: 'This link is no longer good',
+  text: 'It is more than a day old, or is not complete. Ask for your account once more.',
+}
+const MADE: Words = {
+  title: 'Your account is there',
+  text: 'Your address is confirmed. Sign in with your password; if you came from an app, go back to it.',
+}
+const READY: Words = { title: 'Welcome', text: 'Your address is confirmed, and you are signed in.' }
+const HAS_ONE: Words = {
+  title: 'You have an account already',
+  text: 'An account with this address was made meanwhile. Sign in to it; if you do not know its password, ask for a new one there.',
+}
+const NAME_TAKEN = 'Somebody else has this name by now. Choose another one.'
+
+export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
+  const { oauth, browser, interactions, pages } = fastify
+  const { signUps, config } = kernelOf(fastify)
+  const { basePath } = oauth.config
+  const throttle = oauth.throttle('sign-up-link')
+  const marks = createBrowserMarks(fastify)
+  const form = createSignUpForm(fastify)
+  const purposeOf = (token: string): string => `sign-up ${token}`
+  // It leads back to the app, where that asks for nothing more.
+  await pages.add('sign-up-confirm', new URL('../../templates/sign-up-confirm.eta', import.meta.url), {
+    leadsAway: true,
+  })
+
+  const signIn = { href: `${basePath}/sign-in`, text: 'Sign in' }
+  const signUp = { href: `${basePath}${PATH}`, text: 'Create an account' }
+  const account = fastify.hasPlugin('latchkey-account')
+    ? { href: `${basePath}/account`, text: 'Go to your account' }
+    : { href: `${basePath}/`, text: 'Go on' }
+
+  function refuse(call: PageCall, words: Words = SPENT, primary = signUp): FastifyReply {
+    oauth.audit.observe({ type: 'user.link_refused', details: { link: 'sign-up' } })
+    return call.reply.page('page-message', { ...words, primary }, { status: 410 })
+  }
+
+  async function show(
+    call: PageCall,
+    token: string,
+    asked: AskedSignUp,
+    again: Again = {},
+  ): Promise<FastifyReply> {
+    const { username = asked.username, problems = {}, status = 200 } = again
+    // Told to nobody but who reads the mails of the address.
+    const isTaken = (await oauth.users.find(username)) !== null
+    const model = {
+      action: `${basePath}${CONFIRM}`,
+      csrfToken: browser.csrfToken(call, purposeOf(token)),
+      token,
+      username,
+      email: asked.email,
+      asksForName: isTaken || problems.username !== undefined,
+      asksForPassword: !marks.isThis(call, asked.browser),
+      problems: isTaken ? { ...problems, username: NAME_TAKEN } : problems,
+      passwordMinLength: config.OIDC_PASSWORD_MIN_LENGTH,
+    }
+    return call.reply.page('sign-up-confirm', model, { status })
+  }
+
+  /** The account is there: who asked for it in this browser is signed in by what they have just sent, and goes on where they were. */
+  async function goOn(call: PageCall, { browser: mark, back, made }: MadeSignUp): Promise<FastifyReply> {
+    if (!marks.isThis(call, mark) || Date.now() - made.at > TWICE_WITHIN)
+      return call.reply.page('page-message', { ...MADE, primary: signIn })
+    const proof = { user: await oauth.users.get(made.user), amr: PASSWORD_AMR, acr: PASSWORD_ACR }
+    if ((await interactions.wayBack(back, call)) !== null) return interactions.prove(back, proof, call)
+    await browser.signIn(call, proof)
+    return call.reply.redirect(`${basePath}${CONFIRM}?done=yes`, 303)
+  }
+
+  /** Null when the account is there; else why not. Throws 429. */
+  async function confirm(token: string, chosen: Chosen, address: string): Promise<OAuthError | null> {
+    const attempt = await throttle.attempt(null, address)
+    try {
+      await signUps.confirm(token, chosen)
+      attempt.succeeded()
+      return null
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.status >= 500) throw error
+      await attempt.failed()
+      return error
+    } finally {
+      attempt.abandoned()
+    }
+  }
+
+  pages.serve({
+    path: CONFIRM,
+    query: Type.Object({ token: Text, done: Text }),
+    form: Type.Object({ token: Text, username: Text, password: Text }),
+    async show({ token = '', done }, call) {
+      if (done !== undefined) return call.reply.page('page-message', { ...READY, primary: account })
+      const found = await signUps.find(token)
+      if (found === null) return refuse(call)
+      if (found.made !== undefined) return call.reply.page('page-message', { ...MADE, primary: signIn })
+      const refusal = form.refusalOf(found.email)
+      return refusal === undefined
+        ? show(call, token, found)
+        : refuse(call, { title: SPENT.title, text: refusal })
+    },
+    async submit({ token = '', username, password = '' }, call) {
+      browser.assertGenuine(call, call.wire, purposeOf(token))
+      const asked = await signUps.find(token)
+      if (asked === null) return refuse(call)
+      if (asked.made !== undefined) return goOn(call, asked)
+      const refusal = form.refusalOf(asked.email)
+      if (refusal !== undefined) return refuse(call, { title: SPENT.title, text: refusal })
+      const isHere = marks.isThis(call, asked.browser)
+      const chosen = { ...(username === undefined ? {} : { username }), ...(isHere ? {} : { password }) }
+      let error: OAuthError | null
+      try {
+        error = await confirm(token, chosen, call.request.ip)
+      } catch (thrown) {
+        const { advice, status } = waitFor(thrown, call)
+        return show(call, token, asked, { ...chosen, problems: { form: advice }, status })
+      }
+      const now = await signUps.find(token)
+      if (now === null) return refuse(call)
+      // By this request, or by another one of the same click.
+      if (now.made !== undefined) return goOn(call, now)
+      const problems = problemOf(error)
+      if (problems.email !== undefined) return refuse(call, HAS_ONE, signIn)
+      return show(call, token, asked, { ...chosen, problems, status: 400 })
+    },
+  })
+}

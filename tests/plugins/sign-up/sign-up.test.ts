@@ -1,0 +1,176 @@
+/** Sign-up: from the app and back to it, by a link in a mail, and without telling anybody who has an account. */
+import { describe, expect, test } from 'vitest'
+import { linkIn, openMailbox } from '../../support/mailbox.ts'
+import { startServer } from '../../support/server.ts'
+import { answerOf, authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
+
+const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
+const { oauth } = server.server
+const mailbox = openMailbox(server)
+const PASSWORD = 'a password of their own'
+let count = 0
+
+const someone = () => {
+  const username = `newcomer-${++count}`
+  return { username, email: `${username}@example.com`, password: PASSWORD }
+}
+const linkOn = ({ body }: Page, id: string): string => {
+  const href = new RegExp(`<a id="${id}" href="([^"]+)"`).exec(body)?.[1]
+  if (href === undefined) throw new Error(`no a#${id}: ${body}`)
+  return new URL(href.replaceAll('&amp;', '&'), server.url).href
+}
+const fromApp = async (agent: UserAgent): Promise<Page> =>
+  agent.get(linkOn(await agent.get(authorizationUrl(server)), 'sign-up'))
+const CONFIRM = 'Confirm your email address'
+
+/** The link that the mail brings. */
+async function linkFor(agent: UserAgent, who: ReturnType<typeof someone>, page?: Page): Promise<string> {
+  const sent = await agent.submit(page ?? (await agent.get(`${server.url}/sign-up`)), 'sign-up', who)
+  expect(sent.body).toContain('Look into your mail')
+  return linkIn(await mailbox.next(who.email, CONFIRM))
+}
+
+test('who comes from an app goes back to it, signed in, with an address that is confirmed', async () => {
+  const who = someone()
+  const agent = createUserAgent(server.url)
+  const page = await fromApp(agent)
+  expect(page.body).toMatch(/<input id="username"[^]*<input id="email"[^]*<input id="password"[^]*id="create-account"/)
+  const link = await linkFor(agent, who, page)
+  expect(await oauth.users.find(who.username)).toBeNull()
+  const confirm = await agent.get(link)
+  expect(await oauth.users.find(who.username)).toBeNull()
+  expect(confirm.body).not.toContain('type="password"')
+  const next = await agent.submit(confirm, 'sign-up-confirm')
+  const answer = answerOf(await goThrough(agent, next))
+  expect([answer.get('state'), answer.has('code')]).toEqual(['a state', true])
+  const user = await oauth.users.find(who.username)
+  expect(user).toMatchObject({ username: who.username, roles: [], claims: { email: who.email, email_verified: true } })
+  expect(await oauth.users.hasPassword(who.username, PASSWORD)).toBe(true)
+  expect((await agent.get(`${server.url}/account`)).status).toBe(200)
+}) // prettier-ignore
+
+test('without an app the same browser is signed in, and another one is not', async () => {
+  const [here, there] = [someone(), someone()]
+  const agent = createUserAgent(server.url)
+  const link = await linkFor(agent, here)
+  const done = await agent.submit(await agent.get(link), 'sign-up-confirm')
+  expect(done.body).toContain('you are signed in')
+  expect(new URL((await agent.get(`${server.url}/account`)).url).pathname).toBe('/account')
+
+  const other = createUserAgent(server.url)
+  const elsewhere = await linkFor(createUserAgent(server.url), there)
+  const page = await other.get(elsewhere)
+  expect(page.body).toContain('choose its password here')
+  const short = await other.submit(page, 'sign-up-confirm', { password: 'password' })
+  expect([short.status, await oauth.users.find(there.username)]).toEqual([400, null])
+  const chosen = 'what the owner of the address chose'
+  const made = await other.submit(short, 'sign-up-confirm', { password: chosen })
+  expect(made.body).toContain('Your account is there')
+  expect(new URL((await other.get(`${server.url}/account`)).url).pathname).toBe('/sign-in')
+  // Whoever asked for it knows nothing that is good.
+  expect(await oauth.users.hasPassword(there.username, PASSWORD)).toBe(false)
+  expect(await oauth.users.hasPassword(there.username, chosen)).toBe(true)
+})
+
+test('a link makes one account, however often it is sent; later it leads to the sign-in page', async () => {
+  const who = someone()
+  const agent = createUserAgent(server.url)
+  const link = await linkFor(agent, who, await fromApp(agent))
+  const confirm = await agent.get(link)
+  const pages = await Promise.all([1, 2, 3].map(async () => agent.submit(confirm, 'sign-up-confirm')))
+  for (const page of pages) expect(findForm(page, 'consent')).toBeDefined()
+  expect(await server.database.query('select from users where username = $1', [who.username])).toHaveLength(1)
+  const late = await createUserAgent(server.url).get(link)
+  expect([late.status, late.body]).toEqual([200, expect.stringContaining('Your account is there')])
+})
+
+test('known and unknown addresses get the same answer by the same statements; the mail says what the page does not', async () => {
+  const asked = async (email: string, username: string) => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(`${server.url}/sign-up`)
+    const answer = await agent.submit(page, 'sign-up', { username, email, password: PASSWORD })
+    return [answer.status, answer.body, answer.url]
+  }
+  await oauth.users.create({ username: 'known', email: 'known@example.com', email_verified: true })
+  const [known, unknown] = [
+    await asked('Known@example.com', 'somebody'),
+    await asked('unkno@example.com', 'known'),
+  ]
+  expect(known).toEqual(unknown)
+  const existing = await mailbox.next('Known@example.com', 'You have an account already')
+  expect(existing.text).toContain('Account: known')
+  expect(linkIn(existing)).toBe(`${server.url}/sign-in`)
+  expect((await mailbox.next('unkno@example.com')).subject).toBe(CONFIRM)
+  expect(await oauth.users.find('somebody')).toBeNull()
+})
+
+test('a user name that somebody has is found out by who has confirmed the address, and loses nothing', async () => {
+  const who = { ...someone(), username: 'Alice' }
+  const agent = createUserAgent(server.url)
+  const confirm = await agent.get(await linkFor(agent, who, await fromApp(agent)))
+  expect(confirm.body).toContain('Somebody else has this name by now')
+  const again = await agent.submit(confirm, 'sign-up-confirm', { username: 'bob' })
+  expect([again.status, again.body]).toEqual([
+    400,
+    expect.stringContaining('Somebody else has this name by now'),
+  ])
+  const next = await agent.submit(again, 'sign-up-confirm', { username: 'alice-the-second' })
+  expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
+  expect(await oauth.users.hasPassword('alice-the-second', PASSWORD)).toBe(true)
+})
+
+test('an address that became somebody else’s meanwhile makes no second account', async () => {
+  const who = someone()
+  const agent = createUserAgent(server.url)
+  const confirm = await agent.get(await linkFor(agent, who))
+  await oauth.users.create({ username: 'quicker', email: who.email.toUpperCase(), email_verified: true })
+  const refused = await agent.submit(confirm, 'sign-up-confirm')
+  expect([refused.status, refused.body]).toEqual([
+    410,
+    expect.stringContaining('You have an account already'),
+  ])
+  expect(await oauth.users.find(who.username)).toBeNull()
+})
+
+test('two links for one address, used at once, make one account', async () => {
+  const email = 'twice@example.com'
+  const agents = [createUserAgent(server.url), createUserAgent(server.url)]
+  const pages: Page[] = []
+  for (const [at, agent] of agents.entries())
+    pages.push(await agent.get(await linkFor(agent, { username: `twice-${at}`, email, password: PASSWORD })))
+  const ends = await Promise.all(agents.map(async (agent, at) => agent.submit(pages[at]!, 'sign-up-confirm')))
+  expect(ends.map(({ status }) => status).toSorted()).toEqual([200, 410])
+  expect(await server.database.query(`select from users where username like 'twice-%'`)).toHaveLength(1)
+})
+
+describe('what is wrong is said at its field, and nobody is asked anything', () => {
+  test.each([
+    ['username', { username: ' ' }, 'Choose a user name.'],
+    ['username', { username: 'somebody@else.example' }, 'Must not be an address, unless it is your own.'],
+    ['email', { email: 'no address' }, 'This must be an email address'],
+    ['password', { password: 'password' }, 'Must not be one of the most used.'],
+    ['password', { password: '' }, 'Choose a password.'],
+  ])('%s %j', async (field, wrong, words) => {
+    const who = someone()
+    const agent = createUserAgent(server.url)
+    const page = await agent.submit(await fromApp(agent), 'sign-up', { ...who, ...wrong })
+    expect(page.status).toBe(400)
+    expect(page.body).toMatch(new RegExp(`<p class="problem" id="${field}-error">${words}`))
+    expect(page.body).not.toContain(PASSWORD)
+    expect(await mailbox.all(who.email)).toEqual([])
+    // With what was typed, and the way back.
+    const corrected = await agent.submit(page, 'sign-up', who)
+    expect(corrected.body).toContain('Look into your mail')
+  })
+})
+
+test('a password is nowhere in the clear, on its way to the mail or after', async () => {
+  const who = { ...someone(), password: 'a very secret password indeed' }
+  await linkFor(createUserAgent(server.url), who)
+  for (const table of ['outbox', 'artifacts', 'audit_events']) {
+    const rows = await server.database.query(`select t::text as row from ${table} t`)
+    expect(JSON.stringify(rows)).not.toContain(who.password)
+  }
+  expect(server.output()).not.toContain(who.password)
+})
