@@ -124,7 +124,9 @@ function assertMail({ SMTP_URL: url, MAIL_FROM: from }: Settings): void {
 
 function assertSignUp(given: readonly string[]): void {
   const isSwitch = given.length === 1 && (given[0] === 'off' || given[0] === 'on')
-  const odd = given.find((one) => !one.includes('.') || domainOf(`anybody@${one}`) === '')
+  const isDomain = (text: string): boolean =>
+    /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(domainOf(`anybody@${text}`))
+  const odd = given.find((one) => one.includes('@') || !isDomain(one))
   if (!isSwitch && (odd !== undefined || given.length === 0))
     throw new ConfigError(
       `OIDC_SIGN_UP must be off, on, or mail domains with commas between, such as example.com,example.org; it has ${JSON.stringify((odd ?? '').slice(0, 80))}.`,

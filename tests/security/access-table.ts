@@ -64,6 +64,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/setup': open(404, 403),
   '/set-password': open(410, 403),
   '/forgot-password': open(200, 403),
+  '/sign-up': open(200, 403),
+  '/sign-up/confirm': open(410, 403),
   '/confirm-email': open(410, 403),
   '/reset-password': open(410, 403),
   '/end-session': open(200, 200),

@@ -25,7 +25,7 @@ const CORP = {
   client_secret: 'a secret of theirs',
 }
 const seed = { ...SEED, users: [ALICE, BOB, ROOT, FORMER], resources: [API], upstreams: [CORP] }
-const server = await startServer({}, { seed })
+const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed })
 const { oauth } = server.server
 const routes = routesOf(server.server).map(({ url, methods }): Route => ({
   url: url.replace(/\/$/, ''),

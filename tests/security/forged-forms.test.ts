@@ -9,6 +9,7 @@ import {
   ACCOUNT,
   ADMINISTRATION,
   CONFIRM_EMAIL,
+  CONFIRM_SIGN_UP,
   CONSENT,
   FORGOT_PASSWORD,
   type FormKind,
@@ -19,13 +20,14 @@ import {
   SETUP,
   SIGN_IN,
   SIGN_OUT,
+  SIGN_UP,
   stateOf,
 } from './forms.ts'
 
-const server = await startServer({}, { seed: SEED })
+const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, 'confirm an address': CONFIRM_EMAIL, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
+const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
 
 interface Sent {
   url?: string

@@ -205,6 +205,31 @@ export const CONFIRM_EMAIL = linked('/confirm-email', {}, async ({ server }, id)
   kernelOf(server).emailLinks.make(id, `${id}@example.com`),
 )
 
+/** What somebody may ask for. */
+function newcomer(): { username: string; email: string; password: string } {
+  const username = `person-${++persons}`
+  return { username, email: `${username}@example.com`, password: 'a password of their own' }
+}
+
+export const SIGN_UP: FormKind = {
+  route: '/sign-up',
+  opened: 200,
+  open: async (server, agent = createUserAgent(server.url)) =>
+    formOn(await agent.get(`${server.url}/sign-up`), agent, newcomer()),
+}
+
+export const CONFIRM_SIGN_UP: FormKind = {
+  route: '/sign-up/confirm',
+  opened: 200,
+  async open(server, agent = createUserAgent(server.url)) {
+    const { signUps } = kernelOf(server.server)
+    const { password, ...wanted } = newcomer()
+    const asked = { ...(await signUps.judge(wanted, password)), browser: 'of another', back: '' }
+    const token = await signUps.make(asked)
+    return formOn(await agent.get(`${server.url}/sign-up/confirm?token=${token}`), agent, { token, password })
+  },
+}
+
 export const ADMINISTRATION = {
   'new client': administered('client', '/admin/clients/new', async () => ({ path: '/clients/new', fill: { redirect_uris: 'https://a.example/' } })),
   client: ofClient('client', '/admin/client', () => ({ client_name: 'Another name' })),

@@ -3,6 +3,7 @@ import {
   ACCOUNT,
   ADMINISTRATION,
   CONFIRM_EMAIL,
+  CONFIRM_SIGN_UP,
   CONSENT,
   FORGOT_PASSWORD,
   type FormKind,
@@ -12,6 +13,7 @@ import {
   SETUP,
   SIGN_IN,
   SIGN_OUT,
+  SIGN_UP,
 } from '../security/forms.ts'
 import { ask, GRANT_TYPE, TV } from './device.ts'
 import type { Ground } from './fuzz-mutations.ts'
@@ -24,7 +26,7 @@ import { createUserAgent, findForm, type UserAgent } from './user-agent.ts'
 
 /** By the route that takes them. */
 const FORMS = Map.groupBy(
-  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, CONFIRM_EMAIL, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
+  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
   ({ route }) => route,
 ) // prettier-ignore
 const cookiesOf = ({ cookies }: UserAgent) =>

@@ -86,6 +86,25 @@ const setup = {
   errors: {},
   passwordMinLength: 12,
 }
+const signUp = {
+  ...form,
+  values: { username: '', email: '' },
+  problems: {},
+  passwordMinLength: 8,
+  domains: null,
+  back: '',
+  signIn: { href: '/sign-in' },
+}
+const signUpConfirm = {
+  ...form,
+  token: 'one-time-token',
+  username: 'ada',
+  email: 'ada@example.com',
+  asksForName: false,
+  asksForPassword: false,
+  problems: {},
+  passwordMinLength: 8,
+}
 const newPassword = {
   ...form,
   ids: { form: 'set-password', button: null },
@@ -237,6 +256,25 @@ export const samples: readonly Sample[] = [
     email: 'ada',
     back: '/interaction/x?request=y',
     error: 'This must be an email address.',
+  }),
+  sample('sign-up-form', 'plain', signUp),
+  sample('sign-up-form', 'refused', {
+    ...signUp,
+    values: { username: 'ada', email: 'ada' },
+    problems: { email: 'This must be an email address.', password: 'Must have 8 characters at least.' },
+    domains: 'example.com or example.org',
+    back: '/interaction/x?request=y',
+    signIn: form,
+  }),
+  sample('sign-up-confirm', 'plain', signUpConfirm),
+  sample('sign-up-confirm', 'elsewhere', {
+    ...signUpConfirm,
+    asksForName: true,
+    asksForPassword: true,
+    problems: {
+      username: 'Somebody else has this name by now. Choose another one.',
+      password: 'Must have 8 characters at least.',
+    },
   }),
   sample('confirm', 'plain', {
     ...form,

@@ -20,34 +20,39 @@ export async function startPages(
 ): Promise<PageServer> {
   let shown: { name: string; model: object } | undefined
   const sent: string[] = []
-  const server = await startServer(settings, {
-    async extend(fastify) {
-      await extend(fastify)
-      fastify.get('/shown', async (_request, reply) =>
-        reply.page(shown!.name as never, shown!.model as never),
-      )
-      fastify.get<{ Params: Sample }>('/sample/:name/:state', async ({ params }, reply) => {
-        const { name, model } = samples.find((one) => one.name === params.name && one.state === params.state)!
-        return reply.page(name, model)
-      })
-      await fastify.register(async (scope) => {
-        scope.addContentTypeParser(
-          'application/x-www-form-urlencoded',
-          { parseAs: 'string' },
-          async (_: unknown, body: string) => body,
+  const server = await startServer(
+    { OIDC_SIGN_UP: 'on', ...settings },
+    {
+      async extend(fastify) {
+        await extend(fastify)
+        fastify.get('/shown', async (_request, reply) =>
+          reply.page(shown!.name as never, shown!.model as never),
         )
-        scope.post('/answer', async ({ body, hostname, port }, reply) => {
-          sent.push(String(body))
-          // To another origin, as to a client.
-          return reply.redirect(
-            `http://${hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'}:${port}/landed`,
-            303,
-          )
+        fastify.get<{ Params: Sample }>('/sample/:name/:state', async ({ params }, reply) => {
+          const { name, model } = samples.find(
+            (one) => one.name === params.name && one.state === params.state,
+          )!
+          return reply.page(name, model)
         })
-        scope.get('/landed', async () => 'landed')
-      })
+        await fastify.register(async (scope) => {
+          scope.addContentTypeParser(
+            'application/x-www-form-urlencoded',
+            { parseAs: 'string' },
+            async (_: unknown, body: string) => body,
+          )
+          scope.post('/answer', async ({ body, hostname, port }, reply) => {
+            sent.push(String(body))
+            // To another origin, as to a client.
+            return reply.redirect(
+              `http://${hostname === '127.0.0.1' ? 'localhost' : '127.0.0.1'}:${port}/landed`,
+              303,
+            )
+          })
+          scope.get('/landed', async () => 'landed')
+        })
+      },
     },
-  })
+  )
   return Object.assign(server, {
     sent,
     address: ({ name, state }: Pick<Sample, 'name' | 'state'>) => `${server.url}/sample/${name}/${state}`,

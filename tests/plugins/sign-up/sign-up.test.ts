@@ -1,5 +1,6 @@
 /** Sign-up: from the app and back to it, by a link in a mail, and without telling anybody who has an account. */
 import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
 import { answerOf, authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
@@ -173,4 +174,150 @@ test('a password is nowhere in the clear, on its way to the mail or after', asyn
     expect(JSON.stringify(rows)).not.toContain(who.password)
   }
   expect(server.output()).not.toContain(who.password)
+})
+
+describe('prompt=create', () => {
+  const create = (more: Record<string, string> = {}) =>
+    authorizationUrl(server, { prompt: 'create', ...more })
+
+  test('opens sign-up, with the address that the app knows, and leads back to the app', async () => {
+    const who = someone()
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(create({ login_hint: who.email }))
+    expect(page.body).toContain(`value="${who.email}"`)
+    const confirm = await agent.get(await linkFor(agent, who, page))
+    const next = await agent.submit(confirm, 'sign-up-confirm')
+    expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
+  })
+
+  test('who has an account signs in from there', async () => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(create())
+    const login = await agent.submit(page, 'has-account')
+    expect(findForm(login, 'login')).toBeDefined()
+    expect(findForm(await agent.get(login.url), 'sign-up')).toBeUndefined()
+    expect(answerOf(await goThrough(agent, login)).has('code')).toBe(true)
+  })
+
+  test('asks who is signed in as well, who may make another account', async () => {
+    const agent = createUserAgent(server.url)
+    await goThrough(agent, await agent.get(authorizationUrl(server)))
+    const who = someone()
+    const page = await agent.get(create())
+    const next = await agent.submit(await agent.get(await linkFor(agent, who, page)), 'sign-up-confirm')
+    expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
+    expect((await agent.get(`${server.url}/account`)).body).toContain(who.username)
+  })
+
+  test('is told by discovery where it is offered, and refused where it is not', async () => {
+    const supported = async ({ url }: { url: string }): Promise<unknown> => {
+      const response = await fetch(`${url}/.well-known/openid-configuration`)
+      return ((await response.json()) as Record<string, unknown>)['prompt_values_supported']
+    }
+    const off = await startServer({}, { seed: SEED })
+    expect(await supported(server)).toEqual(['none', 'login', 'consent', 'select_account', 'create'])
+    expect(await supported(off)).toEqual(['none', 'login', 'consent', 'select_account'])
+    const answer = answerOf(await createUserAgent(off.url).get(authorizationUrl(off, { prompt: 'create' })))
+    expect([answer.get('error'), answer.get('state')]).toEqual(['invalid_request', 'a state'])
+    const login = await createUserAgent(off.url).get(authorizationUrl(off))
+    expect([findForm(login, 'login') !== undefined, login.body.includes('sign-up')]).toEqual([true, false])
+    expect((await off.get('/sign-up')).status).toBe(404)
+  })
+
+  test('with none it is no request', async () => {
+    const answer = answerOf(await createUserAgent(server.url).get(create({ prompt: 'none create' })))
+    expect(answer.get('error')).toBe('invalid_request')
+  })
+})
+
+describe('who may', () => {
+  const DOMAINS = { OIDC_SIGN_UP: 'Example.com, bücher.example' }
+
+  test('only addresses at the domains of the setting, at the form and at the link', async () => {
+    const settings = { ...DOMAINS, SECRET_KEY: 'the secret key of a server that starts again' }
+    const first = await startServer(settings, { seed: SEED })
+    const agent = createUserAgent(first.url)
+    const page = await agent.get(`${first.url}/sign-up`)
+    expect(page.body).toContain('At example.com or xn--bcher-kva.example.')
+    const refused = await agent.submit(page, 'sign-up', { ...someone(), email: 'a@sub.example.com' })
+    expect([refused.status, refused.body]).toEqual([
+      400,
+      expect.stringContaining('Accounts here are for addresses at'),
+    ])
+    const sent = await agent.submit(refused, 'sign-up', { ...someone(), email: 'a@Bücher.example' })
+    expect(sent.body).toContain('Look into your mail')
+    const link = linkIn(await openMailbox(first).next('a@Bücher.example'))
+    // The list has become shorter since, or there is none any more.
+    const narrow = await startServer(
+      { ...settings, OIDC_SIGN_UP: 'example.com' },
+      { database: first.database },
+    )
+    const gone = await createUserAgent(narrow.url).get(link.replace(first.url, narrow.url))
+    expect([gone.status, gone.body]).toEqual([
+      410,
+      expect.stringContaining('Accounts here are for addresses at'),
+    ])
+    const off = await startServer({ ...settings, OIDC_SIGN_UP: 'off' }, { database: first.database })
+    expect((await off.get(link.replace(first.url, ''))).status).toBe(404)
+    // It comes back.
+    const confirm = await agent.get(link)
+    expect((await agent.submit(confirm, 'sign-up-confirm')).body).toContain('you are signed in')
+  })
+
+  test.each([
+    ['yes', 'OIDC_SIGN_UP must be off, on, or mail domains'],
+    ['on, example.com', 'OIDC_SIGN_UP must be off, on, or mail domains'],
+    ['example.com, @example.org', 'it has "@example.org"'],
+    ['exa mple.com', 'it has "exa mple.com"'],
+  ])('OIDC_SIGN_UP=%s ends the start', async (value, words) => {
+    await expect(startServer({ OIDC_SIGN_UP: value })).rejects.toThrow(words)
+  })
+
+  test('nobody, where no mail can be sent: the start says so', async () => {
+    const production = { NODE_ENV: 'production', OIDC_ISSUER: 'https://id.example', OIDC_SIGN_UP: 'on' }
+    await expect(startServer(production, { seed: {} })).rejects.toThrow(
+      'OIDC_SIGN_UP needs mails: set SMTP_URL',
+    )
+    const without = { OIDC_SIGN_UP: 'on', WITHOUT: 'latchkey-mail,latchkey-notices,latchkey-forgot-password' }
+    await expect(startServer(without)).rejects.toThrow('OIDC_SIGN_UP needs the plugin latchkey-mail')
+  })
+
+  test('left out, nothing of it is there', async () => {
+    const bare = await startServer({ OIDC_SIGN_UP: 'on', WITHOUT: 'latchkey-sign-up' }, { seed: SEED })
+    expect((await bare.get('/sign-up')).status).toBe(404)
+    expect((await createUserAgent(bare.url).get(authorizationUrl(bare))).body).not.toContain('sign-up')
+  })
+})
+
+test('who asks for too many mails waits, with what they typed', async () => {
+  const agent = createUserAgent(server.url)
+  const email = 'much@example.com'
+  let page = await agent.get(`${server.url}/sign-up`)
+  for (let asked = 0; asked < 11; asked++) {
+    page = await agent.submit(await agent.get(`${server.url}/sign-up`), 'sign-up', {
+      username: 'much',
+      email,
+      password: PASSWORD,
+    })
+    if (page.status !== 200) break
+  }
+  expect([page.status, page.body]).toEqual([
+    429,
+    expect.stringMatching(/There were too many tries[^]*value="much@example.com"/),
+  ])
+})
+
+test('two processes, one link: one account', async () => {
+  const settings = { OIDC_SIGN_UP: 'on', SECRET_KEY: 'the secret key of two processes at once' }
+  const one = await startServer(settings, { seed: SEED })
+  const two = await startServer({ ...settings, OIDC_ISSUER: one.url }, { database: one.database })
+  const agent = createUserAgent(one.url)
+  const who = someone()
+  await agent.submit(await agent.get(`${one.url}/sign-up`), 'sign-up', who)
+  const token = new URL(linkIn(await openMailbox(one).next(who.email))).searchParams.get('token')!
+  const ends = await Promise.allSettled(
+    [one, two, one, two].map(async ({ server: app }) => kernelOf(app).signUps.confirm(token, {})),
+  )
+  expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  expect(await one.database.query('select from users where username = $1', [who.username])).toHaveLength(1)
 })

@@ -1,0 +1,82 @@
+/**
+ * Whether an account exists is not to be learned where a password was forgotten, nor at sign-up: every address gets one answer, for one and
+ * the same work. Whose it is, is looked up behind the request. How long it takes is measured by `bench/sign-in-timing.ts`.
+ */
+import argon2 from 'argon2'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { startServer } from '../support/server.ts'
+import { SEED } from '../support/sign-in.ts'
+import { createUserAgent, type Page } from '../support/user-agent.ts'
+
+const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
+const kernel = kernelOf(server.server)
+/** Of one length each: known, of nobody, of a disabled one, not verified. */
+const ADDRESSES = ['alice@example.com', 'alicf@example.com', 'alicd@example.com', 'alicu@example.com']
+const PASSWORD = 'a password of their own'
+const asked: string[] = []
+const hashes = vi.spyOn(argon2, 'hash')
+
+beforeAll(async () => {
+  await kernel.users.create({ username: 'd', email: 'alicd@example.com', email_verified: true })
+  await kernel.users.disable('d')
+  await kernel.users.create({ username: 'u', email: 'alicu@example.com' })
+  // What is done behind requests would be counted with them.
+  await kernel.courier.stop()
+  const { database } = kernel
+  const { query, transaction } = database
+  const counted = (run: typeof query): typeof query => async (statement, values) => {
+    asked.push(statement.name)
+    return run(statement, values)
+  }
+  Object.assign(database, {
+    query: counted(query),
+    transaction: async (work: (run: typeof query) => Promise<unknown>) =>
+      transaction(async (run) => work(counted(run))),
+  })
+}) // prettier-ignore
+
+const agent = createUserAgent(server.url)
+
+describe.each([
+  ['forgot-password', {}, 0],
+  // The name is taken, or is not.
+  ['sign-up', { username: 'alice', password: PASSWORD }, 1],
+  ['sign-up', { username: 'alicf', password: PASSWORD }, 1],
+])('%s %j', (name, others, hashed) => {
+  async function ask(email: string): Promise<{ page: Page; statements: string[] }> {
+    const form = await agent.get(`${server.url}/${name}`)
+    asked.length = 0
+    hashes.mockClear()
+    const page = await agent.submit(form, name, { ...others, email })
+    expect(hashes).toHaveBeenCalledTimes(hashed)
+    // The feed of changes is read by the clock.
+    return { page, statements: asked.filter((one) => !one.startsWith('change')) }
+  }
+
+  test('the answer is the same, and so are the statements that it takes', async () => {
+    await ask('first@example.com')
+    const answers = []
+    for (const address of ADDRESSES) answers.push(await ask(address))
+    const [first] = answers
+    expect(first!.page.status).toBe(200)
+    expect(first!.statements).toContain('outbox-enqueue')
+    expect(first!.statements.join(' ')).not.toMatch(/user|artifact/)
+    for (const { page, statements } of answers) {
+      expect(statements).toEqual(first!.statements)
+      expect(page.body).toBe(first!.page.body)
+      const headers = ({ headers: all }: Page) => [...all].filter(([header]) => header !== 'date')
+      expect(headers(page)).toEqual(headers(first!.page))
+    }
+  })
+})
+
+test('nothing that is stored, logged or told names the address, or the password', async () => {
+  const rows = JSON.stringify([
+    await server.database.query('select * from outbox'),
+    await server.database.query('select * from throttles'),
+    await server.database.query(`select * from audit_events where type <> 'user.registered'`),
+  ])
+  for (const address of [...ADDRESSES.slice(1), PASSWORD])
+    expect(rows + server.output()).not.toContain(address)
+})
