@@ -51,11 +51,18 @@ async function send(
   })
 }
 
+/** Waits for what the form before has set going. */
+async function mailed(): Promise<void> {
+  const underWay = `select from outbox where given_up_at is null and kind in ('password-reset', 'sign-up', 'mail')`
+  await expect.poll(async () => server.database.query(underWay)).toEqual([])
+}
+
 describe.each(Object.entries(KINDS))('the %s form', (name, kind) => {
   let form: OpenForm
   let before: unknown
   beforeEach(async () => {
     form = await kind.open(server)
+    await mailed()
     before = await stateOf(server)
   })
 

@@ -6,7 +6,12 @@ import { startPages, type PageServer } from './server.ts'
 
 const INTERACTIONS = new Set(['login', 'consent', 'sign-out', 'signed-out', 'form-post'])
 const server = await startPages()
-const secure = await startPages({ NODE_ENV: 'production', OIDC_ISSUER: 'https://id.example/sign/in' })
+const secure = await startPages({
+  NODE_ENV: 'production',
+  OIDC_ISSUER: 'https://id.example/sign/in',
+  SMTP_URL: 'smtp://127.0.0.1:1',
+  MAIL_FROM: 'login@id.example',
+})
 
 /** The directives of a page's policy, by name. */
 async function policy(name: string, state: string): Promise<Record<string, string>> {

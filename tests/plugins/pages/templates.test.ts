@@ -94,6 +94,7 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
     'login-error',
   ],
   consent: ['consent', 'allow', 'deny'],
+  'sign-up-form': ['sign-up', 'create-account'],
   error: ['error', 'error-code'],
   'sign-out': ['sign-out'],
   'signed-out': ['signed-out'],
@@ -101,13 +102,14 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
 
 /** A page for a new password has them too: password managers know by them whose it is. */
 const OF_NEW_PASSWORDS = new Set(['username', 'password'])
+const TAKE_NEW_PASSWORDS = new Set(['new-password', 'sign-up-form', 'sign-up-confirm'])
 
 test('the promised ids are each on one kind of page', async () => {
   const homes = new Map<string, Set<string>>()
   for (const { name, model } of samples) {
     const { html } = await server.show(name, model)
     for (const [, id = ''] of html.matchAll(/ id="([^"]*)"/g))
-      if (name !== 'new-password' || !OF_NEW_PASSWORDS.has(id))
+      if (!TAKE_NEW_PASSWORDS.has(name) || !OF_NEW_PASSWORDS.has(id))
         homes.set(id, (homes.get(id) ?? new Set()).add(name))
   }
   for (const [home, ids] of Object.entries(IDS)) {
