@@ -94,7 +94,7 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
     'login-error',
   ],
   consent: ['consent', 'allow', 'deny'],
-  'sign-up-form': ['sign-up', 'create-account'],
+  'sign-up-form': ['create-account'],
   error: ['error', 'error-code'],
   'sign-out': ['sign-out'],
   'signed-out': ['signed-out'],
