@@ -53,7 +53,7 @@ export function accountPages({ event }: Sample): string[] {
     '/account', '/account/profile', '/account/email', '/account/password', '/account/sessions', '/account/activity',
     address('/account/activity', { before: event }), '/account/apps', address('/account/apps', { after: 'client-5' }),
     '/account/security', '/account/security/authenticator', '/account/security/recovery-codes', '/account/linked-sign-ins',
-    '/account/data', '/account/data/download',
+    '/account/data', '/account/data/download', '/account/data/delete',
   ] // prettier-ignore
 }
 

@@ -24,6 +24,7 @@ export const ENDINGS = [
   'session.ended',
   'user.password_changed',
   'user.disabled',
+  'user.deletion_requested',
   'user.deleted',
   'consent.withdrawn',
   'authorization.revoked',
@@ -56,6 +57,10 @@ export interface OwnEventDetails {
   'user.passkey_refused': { readonly reason: 'counter' | 'proof' | 'disabled' | 'another user' }
   'user.disabled': Ended
   'user.enabled': Bag
+  /** By themselves. Everything of theirs ended; `due`, in seconds since the epoch, is when they are deleted unless they keep their account. */
+  'user.deletion_requested': Ended & { readonly due: number }
+  /** They kept it, or an administrator did; or nobody else who may sign in is an administrator. */
+  'user.deletion_cancelled': { readonly reason?: 'last administrator' }
   /** With all that was theirs; the log goes on naming them by their id. */
   'user.deleted': Ended
   /** `sid` names the session; `amr` is RFC 8176; `newBrowser` is noted where NOTIFY_NEW_BROWSERS asks for it. */
@@ -153,6 +158,8 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'user.upstream_unlinked': true,
   'user.disabled': true,
   'user.enabled': true,
+  'user.deletion_requested': true,
+  'user.deletion_cancelled': true,
   'user.deleted': true,
   'user.signed_in': true,
   'user.sign_in_pending': true,

@@ -173,6 +173,12 @@ export const Settings = Type.Object({
     description:
       'whether new passwords are looked for among those that leaked, at Have I Been Pwned or elsewhere; only five characters of a hash are sent',
   }),
+  OIDC_ACCOUNT_DELETION: Type.String({
+    default: '14',
+    pattern: '^(?:off|[1-9]\\d?|[12]\\d\\d|3[0-5]\\d|36[0-5])$',
+    expects: 'off, or whole days from 1 to 365',
+    description: 'days after which accounts are deleted whose people asked for it, and did not keep them; off, nobody can ask',
+  }),
   OIDC_SESSION_EXPIRE: Seconds(14 * 86_400, 60, 'age at which a sign-in ends'),
   OIDC_SESSION_IDLE: Seconds(86_400, 60, 'how long a sign-in lasts that is not used'),
   OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: Type.Boolean({

@@ -19,6 +19,8 @@ const WORDS: Words = {
   'user.upstream_unlinked': ({ upstream }) => `A sign-in by ${upstream} was taken away from your account`,
   'user.disabled': 'Your account was disabled',
   'user.enabled': 'Your account was enabled again',
+  'user.deletion_requested': 'You asked for the deletion of your account; all that was signed in ended',
+  'user.deletion_cancelled': 'Your account was kept: it is not deleted',
   'user.signed_in': 'You signed in',
   'user.sign_in_pending':
     'A sign-in began with your password, or another first factor, and was asked for more',

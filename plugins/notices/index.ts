@@ -13,7 +13,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { formatTime } from '../pages/strict.ts'
-import { ADDRESS_CHANGED, letterOf, TOLD } from './words.ts'
+import { ADDRESS_CHANGED, farewellOf, letterOf, TOLD } from './words.ts'
 
 const KIND = 'notice'
 const Payload = Type.Object({
@@ -26,11 +26,14 @@ const Payload = Type.Object({
   /** Whether it was verified is what the present one is: that did not change. */
   asPresent: Type.Optional(Type.Boolean()),
 })
+const FAREWELL = 'farewell'
+const Farewell = Type.Object({ to: Type.String(), username: Type.String(), at: Type.Number() })
 type Payload = Static<typeof Payload>
 
 async function notices(fastify: FastifyInstance): Promise<void> {
   const { oauth, letters } = fastify
-  const { NOTIFY_NEW_BROWSERS: browsers } = kernelOf(fastify).config
+  const { accountDeletions, config } = kernelOf(fastify)
+  const { NOTIFY_NEW_BROWSERS: browsers } = config
 
   /** As they are now: what was told of is a moment old. */
   async function userOf(id: string): Promise<User | null> {
@@ -59,6 +62,19 @@ async function notices(fastify: FastifyInstance): Promise<void> {
       })
       if (letter !== null) await letters.send(to, letter)
     },
+  })
+
+  // What they were called, and where they hear of it, nobody knows any more then.
+  oauth.deliver({
+    kind: FAREWELL,
+    payload: Farewell,
+    deliver: async ({ to, username, at }) =>
+      letters.send(to, farewellOf({ username, time: formatTime(new Date(at)) })),
+  })
+  accountDeletions.onFarewell((user) => {
+    const to = verifiedAddressOf(user)
+    if (to === null || !isMailAddress(to) || !letters.isOn()) return []
+    return [{ kind: FAREWELL, payload: { to, username: user.username, at: Date.now() } }]
   })
 
   const notice = ({ type, user = '', at }: AuditEvent, more: Partial<Payload> = {}): Enqueued => ({

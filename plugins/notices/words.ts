@@ -31,6 +31,8 @@ const WORDS: Readonly<Record<string, Words>> = {
   'user.factor_added': { subject: 'A second step was added', what: 'Your account asks for a second step at sign-in from now on.' },
   'user.factor_removed': { subject: 'A second step was removed', what: 'A second step was removed from your account.' },
   'user.recovery_codes_made': { subject: 'You have new recovery codes', what: 'New recovery codes were made for your account. Those from before are no longer good.' },
+  'user.deletion_requested': { subject: 'Your account will be deleted', what: 'Somebody who was signed in as you asked for the deletion of your account. You are signed out everywhere, and no app has access any more. Until it is deleted, you can sign in and keep it.' },
+  'user.deletion_cancelled': { subject: 'Your account is kept', what: 'Your account was to be deleted, and is not any more.' },
   'user.signed_in': { subject: 'A sign-in from a new browser', what: 'Somebody signed in to your account with a browser that it did not know.' },
 } // prettier-ignore
 
@@ -38,6 +40,20 @@ export const ADDRESS_CHANGED = 'user.changed'
 
 /** What is told of, besides a changed address. */
 export const TOLD: readonly string[] = Object.keys(WORDS)
+
+/** To who has no account any more. */
+export function farewellOf({ time, username }: Pick<Happening, 'time' | 'username'>): Letter {
+  return {
+    subject: 'Your account is deleted',
+    paragraphs: [
+      'Your account is deleted, as you asked for, with all that was kept of you.',
+      `Account: ${username}`,
+      `When: ${time}`,
+    ],
+    button: null,
+    otherwise: 'If this was not you, tell those who run this service.',
+  }
+}
 
 /** Null for what nobody is told of. */
 export function letterOf({ type, whose, time, username, issuer }: Happening): Letter | null {

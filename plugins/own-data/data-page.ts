@@ -1,7 +1,9 @@
 /** `/account/data`: what people may do with what is kept of them. */
 import type { FastifyInstance } from 'fastify'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AccountArea } from '../account/sections.ts'
+import { graceOf } from './grace.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -11,24 +13,34 @@ declare module '../pages/models.ts' {
 
 interface DataPage {
   downloadUri: string
+  /** Null where nobody can ask for it. */
+  deleteUri: string | null
 }
 
 /** Below `/account`. */
 export const DATA = '/data'
 export const DOWNLOAD = `${DATA}/download`
+export const DELETE = `${DATA}/delete`
 
 /** Serves the page, and returns what those that it leads to are made with. */
-export async function addDataPage({ account, pages }: FastifyInstance): Promise<AccountArea> {
+export async function addDataPage(fastify: FastifyInstance): Promise<AccountArea> {
+  const { account, pages } = fastify
+  const canDelete = graceOf(kernelOf(fastify).config) !== null
   await pages.add('account-data', new URL('../../templates/account-data.eta', import.meta.url))
   const area = account.addSection({
     text: 'Your data',
     path: DATA,
-    about: async () => 'What is kept of you, as a file.',
+    about: async () =>
+      canDelete ? 'Download it, or delete your account.' : 'What is kept of you, as a file.',
   })
   area.serve({
     path: `/account${DATA}`,
     query: Type.Object({}),
-    show: async (_query, call) => call.reply.page('account-data', { downloadUri: area.uri(DOWNLOAD) }),
+    show: async (_query, call) =>
+      call.reply.page('account-data', {
+        downloadUri: area.uri(DOWNLOAD),
+        deleteUri: canDelete ? area.uri(DELETE) : null,
+      }),
   })
   return area
 }

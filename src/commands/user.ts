@@ -1,4 +1,4 @@
-/** `user create|list|show|update|disable|enable|delete|export|reset-factors|set-password`, with the standard claims by their names. */
+/** `user create|list|show|update|disable|enable|keep|delete|export|reset-factors|set-password`, with the standard claims by their names. */
 import { Command } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
@@ -63,6 +63,18 @@ export function userCommand(): Command {
       .description('end everything of a user, who cannot sign in any more'),
   ).action(async (username: string, options: Options) =>
     show(options, async ({ users }) => users.disable(username)),
+  )
+  withJson(
+    command
+      .command('keep <username>')
+      .description('cancel the deletion that a user has asked for; they may sign in again'),
+  ).action(async (username: string, options: Options) =>
+    show(options, async ({ users, accountDeletions }) => {
+      const user = await users.find(username)
+      if (user === null) throw userError('username', 'is not registered')
+      await accountDeletions.cancel(user.id)
+      return users.get(user.id)
+    }),
   )
   withJson(command.command('enable <username>').description('let a user sign in again')).action(
     async (username: string, options: Options) => show(options, async ({ users }) => users.enable(username)),
@@ -130,10 +142,12 @@ async function show(
   )
 }
 
-function toWire({ id, username, roles, disabled, claims }: User): Record<string, unknown> {
-  return { sub: id, username, roles, disabled, ...claims }
+function toWire({ id, username, roles, disabled, deletesAt, claims }: User): Record<string, unknown> {
+  const deletion = deletesAt === null ? {} : { deletes_at: new Date(deletesAt).toISOString() }
+  return { sub: id, username, roles, disabled, ...deletion, ...claims }
 }
 
-function toLine({ username, roles, disabled }: User): string {
-  return [username, roles.join(' '), disabled ? 'disabled' : ''].filter((one) => one !== '').join('  ')
+function toLine({ username, roles, disabled, deletesAt }: User): string {
+  const deletion = deletesAt === null ? '' : `to be deleted at ${new Date(deletesAt).toISOString()}`
+  return [username, roles.join(' '), disabled ? 'disabled' : '', deletion].filter((one) => one !== '').join('  ')
 }

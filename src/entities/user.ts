@@ -21,6 +21,8 @@ const UserSchema = defineEntity({
     roles: p.array().columnType('text[]').default([]),
     claims: p.json<Record<string, unknown>>().defaultRaw(`'{}'`),
     disabledAt: p.datetime().nullable(),
+    /** When it is deleted, as its user asked for: until then they can do nothing but keep it. Null where they did not. */
+    deletionDueAt: p.datetime().nullable(),
     /** Browsers that they signed in with before count as any other; null when all since the beginning are known. */
     strangersBefore: p.datetime().nullable(),
     createdAt: p
@@ -51,6 +53,11 @@ const UserSchema = defineEntity({
       name: 'users_email_unclaimed_index',
       properties: ['id'],
       where: `"email_key" is null and "claims"->'email_verified' = 'true'::jsonb and "claims"->>'email' <> ''`,
+    },
+    {
+      name: 'users_deletion_due_index',
+      properties: ['deletionDueAt'],
+      where: '"deletion_due_at" is not null',
     },
     {
       name: 'users_roles_index',

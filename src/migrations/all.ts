@@ -32,6 +32,7 @@ import { Migration20261124000050_self_registered } from './Migration202611240000
 import { Migration20261124000080_email_keys } from './Migration20261124000080_email_keys.ts'
 import { Migration20261124000090_upstreams } from './Migration20261124000090_upstreams.ts'
 import { Migration20261124000100_plugin_records } from './Migration20261124000100_plugin_records.ts'
+import { Migration20261124000110_account_deletions } from './Migration20261124000110_account_deletions.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -67,4 +68,5 @@ export const migrations = [
   Migration20261124000080_email_keys,
   Migration20261124000090_upstreams,
   Migration20261124000100_plugin_records,
+  Migration20261124000110_account_deletions,
 ]

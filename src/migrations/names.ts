@@ -33,6 +33,7 @@ export const migrationNames = [
   'Migration20261124000080_email_keys',
   'Migration20261124000090_upstreams',
   'Migration20261124000100_plugin_records',
+  'Migration20261124000110_account_deletions',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

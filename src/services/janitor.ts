@@ -31,6 +31,8 @@ export interface JanitorOptions {
   longestLifetime: number
   /** Seconds that audit events are kept; 0 for ever. */
   auditExpire: number
+  /** Deletes a few accounts whose people asked for it, when that is due; how many. */
+  deleteDueAccounts?: () => Promise<number>
   /** Milliseconds that one round may take; where more is left the next one follows soon. Default 30 000. */
   budget?: number
   /**
@@ -58,7 +60,7 @@ interface Round {
 type Sweep = (round: Round) => Promise<boolean>
 
 export function createJanitor(options: JanitorOptions): Janitor {
-  const { database, log, interval, longestLifetime, auditExpire, budget = 30_000, rest: usual = 8 } = options
+  const { database, log, interval, longestLifetime, auditExpire, deleteDueAccounts, budget = 30_000, rest: usual = 8 } = options
   const stopping = new AbortController()
   let failing = false
   /** Rounds in a row that left something over. */
@@ -110,6 +112,16 @@ export function createJanitor(options: JanitorOptions): Janitor {
     return auditExpire === 0 ? [] : [sweepOf('auditEvents', auditEvents.remove, [oldest])]
   }
 
+  const sweepAccounts =
+    (deleteDue: () => Promise<number>): Sweep =>
+    async ({ counts, rest }) => {
+      const began = performance.now()
+      const removed = await deleteDue()
+      counts['accounts'] = (counts['accounts'] ?? 0) + removed
+      await rest(performance.now() - began)
+      return removed > 0
+    }
+
   /** Rests after each statement so many times as long as it took. */
   async function round(times = 0): Promise<Record<string, number>> {
     const until = performance.now() + budget
@@ -123,7 +135,8 @@ export function createJanitor(options: JanitorOptions): Janitor {
       },
     }
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
-    let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents()]
+    const accounts = deleteDueAccounts === undefined ? [] : [sweepAccounts(deleteDueAccounts)]
+    let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents(), ...accounts]
     // One batch of each in turn, so that much of one thing does not keep the others.
     while (sweeps.length > 0 && !running.isOver()) {
       const unfinished: Sweep[] = []

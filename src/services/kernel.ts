@@ -145,6 +145,7 @@ export function createKernel(
     box,
     artifacts,
     audiences: tokens.audiences,
+    outbox,
     hashing: hashing.beside(),
     rules,
     log,
@@ -163,6 +164,7 @@ export function createKernel(
     interval: janitor ? config.OIDC_JANITOR_INTERVAL : 0,
     longestLifetime: config.OIDC_TOKEN_EXPIRE + config.OIDC_REFRESH_REUSE_INTERVAL,
     auditExpire: config.OIDC_AUDIT_EXPIRE,
+    deleteDueAccounts: people.accountDeletions.deleteDue,
   })
 
   return {

@@ -12,6 +12,7 @@ import {
 import { isConsented } from './consents.ts'
 import { parameters } from './parameters.ts'
 import { statement, type TableOf } from './statement.ts'
+import { maySignIn } from './users.ts'
 import { NIL } from '../protocol/uuid.ts'
 
 /** Whose it was, and of which session. */
@@ -36,14 +37,14 @@ export const statements = {
   insert: parameters(NEW).statement<Pick<Authorization, 'id'>>(
     'authorization-insert',
     (table, at) => `${insertAuthorization(table, at)}
-      where ${maySignIn(table, at.user)}
+      where ${userMaySignIn(table, at.user)}
       on conflict do nothing returning ${table(Authorization).columns('id')}`,
   ),
   /** The same, while the `consent` lasts. */
   insertConsented: parameters({ ...NEW, consent: 'uuid' }).statement<Pick<Authorization, 'id'>>(
     'authorization-insert-consented',
     (table, at) => `${insertAuthorization(table, at)}
-      where ${maySignIn(table, at.user)}
+      where ${userMaySignIn(table, at.user)}
         and ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}
       on conflict do nothing returning ${table(Authorization).columns('id')}`,
   ),
@@ -117,10 +118,10 @@ export const statements = {
 }
 
 /** Who disables or deletes the user waits for what is stored by this, and then ends it; or has been faster. */
-function maySignIn(table: TableOf, id: string): string {
+function userMaySignIn(table: TableOf, id: string): string {
   const user = table(User)
   return `(${id} is null or exists (select from ${user.name}
-    where ${user.column('id')} = ${id} and ${user.column('disabledAt')} is null for share))`
+    where ${user.column('id')} = ${id} and ${maySignIn(user)} for share))`
 }
 
 function columnsOf(table: TableOf) {

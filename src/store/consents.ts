@@ -63,6 +63,11 @@ export const statements = {
     return `delete from ${consent.name}
       where ${consent.column('user')} = $1 and ${consent.column('client')} = $2 returning true as "forgotten"`
   }),
+  /** All that the user $1 has allowed. */
+  forgetAll: statement('consents-forget-all', (table) => {
+    const consent = table(Consent)
+    return `delete from ${consent.name} where ${consent.column('user')} = $1`
+  }),
   /** Those that are not spent: of a spent one there is an Authorization, which it goes with. */
   deleteCodes: statement('consent-codes-delete', (table) => {
     const code = table(AuthorizationCode)

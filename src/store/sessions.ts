@@ -2,6 +2,7 @@
 import { Session } from '../entities/session.ts'
 import { User } from '../entities/user.ts'
 import { isAhead, statement, type Table } from './statement.ts'
+import { maySignIn } from './users.ts'
 
 export type SessionRow = Pick<Session, 'sid' | 'authenticatedAt' | 'amr' | 'acr' | 'lastSeenAt'> & {
   userId: string
@@ -59,7 +60,7 @@ export const statements = {
       insert into ${session.name} (${columns.join(', ')})
       select $1, $3::uuid, $4::timestamptz, $5::text[], $6, $7, $8, $11::uuid,
         now() + make_interval(secs => least($9::float8, $10::float8)), now() + make_interval(secs => $10)
-      from ${user.name} where ${user.column('id')} = $3 and ${user.column('disabledAt')} is null
+      from ${user.name} where ${user.column('id')} = $3 and ${maySignIn(user)}
         and date_trunc('milliseconds', ${user.column('updatedAt')}) = $12::timestamptz for share
       returning ${session.column('sid')} as "sid"`
   }),
@@ -72,7 +73,7 @@ export const statements = {
     return `select ${columns}, s.${session.column('user')} as "userId"
       from ${session.name} s join ${user.name} u on u.${user.column('id')} = s.${session.column('user')}
       where s.${session.column('hash')} = $1 and ${isAhead(`s.${session.column('expiresAt')}`)}
-        and ${isAhead(`s.${session.column('endsAt')}`)} and u.${user.column('disabledAt')} is null`
+        and ${isAhead(`s.${session.column('endsAt')}`)} and ${maySignIn(user, 'u.')}`
   }),
   /** By the hash of its cookie, whether it lasts or not. */
   ofCookie: statement<{ sid: string; userId: string }>('session-of-cookie', (table) => {

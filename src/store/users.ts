@@ -14,6 +14,7 @@ export const COLUMNS = [
   'claims',
   'passwordHash',
   'disabledAt',
+  'deletionDueAt',
   'updatedAt',
 ] as const
 
@@ -148,6 +149,32 @@ export const statements = {
     return `${disabledAt} = coalesce(${disabledAt}, now()), ${user.column('passwordLinkHash')} = null`
   }),
   enable: update('user-enable', (user) => `${user.column('disabledAt')} = null`),
+  /** The user $1, who may sign in, is to be deleted in $2 seconds; with the link by which a password could be set. */
+  beginDeletion: statement<UserRow>('user-begin-deletion', (table) => {
+    const user = table(User)
+    return `update ${user.name} set ${user.column('deletionDueAt')} = now() + make_interval(secs => $2),
+        ${user.column('passwordLinkHash')} = null
+      where ${user.column('id')} = $1 and ${maySignIn(user)} returning ${user.columns(...COLUMNS)}`
+  }),
+  /** It does not come to that. */
+  cancelDeletion: statement<UserRow>('user-cancel-deletion', (table) => {
+    const user = table(User)
+    const due = user.column('deletionDueAt')
+    return `update ${user.name} set ${due} = null
+      where ${user.column('id')} = $1 and ${due} is not null returning ${user.columns(...COLUMNS)}`
+  }),
+  /** Those whose time has come, at most $1, the longest overdue first. */
+  due: statement<Pick<User, 'id'>>('users-deletion-due', (table) => {
+    const user = table(User)
+    const due = user.column('deletionDueAt')
+    return `select ${user.columns('id')} from ${user.name} where ${due} <= now() order by ${due} limit $1`
+  }),
+  /** For their deletion, if that is still due. */
+  lockDue: statement<UserRow>('user-lock-due', (table) => {
+    const user = table(User)
+    return `select ${user.columns(...COLUMNS)} from ${user.name}
+      where ${user.column('id')} = $1 and ${user.column('deletionDueAt')} <= now() for update`
+  }),
   /** With their sessions, consents and records. */
   delete: statement('user-delete', (table) => {
     const user = table(User)
@@ -188,9 +215,14 @@ export const statements = {
   }),
 }
 
+/** Who is neither disabled nor about to be deleted; the latter may do no more than keep their account. */
+export function maySignIn(user: Table<User>, prefix = ''): string {
+  return `${prefix}${user.column('disabledAt')} is null and ${prefix}${user.column('deletionDueAt')} is null`
+}
+
 /** Who may sign in and has the role $1. */
 function having(user: Table<User>): string {
-  return `${user.column('roles')} @> array[$1::text] and ${user.column('disabledAt')} is null`
+  return `${user.column('roles')} @> array[$1::text] and ${maySignIn(user)}`
 }
 
 /** Whose link $1 is, and good now. */

@@ -97,6 +97,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/account/activity': account(200, 405),
   '/account/data': account(200, 405),
   '/account/data/download': account(200, 405),
+  '/account/data/delete': account(200, 403),
+  '/account-deletion': open(200),
 
   '/admin': administration(200, 405),
   '/admin/clients': administration(200, 405),
@@ -116,6 +118,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/user/reset-factors': administration(303, 403, USER),
   '/admin/user/disable': administration(303, 403, USER),
   '/admin/user/enable': administration(303, 403, USER),
+  '/admin/user/keep': administration(303, 403, USER),
   '/admin/user/end-session': administration(303, 403, USER),
   '/admin/user/end-sessions': administration(303, 403, USER),
   '/admin/user/revoke': administration(303, 403, USER),

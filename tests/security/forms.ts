@@ -151,6 +151,7 @@ function ofUser(id: string, route: string, fill: Record<string, string> = {}): F
         `insert into user_records (user_id, kind, record_id, value) values ($1, 'recovery-codes', 'codes', '{}')`,
         [user.id],
       )
+    if (id === 'keep-user') await kernelOf(server).accountDeletions.request(user.id, 3600)
     if (id === 'enable') await server.oauth.users.disable(user.username)
     return { path: `/user?id=${user.id}`, fill }
   })
@@ -166,6 +167,17 @@ export const SET_PASSWORD: FormKind = {
     return formOn(await agent.get(address), agent, { token, password: 'a password of their own' })
   },
 }
+
+export const KEEP_ACCOUNT: FormKind = {
+  route: '/interaction/:id/:step',
+  async open(server, agent = createUserAgent(server.url)) {
+    const { users, accountDeletions } = kernelOf(server.server)
+    const { id, username } = await users.create({ username: `person-${++persons}`, password: OWNERS_PASSWORD })
+    await accountDeletions.request(id, 3600)
+    const page = await agent.get(`${server.url}/sign-in?return_to=/`)
+    return formOn(await agent.submit(page, 'login', { username, password: OWNERS_PASSWORD }), agent, {})
+  },
+} // prettier-ignore
 
 export const FORGOT_PASSWORD: FormKind = {
   route: '/forgot-password',
@@ -244,6 +256,7 @@ export const ADMINISTRATION = {
     return { path: `/user?id=${id}`, fill: { confirm_username: username } }
   }),
   'enabling of a user': ofUser('enable', '/enable'),
+  'end of the deletion of a user': ofUser('keep-user', '/keep'),
   "reset of a user's factors": ofUser('reset-factors', '/reset-factors'),
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
@@ -341,6 +354,7 @@ export const ACCOUNT = {
   'end of the other sessions': ofAccount('/sessions', 'end-others'),
   'end of the access of an app': ofAccount('/apps', 'revoke-0'),
   'end of the access of all apps': ofAccount('/apps', 'revoke-all'),
+  'deletion of the account': ofAccount('/data/delete', 'delete-account'),
   'link of a sign-in': ofAccount('/linked-sign-ins', 'link', { upstream: 'closed' }),
   'end of the link of a sign-in': ofAccount('/linked-sign-ins', 'unlink-0'),
 } // prettier-ignore
@@ -369,7 +383,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select count(*)::int from authorization_codes) as codes,
     (select json_agg(r order by r::text) from (select user_id, kind, record_id, revision from user_records) r) as records,
     (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,
-    (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at from users) u) as users,
+    (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at, deletion_due_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
   const mails = server.oauth.mail
     .kept()

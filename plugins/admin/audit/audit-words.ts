@@ -26,6 +26,8 @@ const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.upstream_unlinked': 'Sign-in by an upstream taken away',
   'user.disabled': 'User disabled',
   'user.enabled': 'User enabled',
+  'user.deletion_requested': 'Deletion of the account asked for',
+  'user.deletion_cancelled': 'Deletion of the account cancelled',
   'user.deleted': 'User deleted',
   'consent.given': 'Consent given',
   'consent.denied': 'Consent denied',

@@ -53,6 +53,7 @@ export interface AuditTrail extends Audit {
 
 const NO_OUTBOX: OutboxTrail = {
   follow: async () => false,
+  enqueueBy: async () => false,
   followBy: () => false,
   followObserved() {},
   hears: () => false,

@@ -38,6 +38,8 @@ export interface Outbox {
 export interface OutboxTrail {
   /** What these events enqueue, stored in the transaction of `query`; returns whether there was anything. */
   follow(query: Query, events: readonly AuditEvent[]): Promise<boolean>
+  /** The same of what no event stands for. */
+  enqueueBy(query: Query, things: readonly Enqueued[]): Promise<boolean>
   /** The same by an entity manager. */
   followBy(em: EntityManager, events: readonly AuditEvent[]): boolean
   /** The same of an event that has no transaction. */
@@ -137,6 +139,7 @@ export function createOutbox({ database, box, feed, log, deliveries }: OutboxOpt
       for (const type of all)
         enqueuers.set(type, [...(enqueuers.get(type) ?? []), enqueuer as unknown as Enqueuer<EventType>])
     },
+    enqueueBy: async (query, things) => store(query, things.map(rowOf)),
     follow: async (query, events) => enqueuers.size > 0 && store(query, rowsOf(events)),
     followBy(em, events) {
       const rows = enqueuers.size > 0 ? rowsOf(events) : []

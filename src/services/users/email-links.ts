@@ -67,7 +67,7 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
   return {
     async make(userId, email) {
       const row = await findUserRow(database, userId)
-      if (row === null || row.disabledAt) return null
+      if (row === null || row.disabledAt || row.deletionDueAt) return null
       const stored = { user: row.id, email, mark: passwordMark(row) }
       const token = await links.put(stored, { owner: row.id, most: 1 })
       return token === false ? null : token
@@ -105,7 +105,7 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
 }
 
 function isGood({ user, mark }: Stored, row: UserRow): boolean {
-  return row.id === user && !row.disabledAt && mark === passwordMark(row)
+  return row.id === user && !row.disabledAt && !row.deletionDueAt && mark === passwordMark(row)
 }
 
 function spent(): OAuthError {

@@ -47,7 +47,7 @@ export function createUserExport({
   }
 
   async function headOf(id: string): Promise<Bag> {
-    const { username, roles, claims, disabled } = await registry.get(id)
+    const { username, roles, claims, disabled, deletesAt } = await registry.get(id)
     const signedIn = (await sessions.list(id)).map(({ sid, userAgent, address, createdAt, pending }) => ({
       sid,
       user_agent: userAgent,
@@ -61,6 +61,7 @@ export function createUserExport({
       roles,
       ...claims,
       disabled,
+      ...(deletesAt === null ? {} : { deletes_at: at(deletesAt) }),
       sessions: signedIn,
       records: await records.describeRecords(id),
       artifacts: await artifacts.describeArtifacts(id),

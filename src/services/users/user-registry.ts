@@ -6,7 +6,6 @@ import { randomUUID } from 'node:crypto'
 import { changesBetween } from '../../protocol/changes.ts'
 import { parseUserMembers, userError, type UserMembers } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
-import { statements as artifacts } from '../../store/artifacts.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Query } from '../../store/statement.ts'
 import { endEverything } from '../../store/endings.ts'
@@ -23,7 +22,7 @@ import {
 } from './user-authentication.ts'
 import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
 import { ADMIN, toUser, type User } from './user.ts'
-import { endWithPassword, membersOf } from './user-changes.ts'
+import { endWithPassword, forget, membersOf } from './user-changes.ts'
 import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
@@ -203,18 +202,14 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     return row
   }
 
-  /** Holders first, then the user's row, as all changes do; what is theirs goes before them, so that nothing begins meanwhile. */
+  /** Holders first, then the user's row, as all changes do. */
   async function remove(username: string): Promise<boolean> {
     const id = await audit.transaction(async (query, note) => {
       const holders = await lockHolders(query, ADMIN)
       const [row] = await query(statements.lock, [usernameKey(username)])
       if (row === undefined) return undefined
       assertKept(ADMIN, holders, row.id)
-      const clients = await endEverything(query, row.id, 'user deleted')
-      await query(statements.delete, [row.id])
-      await query(artifacts.deleteOwned, [row.id])
-      note({ type: 'user.deleted', user: row.id, details: { clients } })
-      await recordChange(query, 'user', row.id)
+      await forget(query, note, row.id)
       return row.id
     })
     if (id !== undefined) await feed.announce('user', id)

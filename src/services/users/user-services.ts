@@ -10,6 +10,8 @@ import type { Directory } from '../directory.ts'
 import type { HashingQueue } from '../hashing/hashing-queue.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { Audiences } from '../tokens/audiences.ts'
+import type { OutboxTrail } from '../outbox/outbox.ts'
+import { createAccountDeletions, type AccountDeletions } from './account-deletions.ts'
 import { createConsents, type Consents } from './consents.ts'
 import { djangoPasswords } from './django-passwords.ts'
 import { createFirstAdministrator, type FirstAdministrator } from './first-administrator.ts'
@@ -40,6 +42,7 @@ export interface UserServices {
   readonly emailLinks: EmailLinks
   readonly signUps: SignUps
   readonly firstAdministrator: FirstAdministrator
+  readonly accountDeletions: AccountDeletions
 }
 
 export interface UserServicesOptions {
@@ -52,6 +55,7 @@ export interface UserServicesOptions {
   box: SecretBox
   artifacts: ArtifactStore
   audiences: Audiences
+  outbox: Pick<OutboxTrail, 'enqueueBy' | 'announce'>
   hashing: HashingQueue
   rules: PasswordRules
   log: FastifyBaseLogger
@@ -59,7 +63,7 @@ export interface UserServicesOptions {
 
 export function createUserServices(options: UserServicesOptions): UserServices {
   const { config, database, doors, audit, feed, directory, box, artifacts, audiences } = options
-  const { hashing, rules, log } = options
+  const { hashing, rules, log, outbox } = options
   const { issuer, production } = config
   const passwords = createPasswords(hashing, djangoPasswords, rules)
   const hashChosen = createHashChosen({ passwords, production, log })
@@ -107,5 +111,6 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     }),
     signUps: createSignUps({ box, artifacts: artifacts.artifacts, hashChosen, createWith }),
     firstAdministrator: createFirstAdministrator(users, artifacts.artifacts),
+    accountDeletions: createAccountDeletions({ database, audit, feed, outbox, log }),
   }
 }

@@ -24,13 +24,14 @@ export function emailKeyOf({ claims }: Pick<UserRow, 'claims'>): string | null {
 }
 
 /** @internal */
-export function toUser({ id, username, roles, claims, disabledAt, updatedAt }: UserRow): User {
+export function toUser({ id, username, roles, claims, disabledAt, deletionDueAt, updatedAt }: UserRow): User {
   return frozen({
     id,
     username,
     roles,
     claims,
     disabled: disabledAt !== null && disabledAt !== undefined,
+    deletesAt: deletionDueAt?.getTime() ?? null,
     updatedAt: updatedAt.getTime(),
   })
 }

@@ -38,6 +38,7 @@ test('there are routes to be asked about', () => {
       '/admin/users/new',
       '/admin/user',
       '/admin/user/password-link',
+      '/admin/user/keep',
       '/admin/user/link',
       '/admin/user/delete',
       '/admin/user/disable',

@@ -1,0 +1,67 @@
+/**
+ * Who has asked for the deletion of their account, and signs in before it is due: nothing is open to them but this step, which asks whether
+ * they keep it. That they must show it is a policy, so whatever is asked of a session that lacks a factor is asked of theirs.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Requirement } from '../../src/doors/assurance.ts'
+import type { Interaction, StepPage } from '../../src/doors/interaction.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { isOurs } from '../../src/services/users/ourselves.ts'
+import type { FormTarget } from '../pages/models.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    'keep-account': KeepAccountPage
+  }
+}
+
+interface KeepAccountPage extends FormTarget {
+  username: string
+  /** When it is deleted; null where that was cancelled a moment ago. */
+  due: Date | null
+  /** Null where nobody can sign out by a page. */
+  signOutUri: string | null
+}
+
+const STEP = 'keep-account'
+/** No sign-in ever shows it: keeping the account takes the demand away. */
+const DEMAND: Requirement = { amr: ['account kept'] }
+
+export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
+  const { oauth, pages } = fastify
+  const { accountDeletions } = kernelOf(fastify)
+  const signOut = `${oauth.config.basePath}/end-session`
+  await pages.add(STEP, new URL('../../templates/keep-account.eta', import.meta.url), { kind: 'interaction' })
+
+  async function page({ formFor, session }: Interaction): Promise<StepPage> {
+    const { username, deletesAt } = await oauth.users.get(session!.userId)
+    const due = deletesAt === null ? null : new Date(deletesAt)
+    const signOutUri = fastify.hasRoute({ method: 'GET', url: signOut }) ? signOut : null
+    return { page: STEP, model: { ...formFor(STEP), username, due, signOutUri } }
+  }
+
+  oauth.add('assurance', {
+    name: STEP,
+    // What is demanded for pages of ours is demanded of every session.
+    require: ({ user, request }) => (user.deletesAt === null || !isOurs(request) ? null : DEMAND),
+  })
+  oauth.add('interactionStep', {
+    name: STEP,
+    phase: 'authenticate',
+    required: 'login_required',
+    // Whatever else is missing comes first: it is not kept by who has the password alone.
+    run: async (interaction) =>
+      interaction.session !== null && interaction.missing.length > 0 && interaction.missing.every(isDemand)
+        ? page(interaction)
+        : 'done',
+    async submit(interaction) {
+      if (interaction.session === null || !interaction.missing.every(isDemand)) return page(interaction)
+      await accountDeletions.cancel(interaction.session.userId)
+      return { note: true, shown: { amr: [] } }
+    },
+  })
+}
+
+function isDemand(missing: Requirement): boolean {
+  return missing === DEMAND
+}
