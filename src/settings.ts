@@ -177,7 +177,8 @@ export const Settings = Type.Object({
     default: '14',
     pattern: '^(?:off|[1-9]\\d?|[12]\\d\\d|3[0-5]\\d|36[0-5])$',
     expects: 'off, or whole days from 1 to 365',
-    description: 'days after which accounts are deleted whose people asked for it, and did not keep them; off, nobody can ask',
+    description:
+      'days after which accounts are deleted whose people asked for it, and did not keep them; off, nobody can ask',
   }),
   OIDC_SESSION_EXPIRE: Seconds(14 * 86_400, 60, 'age at which a sign-in ends'),
   OIDC_SESSION_IDLE: Seconds(86_400, 60, 'how long a sign-in lasts that is not used'),

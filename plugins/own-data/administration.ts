@@ -29,9 +29,7 @@ export async function addAdministration(fastify: FastifyInstance): Promise<void>
     name: 'deletion',
     part: PART,
     model: async ({ id: userId, deletesAt }, call): Promise<UserDeletion | null> =>
-      deletesAt === null
-        ? null
-        : { userId, due: new Date(deletesAt), keep: area.target(call, PATH, userId) },
+      deletesAt === null ? null : { userId, due: new Date(deletesAt), keep: area.target(call, PATH, userId) },
   })
   const Text = Type.Optional(Type.String())
 

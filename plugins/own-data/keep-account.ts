@@ -54,9 +54,11 @@ export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
       interaction.session !== null && interaction.missing.length > 0 && interaction.missing.every(isDemand)
         ? page(interaction)
         : 'done',
-    async submit(interaction) {
+    async submit(interaction, _wire, { request }) {
       if (interaction.session === null || !interaction.missing.every(isDemand)) return page(interaction)
-      await accountDeletions.cancel(interaction.session.userId)
+      const { userId } = interaction.session
+      request.actor = { kind: 'user', id: userId }
+      await accountDeletions.cancel(userId)
       return { note: true, shown: { amr: [] } }
     },
   })

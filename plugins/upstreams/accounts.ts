@@ -96,7 +96,8 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
       if (email !== null) {
         const user = await users.findByEmail(email)
         // Who has asked for their deletion is not changed, and keeps the address until then.
-        if (user?.deletesAt === null && (await link(user.id, upstream, identity)) !== 'taken') return asAccount(user)
+        if (user?.deletesAt === null && (await link(user.id, upstream, identity)) !== 'taken')
+          return asAccount(user)
       }
       const mayRegister = upstream.sign_up ?? email !== null
       return mayRegister ? register(upstream, identity, claims, email) : { refused: 'unlinked' }

@@ -149,5 +149,7 @@ function toWire({ id, username, roles, disabled, deletesAt, claims }: User): Rec
 
 function toLine({ username, roles, disabled, deletesAt }: User): string {
   const deletion = deletesAt === null ? '' : `to be deleted at ${new Date(deletesAt).toISOString()}`
-  return [username, roles.join(' '), disabled ? 'disabled' : '', deletion].filter((one) => one !== '').join('  ')
+  return [username, roles.join(' '), disabled ? 'disabled' : '', deletion]
+    .filter((one) => one !== '')
+    .join('  ')
 }

@@ -60,7 +60,16 @@ interface Round {
 type Sweep = (round: Round) => Promise<boolean>
 
 export function createJanitor(options: JanitorOptions): Janitor {
-  const { database, log, interval, longestLifetime, auditExpire, deleteDueAccounts, budget = 30_000, rest: usual = 8 } = options
+  const {
+    database,
+    log,
+    interval,
+    longestLifetime,
+    auditExpire,
+    deleteDueAccounts,
+    budget = 30_000,
+    rest: usual = 8,
+  } = options
   const stopping = new AbortController()
   let failing = false
   /** Rounds in a row that left something over. */

@@ -110,6 +110,14 @@ test('one session, and all but one, ended from elsewhere', async () => {
 
 test.each([
   ['user.disabled', async () => oauth.users.disable('alice')],
+  [
+    'user.deletion_requested',
+    async () => {
+      const { accountDeletions } = kernelOf(server.server)
+      await accountDeletions.request(userId, 60)
+      await accountDeletions.cancel(userId)
+    },
+  ],
   ['user.password_changed', async () => oauth.users.setPassword('alice', SEED.users[0]!.password)],
 ])('%s names every client and session', async (type, end) => {
   const [one, two] = [await signIn(), await signIn('openid offline_access')]

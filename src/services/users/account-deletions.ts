@@ -76,7 +76,10 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
         return true
       }
       const user = toUser(row)
-      isTold = await outbox.enqueueBy(query, farewells.flatMap((tell) => tell(user)))
+      isTold = await outbox.enqueueBy(
+        query,
+        farewells.flatMap((tell) => tell(user)),
+      )
       await forget(query, note, id)
       return true
     })
@@ -109,7 +112,10 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
         try {
           if (await deleteOne(id)) deleted++
         } catch (error) {
-          log.warn({ err: error, user: id }, 'an account that is due could not be deleted; this is tried again')
+          log.warn(
+            { err: error, user: id },
+            'an account that is due could not be deleted; this is tried again',
+          )
         }
       return deleted
     },

@@ -1,0 +1,312 @@
+/** A person deletes their account: at once everything ends, for a while they may keep it, and then they are forgotten. */
+import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { bearer } from '../../support/requests.ts'
+import { startServer } from '../../support/server.ts'
+import {
+  answerOf,
+  authorizationUrl,
+  authorize,
+  exchange,
+  getTokens,
+  goThrough,
+  refresh,
+  SEED,
+} from '../../support/sign-in.ts'
+import { createUserAgent, findForm } from '../../support/user-agent.ts'
+import { age, eventsOf, open } from '../account/owner.ts'
+import { askByPage, as, giveName, makeDue, PASSWORD, somebody } from './people.ts'
+
+const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
+const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
+const { users, sessions, consents, accountDeletions, passwordResets, emailLinks } = kernelOf(server.server)
+const silently = async (agent: ReturnType<typeof createUserAgent>) =>
+  answerOf(await agent.get(authorizationUrl(server, { prompt: 'none' }))).get('error')
+const tokensOf = async (agent: ReturnType<typeof createUserAgent>) =>
+  getTokens(server, { scope: 'openid offline_access read_books' }, agent)
+const eventOf = async (type: string, id: string) =>
+  (await eventsOf(server, type)).find(({ user }) => user === id)
+
+describe('asked for', () => {
+  test('everything of theirs ends at once, and who had it is named to those who are told', async () => {
+    const user = await somebody(server)
+    const [agent, other] = [await as(server, user), await as(server, user)]
+    const tokens = await tokensOf(agent)
+    const { code } = Object.fromEntries(await authorize(server, {}, agent))
+    const page = await askByPage(server, agent)
+    expect([page.url, page.status]).toEqual([`${server.url}/account-deletion`, 200])
+    expect(page.body).toContain('In 14 days')
+    expect(page.body).not.toContain(user.username)
+    expect([await silently(agent), await silently(other)]).toEqual(['login_required', 'login_required'])
+    expect((await refresh(server, tokens.refresh_token)).status).toBe(400)
+    expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(401)
+    expect((await exchange(server, code!)).status).toBe(400)
+    expect([await sessions.list(user.id), await consents.list(user.id)]).toEqual([[], []])
+    const event = await eventOf('user.deletion_requested', user.id)
+    expect(event).toMatchObject({ actor: { kind: 'user', id: user.id }, details: { clients: [{ client: 'web' }] } })
+    const { due } = event!.details as { due: number }
+    expect(Math.abs(due - Date.now() / 1000 - 14 * 86_400)).toBeLessThan(60)
+  })
+
+  test('asks those who signed in more than ten minutes ago once more, and does nothing before', async () => {
+    const user = await somebody(server)
+    const agent = await as(server, user)
+    await age(server, 601)
+    const asked = await askByPage(server, agent)
+    expect(findForm(asked, 'login')).toBeDefined()
+    expect((await users.get(user.id)).deletesAt).toBeNull()
+    const back = await giveName(agent, asked, user)
+    expect(back.url).toBe(`${server.url}/account/data/delete`)
+    await agent.submit(back, 'delete-account')
+    expect((await users.get(user.id)).deletesAt).not.toBeNull()
+  })
+
+  test('the last administrator who may sign in is told why not, and of two at once one is refused', async () => {
+    const root = (await users.find('root'))!
+    const agent = await as(server, root)
+    const refused = await askByPage(server, agent)
+    expect([refused.status, refused.body.includes('last administrator')]).toEqual([400, true])
+    expect((await users.get(root.id)).deletesAt).toBeNull()
+    const second = await somebody(server, { roles: ['admin'] })
+    const both = [root, second].map(async ({ id }) => accountDeletions.request(id, 3600))
+    expect((await Promise.allSettled(both)).map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    for (const { id } of [root, second]) await accountDeletions.cancel(id)
+    await users.delete(second.username)
+  })
+
+  test('of two at once there is one event, and who is disabled cannot', async () => {
+    const user = await somebody(server)
+    const both = [1, 2].map(async () => accountDeletions.request(user.id, 3600))
+    expect((await Promise.allSettled(both)).map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    const disabled = await somebody(server)
+    await users.disable(disabled.username)
+    await expect(accountDeletions.request(disabled.id, 3600)).rejects.toThrow('nobody who may sign in')
+  })
+}) // prettier-ignore
+
+describe('until it is due', () => {
+  test('a sign-in leads to the page that keeps it, and to nothing else', async () => {
+    const user = await somebody(server)
+    await accountDeletions.request(user.id, 86_400)
+    const agent = createUserAgent(server.url)
+    const page = await giveName(agent, await agent.get(authorizationUrl(server)), user)
+    expect(findForm(page, 'keep-account')).toBeDefined()
+    expect(page.headers.get('location')).toBeNull()
+    expect(await silently(agent)).toBe('login_required')
+    for (const path of ['', '/data', '/data/download', '/security', '/apps'])
+      expect(findForm(await open(server, agent, path), 'keep-account')).toBeDefined()
+    expect((await server.database.query(`select from sessions where user_id = '${user.id}'`)).length).toBe(0)
+    const left = await agent.get(`${server.url}/end-session`)
+    expect(left.body).toContain('id="signed-out"')
+    expect((await users.get(user.id)).deletesAt).not.toBeNull()
+  })
+
+  test('who keeps it is as before, and goes on to the app that they came from', async () => {
+    const user = await somebody(server, { roles: ['staff'], nickname: 'Al' })
+    const before = await users.get(user.id)
+    await askByPage(server, await as(server, user))
+    const agent = createUserAgent(server.url)
+    const page = await giveName(agent, await agent.get(authorizationUrl(server)), user)
+    const answer = answerOf(await goThrough(agent, await agent.submit(page, 'keep-account')))
+    expect((await exchange(server, answer.get('code')!)).status).toBe(200)
+    expect(await users.get(user.id)).toEqual(before)
+    expect((await open(server, agent)).status).toBe(200)
+    expect(await eventOf('user.deletion_cancelled', user.id)).toMatchObject({ actor: { id: user.id } })
+  })
+
+  test('by who has the password alone it is not kept where a factor is asked for', async () => {
+    const { addSecondFactor, CAREFUL, PIN } = await import('../../support/second-factor.ts')
+    const careful = await startServer({}, { seed: SEED, extend: addSecondFactor })
+    const user = await somebody(careful, { roles: [CAREFUL] })
+    await kernelOf(careful.server).accountDeletions.request(user.id, 86_400)
+    const agent = createUserAgent(careful.url)
+    const factor = await giveName(agent, await agent.get(`${careful.url}/sign-in?return_to=/account`), user)
+    expect([findForm(factor, 'pin') !== undefined, findForm(factor, 'keep-account')]).toEqual([true, undefined])
+    const forged = new URL(findForm(factor, 'pin')!.action)
+    forged.pathname = forged.pathname.replace(/\/pin$/, '/keep-account')
+    await agent.post(forged.href, { csrf_token: findForm(factor, 'pin')!.fields['csrf_token']! })
+    expect((await careful.server.oauth.users.get(user.id)).deletesAt).not.toBeNull()
+    const page = await agent.submit(await agent.get(`${careful.url}/account`), 'pin', { pin: PIN })
+    expect((await agent.submit(page, 'keep-account')).url).toBe(`${careful.url}/account`)
+    expect((await careful.server.oauth.users.get(user.id)).deletesAt).toBeNull()
+  })
+
+  test('a process that has not heard of it yet opens no session either', async () => {
+    const user = await somebody(server)
+    await kernelOf(server.server).directory.findUser(user.id)
+    await server.database.query(`update users set deletion_due_at = now() + interval '1 day' where id = '${user.id}'`)
+    const agent = createUserAgent(server.url)
+    await giveName(agent, await agent.get(`${server.url}/sign-in`), user)
+    expect(agent.cookies.has('latchkey-session')).toBe(false)
+    await accountDeletions.cancel(user.id)
+  })
+
+  test("keeping it does not lift an administrator's ban, and enabling does not keep it", async () => {
+    const user = await somebody(server)
+    await accountDeletions.request(user.id, 86_400)
+    await users.disable(user.username)
+    const agent = createUserAgent(server.url)
+    const refused = await giveName(agent, await agent.get(`${server.url}/sign-in`), user)
+    expect([refused.status, findForm(refused, 'keep-account')]).toEqual([403, undefined])
+    await accountDeletions.cancel(user.id)
+    expect(await users.get(user.id)).toMatchObject({ disabled: true, deletesAt: null })
+    await users.enable(user.username)
+    await accountDeletions.request(user.id, 86_400)
+    await users.disable(user.username)
+    expect((await users.enable(user.username)).deletesAt).not.toBeNull()
+  })
+
+  test('a forgotten password leads to the same page, and no link changes the address', async () => {
+    const user = await somebody(server)
+    const confirming = (await emailLinks.make(user.id, 'else@example.com'))!
+    await accountDeletions.request(user.id, 86_400)
+    expect([await emailLinks.find(confirming), await emailLinks.make(user.id, 'x@example.com')]).toEqual([null, null])
+    const back = '/account'
+    const token = await passwordResets.make(user.id, back)
+    const agent = createUserAgent(server.url)
+    const form = await agent.get(`${server.url}/reset-password?token=${token}`)
+    await agent.submit(form, 'reset-password', { password: PASSWORD })
+    expect(await silently(agent)).toBe('login_required')
+    expect(findForm(await giveName(agent, await agent.get(`${server.url}/account`), user), 'keep-account')).toBeDefined()
+  })
+
+  test('name and address are taken, and say no more than those of anybody', async () => {
+    const user = await somebody(server)
+    const anybody = await somebody(server)
+    await accountDeletions.request(user.id, 86_400)
+    const refusals = async ({ username, claims: { email } }: typeof user) => {
+      const tries = [{ username }, { username: `${username}-2`, email, email_verified: true }]
+      const all = await Promise.allSettled(tries.map(async (members) => users.create(members)))
+      return all.map((one) => (one.status === 'rejected' ? (one.reason as Error).message : 'made'))
+    }
+    expect(await refusals(user)).toEqual(await refusals(anybody))
+    expect(await refusals(user)).not.toContain('made')
+  })
+
+  test('an administrator sees it, and cancels it', async () => {
+    const user = await somebody(server)
+    await accountDeletions.request(user.id, 86_400)
+    const root = await as(server, (await users.find('root'))!)
+    const page = await root.get(`${server.url}/admin/user?id=${user.id}`)
+    expect(page.body).toContain('id="will-be-deleted"')
+    const after = await root.submit(page, 'keep-user')
+    expect(after.body).not.toContain('id="will-be-deleted"')
+    expect((await users.get(user.id)).deletesAt).toBeNull()
+    expect(await eventOf('user.deletion_cancelled', user.id)).toMatchObject({ actor: { kind: 'user' } })
+  })
+}) // prettier-ignore
+
+describe('when it is due', () => {
+  test('they are forgotten: by one process of two, with one event, and the log has a number in place of the name', async () => {
+    const { PORT: _port, ...settings } = server.settings
+    const second = await startServer(settings, { database: server.database })
+    const user = await somebody(server, { name: 'Nobody In Particular' })
+    await users.update(user.username, { nickname: 'Old nickname' })
+    await makeDue(server, user)
+    const both = [accountDeletions, kernelOf(second.server).accountDeletions]
+    const counts = await Promise.all(both.map(async ({ deleteDue }) => deleteDue()))
+    expect(counts.reduce((all, one) => all + one)).toBe(1)
+    expect(await users.find(user.username)).toBeNull()
+    const all = (await eventsOf(server, 'user.deleted')).filter((event) => event.user === user.id)
+    expect(all).toMatchObject([{ actor: { kind: 'server' } }])
+    const { events } = await server.server.oauth.audit.list({ user: user.id }, { limit: 100 })
+    expect(events.map(({ type }) => type)).toContain('user.registered')
+    for (const known of [user.username, 'Nobody In Particular', 'Old nickname', '@example.com'])
+      expect(JSON.stringify(events)).not.toContain(known)
+    // And anybody may be called so.
+    const next = await users.create({ username: user.username, email: user.claims['email'], email_verified: true })
+    expect(next.id).not.toBe(user.id)
+  })
+
+  test('the janitor does it, and what was kept a moment before stays', async () => {
+    const [gone, kept] = [await somebody(server), await somebody(server)]
+    for (const user of [gone, kept]) await makeDue(server, user)
+    await accountDeletions.cancel(kept.id)
+    const { PORT: _port, ...settings } = server.settings
+    const janitor = await startServer({ ...settings, OIDC_JANITOR_INTERVAL: 1 }, { database: server.database })
+    await expect.poll(async () => users.find(gone.username), { timeout: 10_000 }).toBeNull()
+    expect(await users.find(kept.username)).not.toBeNull()
+    await janitor.close()
+  })
+
+  test('an administrator who is the last one by then is kept', async () => {
+    const second = await somebody(server, { roles: ['admin'] })
+    await makeDue(server, second)
+    await users.disable('root')
+    await accountDeletions.deleteDue()
+    await users.enable('root')
+    expect((await users.get(second.id)).deletesAt).toBeNull()
+    expect(await eventOf('user.deletion_cancelled', second.id)).toMatchObject({
+      details: { reason: 'last administrator' },
+    })
+    await users.delete(second.username)
+  })
+
+  test('one whose deletion fails keeps nobody else', async () => {
+    const [stuck, next] = [await somebody(server), await somebody(server)]
+    for (const user of [stuck, next]) await makeDue(server, user)
+    await server.database.query(`create table holds (user_id uuid references users)`)
+    await server.database.query(`insert into holds values ('${stuck.id}')`)
+    expect(await accountDeletions.deleteDue()).toBe(1)
+    expect([await users.find(next.username), (await users.find(stuck.username))?.id]).toEqual([null, stuck.id])
+    expect(server.output()).toContain('could not be deleted; this is tried again')
+    await server.database.query('drop table holds')
+    expect(await accountDeletions.deleteDue()).toBe(1)
+  })
+
+  test('SEED_FILE does not bring them back, and starts go on', async () => {
+    const first = await startServer({}, { seed: SEED })
+    const alice = (await first.server.oauth.users.find('alice'))!
+    await kernelOf(first.server).accountDeletions.request(alice.id, 86_400)
+    const { PORT: _port, ...settings } = first.settings
+    const during = await startServer(settings, { database: first.database })
+    expect((await during.server.oauth.users.get(alice.id)).deletesAt).not.toBeNull()
+    await first.database.query(`update users set deletion_due_at = now() where id = '${alice.id}'`)
+    expect(await kernelOf(during.server).accountDeletions.deleteDue()).toBe(1)
+    const after = await startServer(settings, { database: first.database })
+    expect(await after.server.oauth.users.find('alice')).toBeNull()
+    expect(await after.server.oauth.users.find('bob')).not.toBeNull()
+  })
+}) // prettier-ignore
+
+test('they hear of it by mail: that it was asked for, that it was kept, and that it is done', async () => {
+  const subjects = async (user: { claims: Readonly<Record<string, unknown>> }) => {
+    await expect.poll(async () => (await server.database.query('select from outbox')).length).toBe(0)
+    const mails = server.server.oauth.mail.kept().filter(({ to }) => to === user.claims['email'])
+    return mails.map(({ subject }) => subject)
+  }
+  const user = await somebody(server)
+  await accountDeletions.request(user.id, 86_400)
+  await accountDeletions.cancel(user.id)
+  await makeDue(server, user)
+  await accountDeletions.deleteDue()
+  const told = await subjects(user)
+  expect(told.toSorted()).toEqual([
+    'Your account is deleted',
+    'Your account is kept',
+    'Your account will be deleted',
+    'Your account will be deleted',
+  ])
+})
+
+test('off, nobody can ask, and who has asked before may still keep theirs', async () => {
+  const off = await startServer({ OIDC_ACCOUNT_DELETION: 'off' }, { seed: SEED })
+  const user = await somebody(off)
+  const agent = await as(off, user)
+  expect((await open(off, agent, '/data')).body).not.toContain('/account/data/delete')
+  expect((await open(off, agent, '/data/delete')).status).toBe(404)
+  expect((await off.get('/account-deletion')).status).toBe(404)
+  await kernelOf(off.server).accountDeletions.request(user.id, 86_400)
+  const later = createUserAgent(off.url)
+  const page = await giveName(later, await later.get(`${off.url}/sign-in?return_to=/account`), user)
+  expect((await later.submit(page, 'keep-account')).url).toBe(`${off.url}/account`)
+  await expect(startServer({ OIDC_ACCOUNT_DELETION: '0' })).rejects.toThrow('OIDC_ACCOUNT_DELETION')
+})
+
+test('left out, there is none of it, and who is due is deleted all the same', async () => {
+  const less = await startServer({}, { seed: SEED, build: { without: ['latchkey-own-data'] } })
+  const user = await somebody(less)
+  expect((await open(less, await as(less, user), '/data/delete')).status).toBe(404)
+  await makeDue(less, user)
+  expect(await kernelOf(less.server).accountDeletions.deleteDue()).toBe(1)
+})
