@@ -270,23 +270,23 @@ describe('when it is due', () => {
 }) // prettier-ignore
 
 test('they hear of it by mail: that it was asked for, that it was kept, and that it is done', async () => {
-  const subjects = async (user: { claims: Readonly<Record<string, unknown>> }) => {
-    await expect.poll(async () => (await server.database.query('select from outbox')).length).toBe(0)
-    const mails = server.server.oauth.mail.kept().filter(({ to }) => to === user.claims['email'])
-    return mails.map(({ subject }) => subject)
+  const alone = await startServer({}, { seed: SEED })
+  const { accountDeletions: deletions } = kernelOf(alone.server)
+  const user = await somebody(alone)
+  const told = async () => {
+    await expect.poll(async () => (await alone.database.query('select from outbox')).length).toBe(0)
+    return alone.server.oauth.mail.kept().map(({ to, subject }) => `${to}: ${subject}`)
   }
-  const user = await somebody(server)
-  await accountDeletions.request(user.id, 86_400)
-  await accountDeletions.cancel(user.id)
-  await makeDue(server, user)
-  await accountDeletions.deleteDue()
-  const told = await subjects(user)
-  expect(told.toSorted()).toEqual([
-    'Your account is deleted',
-    'Your account is kept',
-    'Your account will be deleted',
-    'Your account will be deleted',
-  ])
+  const to = String(user.claims['email'])
+  await deletions.request(user.id, 86_400)
+  expect(await told()).toEqual([`${to}: Your account will be deleted`])
+  await deletions.cancel(user.id)
+  expect((await told()).slice(1)).toEqual([`${to}: Your account is kept`])
+  await makeDue(alone, user)
+  await told()
+  await deletions.deleteDue()
+  expect((await told()).slice(3)).toEqual([`${to}: Your account is deleted`])
+  expect(alone.server.oauth.mail.kept().at(-1)!.text).toContain(`Account: ${user.username}`)
 })
 
 test('off, nobody can ask, and who has asked before may still keep theirs', async () => {
