@@ -18,7 +18,7 @@ export interface NewPasswordPage {
   /** Of tries with links that are not good; a kind of its own. */
   readonly throttle: string
   /** What the audit log calls the link. */
-  readonly link: 'password' | 'reset'
+  readonly link: 'password' | 'reset' | 'invitation'
   /** What is said of one that is not good any more. */
   readonly spent: string
   /** Whether it is there at all; always, by default. */

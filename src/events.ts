@@ -45,8 +45,11 @@ export interface OwnEventDetails {
   'user.password_removed': Bag
   /** A one-time link was made, by which they may set a password; `expires` is in seconds since the epoch. */
   'user.password_link_made': { readonly expires: number }
+  /** An administrator had a mail sent with a link by which they choose their password. */
+  'user.invited': Bag
+  'user.invitation_withdrawn': Bag
   /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
-  'user.link_refused': { readonly link: 'setup' | 'password' | 'reset' | 'email' | 'sign-up' }
+  'user.link_refused': { readonly link: 'setup' | 'password' | 'reset' | 'email' | 'sign-up' | 'invitation' }
   /** `name` is what its user calls it. */
   'user.passkey_added': { readonly name: string }
   'user.passkey_removed': { readonly name: string }
@@ -146,6 +149,8 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'user.password_changed': true,
   'user.password_removed': true,
   'user.password_link_made': true,
+  'user.invited': true,
+  'user.invitation_withdrawn': true,
   'user.link_refused': true,
   'user.passkey_added': true,
   'user.passkey_removed': true,

@@ -20,6 +20,7 @@ import forgotPassword from '../plugins/forgot-password/index.ts'
 import health from '../plugins/health.ts'
 import home from '../plugins/home.ts'
 import interaction from '../plugins/interaction/index.ts'
+import invitation from '../plugins/invitation/index.ts'
 import introspection from '../plugins/introspection.ts'
 import jwks from '../plugins/jwks.ts'
 import login from '../plugins/login.ts'
@@ -88,6 +89,7 @@ const PLUGINS = [
   notices,
   passkeys,
   forgotPassword,
+  invitation,
   signUp,
   upstreams,
   home,

@@ -8,6 +8,8 @@ const WORDS: Words = {
   'user.changed': ({ changes }) => `Your profile was changed: ${Object.keys(changes).map(plain).join(', ')}`,
   'user.password_changed': 'Your password was changed; all that was signed in ended',
   'user.password_removed': 'Your password was removed',
+  'user.invited': 'You were invited by mail',
+  'user.invitation_withdrawn': 'Your invitation was withdrawn',
   'user.password_link_made': 'A link was made by which your password can be set',
   'user.passkey_added': ({ name }) => `A passkey was added: ${name}`,
   'user.passkey_removed': ({ name }) => `A passkey was deleted: ${name}`,

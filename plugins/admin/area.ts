@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '../oauth.ts'
 import type { ServePage } from '../pages/index.ts'
-import type { AdminArea, Administrator, UserPart } from './sections.ts'
+import type { AdminArea, Administrator, NewUserWay, UserPart } from './sections.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Guard } from './guard.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -13,6 +13,8 @@ export interface OwnArea extends AdminArea {
   readonly kernel: Kernel
   /** Of the page of a user, in their order. */
   readonly userParts: UserPart[]
+  /** In the form for a new user, in their order. */
+  readonly newUserWays: NewUserWay[]
 }
 
 export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServePage): OwnArea {
@@ -26,6 +28,7 @@ export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServeP
     oauth,
     kernel: kernelOf(fastify),
     userParts: [],
+    newUserWays: [],
     serve,
     administratorOf: guard.administratorOf,
     uri,

@@ -79,6 +79,12 @@ async function admin(fastify: FastifyInstance): Promise<void> {
         area.userParts.push(part)
         return open
       },
+      addNewUserWay(way) {
+        if (area.newUserWays.some(({ id }) => id === way.id))
+          throw new ConfigError(`The way ${way.id} for new users is taken.`)
+        area.newUserWays.push(way)
+        return open
+      },
     })
     const shownOnce = createShownOnce(area.kernel, 'admin-shown-once')
     addDashboard(area)

@@ -43,11 +43,26 @@ export interface UserPart {
   model(user: User, call: PageCall): Promise<object | null>
 }
 
+/** What becomes of a user who was registered without a password, beside a link that is shown: a button of its own in the form. */
+export interface NewUserWay {
+  /** Of the button. */
+  readonly id: string
+  readonly text: string
+  /** Whether there is a button now. */
+  isOn(): boolean
+  /** Why it cannot be done for somebody with this address, which may be `''`; undefined where it can. Asked before anybody is registered. */
+  refusalOf(email: string): Promise<string | undefined>
+  /** Answers, once the user is registered. */
+  submit(user: User, call: PageCall): Promise<FastifyReply>
+}
+
 export interface AdminDoors {
   /** Adds a section while the server starts. Throws `ConfigError` for a text or path that is taken. */
   addSection(section: Section): AdminArea
   /** Adds a part to the page of each user while the server starts, in the order of registration. Throws `ConfigError` for a name that is taken. */
   addUserPart(part: UserPart): AdminArea
+  /** Adds a way to go on from registering a user while the server starts. Throws `ConfigError` for an id that is taken. */
+  addNewUserWay(way: NewUserWay): AdminArea
 }
 
 declare module 'fastify' {

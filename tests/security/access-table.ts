@@ -68,6 +68,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/sign-up/confirm': open(410, 403),
   '/confirm-email': open(410, 403),
   '/reset-password': open(410, 403),
+  '/invitation': open(410, 403),
   '/end-session': open(200, 200),
   '/upstream/:id/callback': open(400),
 
@@ -113,6 +114,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/users/new': administration(200, 403),
   '/admin/user': administration(200, 403, USER),
   '/admin/user/password-link': administration(303, 403, USER),
+  '/admin/user/invite': administration(303, 403, USER),
+  '/admin/user/withdraw-invitation': administration(303, 403, USER),
   '/admin/user/link': administration(410, 405),
   '/admin/user/delete': administration(303, 403, USER),
   '/admin/user/reset-factors': administration(303, 403, USER),

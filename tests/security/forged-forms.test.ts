@@ -14,6 +14,7 @@ import {
   FORGOT_PASSWORD,
   KEEP_ACCOUNT,
   type FormKind,
+  INVITATION,
   LOGIN,
   type OpenForm,
   RESET_PASSWORD,
@@ -28,7 +29,7 @@ import {
 const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
+const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
 
 interface Sent {
   url?: string
@@ -54,7 +55,7 @@ async function send(
 
 /** Waits for what the form before has set going. */
 async function mailed(): Promise<void> {
-  const underWay = `select from outbox where given_up_at is null and kind in ('password-reset', 'sign-up', 'mail')`
+  const underWay = `select from outbox where given_up_at is null and kind in ('password-reset', 'sign-up', 'invitation', 'mail')`
   await expect.poll(async () => server.database.query(underWay)).toEqual([])
 }
 

@@ -213,6 +213,17 @@ export const RESET_PASSWORD = linked(
   { password: 'a password of their own' },
   async ({ server }, id) => kernelOf(server).passwordResets.make(id, ''),
 )
+export const INVITATION: FormKind = {
+  route: '/invitation',
+  opened: 200,
+  async open(server, agent = createUserAgent(server.url)) {
+    const username = `person-${++persons}`
+    const { id } = await server.server.oauth.users.create({ username, email: `${username}@example.com` })
+    const { token } = (await kernelOf(server.server).passwordResets.invite(id))!
+    const page = await agent.get(`${server.url}/invitation?token=${token}`)
+    return formOn(page, agent, { token, password: 'a password of their own' })
+  },
+}
 export const CONFIRM_EMAIL = linked('/confirm-email', {}, async ({ server }, id) =>
   kernelOf(server).emailLinks.make(id, `${id}@example.com`),
 )
@@ -250,6 +261,17 @@ export const ADMINISTRATION = {
   'new user': administered('user', '/admin/users/new', async () => ({ path: '/users/new', fill: { username: `person-${++persons}` } })),
   user: ofUser('user', '', { nickname: 'Another name', roles: 'staff' }),
   'password link': ofUser('make-password-link', '/password-link'),
+  'invitation of a user': administered('send-invitation', '/admin/user/invite', async ({ server }) => {
+    const username = `person-${++persons}`
+    const { id } = await server.oauth.users.create({ username, email: `${username}@example.com` })
+    return { path: `/user?id=${id}` }
+  }),
+  'withdrawal of an invitation': administered('withdraw-invitation', '/admin/user/withdraw-invitation', async ({ server }) => {
+    const username = `person-${++persons}`
+    const { id } = await server.oauth.users.create({ username, email: `${username}@example.com` })
+    await kernelOf(server).passwordResets.invite(id)
+    return { path: `/user?id=${id}` }
+  }),
   'disabling of a user': ofUser('disable', '/disable'),
   'deletion of a user': administered('delete-user', '/admin/user/delete', async ({ server }) => {
     const { id, username } = await server.oauth.users.create({ username: `person-${++persons}` })
@@ -380,6 +402,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(u order by id) from upstreams u) as upstreams,
     (select json_agg(r order by r::text) from user_records r) as user_records,
     (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,
+    (select count(*)::int from artifacts where kind = 'password-reset') as links,
     (select count(*)::int from authorization_codes) as codes,
     (select json_agg(r order by r::text) from (select user_id, kind, record_id, revision from user_records) r) as records,
     (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,

@@ -8,6 +8,7 @@ import {
   FORGOT_PASSWORD,
   KEEP_ACCOUNT,
   type FormKind,
+  INVITATION,
   LOGIN,
   RESET_PASSWORD,
   SET_PASSWORD,
@@ -27,7 +28,7 @@ import { createUserAgent, findForm, type UserAgent } from './user-agent.ts'
 
 /** By the route that takes them. */
 const FORMS = Map.groupBy(
-  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
+  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
   ({ route }) => route,
 ) // prettier-ignore
 const cookiesOf = ({ cookies }: UserAgent) =>

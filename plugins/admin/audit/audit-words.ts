@@ -18,6 +18,8 @@ const OURS: Readonly<Partial<Record<EventType, string>>> = {
   'user.password_changed': 'Password changed',
   'user.password_removed': 'Password removed',
   'user.password_link_made': 'Password link made',
+  'user.invited': 'User invited by mail',
+  'user.invitation_withdrawn': 'Invitation withdrawn',
   'user.link_refused': 'One-time link refused',
   'user.passkey_added': 'Passkey added',
   'user.passkey_removed': 'Passkey deleted',

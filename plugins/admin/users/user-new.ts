@@ -4,6 +4,7 @@ import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { OwnArea } from '../area.ts'
+import type { NewUserWay } from '../sections.ts'
 import { groupsOfNew, membersOfNew, typedForNew, type Errors, type Values } from './user-fields.ts'
 import { attempt, FORM, summaryOf } from './user-form.ts'
 import type { HandOver } from './user-password.ts'
@@ -20,7 +21,15 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
       error: summaryOf(errors),
     }
     const status = form.error === null ? 200 : 400
-    return call.reply.page('admin-user-new', { form, listUri: uri('/users') }, { status })
+    const ways = area.newUserWays.filter((way) => way.isOn()).map(({ id, text }) => ({ id, text }))
+    return call.reply.page('admin-user-new', { form, ways, listUri: uri('/users') }, { status })
+  }
+
+  async function refusalOf(way: NewUserWay | undefined, values: Values): Promise<Errors | undefined> {
+    if (way === undefined) return undefined
+    if (values['password'] !== '') return { password: 'Leave it empty: they choose their own.' }
+    const email = await way.refusalOf(values['email']?.trim() ?? '')
+    return email === undefined ? undefined : { email }
   }
 
   serve({
@@ -33,8 +42,12 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
       const values = typedForNew(call.wire)
       const again = values['roles'] === '' ? undefined : area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
+      const way = area.newUserWays.find(({ id, isOn }) => id === call.wire['way'] && isOn())
+      const refusal = await refusalOf(way, values)
+      if (refusal !== undefined) return show(call, values, refusal)
       const result = await attempt(async () => oauth.users.create(membersOfNew(values)))
       if ('errors' in result) return show(call, values, result.errors)
+      if (way !== undefined) return way.submit(result, call)
       if (values['password'] === '') return handOver(call, result)
       return call.reply.redirect(`${userUri(result.id)}&done=registered`, 303)
     },

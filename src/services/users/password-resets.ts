@@ -1,8 +1,9 @@
 /**
- * Links by which people who forgot their password set a new one: 256 random bits in a mail, stored hashed, for an hour. Each is bound to the
- * password that it replaces, so that every new one ends all of them, whichever way it came.
+ * Links in mails by which people set their password: who forgot it, for an hour, and who is invited, for a week. 256 random bits, stored hashed. Each
+ * is bound to the password that it replaces, so that every new one ends all of them, whichever way it came.
  */
 import { hash } from 'node:crypto'
+import { changesBetween } from '../../protocol/changes.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import { statements as artifactStatements } from '../../store/artifacts.ts'
@@ -14,19 +15,34 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { HashChosen } from './chosen-passwords.ts'
-import { endWithPassword } from './user-changes.ts'
+import { endWithPassword, membersOf } from './user-changes.ts'
+import { claimAddress, isOfAddress } from './verified-address.ts'
 import { toUser, type User } from './user.ts'
 
 export interface PasswordResets {
   /** The token of a link for the user; null for who is not there or may not sign in. `back` is where they came from, or `''`. */
   make(userId: string, back: string): Promise<string | null>
+  /** The token of a link to the address that the user has, which it confirms; null for who is not there, may not sign in or has none. */
+  invite(userId: string): Promise<Invitation | null>
+  /** When the invitation ends that is good now, in milliseconds since the epoch; null for none. */
+  invitedUntil(userId: string): Promise<number | null>
+  /** Ends the user's invitations; false where there was none. */
+  withdraw(userId: string): Promise<boolean>
   /** Whose link it is; null where it is not good now. */
   find(token: string): Promise<{ readonly user: User; readonly back: string } | null>
   /**
-   * Sets the password, uses the link up and ends everything of the user. Throws `access_denied` for a link that is not good, and
-   * `invalid_request` that names `password`; the link stays good then.
+   * Sets the password, uses the link up and ends everything of the user; an invitation confirms their address. Throws `access_denied` for a link
+   * that is not good, or whose address somebody else has confirmed meanwhile, and `invalid_request` that names `password`; the link stays good
+   * then.
    */
   setPassword(token: string, password: string): Promise<User>
+}
+
+export interface Invitation {
+  readonly token: string
+  readonly email: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
 }
 
 interface Stored {
@@ -34,11 +50,15 @@ interface Stored {
   /** Of the hash of the password that it replaces. */
   readonly replaces: string
   readonly back: string
+  /** The address to which an invitation went. */
+  readonly confirms?: string
 }
 
 const KIND = 'password-reset'
 /** Seconds. */
 export const RESET_LIFETIME = 3600
+/** Seconds. */
+export const INVITATION_LIFETIME = 7 * 86_400
 /** Of one user: who asks once more does not end what is just being read, and who asks for ever fills nothing. */
 const MOST = 5
 
@@ -63,7 +83,36 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
     return stored !== null && row !== null && isGood(stored, row) ? { row, back: stored.back } : null
   }
 
+  /** Those that are good now. */
+  async function invitationsOf(
+    userId: string,
+  ): Promise<readonly { readonly id: string; readonly expiresAt: number }[]> {
+    const row = await findUserRow(database, userId)
+    if (row === null) return []
+    const listed = await links.list(userId)
+    return listed.filter(({ value }) => value.confirms !== undefined && isGood(value, row))
+  }
+
   return {
+    async invite(userId) {
+      const row = await findUserRow(database, userId)
+      const email = row?.claims['email']
+      if (row === null || row.disabledAt || typeof email !== 'string') return null
+      const stored = { user: row.id, replaces: passwordMark(row), back: '', confirms: email }
+      const expiresAt = Date.now() + INVITATION_LIFETIME * 1000
+      const token = await links.put(stored, { owner: row.id, most: MOST, lifetime: INVITATION_LIFETIME })
+      return token === false ? null : { token, email, expiresAt }
+    },
+    async invitedUntil(userId) {
+      const ends = (await invitationsOf(userId)).map(({ expiresAt }) => expiresAt)
+      return ends.length === 0 ? null : Math.max(...ends)
+    },
+    async withdraw(userId) {
+      const ended = await Promise.all(
+        (await invitationsOf(userId)).map(async ({ id }) => links.delete({ id })),
+      )
+      return ended.includes(true)
+    },
     async make(userId, back) {
       const row = await findUserRow(database, userId)
       if (row === null || row.disabledAt) return null
@@ -85,15 +134,23 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
       const { username, roles } = found.row
       const hashed = await hashChosen(password, { username, roles })
       const key = usernameKey(username)
-      const row = await audit.transaction(async (query, note) => {
+      const set = audit.transaction(async (query, note) => {
         const [locked] = await query(statements.lock, [key])
         const [used] = await query(artifactStatements.spend, [KIND, box.hashes(token)])
-        if (locked === undefined || used === undefined || !isGood(used.value as unknown as Stored, locked))
-          throw spent()
-        const [changed] = await query(statements.update, [key, {}, null, hashed])
+        const stored = used?.value as unknown as Stored | undefined
+        if (locked === undefined || stored === undefined || !isGood(stored, locked)) throw spent()
+        const claims = stored.confirms === undefined ? {} : { email_verified: true }
+        const [changed] = await query(statements.update, [key, claims, null, hashed])
+        await claimAddress(query, changed!, claims)
+        const changes = changesBetween(membersOf(locked), membersOf(changed!))
+        if (Object.keys(changes).length > 0)
+          note({ type: 'user.changed', user: locked.id, details: { changes } })
         await endWithPassword(query, note, locked.id)
         await recordChange(query, 'user', locked.id)
         return changed!
+      })
+      const row = await set.catch((error: unknown) => {
+        throw isOfAddress(error) ? spent() : error
       })
       await feed.announce('user', row.id)
       return toUser(row)
@@ -101,8 +158,9 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
   }
 }
 
-function isGood({ user, replaces }: Stored, row: UserRow): boolean {
-  return row.id === user && !row.disabledAt && replaces === passwordMark(row)
+function isGood({ user, replaces, confirms }: Stored, row: UserRow): boolean {
+  const isTheirs = confirms === undefined || row.claims['email'] === confirms
+  return row.id === user && !row.disabledAt && replaces === passwordMark(row) && isTheirs
 }
 
 /**

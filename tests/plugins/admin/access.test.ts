@@ -37,6 +37,8 @@ test('there are routes to be asked about', () => {
       '/admin/users',
       '/admin/users/new',
       '/admin/user',
+      '/admin/user/invite',
+      '/admin/user/withdraw-invitation',
       '/admin/user/password-link',
       '/admin/user/keep',
       '/admin/user/link',

@@ -1,0 +1,115 @@
+/** Invitations in the administration: with a new user, and on the page of one who has an address. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { User } from '../../src/doors/user.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import type { PageCall } from '../pages/index.ts'
+import type { FormTarget } from '../pages/models.ts'
+
+declare module '../pages/models.ts' {
+  interface Pages {
+    'admin-user-invitation': UserInvitation
+  }
+}
+
+export interface UserInvitation {
+  userId: string
+  email: string
+  /** When the one ends that they have; null for none. */
+  until: Date | null
+  send: FormTarget
+  withdraw: FormTarget
+  /** What was done; null for nothing. */
+  done: string | null
+}
+
+const PART = 'admin-user-invitation'
+const SEND = '/user/invite'
+const WITHDRAW = '/user/withdraw-invitation'
+const DONE: Readonly<Record<string, string>> = {
+  sent: 'The invitation is on its way.',
+  withdrawn: 'The invitation is withdrawn: its link is good for nothing any more.',
+}
+const NO_ADDRESS = 'This must be an email address, such as alice@example.com: the invitation goes there.'
+const TAKEN = 'This is the confirmed address of another user.'
+
+/** `kind` is that of the delivery which sends them. */
+export async function addAdministration(fastify: FastifyInstance, kind: string): Promise<void> {
+  const { admin, oauth, letters, pages } = fastify
+  const { passwordResets } = kernelOf(fastify)
+  await pages.add(PART, new URL('../../templates/admin-user-invitation.eta', import.meta.url))
+
+  async function invite({ id: user }: User): Promise<void> {
+    await oauth.enqueue(kind, { user })
+    oauth.audit.observe({ type: 'user.invited', user, details: {} })
+  }
+
+  const area = admin.addUserPart({
+    name: 'invitation',
+    part: PART,
+    async model({ id: userId, disabled, claims, username }, call): Promise<UserInvitation | null> {
+      const { email } = claims
+      if (!letters.isOn() || disabled || typeof email !== 'string') return null
+      const until = await passwordResets.invitedUntil(userId)
+      // Whoever has a password was here.
+      if (until === null && (await oauth.users.canSignInByPassword(username))) return null
+      const { invitation = '' } = call.wire
+      const done =
+        typeof invitation === 'string' && Object.hasOwn(DONE, invitation) ? DONE[invitation]! : null
+      return {
+        userId,
+        email,
+        until: until === null ? null : new Date(until),
+        send: area.target(call, SEND, userId),
+        withdraw: area.target(call, WITHDRAW, userId),
+        done,
+      }
+    },
+  })
+  const back = ({ reply }: PageCall, userId: string, done: string): FastifyReply =>
+    reply.redirect(`${area.userUri(userId)}&invitation=${done}#invitation`, 303)
+
+  admin.addNewUserWay({
+    id: 'invite',
+    text: 'Register and invite',
+    isOn: letters.isOn,
+    async refusalOf(email) {
+      if (!isMailAddress(email)) return NO_ADDRESS
+      return (await oauth.users.findByEmail(email)) === null ? undefined : TAKEN
+    },
+    async submit(user, call) {
+      await invite(user)
+      return back(call, user.id, 'sent')
+    },
+  })
+
+  /** A form on the page of a user that does one thing. */
+  function serve(path: string, work: (user: User) => Promise<string>): void {
+    const Id = Type.Object({ id: Type.Optional(Type.String()) })
+    area.serve({
+      path: `/admin${path}`,
+      query: Id,
+      form: Id,
+      show: async ({ id = '' }, { reply }) => reply.redirect(area.userUri(id), 303),
+      async submit({ id = '' }, call) {
+        area.assertGenuine(call, path, id)
+        const again = area.signInAgain(call, `${area.userUri(id)}&done=again`)
+        if (again !== undefined) return again
+        const user = await oauth.findUser(id)
+        if (user === null) throw new OAuthError('not_found', 'no user has this id', { status: 404 })
+        return back(call, id, await work(user))
+      },
+    })
+  }
+  serve(SEND, async (user) => {
+    await invite(user)
+    return 'sent'
+  })
+  serve(WITHDRAW, async ({ id: user }) => {
+    if (await passwordResets.withdraw(user))
+      oauth.audit.observe({ type: 'user.invitation_withdrawn', user, details: {} })
+    return 'withdrawn'
+  })
+}

@@ -1,0 +1,51 @@
+/**
+ * Invitations: an administrator registers somebody, and a mail has a link by which they choose their password at `/invitation`. That the
+ * mail was read confirms the address.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { serveNewPassword } from '../new-password-page.ts'
+import { addAdministration } from './administration.ts'
+import { invitationLetter } from './letter.ts'
+
+export const KIND = 'invitation'
+const PATH = '/invitation'
+
+async function invitation(fastify: FastifyInstance): Promise<void> {
+  if (!fastify.hasDecorator('letters')) return
+  const { oauth, letters } = fastify
+  const { passwordResets } = kernelOf(fastify)
+
+  oauth.deliver({
+    kind: KIND,
+    payload: Type.Object({ user: Type.String() }),
+    async deliver({ user: id }) {
+      const user = await oauth.findUser(id)
+      // Of who is gone, or may not sign in, there is nobody to be told.
+      const made = user === null ? null : await passwordResets.invite(id)
+      if (user === null || made === null) return
+      const href = `${oauth.issuer}${PATH}?token=${made.token}`
+      await letters.send(made.email, invitationLetter(user.username, oauth.issuer, href))
+    },
+  })
+
+  await serveNewPassword(fastify, {
+    path: PATH,
+    ids: { form: 'accept-invitation', button: 'set-password' },
+    throttle: KIND,
+    link: KIND,
+    spent:
+      'It was used, is more than seven days old, or was withdrawn. Ask for another one where you got it.',
+    isOn: letters.isOn,
+    find: async (token) => (await passwordResets.find(token))?.user ?? null,
+    setPassword: passwordResets.setPassword,
+  })
+  if (fastify.hasDecorator('admin')) await addAdministration(fastify, KIND)
+}
+
+export default fp(invitation, {
+  name: 'latchkey-invitation',
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+})

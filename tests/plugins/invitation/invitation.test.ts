@@ -1,0 +1,123 @@
+/** Invitations: an administrator has a link mailed, by which somebody chooses a password and confirms their address. */
+import { expect, test } from 'vitest'
+import { linkIn, openMailbox } from '../../support/mailbox.ts'
+import { startServer } from '../../support/server.ts'
+import { SEED } from '../../support/sign-in.ts'
+import { createUserAgent, findForm, type Page } from '../../support/user-agent.ts'
+import { eventsOf, signedIn } from '../account/owner.ts'
+
+const ROOT = { username: 'root', password: 'the long password of root', roles: ['admin'] }
+const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
+const { oauth } = server.server
+const mailbox = openMailbox(server)
+const admin = await signedIn(server, ROOT)
+const SUBJECT = `Your account at ${new URL(server.url).host}`
+const CHOSEN = 'what the guest has chosen'
+let count = 0
+
+const guest = () => {
+  const username = `guest-${++count}`
+  return { username, email: `${username}@example.com` }
+}
+const invite = async (fields: Record<string, string>): Promise<Page> =>
+  admin.submit(await admin.get(`${server.url}/admin/users/new`), 'user', { ...fields, way: 'invite' })
+const pageOf = async (username: string): Promise<Page> =>
+  admin.get(`${server.url}/admin/user?id=${(await oauth.users.find(username))!.id}`)
+const next = async (email: string): Promise<string> => linkIn(await mailbox.next(email, SUBJECT))
+
+test('who is invited chooses a password, has a confirmed address, and signs in by either name', async () => {
+  const { username, email } = guest()
+  const page = await invite({ username, email, roles: 'staff' })
+  expect([page.status, page.body]).toEqual([200, expect.stringContaining('The invitation is on its way.')])
+  const mail = await mailbox.next(email, SUBJECT)
+  expect(mail.text).toContain(`User name: ${username}`)
+  expect(await oauth.users.find(username)).toMatchObject({ roles: ['staff'], claims: { email } })
+  expect((await oauth.users.find(username))!.claims['email_verified']).not.toBe(true)
+  expect((await pageOf(username)).body).toContain('good until <time')
+
+  const agent = createUserAgent(server.url)
+  const form = await agent.get(linkIn(mail))
+  expect((await agent.submit(form, 'accept-invitation', { password: 'password' })).status).toBe(400)
+  const done = await agent.submit(form, 'accept-invitation', { password: CHOSEN })
+  expect(done.body).toContain('Your password is set')
+  const user = await oauth.users.find(username)
+  expect(user!.claims).toMatchObject({ email, email_verified: true })
+  expect(await oauth.users.authenticate(email, CHOSEN)).toMatchObject({ username })
+  expect((await agent.get(linkIn(mail))).status).toBe(410)
+  expect((await pageOf(username)).body).not.toContain('send-invitation')
+  const root = (await oauth.users.find('root'))!.id
+  await expect
+    .poll(async () => (await eventsOf(server, 'user.invited')).find((event) => event.user === user!.id))
+    .toMatchObject({ actor: { kind: 'user', id: root } })
+})
+
+test('an address is needed, and not another’s; nobody is registered before', async () => {
+  const { username, email } = guest()
+  await oauth.users.create({ username: 'holder', email, email_verified: true })
+  for (const [fields, words] of [
+    [{ username }, 'the invitation goes there'],
+    [{ username, email: 'nowhere' }, 'the invitation goes there'],
+    [{ username, email: email.toUpperCase() }, 'the confirmed address of another user'],
+    [{ username, email: 'a@b.example', password: 'a password after all' }, 'they choose their own'],
+  ] as const) {
+    const page = await invite(fields)
+    expect([page.status, page.body]).toEqual([400, expect.stringContaining(words)])
+  }
+  expect(await oauth.users.find(username)).toBeNull()
+})
+
+test.each<[string, (who: { username: string; email: string }) => Promise<unknown>]>([
+  ['is withdrawn', async ({ username }) => admin.submit(await pageOf(username), 'withdraw-invitation')],
+  ['is of an address that was changed', async ({ username }) => oauth.users.update(username, { email: 'other@example.com' })],
+  ['is of somebody who was disabled', async ({ username }) => oauth.users.disable(username)],
+  ['is of somebody who was deleted', async ({ username }) => oauth.users.delete(username)],
+  ['comes after a password', async ({ username }) => oauth.users.setPassword(username, 'a password from elsewhere')],
+])('one that %s is good for nothing', async (_why, work) => {
+  const who = guest()
+  await invite(who)
+  const agent = createUserAgent(server.url)
+  const form = await agent.get(await next(who.email))
+  expect(findForm(form, 'accept-invitation')).toBeDefined()
+  await work(who)
+  expect((await agent.submit(form, 'accept-invitation', { password: CHOSEN })).status).toBe(410)
+  expect(await oauth.users.authenticate(who.username, CHOSEN)).toBeNull()
+}) // prettier-ignore
+
+test('an address that somebody else confirmed meanwhile stays theirs', async () => {
+  const who = guest()
+  await invite(who)
+  const agent = createUserAgent(server.url)
+  const form = await agent.get(await next(who.email))
+  await oauth.users.create({ username: `other-${count}`, email: who.email, email_verified: true })
+  expect((await agent.submit(form, 'accept-invitation', { password: CHOSEN })).status).toBe(410)
+  expect((await oauth.users.findByEmail(who.email))!.username).toBe(`other-${count}`)
+})
+
+test('one is sent again from the page of the user, and used once by two browsers at the same moment', async () => {
+  const who = guest()
+  await oauth.users.create(who)
+  const sent = await admin.submit(await pageOf(who.username), 'send-invitation')
+  expect(sent.body).toContain('The invitation is on its way.')
+  const link = await next(who.email)
+  const agents = [createUserAgent(server.url), createUserAgent(server.url)]
+  const forms = await Promise.all(agents.map(async (agent) => agent.get(link)))
+  const ends = await Promise.all(
+    agents.map(async (agent, at) =>
+      agent.submit(forms[at]!, 'accept-invitation', { password: `${CHOSEN} ${at}` }),
+    ),
+  )
+  expect(ends.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 410])
+})
+
+test('left out, or without mails, nothing of it is there', async () => {
+  const bare = await startServer({ WITHOUT: 'latchkey-invitation' }, { seed: { ...SEED, users: [ROOT] } })
+  const mailless = await startServer(
+    { WITHOUT: 'latchkey-mail,latchkey-notices,latchkey-forgot-password' },
+    { seed: { ...SEED, users: [ROOT] } },
+  )
+  for (const one of [bare, mailless]) {
+    const agent = await signedIn(one, ROOT)
+    expect((await agent.get(`${one.url}/admin/users/new`)).body).not.toContain('id="invite"')
+    expect((await one.get('/invitation')).status).toBe(404)
+  }
+})
