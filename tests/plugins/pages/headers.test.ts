@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { samples } from './samples.ts'
 import { startPages, type PageServer } from './server.ts'
 
-const INTERACTIONS = new Set(['login', 'consent', 'sign-out', 'signed-out', 'form-post'])
+const INTERACTIONS = new Set(['login', 'consent', 'sign-out', 'signed-out', 'form-post', 'keep-account'])
 const server = await startPages()
 const secure = await startPages({
   NODE_ENV: 'production',

@@ -276,6 +276,13 @@ export const samples: readonly Sample[] = [
       password: 'Must have 8 characters at least.',
     },
   }),
+  sample('keep-account', 'plain', {
+    ...form,
+    username: 'ada',
+    due: new Date('2026-12-24T12:00:00Z'),
+    signOutUri: '/end-session',
+  }),
+  sample('keep-account', 'cancelled', { ...form, username: 'ada', due: null, signOutUri: null }),
   sample('confirm', 'plain', {
     ...form,
     token: 'one-time-token',
