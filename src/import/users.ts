@@ -16,6 +16,7 @@ export async function applyUser({ fields }: DumpRecord, { users, options }: Impo
     return { action: 'create', notes }
   }
   if (!options.update) return { action: 'keep', notes: ['is here already'] }
+  if (found.deletesAt !== null) return { action: 'keep', notes: ['has asked to be deleted'] }
   if (found.disabled && !imported.disabled) notes.push('is disabled here, and stays so')
   const wanted = { ...claims, roles: [...new Set([...found.roles, ...roles])] }
   if (!(await differs(found, wanted, imported, users))) return { action: 'keep', notes }

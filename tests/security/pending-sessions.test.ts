@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { ALICE, answerOf, authorizationUrl, BOB, exchange, goThrough, SEED, WEB } from '../support/sign-in.ts'
 import { addSecondFactor, CAREFUL, PIN } from '../support/second-factor.ts'
 import { startServer } from '../support/server.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { routesOf } from '../support/routes.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 
@@ -27,31 +28,48 @@ async function pending(user = CARL, url = `${server.url}/sign-in?return_to=/acco
   return agent
 }
 
+/** A browser whose user has asked for the deletion of their account, and comes back. */
+async function leaving(): Promise<UserAgent> {
+  const user = { username: `leaving-${Math.random()}`, password: 'the password of a leaving one', roles: ['admin'] }
+  const { id } = await oauth.users.create(user)
+  await kernelOf(server.server).accountDeletions.request(id, 86_400)
+  const agent = createUserAgent(server.url)
+  const page = await giveFirst(agent, await agent.get(`${server.url}/account`), user)
+  expect(findForm(page, 'keep-account')).toBeDefined()
+  return agent
+} // prettier-ignore
+
 const silently = async (agent: UserAgent, more = {}) =>
   answerOf(await agent.get(authorizationUrl(server, { prompt: 'none', ...more })))
 const sessions = async (): Promise<unknown> => server.database.query('select sid, amr, acr from sessions')
 
 describe('with the password alone', () => {
-  test('no page and no endpoint knows the person: every route there is', async () => {
-    const agent = await pending()
-    const stranger = createUserAgent(server.url)
-    stranger.cookies.set('latchkey-browser', agent.cookies.get('latchkey-browser')!)
-    const urls = routesOf(server.server)
-      .filter(({ methods, url }) => methods.includes('GET') && !/[*]|end-session|interaction/.test(url))
-      .map(({ url }) => `${server.url}${url.replaceAll(/:\w+/g, 'x')}`)
-    expect(urls.length).toBeGreaterThan(60)
-    const told = async (agent: UserAgent, url: string) => {
-      const { status, url: at, body } = await agent.get(url)
-      // Sign-in goes on where it was for who has begun it, and with nothing else.
-      const asked = ['pin', 'login'].filter((id) => body.includes(`<form id="${id}"`))
-      return { url, status, at: at.split('?')[0], asked, named: body.includes('signed-in-as') }
-    }
-    for (const url of urls) {
-      const expected = await told(stranger, url)
-      const asked = expected.asked.map(() => 'pin')
-      expect(await told(agent, url)).toEqual({ ...expected, asked, named: false })
-    }
-  })
+  test.each([
+    ['a factor is asked for', 'pin', async () => pending()],
+    ['they asked for their deletion', 'keep-account', async () => leaving()],
+  ])(
+    'no page and no endpoint knows the person: every route there is, where %s',
+    async (_why, step, begin) => {
+      const agent = await begin()
+      const stranger = createUserAgent(server.url)
+      stranger.cookies.set('latchkey-browser', agent.cookies.get('latchkey-browser')!)
+      const urls = routesOf(server.server)
+        .filter(({ methods, url }) => methods.includes('GET') && !/[*]|end-session|interaction/.test(url))
+        .map(({ url }) => `${server.url}${url.replaceAll(/:\w+/g, 'x')}`)
+      expect(urls.length).toBeGreaterThan(60)
+      const told = async (agent: UserAgent, url: string) => {
+        const { status, url: at, body } = await agent.get(url)
+        // Sign-in goes on where it was for who has begun it, and with nothing else.
+        const asked = [step, 'login'].filter((id) => body.includes(`<form id="${id}"`))
+        return { url, status, at: at.split('?')[0], asked, named: body.includes('signed-in-as') }
+      }
+      for (const url of urls) {
+        const expected = await told(stranger, url)
+        const asked = expected.asked.map(() => step)
+        expect(await told(agent, url)).toEqual({ ...expected, asked, named: false })
+      }
+    },
+  )
 
   test('no session is stored, and the browser has the cookie of none', async () => {
     const before = await sessions()

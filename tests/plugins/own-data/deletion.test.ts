@@ -1,6 +1,8 @@
 /** A person deletes their account: at once everything ends, for a while they may keep it, and then they are forgotten. */
+import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { applyUser } from '../../../src/import/users.ts'
 import { bearer } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import {
@@ -183,6 +185,16 @@ describe('until it is due', () => {
     expect(await refusals(user)).not.toContain('made')
   })
 
+  test('an import leaves them as they are', async () => {
+    const user = await somebody(server)
+    await accountDeletions.request(user.id, 86_400)
+    const fields = { username: user.username, password: '', is_active: true, email: 'import@example.com' }
+    const context = { users, options: { admins: 'none', update: true, dryRun: false } } as never
+    const applied = await applyUser({ model: 'auth.user', pk: 1, fields } as never, context)
+    expect(applied).toEqual({ action: 'keep', notes: ['has asked to be deleted'] })
+    expect((await users.get(user.id)).claims).toEqual(user.claims)
+  })
+
   test('an administrator sees it, and cancels it', async () => {
     const user = await somebody(server)
     await accountDeletions.request(user.id, 86_400)
@@ -227,6 +239,21 @@ describe('when it is due', () => {
     await expect.poll(async () => users.find(gone.username), { timeout: 10_000 }).toBeNull()
     expect(await users.find(kept.username)).not.toBeNull()
     await janitor.close()
+  })
+
+  test('who keeps it while it is being deleted is kept', async () => {
+    const user = await somebody(server)
+    await makeDue(server, user)
+    const keeper = new Client({ connectionString: server.database.url })
+    await keeper.connect()
+    await keeper.query('begin')
+    await keeper.query(`update users set deletion_due_at = null where id = '${user.id}'`)
+    const deleting = accountDeletions.deleteDue()
+    const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%deletion_due_at%for update%'`
+    await expect.poll(async () => (await server.database.query(waiting)).length).toBeGreaterThan(0)
+    await keeper.query('commit')
+    await keeper.end()
+    expect([await deleting, (await users.find(user.username))?.id]).toEqual([0, user.id])
   })
 
   test('an administrator who is the last one by then is kept', async () => {
