@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AccountArea } from '../account/sections.ts'
-import { graceOf } from './grace.ts'
+import { graceOf, inWords } from './grace.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -15,6 +15,8 @@ interface DataPage {
   downloadUri: string
   /** Null where nobody can ask for it. */
   deleteUri: string | null
+  /** Until it is done, in words. */
+  grace: string
 }
 
 /** Below `/account`. */
@@ -25,7 +27,8 @@ export const DELETE = `${DATA}/delete`
 /** Serves the page, and returns what those that it leads to are made with. */
 export async function addDataPage(fastify: FastifyInstance): Promise<AccountArea> {
   const { account, pages } = fastify
-  const canDelete = graceOf(kernelOf(fastify).config) !== null
+  const days = graceOf(kernelOf(fastify).config)
+  const canDelete = days !== null
   await pages.add('account-data', new URL('../../templates/account-data.eta', import.meta.url))
   const area = account.addSection({
     text: 'Your data',
@@ -40,6 +43,7 @@ export async function addDataPage(fastify: FastifyInstance): Promise<AccountArea
       call.reply.page('account-data', {
         downloadUri: area.uri(DOWNLOAD),
         deleteUri: canDelete ? area.uri(DELETE) : null,
+        grace: canDelete ? inWords(days) : '',
       }),
   })
   return area

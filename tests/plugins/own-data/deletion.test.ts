@@ -296,6 +296,34 @@ describe('when it is due', () => {
   })
 }) // prettier-ignore
 
+test('somebody with 10,000 apps asks for it by one form, and is forgotten in one go', async () => {
+  const user = await somebody(server)
+  const agent = await as(server, user)
+  await server.database.query(`insert into clients (client_id) select 'many-' || n from generate_series(1, 10000) n`)
+  await server.database.query(`insert into consents (user_id, client_id, scopes, resources)
+    select '${user.id}', 'many-' || n, '{a}', '{}' from generate_series(1, 10000) n`)
+  await server.database.query(`insert into authorizations (id, client_id, subject, scopes, resources, parameters)
+    select gen_random_uuid(), 'many-' || n, '${user.id}', '{a}', '{}', '{}' from generate_series(1, 10000) n`)
+  const file = JSON.parse((await open(server, agent, '/data/download')).body) as { apps: unknown[] }
+  expect(file.apps).toHaveLength(10_000)
+  expect((await askByPage(server, agent)).url).toBe(`${server.url}/account-deletion`)
+  expect(await consents.list(user.id)).toEqual([])
+  await server.database.query(`update users set deletion_due_at = now() where id = '${user.id}'`)
+  expect(await accountDeletions.deleteDue()).toBe(1)
+}) // prettier-ignore
+
+test('without the pages of accounts, administrators or sign-out, it can be kept all the same', async () => {
+  const without = ['latchkey-account', 'latchkey-admin', 'latchkey-end-session', 'latchkey-notices']
+  const less = await startServer({}, { seed: SEED, build: { without } })
+  const user = await somebody(less)
+  await kernelOf(less.server).accountDeletions.request(user.id, 86_400)
+  const agent = createUserAgent(less.url)
+  const page = await giveName(agent, await agent.get(`${less.url}/sign-in`), user)
+  expect(page.body).not.toContain('leave-deletion')
+  await agent.submit(page, 'keep-account')
+  expect((await less.server.oauth.users.get(user.id)).deletesAt).toBeNull()
+})
+
 test('they hear of it by mail: that it was asked for, that it was kept, and that it is done', async () => {
   const alone = await startServer({}, { seed: SEED })
   const { accountDeletions: deletions } = kernelOf(alone.server)

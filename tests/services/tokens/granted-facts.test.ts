@@ -1,6 +1,7 @@
 /** What a grant establishes, and what becomes of it: in the tokens, stored with the Authorization, and there again later. */
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import type { Granted } from '../../../src/doors/facts.ts'
 import { createUuid } from '../../../src/protocol/uuid.ts'
 import { createClient, introspect, type TestClient } from '../../support/clients.ts'
@@ -135,22 +136,29 @@ test.each(formats)('who stands for another client has no Authorization (%s)', as
   expect(await server.database.query('select id from authorizations')).toHaveLength(before.length)
 })
 
-test.each(formats)('nothing is granted for a user who is disabled or gone (%s)', async (_format, client) => {
-  const { users } = server.server.oauth
-  const { id: subject } = await users.create({ username: 'grace', password: 'a long enough password' })
-  const refused = { status: 400, error: 'invalid_grant' }
-  expect(await get(client, { subject })).toMatchObject({ status: 200 })
-  await users.disable('grace')
-  expect(await get(client, { subject })).toMatchObject(refused)
-  await users.enable('grace')
-  // Whichever is first, what was given meanwhile ends with the user.
-  const [answers] = await Promise.all([
-    Promise.all(Array.from({ length: 8 }, async () => get(client, { subject }))),
-    users.delete('grace'),
-  ])
-  for (const answer of answers) expect(await verified(answer)).toBeNull()
-  expect(await get(client, { subject })).toMatchObject(refused)
-})
+test.each(formats)(
+  'nothing is granted for a user who is disabled, is leaving, or gone (%s)',
+  async (_format, client) => {
+    const { users } = server.server.oauth
+    const { id: subject } = await users.create({ username: 'grace', password: 'a long enough password' })
+    const refused = { status: 400, error: 'invalid_grant' }
+    expect(await get(client, { subject })).toMatchObject({ status: 200 })
+    await users.disable('grace')
+    expect(await get(client, { subject })).toMatchObject(refused)
+    await users.enable('grace')
+    const { accountDeletions } = kernelOf(server.server)
+    await accountDeletions.request(subject, 86_400)
+    expect(await get(client, { subject })).toMatchObject(refused)
+    await accountDeletions.cancel(subject)
+    // Whichever is first, what was given meanwhile ends with the user.
+    const [answers] = await Promise.all([
+      Promise.all(Array.from({ length: 8 }, async () => get(client, { subject }))),
+      users.delete('grace'),
+    ])
+    for (const answer of answers) expect(await verified(answer)).toBeNull()
+    expect(await get(client, { subject })).toMatchObject(refused)
+  },
+)
 
 test('contributions get the request that they answer', async () => {
   const user = await server.server.oauth.users.create({ username: 'ada', password: 'a long enough password' })
