@@ -2,7 +2,6 @@
  * A life with a passkey, in Chromium with a virtual authenticator, before two processes that answer in turn: added on the account, then signing in
  * to an app by what the browser suggests, and by the button.
  */
-import type { CDPSession } from 'playwright-core'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { assertAccessible } from '../support/accessibility.ts'
 import { startBalancer } from '../support/balancer.ts'
@@ -20,6 +19,7 @@ import {
 import { spawnServer } from '../support/process.ts'
 import { freePort } from '../support/settings.ts'
 import { ALICE, SEED, WEB } from '../support/sign-in.ts'
+import { giveAuthenticator, type Authenticator } from '../support/virtual-authenticator.ts'
 
 const callback = await openCallback()
 const balancer = await startBalancer()
@@ -34,28 +34,6 @@ beforeAll(async () => {
   const two = await spawnBeside(one.settings, one.database)
   balancer.sendTo(PORT, Number(two.settings.PORT))
 }, 120_000)
-
-interface Authenticator {
-  cdp: CDPSession
-  authenticatorId: string
-}
-
-/** One that is part of their device, keeps passkeys, and knows their finger. */
-async function giveAuthenticator({ page }: Person): Promise<Authenticator> {
-  const cdp = await page.context().newCDPSession(page)
-  await cdp.send('WebAuthn.enable')
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-  return { cdp, authenticatorId }
-}
 
 /** By the page of security, or by the offer on the overview, which is for who has none. */
 async function register({ page }: Person, at = '/account/security'): Promise<void> {

@@ -76,7 +76,7 @@ export interface Answer {
 export async function askFor(
   config: client.Configuration,
   { page }: Person,
-  parameters: { redirect_uri: string; scope: string },
+  parameters: Readonly<Record<string, string>> & { readonly redirect_uri: string; readonly scope: string },
   meet: () => Promise<void> = async () => {},
 ): Promise<Answer> {
   const verifier = client.randomPKCECodeVerifier()

@@ -25,7 +25,8 @@ export async function startUpstream(
 ): Promise<Upstream> {
   const port = await freePort()
   // Another host than the server's: cookies know no ports.
-  const issuer = `http://localhost:${port}`
+  const host = new URL(url).hostname === 'localhost' ? '127.0.0.1' : 'localhost'
+  const issuer = `http://${host}:${port}`
   const client = {
     client_id: `us-${id}`,
     client_secret: SECRET,
