@@ -11,6 +11,7 @@ import {
   APPROVED_CLAIMS,
   parseClaimsRequest,
   requestedNames,
+  withoutClaims,
   type ClaimsRequest,
 } from '../src/protocol/claims-request.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
@@ -76,6 +77,7 @@ function addParameters(fastify: FastifyInstance): void {
     kept: APPROVED_CLAIMS,
     parse: (raw) => (raw === undefined ? undefined : parseClaimsRequest(raw as string)),
     consent: (value) => linesOfClaims(value as ClaimsRequest),
+    decline: (value, names) => withoutClaims(value as ClaimsRequest, names),
   })
   // Registration §2: `default_acr_values` where none are sent.
   oauth.add('parameter', {

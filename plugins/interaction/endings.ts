@@ -59,19 +59,24 @@ export function createEndings(fastify: FastifyInstance, store: InteractionStore)
     check: async (destination, request) => outcomeOf(destination).check?.(request),
 
     // What is registered may have changed since the request came: it is answered by what is so now.
-    async approve(destination, interaction, { facts }, call) {
+    async approve(destination, interaction, { facts, declined }, call) {
       const outcome = outcomeOf(destination)
       let request: ApprovalRequest
       try {
         request = isOurs(interaction.request)
           ? interaction.request
-          : await approvals.review(interaction.request)
+          : await approvals.narrow(await approvals.review(interaction.request), declined)
       } catch (error) {
         return deny(destination, interaction.request, error, call)
       }
       await outcome.check?.(request)
       const { session } = interaction
-      const granted = withFacts(grantedBy({ request, session }, doors.all('parameter')), facts)
+      const found = grantedBy({ request, session }, doors.all('parameter'))
+      // OpenID Connect Core §11: who leaves it out allows nothing while they are away.
+      const granted = withFacts(
+        declined.has('offline_access') ? { ...found, refreshable: false } : found,
+        facts,
+      )
       return outcome.approved({ request, state: destination.state }, granted, call)
     },
 

@@ -8,6 +8,8 @@ export const LOGIN = 'login'
 export interface Phases {
   readonly authenticate: readonly InteractionStep[]
   readonly approve: readonly InteractionStep[]
+  /** Whether it comes once it is known who is there. */
+  isLate(step: InteractionStep): boolean
   find(name: string): InteractionStep | undefined
   /** Of the name of a form: `step`, or `step.part`. */
   partsOf(form: string): readonly [step: string, part?: string]
@@ -26,6 +28,7 @@ function phasesOf(steps: readonly InteractionStep[]): Phases {
   return {
     authenticate: ordered.filter(isFirst),
     approve: ordered.filter((step) => !isFirst(step)),
+    isLate: (step) => !isFirst(step),
     find: (name) => steps.find((step) => step.name === name),
     partsOf(form) {
       const dot = form.indexOf('.')

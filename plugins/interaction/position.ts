@@ -19,6 +19,8 @@ export interface Position {
   found?: { step: InteractionStep; shown: Shown }
   /** What those that are done add to what will be granted. */
   facts: StepFacts['granted']
+  /** Scopes that any of them takes away. */
+  declined: ReadonlySet<string>
 }
 
 export interface Pending {
@@ -29,24 +31,28 @@ export interface Pending {
 /** Throws what a step ends the interaction with. */
 export type FindPosition = (interaction: Interaction, call: BrowserCall) => Promise<Position>
 
+const NONE: ReadonlySet<string> = new Set()
+
 export function createFindPosition(phases: () => Phases): FindPosition {
   return async (interaction, call) => {
     const { request, session, missing } = interaction
     const { authenticate, approve } = phases()
     let facts: Position['facts'] = {}
+    let declined: Position['declined'] = NONE
     for (const steps of isOurs(request) ? [authenticate] : [authenticate, approve]) {
       for (const step of steps) {
         const found = await step.run(interaction, call)
         if (found === 'done') continue
-        if ('page' in found) return { pending: { step, page: found }, facts }
-        if ('shown' in found) return { found: { step, shown: found.shown }, facts }
+        if ('page' in found) return { pending: { step, page: found }, facts, declined }
+        if ('shown' in found) return { found: { step, shown: found.shown }, facts, declined }
         facts = withFacts(facts, found.granted)
+        if (found.declined !== undefined) declined = new Set([...declined, ...found.declined])
       }
       // No step had more to ask for.
       if (session !== null && missing.length > 0) throw unmet()
     }
     if (session === null) throw new OAuthError('login_required', 'nobody can be asked here who is there')
-    return { facts }
+    return { facts, declined }
   }
 }
 

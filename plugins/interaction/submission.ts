@@ -92,18 +92,18 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     const { stored, interaction } = loaded
     const parts = phases().partsOf(form)
     const [name, part] = parts
-    const pending = await findPosition(interaction, call).then(
-      (position) => position.pending,
-      () => undefined,
-    )
+    const position = await findPosition(interaction, call).catch(() => undefined)
+    const pending = position?.pending
     if (isTypedAgain(wire)) return showAgain(loaded, pending, parts, wire, call)
     const isPast = pending?.step.name !== name
     const sent = phases().find(name)
     const isRepeated = isPast && ((await sent?.repeats?.(interaction, wire)) ?? true)
     await assertForm({ stored, session: interaction.session, step: name, form, isRepeated }, wire, call)
     // A form from before: what is asked now is on the page as it stands.
-    if (isPast) return walk.proceed(loaded, call)
-    const { step } = pending
+    const isAllowed = position !== undefined && (pending === undefined || phases().isLate(pending.step))
+    const changing = isPast && isAllowed && ((await sent?.changes?.(interaction, wire, part)) ?? false)
+    const step = changing ? sent : isPast ? undefined : pending.step
+    if (step === undefined) return walk.proceed(loaded, call)
     const page = await underWay.take(address.id, () => take(loaded, step, wire, part, call))
     if (page === undefined) return call.reply
     const done = isRefusal(page) ? await doneMeanwhile(address, loaded, name, wire, call) : undefined

@@ -64,6 +64,11 @@ export interface Parameter {
   narrow?(had: unknown, asked: unknown, client: Client): unknown
   /** What it says on the consent page: asked for while it is new, and remembered by its key unless it is for `once`. */
   consent?(value: unknown): readonly ConsentLine[]
+  /**
+   * What is left of the value where somebody has left out the scopes that give the lines of these keys; undefined for nothing.
+   * Without it, nothing is.
+   */
+  decline?(value: unknown, keys: ReadonlySet<string>): unknown
 }
 
 /** One thing that people allow beside scopes and resources. */

@@ -70,6 +70,8 @@ export interface Elsewhere {
  */
 export interface StepFacts {
   readonly granted: Pick<Granted, 'consent' | 'actor' | 'notAfter' | 'parent' | 'parameters'>
+  /** Scopes of the request that are not granted, whatever other steps say. */
+  readonly declined?: ReadonlySet<string>
 }
 
 /** One thing that stands between a request and its answer: login, consent, a second factor. */
@@ -112,6 +114,11 @@ export interface InteractionStep {
    * does not has expired.
    */
   repeats?(interaction: Interaction, wire: Wire): Promise<boolean>
+  /**
+   * Whether a form that comes when its step is done says something else than what that rests on, as from a second tab once the first was
+   * answered: it is taken like one that is asked for. Not asked before everybody is known who has to be; default no.
+   */
+  changes?(interaction: Interaction, wire: Wire, part?: string): Promise<boolean>
   /**
    * One note of two, of a form that was sent more than once. Without it, of two at once the first counts, and whoever sent
    * the other sees what is next.

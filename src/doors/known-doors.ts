@@ -59,6 +59,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     kept: maybe(either(BOOLEAN, TEXT)),
     narrow: maybe(FUNCTION),
     consent: maybe(FUNCTION),
+    decline: maybe(FUNCTION),
   },
   interactionStep: {
     name: TEXT,
@@ -70,6 +71,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     submit: FUNCTION,
     again: maybe(FUNCTION),
     repeats: maybe(FUNCTION),
+    changes: maybe(FUNCTION),
     merge: maybe(FUNCTION),
   },
   policy: FUNCTION,

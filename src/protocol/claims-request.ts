@@ -87,6 +87,13 @@ export function requestedNames(request: ClaimsRequest): ReadonlySet<string> {
   return new Set([...Object.keys(request.userinfo), ...Object.keys(request.id_token)])
 }
 
+/** The same without these claims, in either place. */
+export function withoutClaims(request: ClaimsRequest, names: ReadonlySet<string>): ClaimsRequest {
+  const left = (claims: ClaimRequests): ClaimRequests =>
+    Object.fromEntries(Object.entries(claims).filter(([name]) => !names.has(name)))
+  return { userinfo: left(request.userinfo), id_token: left(request.id_token) }
+}
+
 /**
  * What the user has of the claims asked for at this place. A claim asked for with a value is left out when the
  * user's differs. `sub`, `acr` and `auth_time` are no claims of the user's: see the functions below.

@@ -42,11 +42,11 @@ async function authorizationCode(fastify: FastifyInstance): Promise<void> {
       if (redirect_uri !== found.redirectUri)
         throw invalidGrant('redirect_uri is not the one of the authorization request')
       assertVerified(found, code_verifier)
-      const { resources } = found.granted
+      const { resources, refreshable = true } = found.granted
       return {
         ...found.granted,
         ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
-        refreshable: true,
+        refreshable,
       }
     },
   })

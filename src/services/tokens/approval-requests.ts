@@ -10,6 +10,7 @@ import { OPENID_SCOPES, parseScope } from '../../protocol/scope.ts'
 import { without, type Wire } from '../../protocol/wire.ts'
 import type { Audiences } from './audiences.ts'
 import type { Directory } from '../directory.ts'
+import { createNarrow, type Narrow } from './narrowing.ts'
 import type { RequestParameters } from './request-parameters.ts'
 
 export interface Approvals {
@@ -20,11 +21,12 @@ export interface Approvals {
    * Throws `OAuthError` when nothing is left, or the client is gone.
    */
   review<Request extends ApprovalRequest>(request: Request): Promise<Request>
+  readonly narrow: Narrow
 }
 
 /** @internal */
 export function createApprovals(
-  { credentials }: Pick<DoorRegistry, 'credentials'>,
+  doors: DoorRegistry,
   requestParameters: RequestParameters,
   directory: Directory,
   audiences: Audiences,
@@ -43,8 +45,9 @@ export function createApprovals(
   }
 
   return {
+    narrow: createNarrow(doors, audiences),
     async parse(client, sent) {
-      const wire = without(sent, credentials)
+      const wire = without(sent, doors.credentials)
       const parameters = await requestParameters.parse(wire, client)
       const { scope, resource = [] } = wire
       const asked = typeof scope === 'string' ? parseScope(scope) : defaultOf(client)
