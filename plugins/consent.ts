@@ -1,7 +1,9 @@
 /**
  * The interaction step `consent`: what the user allows the client. Remembered, and asked again for more; never
- * remembered where the client cannot be told from another app on the same device (RFC 8252 §8.6).
+ * remembered where the client cannot be told from another app on the same device (RFC 8252 §8.6). Scopes that are optional for
+ * the client are boxes, which people may untick: then they are not granted.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ApprovalRequest } from '../src/doors/approval.ts'
@@ -12,6 +14,9 @@ import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { OPENID_SCOPES } from '../src/protocol/scope.ts'
+import type { Wire } from '../src/protocol/wire.ts'
+import { optionalScopes } from '../src/services/users/consents.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
@@ -25,6 +30,14 @@ const BY_ITSELF =
 interface Note {
   readonly sid: string
   readonly consent: string
+  /** Scopes that were left out. */
+  readonly declined?: readonly string[]
+}
+
+/** What covers a request. */
+interface Cover {
+  readonly consent: string
+  readonly declined: ReadonlySet<string>
 }
 
 async function consent(fastify: FastifyInstance): Promise<void> {
@@ -37,32 +50,39 @@ async function consent(fastify: FastifyInstance): Promise<void> {
         'require_consent',
         'must not be false for a client with a redirect to the device itself',
       )
+    assertOptional(metadata)
   })
 
-  /** The id of the consent that covers the request; null where nobody has to be asked, undefined where somebody has to. */
-  async function findConsent({ request, session, notes }: Interaction): Promise<string | null | undefined> {
+  /** The consent that covers the request; null where nobody has to be asked, undefined where somebody has to. */
+  async function findConsent({ request, session, notes }: Interaction): Promise<Cover | null | undefined> {
     const noted = notes[CONSENT] as Note | undefined
-    if (noted !== undefined && noted.sid === session?.sid) return noted.consent
+    if (noted !== undefined && noted.sid === session?.sid)
+      return { consent: noted.consent, declined: new Set(noted.declined) }
     const { client, parameters } = request
     const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
     if (prompt.includes('consent') || isImpersonable(request)) return undefined
     if (client.metadata['require_consent'] === false) return null
-    const { id, isNew } = await consents.compare(session!.userId, request)
-    return isNew ? undefined : id
+    const { id, isNew, declined } = await consents.compare(session!.userId, request)
+    return isNew || id === undefined ? undefined : { consent: id, declined }
   }
 
   async function page({ request, session, formFor }: Interaction): Promise<StepPage> {
     const { client, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)
-    const { newScopes, lines } = await consents.compare(user.id, request)
+    const { newScopes, declined, lines } = await consents.compare(user.id, request)
     const scopes = await describeScopes(oauth, request.scopes)
+    const optional = optionalScopes(request)
     const model = {
       user: { username: user.username, name: (user.claims['name'] as string | undefined) ?? null },
       notYou: isForOne(request) ? null : formFor(CONSENT, NOT_YOU),
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
       notices: client.registrar === undefined ? notices : [BY_ITSELF, ...notices],
-      scopes: scopes.map((scope) => ({ ...scope, isNew: newScopes.has(scope.name) })),
+      scopes: scopes.map((scope) => ({
+        ...scope,
+        isNew: newScopes.has(scope.name) || declined.has(scope.name),
+        box: optional.has(scope.name) ? { name: boxOf(scope.name), ticked: !declined.has(scope.name) } : null,
+      })),
       details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
       lines,
     }
@@ -75,12 +95,13 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     async run(interaction) {
       // Nobody is there yet to be asked: a step after this one may sign in.
       if (interaction.session === null) return 'done'
-      const consent = await findConsent(interaction)
-      if (consent === undefined) return page(interaction)
-      return consent === null ? 'done' : { granted: { consent } }
+      const cover = await findConsent(interaction)
+      if (cover === undefined) return page(interaction)
+      return cover === null ? 'done' : { granted: { consent: cover.consent }, declined: cover.declined }
     },
-    async submit(interaction, { decision }, _call, part) {
+    async submit(interaction, wire, _call, part) {
       const { request, session } = interaction
+      const { decision } = wire
       if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
       if (decision === 'deny') {
         const { clientId } = request.client
@@ -88,11 +109,40 @@ async function consent(fastify: FastifyInstance): Promise<void> {
         throw new OAuthError('access_denied', 'the user denied the request')
       }
       if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
-      const given = await consents.remember(session!.userId, request)
-      const note: Note = { sid: session!.sid, consent: given }
+      const declined = declinedIn(wire, request)
+      const given = await consents.remember(session!.userId, request, declined)
+      const note: Note = { sid: session!.sid, consent: given, declined: [...declined] }
       return { note }
     },
+    // Another tab was answered meanwhile: what this page says counts for its own request.
+    async changes(interaction, wire, part) {
+      const { request, session, notes } = interaction
+      const isNoted = (notes[CONSENT] as Note | undefined)?.sid === session?.sid
+      if (session === null || isNoted || part !== undefined || wire['decision'] !== 'allow') return false
+      if (optionalScopes(request).size === 0) return false
+      const cover = await findConsent(interaction)
+      if (cover === undefined || cover === null) return false
+      return !isDeepStrictEqual(declinedIn(wire, request), cover.declined)
+    },
   })
+}
+
+/** The field of a scope that may be left out. */
+function boxOf(scope: string): string {
+  return `scope:${scope}`
+}
+
+/** Boxes that are not ticked are not sent; what else is sent says nothing. */
+function declinedIn(wire: Wire, request: ApprovalRequest): ReadonlySet<string> {
+  return new Set([...optionalScopes(request)].filter((scope) => wire[boxOf(scope)] === undefined))
+}
+
+/** Without `openid`, the request would be another one (OpenID Connect Core §3.1.2.1). */
+function assertOptional({ optional_scopes: optional, scope }: Readonly<Record<string, unknown>>): void {
+  const own = new Set(scope as readonly string[] | undefined)
+  for (const name of (optional ?? []) as readonly string[])
+    if (name === 'openid' || !(OPENID_SCOPES.has(name) || own.has(name)))
+      throw metadataError('optional_scopes', 'must hold scopes that the client may ask for, and not openid')
 }
 
 /** Whether it says which user it is for, so that nobody else's answer would do. */

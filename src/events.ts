@@ -85,11 +85,12 @@ export interface OwnEventDetails {
   'user.signed_out': Ended & { readonly sid: string }
   /** Somebody other than its browser ended it; without `sid`, all of the user's, or all but `except`. */
   'session.ended': Ended & { readonly sid?: string; readonly except?: string }
-  /** `lines` are the keys of what was allowed beside scopes and resources. */
+  /** `lines` are the keys of what was allowed beside scopes and resources; `declined` the scopes that were left out. */
   'consent.given': {
     readonly scopes: readonly string[]
     readonly resources: readonly string[]
     readonly lines?: readonly string[]
+    readonly declined?: readonly string[]
   }
   'consent.denied': Bag
   'consent.withdrawn': Ended

@@ -79,6 +79,8 @@ export interface ConsentPage extends FormTarget {
 }
 
 export interface ConsentScope extends DescribedScope {
+  /** For one that may be left out: the name of its field, and whether it is on at first. Null for all others. */
+  box: { name: string; ticked: boolean } | null
   /** Not allowed before. */
   isNew: boolean
 }

@@ -12,6 +12,8 @@ const ConsentSchema = defineEntity({
     /** Another one when it was withdrawn and given again: what came of the former does not come of this one. */
     id: p.uuid().fieldName('consent_id').defaultRaw('gen_random_uuid()'),
     scopes: p.array().columnType('text[]'),
+    /** Optional ones that were left out, so that nobody is asked for them each time. What is in `scopes` too was allowed since. */
+    declined: p.array().columnType('text[]').defaultRaw(`'{}'`),
     resources: p.array().columnType('text[]'),
     /** What parameters said on the page, by `parameter:key`. */
     lines: p.json<Record<string, string>>().defaultRaw(`'{}'`),

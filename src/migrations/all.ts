@@ -33,6 +33,7 @@ import { Migration20261124000080_email_keys } from './Migration20261124000080_em
 import { Migration20261124000090_upstreams } from './Migration20261124000090_upstreams.ts'
 import { Migration20261124000100_plugin_records } from './Migration20261124000100_plugin_records.ts'
 import { Migration20261124000110_account_deletions } from './Migration20261124000110_account_deletions.ts'
+import { Migration20261124000120_declined_scopes } from './Migration20261124000120_declined_scopes.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -69,4 +70,5 @@ export const migrations = [
   Migration20261124000090_upstreams,
   Migration20261124000100_plugin_records,
   Migration20261124000110_account_deletions,
+  Migration20261124000120_declined_scopes,
 ]

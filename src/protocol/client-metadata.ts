@@ -35,6 +35,7 @@ export const ClientMetadata = Type.Partial(
     token_endpoint_auth_method: open(Text()),
     scope: open(Type.Array(Type.String(), { maxItems: 1000 })),
     default_scope: Type.Array(Type.String(), { maxItems: 100 }),
+    optional_scopes: Type.Array(Type.String(), { maxItems: 100 }),
     access_token_format: Type.Enum(['jwt', 'opaque']),
     client_uri: open(WebUri()),
     logo_uri: open(WebUri()),
@@ -65,9 +66,9 @@ export const ClientMetadata = Type.Partial(
 
 /**
  * Lists in code, and space-separated text on the wire. `default_scope` is of no RFC: the default value that RFC 6749 §3.3
- * speaks of, for requests to a person that name no scope.
+ * speaks of, for requests to a person that name no scope. `optional_scopes` are those that people may leave out.
  */
-const SCOPE_LISTS: readonly string[] = ['scope', 'default_scope']
+const SCOPE_LISTS: readonly string[] = ['scope', 'default_scope', 'optional_scopes']
 
 /** A client's registration by its RFC 7591 names; `scope` is a list in code. Plugins add members of their own. */
 export type ClientInformation = Static<typeof ClientMetadata> & Record<string, unknown>

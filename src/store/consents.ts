@@ -11,23 +11,32 @@ export type ConnectedRow = { clientId: string } & {
 }
 
 export const statements = {
-  find: statement<Pick<Consent, 'id' | 'scopes' | 'resources' | 'lines'>>('consent-find', (table) => {
-    const consent = table(Consent)
-    return `select ${consent.columns('id', 'scopes', 'resources', 'lines')} from ${consent.name}
+  find: statement<Pick<Consent, 'id' | 'scopes' | 'declined' | 'resources' | 'lines'>>(
+    'consent-find',
+    (table) => {
+      const consent = table(Consent)
+      return `select ${consent.columns('id', 'scopes', 'declined', 'resources', 'lines')} from ${consent.name}
       where ${consent.column('user')} = $1 and ${consent.column('client')} = $2`
-  }),
-  /** Adds to what was allowed before; where that makes more than $6 lines, in their place. */
+    },
+  ),
+  /**
+   * Adds to what was allowed before; where that makes more than $6 lines, in their place. Takes away the scopes $7, which were left
+   * out; $8 are left out no longer, nor is what is allowed now.
+   */
   grant: statement<Pick<Consent, 'id'>>('consent-grant', (table) => {
     const consent = table(Consent)
-    const [user, client, scopes, resources, lines, grantedAt] = (
-      ['user', 'client', 'scopes', 'resources', 'lines', 'grantedAt'] as const
+    const [user, client, scopes, declined, resources, lines, grantedAt] = (
+      ['user', 'client', 'scopes', 'declined', 'resources', 'lines', 'grantedAt'] as const
     ).map((one) => consent.column(one))
     const both = (column: string): string =>
       `array(select distinct unnest(had.${column} || excluded.${column}) order by 1)`
-    return `insert into ${consent.name} as had (${user}, ${client}, ${scopes}, ${resources}, ${lines})
-      values ($1, $2, $3, $4, $5)
+    const less = (list: string, gone: string): string =>
+      `array(select one from unnest(${list}) as one where one <> all (${gone}) order by 1)`
+    return `insert into ${consent.name} as had (${user}, ${client}, ${scopes}, ${resources}, ${lines}, ${declined})
+      values ($1, $2, $3, $4, $5, $7)
       on conflict (${user}, ${client}) do update
-        set ${scopes} = ${both(scopes!)}, ${resources} = ${both(resources!)},
+        set ${scopes} = ${less(both(scopes!), '$7::text[]')}, ${resources} = ${both(resources!)},
+          ${declined} = ${less(both(declined!), '$3::text[] || $8::text[]')},
           ${lines} = case when (select count(*) from jsonb_object_keys(had.${lines} || excluded.${lines})) > $6
             then excluded.${lines} else had.${lines} || excluded.${lines} end,
           ${grantedAt} = now()

@@ -10,7 +10,7 @@ type Printed = Record<string, unknown>
 
 test('each way registers a client that works', async () => {
   const page = await openPage('register-a-client.md')
-  const creations = [page.next('sh'), page.next('sh'), page.next('sh'), page.next('sh')]
+  const creations = Array.from({ length: 5 }, () => page.next('sh'))
   const [changes, seed, secret, plugin, trial] = [
     page.next('sh'),
     page.next('json'),
@@ -34,6 +34,7 @@ test('each way registers a client that works', async () => {
     { client_name: 'Reports', grant_types: ['client_credentials'], client_secret: expect.any(String) },
     { client_name: 'Phone', token_endpoint_auth_method: 'none' },
     { client_name: 'Assistant', default_scope: ['openid', 'read_books'] },
+    { client_name: 'Newsletter', optional_scopes: ['email', 'phone'] },
   ])
   expect(printed[2]).not.toHaveProperty('client_secret')
 

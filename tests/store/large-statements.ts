@@ -114,7 +114,7 @@ export const questions: Readonly<Record<string, Question>> = {
   // All resources, by the janitor, once a round.
   'resources-longest-lifetime': [[], 1000],
   'consent-find': [[HOLDER, 'client-1'], 1],
-  'consent-grant': [[HOLDER, 'client-1', ['openid'], [], {}, 100], 1],
+  'consent-grant': [[HOLDER, 'client-1', ['openid'], [], {}, 100, ['email'], []], 1],
   'consents-connected': [[HOLDER, '', PAGE], 5 * PAGE],
   'consents-forget-all': [[SOMEBODY], FEW],
   'consent-forget': [[HOLDER, 'client-1'], 1],

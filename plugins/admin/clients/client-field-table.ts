@@ -24,6 +24,7 @@ const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['
   'Signing people in': [
     ['default_scope', 'Scopes where it asks for none', 'words', 'Separated by spaces, such as openid profile. Empty: a request without scopes is refused.'],
     ['require_consent', 'Permission', 'choice'],
+    ['optional_scopes', 'Scopes that people may leave out', 'words', 'Separated by spaces, such as email. They are boxes on the page that asks for permission. Empty: all or nothing.'],
     ['default_max_age', 'Longest time since the sign-in, in seconds', 'number', 'Who has signed in before that does it once more. Empty: however long ago.'],
     ['minimum_acr_value', 'What its people show at sign-in, at the least', 'choice'],
     ['subject_type', 'The sub by which it knows people', 'choice', 'If this is changed later, everybody is a stranger to the app.'],

@@ -6,16 +6,20 @@ import {
 } from '../../store/authorizations.ts'
 import { statements, withdraw, type ConnectedRow } from '../../store/consents.ts'
 import type { Database } from '../../store/database.ts'
+import { OAuthError } from '../../protocol/errors.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Audiences } from '../tokens/audiences.ts'
+import { createNarrow } from '../tokens/narrowing.ts'
 import { linesOf } from './consent-lines.ts'
 
 export interface RememberedConsent {
   /** Another one after it was withdrawn and given again; undefined where there is none. */
   readonly id: string | undefined
   readonly scopes: ReadonlySet<string>
+  /** Scopes that were left out, and not allowed since. */
+  readonly declined: ReadonlySet<string>
   /** Those that tokens may be for. Empty for what an earlier version remembered: then all those of the scopes. */
   readonly resources: ReadonlySet<string>
   /** What was read and allowed beside them, by `parameter:key`. */
@@ -28,6 +32,8 @@ export interface ComparedConsent {
   readonly id: string | undefined
   /** Of its scopes, those that were not allowed before, or not at their resource. */
   readonly newScopes: ReadonlySet<string>
+  /** Of its scopes, those that were left out before, may be, and are not asked for again. */
+  readonly declined: ReadonlySet<string>
   /** What it asks for beside scopes and resources. */
   readonly lines: readonly { readonly text: string; readonly isNew: boolean }[]
   /** Whether there is anything to ask. */
@@ -41,8 +47,11 @@ export interface Consents {
    * scopes), and lines, unless a scope that gives the same was allowed.
    */
   compare(userId: string, request: ApprovalRequest): Promise<ComparedConsent>
-  /** Adds what was allowed now to what was allowed before, but for what is for once; returns the id of both. */
-  remember(userId: string, request: ApprovalRequest): Promise<string>
+  /**
+   * Adds what was allowed now to what was allowed before, but for what is for once, and takes away the scopes that were `declined`; returns
+   * the id of both. Throws `access_denied` where nothing is left to allow.
+   */
+  remember(userId: string, request: ApprovalRequest, declined?: ReadonlySet<string>): Promise<string>
   /**
    * The clients that this user has allowed something, or that hold an Authorization of theirs (one that is trusted asks
    * nobody), in the order of their ids: at most `limit` (100) behind the client `after`.
@@ -71,6 +80,7 @@ export interface ConnectedClient {
   readonly refreshable: boolean
 }
 
+const NONE: ReadonlySet<string> = new Set()
 /** Of one user and client: where there would be more, those of the last request stay, and the others are asked for again. */
 const MOST_LINES = 100
 
@@ -81,11 +91,14 @@ export function createConsents(
   doors: DoorRegistry,
   audiences: Audiences,
 ): Consents {
+  const narrow = createNarrow(doors, audiences)
+
   async function find(userId: string, clientId: string): Promise<RememberedConsent> {
     const [row] = await database.query(statements.find, [userId, clientId])
     return {
       id: row?.id,
       scopes: new Set(row?.scopes),
+      declined: new Set(row?.declined.filter((scope) => !row.scopes.includes(scope))),
       resources: new Set(row?.resources),
       lines: new Map(Object.entries(row?.lines ?? {})),
     }
@@ -94,30 +107,51 @@ export function createConsents(
   const audienceOf = async ({ client, scopes, resources }: ApprovalRequest): Promise<readonly string[]> =>
     (await audiences.resolve(client, scopes, resources)).audience
 
+  /** What was left out stays so while the client lets it, and where that leaves something of the request. */
+  async function standing(
+    request: ApprovalRequest,
+    had: RememberedConsent,
+  ): Promise<{ rest: ApprovalRequest; declined: ReadonlySet<string> }> {
+    const declined = new Set([...optionalScopes(request)].filter((scope) => had.declined.has(scope)))
+    try {
+      return { rest: await narrow(request, declined), declined }
+    } catch (error) {
+      if (error instanceof OAuthError && error.code === 'access_denied')
+        return { rest: request, declined: NONE }
+      throw error
+    }
+  }
+
   return {
     find,
     async compare(userId, request) {
       const had = await find(userId, request.client.clientId)
+      const { rest, declined } = await standing(request, had)
       // None, where an earlier version remembered them.
       const isOld = (resource: string): boolean => had.resources.size === 0 || had.resources.has(resource)
-      const newResources = new Set((await audienceOf(request)).filter((one) => !isOld(one)))
+      const newResources = new Set((await audienceOf(rest)).filter((one) => !isOld(one)))
       const newScopes = new Set<string>()
-      for (const [name, resource] of await audiences.resourcesOf(request.scopes))
+      for (const [name, resource] of await audiences.resourcesOf(rest.scopes))
         if (!had.scopes.has(name) || newResources.has(resource)) newScopes.add(name)
       const lines = linesOf(doors.all('parameter'), request).map(({ key, text, scopes, once }) => {
-        const isOld = had.lines.has(key) || scopes.some((scope) => had.scopes.has(scope))
+        const isLeftOut = scopes.some((scope) => had.declined.has(scope))
+        const isOld = (had.lines.has(key) && !isLeftOut) || scopes.some((scope) => had.scopes.has(scope))
         return { text, isNew: once || !isOld }
       })
       const isNew = newScopes.size > 0 || lines.some((line) => line.isNew)
-      return { id: had.id, newScopes, lines, isNew }
+      return { id: had.id, newScopes, declined, lines, isNew }
     },
-    async remember(userId, request) {
+    async remember(userId, asked, declined = NONE) {
+      const request = await narrow(asked, declined)
       const { clientId } = request.client
       const [scopes, resources] = [[...request.scopes], await audienceOf(request)]
       const lines = linesOf(doors.all('parameter'), request)
       const lasting = lines.filter(({ once }) => !once)
       const texts = Object.fromEntries(lasting.map(({ key, text }) => [key, text]))
       const keys = lines.length === 0 ? {} : { lines: [...new Set(lines.map(({ key }) => key))] }
+      // Who allows a single claim is asked for the scope that holds it once more.
+      const lifted = lasting.flatMap((line) => line.scopes)
+      const leftOut = [...declined]
       return audit.transaction(async (query, note) => {
         const [remembered] = await query(statements.grant, [
           userId,
@@ -126,8 +160,10 @@ export function createConsents(
           resources,
           texts,
           MOST_LINES,
+          leftOut,
+          lifted,
         ])
-        const details = { scopes, resources, ...keys }
+        const details = { scopes, resources, ...keys, ...(leftOut.length === 0 ? {} : { declined: leftOut }) }
         note({ type: 'consent.given', user: userId, client: clientId, details })
         return remembered!.id
       })
@@ -151,6 +187,12 @@ export function createConsents(
       })
     },
   }
+}
+
+/** Of its scopes, those that its client lets people leave out. */
+export function optionalScopes({ client, scopes }: ApprovalRequest): ReadonlySet<string> {
+  const named = client.metadata['optional_scopes'] as readonly string[] | undefined
+  return named === undefined ? NONE : new Set(named.filter((scope) => scopes.has(scope)))
 }
 
 function toConnected(

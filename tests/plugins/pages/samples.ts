@@ -42,13 +42,20 @@ const login = (
   knownUser: null,
   ...more,
 })
-const scopes = [...standardScopes].map(([name, prompt]) => ({ name, ...prompt, resource: null, isNew: true }))
+const scopes = [...standardScopes].map(([name, prompt]) => ({
+  name,
+  ...prompt,
+  resource: null,
+  isNew: true,
+  box: null,
+}))
 const books = {
   name: 'read_books',
   title: 'Read your books',
   description: 'Titles, and the page that you are at.',
   resource: 'Book shelf',
   isNew: true,
+  box: null,
 }
 const consent = {
   ...form,
@@ -147,6 +154,13 @@ export const samples: readonly Sample[] = [
     login({}, { links: [{ id: 'sign-up', text: 'Make an account', href: '/sign-up' }] }),
   ),
   sample('consent', 'new', consent),
+  sample('consent', 'optional', {
+    ...consent,
+    scopes: [...scopes.slice(0, 3), books].map((scope, at) => ({
+      ...scope,
+      box: at === 0 ? null : { name: `scope:${scope.name}`, ticked: at < 3 },
+    })),
+  }),
   sample('consent', 'more', {
     ...consent,
     client: plain,

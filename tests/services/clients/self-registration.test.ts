@@ -45,7 +45,13 @@ test('what is open is what the standards have, less what would name or trust it'
   const closed = Object.entries(ClientMetadata.properties)
     .filter(([, schema]) => !('open' in schema))
     .map(([name]) => name)
-  expect(closed).toEqual(['client_id', 'client_secret', 'default_scope', 'access_token_format'])
+  expect(closed).toEqual([
+    'client_id',
+    'client_secret',
+    'default_scope',
+    'optional_scopes',
+    'access_token_format',
+  ])
 })
 
 test('it gets what it did not name: the code flow, a secret, the scopes that the door gives', async () => {
@@ -100,6 +106,7 @@ test.each<[string, object, string]>([
   ['consent', { require_consent: true }, 'require_consent cannot be set by the client itself'],
   ['claims in ID tokens', { id_token_include_claims: true }, 'id_token_include_claims cannot be'],
   ['another format of tokens', { access_token_format: 'opaque' }, 'access_token_format cannot be'],
+  ['scopes that may be left out', { optional_scopes: 'email' }, 'optional_scopes cannot be'],
   ['a default scope', { default_scope: 'openid' }, 'default_scope cannot be'],
   ['a member of a plugin that is not open', { tier: 'gold' }, 'tier cannot be set by the client itself'],
   ['the right to introspect', { scope: 'token_introspection' }, 'scope token_introspection cannot be'],
