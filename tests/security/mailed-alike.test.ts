@@ -1,6 +1,6 @@
 /**
  * Whether an account exists is not to be learned where a password was forgotten, nor at sign-up: every address gets one answer, for one and
- * the same work. Whose it is, is looked up behind the request. How long it takes is measured by `bench/sign-in-timing.ts`.
+ * the same work. Whose it is, is looked up behind the request. How long it takes is measured by `bench/account-timing.ts`.
  */
 import argon2 from 'argon2'
 import { beforeAll, describe, expect, test, vi } from 'vitest'

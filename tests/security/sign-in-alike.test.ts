@@ -1,6 +1,6 @@
 /**
  * Whether an account exists is not to be learned at sign-in: a known and an unknown name get one answer, for one and
- * the same work. How long it takes is measured by `bench/sign-in-timing.ts`.
+ * the same work. How long it takes is measured by `bench/account-timing.ts`.
  */
 import argon2 from 'argon2'
 import { beforeAll, expect, test, vi } from 'vitest'
