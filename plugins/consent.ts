@@ -89,6 +89,11 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     return { page: CONSENT, model }
   }
 
+  function observeDenial({ request: { client }, session }: Interaction): void {
+    const { userId: user } = session!
+    oauth.audit.observe({ type: 'consent.denied', user, client: client.clientId, details: {} })
+  }
+
   oauth.add('interactionStep', {
     name: CONSENT,
     required: 'consent_required',
@@ -104,13 +109,19 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       const { decision } = wire
       if (part === NOT_YOU && !isForOne(request)) return { someoneElse: true }
       if (decision === 'deny') {
-        const { clientId } = request.client
-        oauth.audit.observe({ type: 'consent.denied', user: session!.userId, client: clientId, details: {} })
+        observeDenial(interaction)
         throw new OAuthError('access_denied', 'the user denied the request')
       }
       if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
       const declined = declinedIn(wire, request)
-      const given = await consents.remember(session!.userId, request, declined)
+      let given: string
+      try {
+        given = await consents.remember(session!.userId, request, declined)
+      } catch (error) {
+        // Nothing is left of it.
+        if (error instanceof OAuthError && error.code === 'access_denied') observeDenial(interaction)
+        throw error
+      }
       const note: Note = { sid: session!.sid, consent: given, declined: [...declined] }
       return { note }
     },

@@ -1,6 +1,6 @@
 /** Scopes that a client lets people leave out: boxes on the consent page, and what comes of those that are unticked. */
 import { decodeJwt } from 'jose'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { commandsHere } from '../support/command-here.ts'
 import { startServer } from '../support/server.ts'
@@ -181,6 +181,13 @@ test('scopes of a resource: left out, tokens are not for it; a request for that 
   expect(answerOf(await allow(both, ['api:read'])).get('error')).toBe('access_denied')
   expect(answerOf(await allow(await open({ scope: 'email' }), ['email'])).get('error')).toBe('access_denied')
   expect(await silently({ scope: 'email' })).toBe('consent_required')
+})
+
+test('who leaves out all that was asked for is on record as who denied it', async () => {
+  const denials = async () => (await audit.list({ type: 'consent.denied', user: id })).events.length
+  const before = await denials()
+  await allow(await open({ scope: 'email' }), ['email'])
+  await vi.waitFor(async () => expect(await denials()).toBe(before + 1))
 })
 
 test('two tabs: each answer is what its own page said, and the later one is remembered', async () => {
