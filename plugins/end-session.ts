@@ -39,7 +39,7 @@ const CARRIED = ['client_id', 'post_logout_redirect_uri', 'state'] as const
 
 async function endSession(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
-  const { ownJwts, sessions } = kernelOf(fastify)
+  const { ownJwts, sessions, doors } = kernelOf(fastify)
   const { basePath } = oauth.config
   const action = `${basePath}/end-session`
 
@@ -73,8 +73,40 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     if (session !== null) await sessions.end(session)
     await browser[STEPS].abandon(call)
     browser.forget(call)
+    const elsewhere = session === null ? null : await addressElsewhere(asked, session, call)
+    if (elsewhere !== null) return leadOn(elsewhere, call)
     if (asked.redirectUri === null) return call.reply.page('signed-out', { homeUri: homeOf(asked.client) })
     return call.reply.redirect(withState(asked.redirectUri, asked.state), 303)
+  }
+
+  /** Where they are to be signed out as well; from there they come here again, without a session, and go on as they asked. */
+  async function addressElsewhere(
+    { client, redirectUri, state }: EndSessionRequest,
+    session: Session,
+    call: BrowserCall,
+  ): Promise<string | null> {
+    const carried = { client_id: client?.clientId, post_logout_redirect_uri: redirectUri, state }
+    const known = Object.entries(carried).filter(
+      (pair): pair is [string, string] => typeof pair[1] === 'string',
+    )
+    const next = `${action}?${new URLSearchParams(known).toString()}`
+    for (const way of doors.all('signOutWay')) {
+      const address = await way.leave(session, next, call)
+      if (address !== null) return address
+    }
+    return null
+  }
+
+  /** Not as a redirect of a form: the policies of pages let none lead to another site. */
+  function leadOn(address: string, { request, reply }: BrowserCall): FastifyReply {
+    if (request.method !== 'POST') return reply.redirect(address, 303)
+    void reply.header('refresh', `0;url=${address}`)
+    const text = `Going on to ${new URL(address).host}, to sign out there as well.`
+    return reply.page('page-message', {
+      title: 'You are signed out here',
+      text,
+      primary: { href: address, text: 'Go on' },
+    })
   }
 
   const homeOf = (client: Client | null): string =>

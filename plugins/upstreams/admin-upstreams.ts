@@ -33,6 +33,15 @@ const FIELDS: readonly RecordField[] = [
     ],
   },
   {
+    name: 'sign_out',
+    label: 'Who signs out here',
+    kind: 'choice',
+    options: [
+      { value: '', text: 'Stays signed in there' },
+      { value: 'true', text: 'Is led there to sign out too' },
+    ],
+  },
+  {
     name: 'button',
     label: 'On the sign-in page',
     kind: 'choice',
@@ -58,7 +67,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       listLead: 'OpenID providers by which people sign in here.',
       new: 'Register an upstream',
       one: 'upstream',
-      lead: `An OpenID provider by which people sign in here. Where its id is corp, register ${issuer}/upstream/corp/callback there as the redirect URI.`,
+      lead: `An OpenID provider by which people sign in here. Where its id is corp, register ${issuer}/upstream/corp/callback there as the redirect URI, and ${issuer}/upstream/corp/signed-out for after a sign-out.`,
       endings: [
         'Nobody signs in by it from then on. Who has no other way in cannot sign in any more.',
         'Who is linked with it is so again when it is registered again.',
@@ -82,6 +91,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       domains: (one.domains ?? []).join(' '),
       trust_email: one.trust_email === true ? 'true' : '',
       sign_up: one.sign_up === undefined ? '' : String(one.sign_up),
+      sign_out: one.sign_out === true ? 'true' : '',
       button: one.button === false ? 'false' : '',
       claims: Object.entries(one.claims ?? {})
         .map((pair) => pair.join('='))

@@ -11,6 +11,7 @@ import type { Flow, Flows, Purpose } from './flows.ts'
 import { LINKED } from './linked-sign-ins.ts'
 import { type Identity, type Provider, UpstreamFailure } from './provider.ts'
 import { METHOD, type State } from './sign-in.ts'
+import type { SignOuts } from './sign-out.ts'
 import { tellOperator } from './tell.ts'
 import type { Reason } from './words.ts'
 
@@ -31,12 +32,16 @@ export interface CallbackOptions {
   readonly flows: Flows
   readonly provider: Provider
   readonly accounts: Accounts
+  readonly signOuts: SignOuts
 }
 
 type SignInPurpose = Extract<Purpose, { for: 'sign-in' }>
 type LinkPurpose = Extract<Purpose, { for: 'link' }>
 
-export function addCallback(fastify: FastifyInstance, { flows, provider, accounts }: CallbackOptions): void {
+export function addCallback(
+  fastify: FastifyInstance,
+  { flows, provider, accounts, signOuts }: CallbackOptions,
+): void {
   const { interactions, browser, oauth } = fastify
   const { upstreams } = kernelOf(fastify)
 
@@ -55,6 +60,7 @@ export function addCallback(fastify: FastifyInstance, { flows, provider, account
       if ('refused' in account) return await back(account.refused)
       const { user } = account
       if (purpose.known !== null && purpose.known !== user.id) return await back('other person')
+      await signOuts.remember(upstream, user.id, identity.idToken, call)
       return await interactions.prove(purpose.address, { user, amr: AMR, acr: ACR }, call)
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error

@@ -13,14 +13,17 @@ import { addLinkedSignIns } from './linked-sign-ins.ts'
 import { createLinks } from './links.ts'
 import { createProvider } from './provider.ts'
 import { addSignIn } from './sign-in.ts'
+import { addSignOut } from './sign-out.ts'
 
 async function upstreams(fastify: FastifyInstance): Promise<void> {
   const links = createLinks(fastify)
+  const provider = createProvider(fastify)
   const options = {
     links,
     flows: createFlows(fastify),
-    provider: createProvider(fastify),
+    provider,
     accounts: createAccounts(fastify, links),
+    signOuts: addSignOut(fastify, provider),
   }
   await addSignIn(fastify, options)
   addCallback(fastify, options)

@@ -15,6 +15,8 @@ export interface Identity {
   readonly subject: string
   /** Seconds since the epoch; undefined where it does not say. */
   readonly authTime: number | undefined
+  /** As it came. */
+  readonly idToken: string
   /** By the names there: what the ID token says, and the userinfo endpoint where there is one. */
   claims(): Promise<Readonly<Record<string, unknown>>>
 }
@@ -46,6 +48,11 @@ export class UpstreamFailure extends Error {
 export interface Provider {
   /** Where the browser is sent. Throws `UpstreamFailure`. */
   authorizationUrl(upstream: Upstream, asked: Asked): Promise<string>
+  /** Where somebody is signed out (OpenID Connect RP-Initiated Logout 1.0 §2); null where it has no such address. Throws `UpstreamFailure`. */
+  signOutUrl(
+    upstream: Upstream,
+    asked: { readonly idToken: string; readonly state: string },
+  ): Promise<string | null>
   /** Of what came back to its callback, `query` as it came. Throws `UpstreamFailure`. */
   identify(upstream: Upstream, query: string, checks: Checks): Promise<Identity>
 }
@@ -58,6 +65,10 @@ const LONGEST_SUBJECT = 255
 
 export function callbackOf({ oauth }: FastifyInstance, id: string): string {
   return `${oauth.issuer}/upstream/${id}/callback`
+}
+
+export function signedOutOf({ oauth }: FastifyInstance, id: string): string {
+  return `${oauth.issuer}/upstream/${id}/signed-out`
 }
 
 export function createProvider(fastify: FastifyInstance): Provider {
@@ -93,6 +104,10 @@ export function createProvider(fastify: FastifyInstance): Provider {
     return config
   }
 
+  function assertSafe(url: URL, what: string): void {
+    if (url.protocol !== 'https:' && !unsafe.includes(url.origin)) throw new Error(`its ${what} is not https`)
+  }
+
   return {
     authorizationUrl: async (upstream, { state, nonce, verifier, parameters }) =>
       failing(async () => {
@@ -107,8 +122,21 @@ export function createProvider(fastify: FastifyInstance): Provider {
           code_challenge: await library.calculatePKCECodeChallenge(verifier),
           code_challenge_method: 'S256',
         })
-        if (url.protocol !== 'https:' && !unsafe.includes(url.origin))
-          throw new Error('its authorization endpoint is not https')
+        assertSafe(url, 'authorization endpoint')
+        return url.href
+      }),
+
+    signOutUrl: async (upstream, { idToken, state }) =>
+      failing(async () => {
+        const library = await import('openid-client')
+        const config = await configure(library, upstream)
+        if (config.serverMetadata().end_session_endpoint === undefined) return null
+        const url = library.buildEndSessionUrl(config, {
+          id_token_hint: idToken,
+          post_logout_redirect_uri: signedOutOf(fastify, upstream.id),
+          state,
+        })
+        assertSafe(url, 'end session endpoint')
         return url.href
       }),
 
@@ -128,6 +156,7 @@ export function createProvider(fastify: FastifyInstance): Provider {
           issuer: said.iss,
           subject: said.sub,
           authTime: said.auth_time,
+          idToken: tokens.id_token!,
           async claims() {
             if (config.serverMetadata().userinfo_endpoint === undefined) return said
             const info = await failing(async () =>

@@ -22,6 +22,7 @@ export function upstreamCommand(): Command {
         value: 'yes',
         text: 'true: whoever comes from there gets an account; false: nobody',
       },
+      { name: 'sign_out', value: 'yes', text: 'true: who signs out here is led there to sign out too' },
       { name: 'button', value: 'yes', text: 'false: people find it by their address instead' },
       { name: 'claims', value: 'pairs', text: 'claims by other names there, such as "email=mail"' },
     ],

@@ -94,6 +94,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
   },
   assurance: { name: TEXT, require: FUNCTION },
   signInLink: { name: TEXT, link: FUNCTION },
+  signOutWay: { name: TEXT, leave: FUNCTION },
 }
 const ADDITIVE: Readonly<Record<keyof Additive, true>> = {
   tokenResponse: true,

@@ -2,7 +2,7 @@
 import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Reach } from './assurance.ts'
-import type { BrowserCall, Elsewhere, Interaction, StepPage } from './interaction.ts'
+import type { BrowserCall, Elsewhere, Interaction, Session, StepPage } from './interaction.ts'
 import type { User } from './user.ts'
 
 /** A sign-in under way, as a method sees it. */
@@ -62,6 +62,16 @@ export interface SignInMethod {
   ): Promise<{ proof: Proof } | { state: unknown } | Elsewhere | SignInElement | StepPage>
   /** Its own page, as long as it has a `state`. Null for the sign-in page, where `offer` sees the `state` too. */
   page?(asked: SignInAsked, call: BrowserCall): Promise<StepPage | null>
+}
+
+/** Somewhere else where whoever signs out here may be signed in; its `name` is its own. */
+export interface SignOutWay {
+  readonly name: string
+  /**
+   * The address at which they are signed out there, by which they come back to `next`, a path of ours; null for none. The session here has ended
+   * by then. The first way that has an address is gone.
+   */
+  leave(session: Session, next: string, call: BrowserCall): Promise<string | null>
 }
 
 /** A link on the sign-in page, such as one to sign-up; its `name` is the element's id. */

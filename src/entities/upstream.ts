@@ -15,6 +15,7 @@ const UpstreamSchema = defineEntity({
     domains: p.array().columnType('text[]').nullable(),
     trustEmail: p.boolean().nullable(),
     signUp: p.boolean().nullable(),
+    signOut: p.boolean().nullable(),
     /** Whether it has one; null for yes. */
     button: p.boolean().nullable(),
     /** By the name of a claim here, that of the claim there. */

@@ -34,6 +34,7 @@ import { Migration20261124000090_upstreams } from './Migration20261124000090_ups
 import { Migration20261124000100_plugin_records } from './Migration20261124000100_plugin_records.ts'
 import { Migration20261124000110_account_deletions } from './Migration20261124000110_account_deletions.ts'
 import { Migration20261124000120_declined_scopes } from './Migration20261124000120_declined_scopes.ts'
+import { Migration20261124000130_upstream_sign_out } from './Migration20261124000130_upstream_sign_out.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -71,4 +72,5 @@ export const migrations = [
   Migration20261124000100_plugin_records,
   Migration20261124000110_account_deletions,
   Migration20261124000120_declined_scopes,
+  Migration20261124000130_upstream_sign_out,
 ]

@@ -35,6 +35,7 @@ export const migrationNames = [
   'Migration20261124000100_plugin_records',
   'Migration20261124000110_account_deletions',
   'Migration20261124000120_declined_scopes',
+  'Migration20261124000130_upstream_sign_out',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -25,6 +25,8 @@ export interface UpstreamInformation {
   trust_email?: boolean
   /** Whether whoever comes from there may get an account; by default those alone whose address is believed. */
   sign_up?: boolean
+  /** Whether who signs out here, having come from there, is led there to sign out too. Default false. */
+  sign_out?: boolean
   /** Whether it has a button; without, people find it by their address. Default true. */
   button?: boolean
   /** By the name of a claim here, that of the claim there. */
@@ -55,6 +57,7 @@ export const MEMBERS = [
   'domains',
   'trust_email',
   'sign_up',
+  'sign_out',
   'button',
   'claims',
 ] as const
@@ -70,6 +73,7 @@ const READERS: Readonly<Record<string, (value: unknown) => unknown>> = {
   domains: readDomains,
   trust_email: (value) => readBoolean('trust_email', value),
   sign_up: (value) => readBoolean('sign_up', value),
+  sign_out: (value) => readBoolean('sign_out', value),
   button: (value) => readBoolean('button', value),
   claims: readClaims,
 }

@@ -15,6 +15,7 @@ const TYPES = {
   domains: 'text[]',
   trustEmail: 'boolean',
   signUp: 'boolean',
+  signOut: 'boolean',
   button: 'boolean',
   claims: 'jsonb',
 } as const

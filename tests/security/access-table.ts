@@ -71,6 +71,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/invitation': open(410, 403),
   '/end-session': open(200, 200),
   '/upstream/:id/callback': open(400),
+  '/upstream/:id/signed-out': open(303),
 
   '/token': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/introspect': { nobody: [405, 401, 405], client: [405, 200, 405] },

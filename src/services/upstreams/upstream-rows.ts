@@ -15,6 +15,7 @@ export function toStored(row: UpstreamRow): StoredUpstream {
     domains: row.domains ?? null,
     trust_email: row.trustEmail ?? null,
     sign_up: row.signUp ?? null,
+    sign_out: row.signOut ?? null,
     button: row.button ?? null,
     claims: row.claims ?? null,
   }
@@ -26,9 +27,23 @@ export function toRow(stored: StoredUpstream): UpstreamRow {
     client_secret: clientSecret,
     trust_email: trustEmail,
     sign_up: signUp,
+    sign_out: signOut,
   } = stored
   const { id, issuer, name, scope, domains, button, claims } = stored
-  return { id, issuer, clientId, clientSecret, name, scope, domains, trustEmail, signUp, button, claims }
+  return {
+    id,
+    issuer,
+    clientId,
+    clientSecret,
+    name,
+    scope,
+    domains,
+    trustEmail,
+    signUp,
+    signOut,
+    button,
+    claims,
+  }
 }
 
 /** What a secret is sealed for: moved to another upstream, it is none. */
