@@ -2,10 +2,11 @@
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
+import { HASHING_SLOWLY } from '../support/settings.ts'
 import { ALICE, SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
 
-const server = await startServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
+const server = await startServer({ TRUSTED_PROXIES: '127.0.0.1', ...HASHING_SLOWLY }, { seed: SEED })
 const CHOSEN = 'a secret chosen by a person'
 await server.server.oauth.clients.create({ client_id: 'service', client_secret: CHOSEN, scope: ['read'] })
 

@@ -6,7 +6,7 @@ import { generateClientSecret } from '../../src/services/clients/client-secrets.
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
-import { prepare } from '../support/settings.ts'
+import { HASHING_SLOWLY, prepare } from '../support/settings.ts'
 
 const SECRET_KEY = 'k'.repeat(40)
 
@@ -43,7 +43,7 @@ test('10,000 clients, with secrets as we make them: applied, usable, and nothing
 
 test('chosen secrets and passwords that take longer to hash than a plugin may: it starts, by as many processes as share it, and says how far it is', async () => {
   const database = await createDatabase()
-  const slow = { SECRET_KEY, OIDC_PASSWORD_HASH_MEMORY: 19_456 }
+  const slow = { SECRET_KEY, ...HASHING_SLOWLY }
   const clients = Array.from({ length: 350 }, (_, at) => ({
     client_id: `client-${at}`,
     client_secret: `chosen secret ${at}`,

@@ -11,6 +11,7 @@ import type { TestDatabase } from '../support/database.ts'
 import { underLoad } from '../support/load.ts'
 import { sumOf } from '../support/metrics.ts'
 import { type SpawnedServer, spawnServer } from '../support/process.ts'
+import { HASHING_SLOWLY } from '../support/settings.ts'
 import { bearer } from '../support/requests.ts'
 import { statusOf, toClient } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
@@ -177,7 +178,7 @@ async function peopleAt(server: SpawnedServer, count: number) {
 }
 
 test('hundreds sign in at once: who is one too many finds the form again, and then gets in', async () => {
-  const server = await spawnServer({ TRUSTED_PROXIES: '127.0.0.1' }, { seed })
+  const server = await spawnServer({ TRUSTED_PROXIES: '127.0.0.1', ...HASHING_SLOWLY }, { seed })
   const { username, password, name } = ALICE
   const signIn = async ({ agent, page }: Awaited<ReturnType<typeof peopleAt>>[number]) => {
     const answer = await agent.submit(page, 'login', { username, password })

@@ -9,6 +9,7 @@ import { createDatabase } from '../support/database.ts'
 import { startRefusingProxy } from '../support/refusing-proxy.ts'
 import { countRefusals } from '../support/serializable.ts'
 import { toClient } from '../support/service.ts'
+import { HASHING_SLOWLY } from '../support/settings.ts'
 import { setStage } from '../support/stage.ts'
 
 const CROWD = 12
@@ -24,7 +25,10 @@ const database = await createDatabase({ serializable: true })
 const proxy = await startRefusingProxy(database.url)
 
 test('everybody at work on a serializable database: every answer is right, and the books balance', async () => {
-  const { servers, desk, books, close } = await setStage(proxy.url, { database })
+  const { servers, desk, books, close } = await setStage(proxy.url, {
+    database,
+    settings: HASHING_SLOWLY,
+  })
   await books.load.more(200)
   await books.load.stop()
   await books.assertKept()

@@ -127,6 +127,13 @@ const MAIL = draft({ path: '/dev/mail/1', headers: { accept: 'text/html' } })
 /** Of an upstream that answers. */
 export const UPSTREAM = 'corp'
 
+/** Of a state that was used, it leads on as of one that is good. */
+const SIGNED_OUT = draft({
+  path: `/upstream/${UPSTREAM}/signed-out`,
+  query: encoded([['state', 'A'.repeat(43)]]),
+  headers: { accept: 'text/html' },
+})
+
 /** What comes back from it, for a sign-in under way. */
 async function answerOfUpstream(server: TestServer): Promise<Draft[]> {
   const agent = createUserAgent(server.url)
@@ -173,6 +180,7 @@ async function openGround(server: TestServer, route: Route): Promise<Ground> {
   if (url === '/interaction/:id') forms.push(...(await interaction(server)))
   if (url === '/device') forms.push(...(await deviceForm(server, values)))
   if (url === '/upstream/:id/callback') forms.push(...(await answerOfUpstream(server)))
+  if (url === '/upstream/:id/signed-out') forms.push(SIGNED_OUT)
   if (url === '/dev/mail/:number') forms.push(MAIL)
   const posted = (POSTED[url]?.(values) ?? []).map(({ fields = {}, headers = {} }) =>
     draft({ method: 'POST', path: url, fields: encoded(Object.entries(fields)), headers }),

@@ -39,6 +39,9 @@ export interface Prepared {
 /** KiB: what people choose is hashed in a millisecond. A test for which it is to take its time says so. */
 const QUICK = 1024
 
+/** For a test in which passwords wait for each other: they take as long as in production. */
+export const HASHING_SLOWLY = { OIDC_PASSWORD_HASH_MEMORY: 19_456 }
+
 /** A production start takes no less than the default. */
 const isProduction = ({ NODE_ENV, HOST, OIDC_ISSUER }: Settings): boolean =>
   NODE_ENV === 'production' ||
