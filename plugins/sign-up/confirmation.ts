@@ -64,7 +64,7 @@ const HAS_ONE: Words = {
   title: 'You have an account already',
   text: 'An account with this address was made meanwhile. Sign in to it; if you do not know its password, ask for a new one there.',
 }
-const NAME_TAKEN = 'Somebody else has this name by now. Choose another one.'
+const NAME_TAKEN = 'This user name is taken. Choose another one.'
 
 export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions, pages } = fastify

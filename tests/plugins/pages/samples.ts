@@ -286,7 +286,7 @@ export const samples: readonly Sample[] = [
     asksForName: true,
     asksForPassword: true,
     problems: {
-      username: 'Somebody else has this name by now. Choose another one.',
+      username: 'This user name is taken. Choose another one.',
       password: 'Must have 8 characters at least.',
     },
   }),

@@ -62,7 +62,7 @@ test('without an app the same browser is signed in, and another one is not', asy
   const other = createUserAgent(server.url)
   const elsewhere = await linkFor(createUserAgent(server.url), there)
   const page = await other.get(elsewhere)
-  expect(page.body).toContain('choose its password here')
+  expect(page.body).toContain('choose your password again here')
   const short = await other.submit(page, 'sign-up-confirm', { password: 'password' })
   expect([short.status, await oauth.users.find(there.username)]).toEqual([400, null])
   const chosen = 'what the owner of the address chose'
@@ -110,11 +110,11 @@ test('a user name that somebody has is found out by who has confirmed the addres
   const who = { ...someone(), username: 'Alice' }
   const agent = createUserAgent(server.url)
   const confirm = await agent.get(await linkFor(agent, who, await fromApp(agent)))
-  expect(confirm.body).toContain('Somebody else has this name by now')
+  expect(confirm.body).toContain('This user name is taken')
   const again = await agent.submit(confirm, 'sign-up-confirm', { username: 'bob' })
   expect([again.status, again.body]).toEqual([
     400,
-    expect.stringContaining('Somebody else has this name by now'),
+    expect.stringContaining('This user name is taken'),
   ])
   const next = await agent.submit(again, 'sign-up-confirm', { username: 'alice-the-second' })
   expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
