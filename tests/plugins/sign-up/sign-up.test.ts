@@ -112,10 +112,7 @@ test('a user name that somebody has is found out by who has confirmed the addres
   const confirm = await agent.get(await linkFor(agent, who, await fromApp(agent)))
   expect(confirm.body).toContain('This user name is taken')
   const again = await agent.submit(confirm, 'sign-up-confirm', { username: 'bob' })
-  expect([again.status, again.body]).toEqual([
-    400,
-    expect.stringContaining('This user name is taken'),
-  ])
+  expect([again.status, again.body]).toEqual([400, expect.stringContaining('This user name is taken')])
   const next = await agent.submit(again, 'sign-up-confirm', { username: 'alice-the-second' })
   expect(answerOf(await goThrough(agent, next)).has('code')).toBe(true)
   expect(await oauth.users.hasPassword('alice-the-second', PASSWORD)).toBe(true)
