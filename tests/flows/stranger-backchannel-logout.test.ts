@@ -154,6 +154,8 @@ test('a server that is killed while it tells tells once more, by the same jti', 
   await restart()
   await expect.poll(() => told).toHaveLength(1)
   expect(told[0]).toMatchObject({ jti: hanging.told[0]!.jti, sid: signedIn.sid })
+  // An answer that is cut is none: the next app would hear of it.
+  await expect.poll(attempts).toEqual([])
   await stop()
 })
 
