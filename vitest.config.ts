@@ -12,8 +12,8 @@ export default defineConfig({
     globalSetup: ['tests/support/global-setup.ts'],
     setupFiles: ['tests/support/setup.ts'],
     isolate: false,
-    // Many tests wait for another process, or for the clock: two workers more than there are cores.
-    maxWorkers: availableParallelism() + 2,
+    // Many tests wait for another process, or for the clock: one worker more than there are cores.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     experimental: { viteModuleRunner: false },
     // What is waited for comes in its own time: on a busy machine, later.
