@@ -35,7 +35,7 @@ class UnknownHint extends OAuthError {
 }
 
 /** What the page that asks sends back; the hint itself need not travel again. */
-const CARRIED = ['client_id', 'post_logout_redirect_uri', 'state'] as const
+const CARRIED = ['client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const
 
 async function endSession(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser } = fastify
@@ -139,6 +139,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
 
   async function handle(wire: Wire, call: BrowserCall): Promise<FastifyReply> {
     assertLengths(wire)
+    fastify.language.ask(call.request, wire['ui_locales'])
     try {
       return await leave(await parse(wire), wire, call)
     } catch (error) {
@@ -204,6 +205,6 @@ function withState(uri: string, state: string | undefined): string {
 
 export default fp(endSession, {
   name: 'latchkey-end-session',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-language', 'latchkey-pages'],
   encapsulate: true,
 })

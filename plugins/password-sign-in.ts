@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import type { SignInElement } from '../src/doors/sign-in.ts'
 import type { User } from '../src/doors/user.ts'
+import { message, type Words } from '../src/protocol/message.ts'
 import { compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { type Waiting, waitFor } from '../src/http/wait.ts'
@@ -22,13 +23,13 @@ export interface PasswordElement {
   username: string
   /** What browsers may offer at the field, with what other ways to sign in add to it. */
   autocomplete: string
-  error: string | null
+  error: Words | null
   /** Until another try is looked at; null for at once. */
   wait: Waiting | null
 }
 
 /** One text for an unknown user, a wrong password and a disabled user. */
-const REFUSED = 'That user name and password do not match.'
+const REFUSED = message('That user name and password do not match.')
 
 async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
   const authenticate = createPasswordCheck(fastify)
@@ -54,7 +55,7 @@ async function passwordSignIn(fastify: FastifyInstance): Promise<void> {
     model: { username, autocomplete: autocomplete(), error: null, wait: null },
   })
 
-  function refused(username: string, text: string, status: number, wait: Waiting | null): SignInElement {
+  function refused(username: string, text: Words, status: number, wait: Waiting | null): SignInElement {
     const { part, model } = element(username)
     return { part, model: { ...model, error: text, wait }, refused: true, status }
   }

@@ -2,6 +2,7 @@
  * The page of the one-time link for the first administrator: GET shows the form and spends nothing, POST makes the
  * account. The link itself is printed where the server was started: `src/commands/welcome.ts`, `setup-link`.
  */
+import type { Words } from '../src/protocol/message.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { BrowserCall } from '../src/doors/interaction.ts'
@@ -40,7 +41,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
   function show(
     call: BrowserCall,
     { token = '', username = '', name = '', email = '' }: Record<string, string | undefined>,
-    errors: Readonly<Record<string, string>> = {},
+    errors: Readonly<Record<string, Words>> = {},
     status = Object.keys(errors).length > 0 ? 400 : 200,
   ): FastifyReply {
     const model = {

@@ -138,6 +138,8 @@ export type {
 } from '../plugins/account/sections.ts'
 export type { AdminArea, AdminDoors, Administrator, UserPart } from '../plugins/admin/sections.ts'
 export type { Browser } from '../plugins/browser.ts'
+export { message, type Message, type Words } from './protocol/message.ts'
+export type { Languages, Reader } from './services/languages/languages.ts'
 export type { Letter, Letters } from '../plugins/mail/letters.ts'
 export type { Interactions } from '../plugins/interaction/index.ts'
 export type { OAuth } from '../plugins/oauth.ts'

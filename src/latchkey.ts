@@ -23,6 +23,7 @@ import interaction from '../plugins/interaction/index.ts'
 import invitation from '../plugins/invitation/index.ts'
 import introspection from '../plugins/introspection.ts'
 import jwks from '../plugins/jwks.ts'
+import language from '../plugins/language.ts'
 import login from '../plugins/login.ts'
 import oauth from '../plugins/oauth.ts'
 import pages from '../plugins/pages/index.ts'
@@ -67,6 +68,7 @@ const PLUGINS = [
   signingAlgorithms,
   pages,
   browser,
+  language,
   interaction,
   login,
   passwordSignIn,

@@ -219,6 +219,13 @@ export const Settings = Type.Object({
   BRAND_TERMS_URL: Type.Optional(
     Type.String({ description: 'the terms of the service, at the foot of each page' }),
   ),
+  UI_LOCALES: Type.Array(Type.String({ pattern: '^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$' }), {
+    default: ['en', 'de', 'es'],
+    minItems: 1,
+    expects: 'language tags with commas between, such as en,de,es',
+    description:
+      'languages of pages and mails; the first is for who reads none of them; more than en, de and es need a catalogue of yours',
+  }),
   OIDC_SIGN_SYNCHRONOUSLY: Type.Boolean({
     default: true,
     description:

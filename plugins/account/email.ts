@@ -3,6 +3,7 @@
  * mailed to it is followed; where no mail can be sent it is taken as it is, and not verified. Who changes it has signed in a moment ago: a
  * browser that was left open must not give an account away.
  */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { User } from '../../src/doors/user.ts'
 import { waitFor } from '../../src/http/wait.ts'
@@ -27,7 +28,7 @@ interface Shown {
   saved?: boolean
   sent?: boolean
   typed?: string
-  error?: string | null
+  error?: Words | null
   status?: number
 }
 

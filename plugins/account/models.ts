@@ -1,4 +1,5 @@
 /** What each page of the account is given. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FormTarget } from '../pages/models.ts'
 import type { ProfileField } from '../pages/profile-fields.ts'
 import type { DescribedScope } from '../pages/scope-words.ts'
@@ -22,7 +23,7 @@ export interface OverviewPage {
   name: string | null
   /** Templates without a title, each with what it reads. */
   notices: readonly { part: string; model: object }[]
-  parts: readonly { title: string; href: string; text: string }[]
+  parts: readonly { title: Words; href: string; text: Words }[]
 }
 
 export interface ProfilePage extends FormTarget {
@@ -34,7 +35,7 @@ export interface ProfilePage extends FormTarget {
   version: string
   groups: readonly { title: string; fields: readonly ProfileField[] }[]
   /** What is wrong and belongs to no field; null when nothing is. */
-  error: string | null
+  error: Words | null
 }
 
 export interface EmailPage extends FormTarget {
@@ -43,7 +44,7 @@ export interface EmailPage extends FormTarget {
   verified: boolean
   typed: string
   saved: boolean
-  error: string | null
+  error: Words | null
   /** Whether a new one is confirmed by mail. */
   mailed: boolean
   /** A link is on its way. */
@@ -71,9 +72,9 @@ export interface PasswordPage extends FormTarget {
   username: string
   hasPassword: boolean
   minLength: number
-  errors: { current: string | null; new: string | null }
+  errors: { current: Words | null; new: Words | null }
   /** Why another try is not looked at yet, and when it is. */
-  wait: string | null
+  wait: Words | null
   saved: boolean
 }
 

@@ -66,6 +66,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
 
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {
     const sent = parseFormLeniently(text)
+    fastify.language.ask(call.request, sent.wire['ui_locales'])
     const client = await findRecipient(oauth, sent)
     let found: FoundRequest
     try {
@@ -119,5 +120,11 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
 
 export default fp(authorize, {
   name: 'latchkey-authorize',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-interaction', 'latchkey-response-modes'],
+  dependencies: [
+    'latchkey-oauth',
+    'latchkey-browser',
+    'latchkey-language',
+    'latchkey-interaction',
+    'latchkey-response-modes',
+  ],
 })

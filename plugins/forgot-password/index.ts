@@ -2,6 +2,7 @@
  * Forgotten passwords: `/forgot-password` asks for an address, a mail has a link, and `/reset-password` takes a new password. Whether
  * anybody has the address is looked up behind the request, so that its answer, its time and its statements are the same for all.
  */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { User } from '../../src/doors/user.ts'
@@ -28,7 +29,7 @@ interface ForgotPassword extends FormTarget {
   email: string
   /** Where they came from; null for nowhere. */
   back: string | null
-  error: string | null
+  error: Words | null
 }
 
 const PATH = '/forgot-password'

@@ -82,5 +82,5 @@ function addressOf(request: FastifyRequest<OnePage>): Address {
 
 export default fp(interaction, {
   name: 'latchkey-interaction',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-language', 'latchkey-pages'],
 })

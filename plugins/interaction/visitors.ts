@@ -30,7 +30,7 @@ export function isSilent({ parameters }: ApprovalRequest): boolean {
 }
 
 export function createVisitors(fastify: FastifyInstance, store: InteractionStore): Visitors {
-  const { browser } = fastify
+  const { browser, language } = fastify
   const { assurance } = kernelOf(fastify)
 
   async function view(
@@ -40,6 +40,8 @@ export function createVisitors(fastify: FastifyInstance, store: InteractionStore
     call: BrowserCall,
     notes: Stored['notes'],
   ): Promise<Interaction> {
+    language.ask(call.request, request.parameters['ui_locales'])
+    if (session !== null) language.isFor(call.request, session.userId)
     const missing = session === null ? [] : await assurance.missing(session.userId, session, request)
     return {
       get id() {

@@ -7,24 +7,29 @@ import type { FastifyInstance } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import type { Config } from '../../src/config.ts'
 import type { Mail } from '../../src/doors/mail.ts'
-import { escapeHtml, linkTo, strict } from '../pages/strict.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { isMessage, type MessageValues, type Words, withValues } from '../../src/protocol/message.ts'
+import type { Language } from '../../src/services/languages/language.ts'
+import type { Reader } from '../../src/services/languages/languages.ts'
+import { createMarkers, escapeHtml } from '../pages/markup.ts'
+import { linkTo, strict } from '../pages/strict.ts'
 
 export interface Letter {
   /** Of one line. */
-  readonly subject: string
-  /** Plain text each; what people chose themselves, as their names, is shown as it is. */
-  readonly paragraphs: readonly string[]
+  readonly subject: Words
+  /** What people chose themselves, as their names, is a value of a message, and shown as it is. */
+  readonly paragraphs: readonly Words[]
   /** The one thing to do; null for none. Its address is ours: `oauth.issuer` and a path. */
-  readonly button: { readonly text: string; readonly href: string } | null
+  readonly button: { readonly text: Words; readonly href: string } | null
   /** What to do for who did not ask for it, and is not them. */
-  readonly otherwise: string
+  readonly otherwise: Words
 }
 
 export interface Letters {
   /** Whether mails have a way; without one, what needs them is off. Known once the server is ready. */
   isOn(): boolean
-  /** As `oauth.mail.send`. */
-  send(to: string, letter: Letter): Promise<void>
+  /** As `oauth.mail.send`, in the language of who reads it; without a reader, in the first of the server's. */
+  send(to: string, letter: Letter, reader?: Reader): Promise<void>
 }
 
 declare module 'fastify' {
@@ -35,7 +40,7 @@ declare module 'fastify' {
 }
 
 const FOLDER = new URL('../../templates/mail/', import.meta.url)
-const HEADER = 'const { model, site, link } = it'
+const HEADER = 'const { model, site, link, t, rich, language } = it'
 
 interface Layouts {
   readonly html: (given: object) => string
@@ -69,16 +74,30 @@ export interface Sender {
 export async function renderLetter(
   letter: Letter,
   site: Sender,
+  language: Language,
 ): Promise<Pick<Mail, 'subject' | 'text' | 'html'>> {
   layouts ??= readLayouts()
   const { html, text } = await layouts
+  const { rich } = createMarkers(language)
+  const say = (words: Words): string => oneLine(language.say(words))
+  const { subject, button, paragraphs, otherwise } = letter
   const model = {
-    ...letter,
-    paragraphs: letter.paragraphs.map(oneLine),
-    otherwise: oneLine(letter.otherwise),
+    subject: say(subject),
+    paragraphs,
+    button: button === null ? null : { ...button, text: say(button.text) },
+    otherwise,
   }
-  const given = { model: strict(model, 'letter'), site, link: linkTo }
-  return { subject: letter.subject, text: text(given), html: html(given) }
+  const { tag, direction } = language
+  const given = { model: strict(model, 'letter'), site, link: linkTo, language: { tag, direction } }
+  return {
+    subject: model.subject,
+    text: text({ ...given, t: (words: Words, values?: MessageValues) => say(withValues(words, values)) }),
+    html: html({
+      ...given,
+      t: say,
+      rich: (words: Words, values?: MessageValues) => rich(oneLined(words), values),
+    }),
+  }
 }
 
 /** What somebody is called must not look like the next paragraph. */
@@ -86,14 +105,29 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\s\p{Cc}]+/gu, ' ')
 }
 
+function oneLined(words: Words): Words {
+  if (!isMessage(words)) return oneLine(words)
+  const values = Object.entries(words.values).map(
+    ([name, value]) => [name, typeof value === 'string' ? oneLine(value) : value] as const,
+  )
+  return { ...words, values: Object.fromEntries(values) }
+}
+
 export function senderOf({ BRAND_NAME: name }: Pick<Config, 'BRAND_NAME'>, issuer: string): Sender {
   return { name, host: new URL(issuer).host }
 }
 
-export function createLetters({ oauth }: FastifyInstance): Letters {
+const NOBODY: Reader = { tags: [], zone: null }
+
+export function createLetters(fastify: FastifyInstance): Letters {
+  const { oauth } = fastify
+  const { languages } = kernelOf(fastify)
   const site = senderOf(oauth.config, oauth.issuer)
   return {
     isOn: oauth.mail.isOn,
-    send: async (to, letter) => oauth.mail.send({ to, ...(await renderLetter(letter, site)) }),
+    async send(to, letter, reader = NOBODY) {
+      const language = await languages.of(reader)
+      return oauth.mail.send({ to, ...(await renderLetter(letter, site, language)) })
+    },
   }
 }

@@ -12,7 +12,6 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { formatTime } from '../pages/strict.ts'
 import { ADDRESS_CHANGED, farewellOf, letterOf, TOLD } from './words.ts'
 
 const KIND = 'notice'
@@ -56,7 +55,7 @@ async function notices(fastify: FastifyInstance): Promise<void> {
       const letter = letterOf({
         type,
         whose: former === undefined ? 'present' : 'former',
-        time: formatTime(new Date(at)),
+        time: new Date(at),
         username: user.username,
         issuer: oauth.issuer,
       })
@@ -68,8 +67,7 @@ async function notices(fastify: FastifyInstance): Promise<void> {
   oauth.deliver({
     kind: FAREWELL,
     payload: Farewell,
-    deliver: async ({ to, username, at }) =>
-      letters.send(to, farewellOf({ username, time: formatTime(new Date(at)) })),
+    deliver: async ({ to, username, at }) => letters.send(to, farewellOf({ username, time: new Date(at) })),
   })
   accountDeletions.onFarewell((user) => {
     const to = verifiedAddressOf(user)

@@ -1,12 +1,12 @@
 /** What people are told by mail of what happened to their account, by the type of the event. What plugins may bring is among it. */
+import { message } from '../../src/protocol/message.ts'
 import type { Letter } from '../mail/letters.ts'
 
 export interface Happening {
   readonly type: string
   /** Whom it is told: of a changed address, the former one or the new one. */
   readonly whose: 'former' | 'present'
-  /** In words, such as `21 November 2026 at 16:30 UTC`. */
-  readonly time: string
+  readonly time: Date
   readonly username: string
   readonly issuer: string
 }
@@ -47,8 +47,8 @@ export function farewellOf({ time, username }: Pick<Happening, 'time' | 'usernam
     subject: 'Your account is deleted',
     paragraphs: [
       'Your account is deleted, as you asked for, with all that was kept of you.',
-      `Account: ${username}`,
-      `When: ${time}`,
+      message('Account: {username}', { username }),
+      message('When: {time}', { time }),
     ],
     button: null,
     otherwise: 'If this was not you, tell those who run this service.',
@@ -62,7 +62,12 @@ export function letterOf({ type, whose, time, username, issuer }: Happening): Le
   const now = whose === 'former' ? ['It was this one until now, and is another one from now on.'] : []
   return {
     subject: words.subject,
-    paragraphs: [words.what, ...now, `Account: ${username}`, `When: ${time}`],
+    paragraphs: [
+      words.what,
+      ...now,
+      message('Account: {username}', { username }),
+      message('When: {time}', { time }),
+    ],
     button: { text: 'See what happened', href: `${issuer}/account/activity` },
     otherwise:
       'If this was you, there is nothing for you to do. If not, somebody else may have your account: change your password at once, and tell those who run this service.',

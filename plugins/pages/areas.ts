@@ -1,22 +1,24 @@
 /** Sections of the areas of pages, such as the account: the links at the top of each of their pages. */
 import { ConfigError } from '../../src/config.ts'
+import { inEnglish, type Words } from '../../src/protocol/message.ts'
 
-/** A section of an area; `text` is what templates call it by (`here`). */
+/** A section of an area; the English of `text` is what templates call it by (`here`). */
 export interface Section {
-  readonly text: string
+  readonly text: Words
   /** Below the area's own address. */
   readonly path: `/${string}`
 }
 
 /** A link at the top of an area's pages. */
 export interface AreaLink {
-  readonly text: string
+  readonly text: Words
   readonly href: string
 }
 
 /** Throws for a section whose text or address one of the links has. */
 export function addLink(links: AreaLink[], link: AreaLink): void {
-  const taken = links.some(({ text, href }) => text === link.text || href === link.href)
-  if (taken) throw new ConfigError(`The section ${link.text} (${link.href}) is taken.`)
+  const name = inEnglish(link.text)
+  const taken = links.some(({ text, href }) => inEnglish(text) === name || href === link.href)
+  if (taken) throw new ConfigError(`The section ${name} (${link.href}) is taken.`)
   links.push(link)
 }

@@ -15,6 +15,7 @@ const FILES = [
   'wait.js',
   'once.js',
   'copy.js',
+  'times.js',
 ] as const
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { ConfigError, type Config } from '../../src/config.ts'
+import { message, type Message } from '../../src/protocol/message.ts'
 import type { Assets } from './assets.ts'
 import { brandColors, isReadable, themeOf } from './brand-colors.ts'
 
@@ -11,7 +12,7 @@ export interface Brand {
   /** The address of its picture. */
   logo: string
   /** For the foot of each page. */
-  links: readonly { id: string; href: string; text: string }[]
+  links: readonly { id: string; href: string; text: Message }[]
   /** The address of a stylesheet after ours; null for the look as it is. */
   theme: string | null
 }
@@ -48,9 +49,9 @@ async function logoOf({ BRAND_LOGO: logo }: Config, assets: Assets): Promise<str
 
 function linksOf({ BRAND_SUPPORT_URL, BRAND_POLICY_URL, BRAND_TERMS_URL }: Config): Brand['links'] {
   const all = [
-    ['brand-support', BRAND_SUPPORT_URL, 'Get help'],
-    ['brand-policy', BRAND_POLICY_URL, 'Privacy policy'],
-    ['brand-terms', BRAND_TERMS_URL, 'Terms of service'],
+    ['brand-support', BRAND_SUPPORT_URL, message('Get help')],
+    ['brand-policy', BRAND_POLICY_URL, message('Privacy policy')],
+    ['brand-terms', BRAND_TERMS_URL, message('Terms of service')],
   ] as const
   return all.flatMap(([id, href, text]) => (href === undefined ? [] : [{ id, href, text }]))
 }

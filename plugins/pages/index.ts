@@ -10,6 +10,7 @@ import { type Assets, createAssets } from './assets.ts'
 import { createBrand, originOfLogo } from './brand.ts'
 import { pageHeaders } from './headers.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
+import type { Reader } from '../../src/services/languages/languages.ts'
 import type { Pages, Person } from './models.ts'
 import { createRegistry, type PageRegistry } from './registry.ts'
 import { createServePage, type ServePage } from './serve.ts'
@@ -21,6 +22,14 @@ export type { FormPage, PageCall, ServePage, ShownPage } from './serve.ts'
 /** Null when nobody is signed in. */
 export type FindPerson = (call: BrowserCall) => Promise<Person | null>
 
+/** What kind of page somebody reads: whether it is of an area of their own, and whether it tells of an error. */
+export interface ReadPage {
+  readonly isOwn: boolean
+  readonly isError: boolean
+}
+/** Who reads a page. Of an error nothing is asked of the database. */
+export type FindReader = (call: BrowserCall, page: ReadPage) => Promise<Reader>
+
 export interface PageDoors extends PageRegistry {
   /** Serves a page at an address of its own, by GET, and its form by POST. */
   readonly serve: ServePage
@@ -31,6 +40,8 @@ export interface PageDoors extends PageRegistry {
   readonly addAsset: Assets['add']
   /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */
   name(find: FindPerson): void
+  /** @internal Who reads the page, which is then in their language. */
+  speak(find: FindReader): void
 }
 
 declare module 'fastify' {
@@ -47,11 +58,13 @@ declare module 'fastify' {
   }
 }
 
+const OF_AN_AREA = /^(?:account|admin)(?:-|$)/
 const DIRECTORY = new URL('../../templates/', import.meta.url)
 const inDirectory = (name: string): URL => new URL(`${name}.eta`, DIRECTORY)
 
 async function pages(fastify: FastifyInstance): Promise<void> {
   const { config, issuer } = fastify.oauth
+  const { languages } = kernelOf(fastify)
   const assets = await createAssets(fastify, config.basePath, new URL('assets/', DIRECTORY))
   const brand = await createBrand(kernelOf(fastify).config, fastify.log, assets)
   const templates = await createTemplates(fastify, {
@@ -64,6 +77,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   const registry = createRegistry(templates)
 
   let findPerson: FindPerson = async () => null
+  let findReader: FindReader = async () => ({ tags: [], zone: null })
 
   /** An error is shown whatever else fails, and asks the database nothing but where it offers to sign out. */
   async function personOf(name: string, model: object, call: BrowserCall): Promise<Person | null> {
@@ -74,10 +88,14 @@ async function pages(fastify: FastifyInstance): Promise<void> {
 
   async function render(reply: FastifyReply, name: string, model: object): Promise<string> {
     const { kind, leadsAway, image } = registry.find(name, model)
-    const person = kind === 'page' ? await personOf(name, model, { request: reply.request, reply }) : null
-    const html = await templates.render(name, model, person)
+    const call = { request: reply.request, reply }
+    const person = kind === 'page' ? await personOf(name, model, call) : null
+    const reader = await findReader(call, { isOwn: OF_AN_AREA.test(name), isError: name === 'error' })
+    const language = await languages.of(reader)
+    const html = await templates.render(name, model, { person, language })
     const images = [originOfLogo(brand), image === null ? null : new URL(image).origin]
     reply.headers(pageHeaders(issuer, { kind, leadsAway, images: images.filter((one) => one !== null) }))
+    void reply.header('content-language', language.tag)
     return html
   }
   fastify.decorate('pages', {
@@ -86,6 +104,9 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     serve: await createServePage(fastify),
     name(find) {
       findPerson = find
+    },
+    speak(find) {
+      findReader = find
     },
   })
   fastify.decorateReply('page', function page(this: FastifyReply, name, model, { status } = {}) {
@@ -110,6 +131,7 @@ async function addOurs({ add }: PageRegistry): Promise<void> {
     await add(name, inDirectory(name), { kind })
   for (const name of ['error', 'home', 'setup', 'setup-done', 'confirm', 'page-message'] as const)
     await add(name, inDirectory(name))
+  await add('password-script', inDirectory('password-script'))
   // Whoever has forgotten theirs is led back to the app.
   await add('new-password', inDirectory('new-password'), { leadsAway: true })
 }

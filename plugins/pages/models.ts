@@ -1,4 +1,5 @@
 /** What each page is given. The plugin that answers with a page fills its model; `templates/` decides how it looks. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { DescribedScope } from './scope-words.ts'
 
 /** Every page by its name. A plugin with pages of its own merges them in, and registers them by `pages.add`. */
@@ -15,6 +16,8 @@ export interface Pages {
   'new-password': NewPassword
   confirm: ConfirmPage
   'page-message': MessagePage
+  /** Lets people see what they type; a part of pages. */
+  'password-script': Record<string, never>
 }
 
 /** A form of ours: where it is posted to, and the token that proves it came from our page (field `csrf_token`). */
@@ -32,7 +35,7 @@ export interface Person {
 /** What was done, or is so: pages show each kind in colours of its own, and with a sign of its own. */
 export interface Notice {
   kind: 'success' | 'notice'
-  text: string
+  text: Words
 }
 
 /** A client as people see it. */
@@ -51,7 +54,7 @@ export interface LoginPage {
   client: ClientView
   /** What each way to sign in has on the page, with the model of its template. */
   elements: readonly { part: string; model: object }[]
-  links: readonly { id: string; text: string; href: string }[]
+  links: readonly { id: string; text: Words; href: string }[]
   /** One of them says that something is wrong. */
   refused: boolean
   /** Somebody is signed in, and has to show once more that it is them. */
@@ -146,7 +149,7 @@ export interface SetupPage extends FormTarget {
   token: string
   values: { username: string; name: string; email: string }
   /** By the field's name; `form` for what belongs to none. */
-  errors: Readonly<Record<string, string>>
+  errors: Readonly<Record<string, Words>>
   passwordMinLength: number
 }
 
@@ -156,7 +159,7 @@ export interface NewPassword extends FormTarget {
   ids: { form: string; button: string | null }
   token: string
   username: string
-  error: string | null
+  error: Words | null
   passwordMinLength: number
 }
 

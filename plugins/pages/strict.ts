@@ -16,21 +16,6 @@ export function strict<T>(value: T, path: string): T {
   }) as T
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** The only way into a page: text and numbers, escaped for content and for quoted attributes. */
-export function escapeHtml(value: unknown): string {
-  if (typeof value !== 'string' && typeof value !== 'number')
-    throw new TypeError(`a template prints text and numbers, not ${value === null ? 'null' : typeof value}`)
-  return String(value).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
-}
-
 /** An address that a person may follow: http, https, mailto, or a path of ours; nothing that runs in the page. */
 export function linkTo(uri: string): string {
   if (!/^(?:https?:\/\/|mailto:|\/(?!\/))/i.test(uri))
@@ -38,14 +23,7 @@ export function linkTo(uri: string): string {
   return uri
 }
 
-const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-
 /** The first full minute that is not before it: whoever comes then does not come too early. */
-export function formatTimeBy(time: Date): string {
-  return formatTime(new Date(Math.ceil(time.getTime() / 60_000) * 60_000))
-}
-
-/** Such as `21 November 2026 at 16:30 UTC`. */
-export function formatTime(time: Date): string {
-  return `${DATE.format(time)} UTC`
+export function fullMinuteFrom(time: Date): Date {
+  return new Date(Math.ceil(time.getTime() / 60_000) * 60_000)
 }

@@ -6,10 +6,13 @@ import view from '@fastify/view'
 import { Eta } from 'eta/core'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../../src/config.ts'
+import { type MessageValues, type Words, withValues } from '../../src/protocol/message.ts'
+import type { Language } from '../../src/services/languages/language.ts'
 import type { Brand } from './brand.ts'
+import { createMarkers, escapeHtml } from './markup.ts'
 import type { Person } from './models.ts'
 import { apologyFor } from './words.ts'
-import { escapeHtml, formatTime, formatTimeBy, linkTo, strict } from './strict.ts'
+import { fullMinuteFrom, linkTo, strict } from './strict.ts'
 
 /** What the layout knows of the server. */
 export interface Site {
@@ -24,8 +27,15 @@ export interface Site {
 
 /** Pages that lead to each other by links at the top of each. */
 export interface Area {
-  label: string
-  links: readonly { text: string; href: string }[]
+  label: Words
+  links: readonly { text: Words; href: string }[]
+}
+
+/** Whom a page is for. */
+export interface Reading {
+  /** Who is signed in, for the top of the page; null for a page that does not say. */
+  readonly person: Person | null
+  readonly language: Language
 }
 
 export interface Templates {
@@ -33,8 +43,7 @@ export interface Templates {
   add(name: string, source: string): void
   /** From now on pages stand in it by `title('…', { area: '<name>', here: '<text of a link>' })`. */
   addArea(name: string, area: Area): void
-  /** `person` is who is signed in, for the top of the page; null for a page that does not say. */
-  render(name: string, model: object, person: Person | null): Promise<string>
+  render(name: string, model: object, reading: Reading): Promise<string>
 }
 
 interface Data {
@@ -44,10 +53,11 @@ interface Data {
 export const LAYOUT = 'layout'
 /**
  * Every template begins with it: the names that it may use, `title`, which puts the page into the layout, and `part`,
- * which prints another template, of a part of pages, with a model of its own.
+ * which prints another template, of a part of pages, with a model of its own. `t` says a message in the reader's language as plain text,
+ * `rich` as markup (`markup.ts`).
  */
 const HEADER = `
-const { model, site, link, time, timeBy, apology } = it
+const { model, site, link, t, rich, el, when, time, timeBy, apology } = it
 const title = (text, { wide = false, area = null, here = '', sendsItself = false } = {}) =>
   layout('${LAYOUT}.eta', { title: text, wide, area: area === null ? null : it.areas[area], here, sendsItself })
 const part = (name, own) => output(include(\`\${name}.eta\`, { model: own }))`
@@ -63,12 +73,17 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
   })
   const render = await createView(fastify, eta)
   const areas: Record<string, Area> = {}
-  const shared = {
-    site: strict(site, 'site'),
-    link: linkTo,
-    time: formatTime,
-    timeBy: formatTimeBy,
-    apology: apologyFor,
+  const shared = { site: strict(site, 'site'), link: linkTo, apology: apologyFor }
+
+  /** What templates say and show in one language. */
+  function spoken(language: Language) {
+    return {
+      ...createMarkers(language),
+      t: (words: Words, values?: MessageValues) => language.say(withValues(words, values)),
+      time: language.time,
+      timeBy: (at: Date) => language.time(fullMinuteFrom(at)),
+      language: { tag: language.tag, direction: language.direction, inTheirZone: language.inTheirZone },
+    }
   }
   return {
     add(name, source) {
@@ -82,8 +97,9 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
     addArea(name, area) {
       areas[name] = area
     },
-    async render(name, model, person) {
-      const given = { ...shared, person, areas: strict(areas, 'areas'), model: strict(model, name) }
+    async render(name, model, { person, language }) {
+      const own = { ...shared, ...spoken(language), person }
+      const given = { ...own, areas: strict(areas, 'areas'), model: strict(model, name) }
       const html = await render(name, given)
       if (!html.startsWith('<!doctype html>')) throw new Error(`The template ${name} has no title.`)
       return html

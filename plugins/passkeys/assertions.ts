@@ -1,4 +1,5 @@
 /** What somebody signs with a passkey, wherever it is asked for: what their browser is asked, and whether the answer is taken. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Proof } from '../../src/doors/sign-in.ts'
@@ -33,7 +34,7 @@ export interface Asked {
 
 /** What was sent, and is not taken. */
 export interface Refusal {
-  readonly text: string
+  readonly text: Words
   readonly status: number
   /** The id of one that nobody has. */
   readonly unknown?: string

@@ -2,6 +2,7 @@
  * The way to sign in `passkey`: a button, and what browsers suggest at the field of the user name. Nobody says who they are first: the passkey
  * does. One that verified its user is two factors by itself and withstands phishing, so it reaches `phr`; one that was only touched is one.
  */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import { askedAcr } from '../../src/protocol/acr.ts'
@@ -23,7 +24,7 @@ declare module '../pages/models.ts' {
 export interface PasskeyElement extends AssertionForm {
   action: string
   csrfToken: string
-  error: string | null
+  error: Words | null
   /** The id of one that nobody has: its authenticator may forget it. `''` for none. */
   unknown: string
 }

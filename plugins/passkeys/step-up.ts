@@ -2,6 +2,7 @@
  * The step `passkey`: who signed in with less than is asked for, and has a passkey, shows it in addition. It comes after other factors that somebody
  * has, and before anything is set up for who has none.
  */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Interaction, StepPage } from '../../src/doors/interaction.ts'
 import { reachesAcr } from '../require-scope/acr.ts'
@@ -17,7 +18,7 @@ declare module '../pages/models.ts' {
 export interface PasskeyStep extends AssertionForm {
   action: string
   csrfToken: string
-  error: string | null
+  error: Words | null
 }
 
 const NAME = 'passkey-step'

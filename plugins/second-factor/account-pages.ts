@@ -1,4 +1,5 @@
 /** The second factor on the account: a part of the page "Security", and pages on which an app is set up and codes are made. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { waitFor } from '../../src/http/wait.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -77,7 +78,7 @@ export function addAccountPages(factors: Factors): void {
     },
   })
 
-  async function showForm(call: PageCall, error: string | null = null, status = 200): Promise<FastifyReply> {
+  async function showForm(call: PageCall, error: Words | null = null, status = 200): Promise<FastifyReply> {
     const { id, username } = await area.userOf(call)
     const secret = await authenticators.offer(area.sessionOf(call.request).sid, id)
     const totp: TotpForm = await totpForm(area.target(call, ADD), { secret, issuer, username }, error)

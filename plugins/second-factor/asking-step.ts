@@ -1,4 +1,5 @@
 /** The interaction step `factor`: a code of the app, or a recovery code, of who has set one up, where a policy demands it. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
 import { waitFor, type Waiting } from '../../src/http/wait.ts'
 import { isFactorMissing } from './missing.ts'
@@ -11,7 +12,7 @@ export interface FactorPage {
   recovery: boolean
   /** The page that asks for the other one. */
   otherUri: string
-  error: string | null
+  error: Words | null
   /** Until another try is looked at; null for at once. */
   wait: Waiting | null
 }
@@ -24,7 +25,7 @@ const NO_SUCH_CODE = 'That is not one of your recovery codes, or it was used alr
 const REMEMBERED = { amr: ['rba', 'mfa'], acr: '2' } as const
 
 interface Refusal {
-  readonly error: string
+  readonly error: Words
   readonly status: number
   readonly wait?: Waiting
 }

@@ -2,6 +2,7 @@
  * The interaction step `factor-setup`: who must show a factor and has none sets one up on the way, and is shown recovery codes. The last
  * resort: whoever has another factor, of another plugin, is asked for that.
  */
+import type { Words } from '../../src/protocol/message.ts'
 import type { Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
 import { waitFor } from '../../src/http/wait.ts'
 import { isFactorMissing } from './missing.ts'
@@ -41,11 +42,7 @@ export function createSetupStep({
   const issuer = new URL(fastify.oauth.issuer).host
   const contextOf = ({ id }: Interaction): string => `recovery codes on the way\0${id}`
 
-  async function page(
-    interaction: Interaction,
-    error: string | null = null,
-    status = 200,
-  ): Promise<StepPage> {
+  async function page(interaction: Interaction, error: Words | null = null, status = 200): Promise<StepPage> {
     const { username, id } = await users.get(interaction.session!.userId)
     const secret = await authenticators.offer(interaction.id, id)
     const totp = await totpForm(interaction.formFor(STEP), { secret, issuer, username }, error)

@@ -1,4 +1,5 @@
 /** The form by which an authenticator app is set up, on the account and on the way: its secret as text and as a picture. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { addressOf } from './authenticator.ts'
 
@@ -6,7 +7,7 @@ export interface TotpForm extends FormTarget {
   /** For who types it. */
   secret: string
   picture: Picture
-  error: string | null
+  error: Words | null
 }
 
 /** A QR code: dark squares as one path, in a square of `size`. */
@@ -21,7 +22,7 @@ const QUIET = 4
 export async function totpForm(
   target: FormTarget,
   { secret, issuer, username }: { secret: string; issuer: string; username: string },
-  error: string | null,
+  error: Words | null,
 ): Promise<TotpForm> {
   const address = await addressOf(secret, issuer, username)
   const { action, csrfToken } = target

@@ -1,4 +1,5 @@
 /** The page `/sign-up`: who may ask for an account, what is wrong with what was typed, and the way back to the sign-in page. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -15,7 +16,7 @@ declare module '../pages/models.ts' {
 
 type Values = Readonly<Record<'username' | 'email', string>>
 /** By the field's name; `form` for what belongs to none. */
-export type Problems = Readonly<Partial<Record<'username' | 'email' | 'password' | 'form', string>>>
+export type Problems = Readonly<Partial<Record<'username' | 'email' | 'password' | 'form', Words>>>
 
 interface SignUpForm extends FormTarget {
   values: Values

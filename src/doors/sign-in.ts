@@ -1,4 +1,5 @@
 /** Ways to sign in, each with an element of its own on the one sign-in page. */
+import type { Words } from '../protocol/message.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Reach } from './assurance.ts'
@@ -78,7 +79,7 @@ export interface SignOutWay {
 export interface SignInLink {
   readonly name: string
   /** Null for none now. `interaction.address` is the way back. */
-  link(interaction: Interaction): Promise<{ readonly text: string; readonly href: string } | null>
+  link(interaction: Interaction): Promise<{ readonly text: Words; readonly href: string } | null>
 }
 
 /** What is known of a sign-in before it is done. */

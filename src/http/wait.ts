@@ -4,6 +4,7 @@
  * everywhere.
  */
 import type { BrowserCall } from '../doors/interaction.ts'
+import { type Message, message } from '../protocol/message.ts'
 import { OAuthError } from '../protocol/errors.ts'
 import { lineOf } from '../services/shedding.ts'
 import { logFailure } from './errors.ts'
@@ -18,13 +19,13 @@ export interface Waiting {
 export interface Wait extends Waiting {
   readonly status: number
   /** Why. */
-  readonly text: string
+  readonly text: Message
   /** Why, and what to do. */
-  readonly advice: string
+  readonly advice: Message
 }
 
-const TOO_OFTEN = 'There were too many tries.'
-const CROWDED = 'Too many people are signing in at this moment.'
+const TOO_OFTEN = message('There were too many tries.')
+const CROWDED = message('Too many people are signing in at this moment.')
 
 /** Logs the error and sets its headers. Throws every other one as it is. */
 export function waitFor(error: unknown, { request, reply }: BrowserCall): Wait {
@@ -34,6 +35,9 @@ export function waitFor(error: unknown, { request, reply }: BrowserCall): Wait {
   reply.headers(error.headers)
   const seconds = Number(error.headers['retry-after'] ?? 1)
   const text = throttled ? TOO_OFTEN : CROWDED
-  const advice = `${text} Please wait ${seconds} ${seconds === 1 ? 'second' : 'seconds'}, and then try again.`
+  const advice = message(
+    '{why} Please wait {seconds, plural, one {# second} other {# seconds}}, and then try again.',
+    { why: text, seconds },
+  )
   return { status: error.status, seconds, until: new Date(Date.now() + seconds * 1000), text, advice }
 }

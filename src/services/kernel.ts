@@ -25,6 +25,7 @@ import { createJanitor } from './janitor.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
+import { createLanguages, type Languages } from './languages/languages.ts'
 import { createLoad, type Load } from './load.ts'
 import { createGuardedFetch } from './outbound/guarded-fetch.ts'
 import { createCourier, type Courier } from './outbox/courier.ts'
@@ -65,6 +66,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly secret: FindServerSecret
   /** Keyed hashes and sealed values under SECRET_KEY. */
   readonly box: SecretBox
+  readonly languages: Languages
   readonly mail: OwnMailer
   readonly seeder: Seeder
   readonly fetch: Fetch
@@ -191,6 +193,7 @@ export function createKernel(
     feed,
     directory,
     throttle,
+    languages: createLanguages(config),
     mail: createMailer({ doors, outbox, production, log }),
     authenticator: createClientAuthenticator({
       doors,

@@ -1,4 +1,5 @@
 // Counts the seconds down until another try is looked at; without it, the page says the time of day.
+const labels = document.currentScript.dataset
 const counter = document.getElementById('login-wait')
 const box = document.getElementById('login-error')
 const button = document.getElementById('sign-in')
@@ -10,11 +11,11 @@ function count() {
     clearInterval(counting)
     button.disabled = false
     box.className = 'notice'
-    box.textContent = 'You can try again now.'
+    box.textContent = labels.ready
     return
   }
   counter.textContent = seconds
-  box.querySelector('.unit').textContent = seconds === 1 ? 'second' : 'seconds'
+  box.querySelector('.unit').textContent = seconds === 1 ? labels.one : labels.other
 }
 
 box.querySelector('.until').remove()

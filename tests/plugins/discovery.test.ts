@@ -23,6 +23,7 @@ describe('the document', () => {
       authorization_endpoint: `${url}/authorize`,
       token_endpoint: `${url}/token`,
       userinfo_endpoint: `${url}/userinfo`,
+      ui_locales_supported: ['en', 'de', 'es'],
       end_session_endpoint: `${url}/end-session`,
       introspection_endpoint: `${url}/introspect`,
       revocation_endpoint: `${url}/revoke`,

@@ -31,7 +31,7 @@ test('a new password is told to who has a verified address', async () => {
   expect(text).toContain('Account: alice')
   expect(text).toContain(`${server.url}/account/activity`)
   expect(text).toContain('If this was you, there is nothing for you to do.')
-  expect(html).toContain('Account: alice')
+  expect(html).toContain('Account: <bdi>alice</bdi>')
 })
 
 test('a changed address is told to the former one, and to the new one where that is verified', async () => {

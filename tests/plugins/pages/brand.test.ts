@@ -83,7 +83,7 @@ test('mails are from the service by its name', async () => {
   await letters.send('ada@example.com', letter)
   const { text, html } = oauth.mail.kept().at(-1)!
   expect(text).toContain('From Book & Shelf at ')
-  expect(html).toContain('From Book &amp; Shelf at ')
+  expect(html).toContain('From <bdi>Book &amp; Shelf</bdi> at ')
 })
 
 test('a picture of a file comes from our own origin', async () => {

@@ -97,7 +97,7 @@ describe.each([
   )
 
   test('lies below it, under names that change with the content, and is kept for ever', async () => {
-    expect(assets.size).toBe(7)
+    expect(assets.size).toBe(8)
     for (const url of assets) {
       expect(url.startsWith(`${base}assets/`)).toBe(true)
       const { statusCode, headers } = await server.inject(url)

@@ -1,0 +1,88 @@
+/**
+ * The languages of the server: those that the setting UI_LOCALES names, each with a catalogue (`catalogues.ts`). Which of them somebody
+ * reads is found by what was asked for, by their own choice and by their browser, in this order.
+ */
+import { ConfigError, type Config } from '../../config.ts'
+import { lookUp } from '../../protocol/language-tags.ts'
+import { createCatalogues, type Catalogue } from './catalogues.ts'
+import { createLanguage, type Language } from './language.ts'
+import { pseudo, PSEUDO } from './pseudo.ts'
+
+/** Who reads; the first of their languages that there is counts. */
+export interface Reader {
+  /** BCP 47, by preference. */
+  readonly tags: readonly string[]
+  /** IANA; null where nobody has said. */
+  readonly zone: string | null
+}
+
+export interface Languages {
+  /** BCP 47: those that are spoken here, the first to who asks for none of them. */
+  readonly tags: readonly string[]
+  /**
+   * Adds to what is said in a language, or replaces it: English to that language, both in ICU MessageFormat. For pages of plugins, and
+   * for languages that the server does not bring.
+   */
+  add(tag: string, messages: Catalogue): void
+  /** @internal Throws `ConfigError` for a language that nobody has brought. */
+  assertSpoken(): Promise<void>
+  /** The language of a reader. */
+  of(reader: Reader): Promise<Language>
+}
+
+const ENGLISH = 'en'
+/** Dates are as British as the spelling. */
+const REGIONS: Readonly<Record<string, string>> = { en: 'en-GB', [PSEUDO]: 'en-GB' }
+
+export function createLanguages({
+  UI_LOCALES: tags,
+  production,
+}: Pick<Config, 'UI_LOCALES' | 'production'>): Languages {
+  const catalogues = createCatalogues()
+  const made = new Map<string, Promise<Language>>()
+  const known = production ? tags : [...tags, PSEUDO]
+
+  async function make(tag: string, zone: string | null): Promise<Language> {
+    const region = REGIONS[tag] ?? tag
+    if (tag === PSEUDO) return createLanguage({ tag, region, zone, find: () => undefined, shape: pseudo })
+    const messages = await catalogues.read(tag)
+    return createLanguage({ tag, region, zone, find: (text) => messages.get(text) })
+  }
+
+  return {
+    tags,
+    add(tag, messages) {
+      catalogues.add(tag, messages)
+      made.clear()
+    },
+    async assertSpoken() {
+      const there = new Set([ENGLISH, ...(await catalogues.tags())])
+      const missing = tags.find((tag) => !there.has(tag))
+      if (missing !== undefined)
+        throw new ConfigError(
+          `UI_LOCALES names ${missing}, and there is no catalogue of it: there are ${[...there].join(', ')}.`,
+        )
+    },
+    async of({ tags: asked, zone }) {
+      const tag = lookUp(asked, known) ?? tags[0]!
+      const place = zone !== null && isZone(zone) ? zone : null
+      const key = `${tag} ${place ?? ''}`
+      const language = made.get(key) ?? make(tag, place)
+      if (made.size < MOST) made.set(key, language)
+      return language
+    },
+  }
+}
+
+/** Languages by time zones; each holds the messages that it has said. */
+const MOST = 200
+
+/** Whether this Node knows it, which throws for others. */
+function isZone(zone: string): boolean {
+  try {
+    Intl.DateTimeFormat('en', { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
