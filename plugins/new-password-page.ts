@@ -2,6 +2,7 @@
  * Pages of one-time links at which people set a new password. GET shows the form and spends nothing, as programs open links that stand in
  * messages; POST sets the password. Who makes the links, and what comes after them, is for the plugin that serves such a page.
  */
+import { sentenceOf, type Words } from '../src/protocol/message.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../src/protocol/errors.ts'
@@ -9,7 +10,6 @@ import { Type } from '../src/protocol/schema.ts'
 import type { User } from '../src/services/users/user.ts'
 import type { PageCall } from './pages/index.ts'
 import type { NewPassword } from './pages/models.ts'
-import { sentence } from './pages/words.ts'
 
 export interface NewPasswordPage {
   /** Below the issuer; its links are this address with `token`. */
@@ -41,12 +41,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
   const { basePath } = oauth.config
   const purposeOf = (token: string): string => `${page.ids.form} ${token}`
 
-  function show(
-    call: PageCall,
-    token: string,
-    { username }: User,
-    error: string | null = null,
-  ): FastifyReply {
+  function show(call: PageCall, token: string, { username }: User, error: Words | null = null): FastifyReply {
     const model = {
       ids: page.ids,
       action: `${basePath}${page.path}`,
@@ -74,7 +69,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
     token: string,
     password: string,
     address: string,
-  ): Promise<User | string | null> {
+  ): Promise<User | { problem: Words } | null> {
     const attempt = await throttle.attempt(null, address)
     try {
       const user = await page.setPassword(token, password)
@@ -82,7 +77,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       return user
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status >= 500) throw error
-      if (error.code !== 'access_denied') return sentence(error.message.replace(/^password /, ''))
+      if (error.code !== 'access_denied') return { problem: sentenceOf(error.about?.reason ?? error.message) }
       observeRefusal()
       await attempt.failed()
       return null
@@ -116,7 +111,8 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       const back = (await page.backOf?.(token)) ?? ''
       const result = await setPassword(token, password, call.request.ip)
       if (result === null) return showSpent(call)
-      if (typeof result === 'string') return user === null ? showSpent(call) : show(call, token, user, result)
+      if ('problem' in result)
+        return user === null ? showSpent(call) : show(call, token, user, result.problem)
       const said = () => call.reply.redirect(`${basePath}${page.path}?done=yes`, 303)
       return page.done === undefined ? said() : page.done(result, back, call, said)
     },

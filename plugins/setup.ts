@@ -14,7 +14,7 @@ import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
 import { sendErrorPage } from './pages/error-page.ts'
 import { isTypedAgain, keepingTyped } from './pages/expired-form.ts'
-import { sentence } from './pages/words.ts'
+import { problemsIn } from './pages/words.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { waitFor } from '../src/http/wait.ts'
@@ -28,6 +28,7 @@ const Fields = Type.Partial(
     password: Type.String(),
   }),
 )
+const FIELDS = ['username', 'name', 'email', 'password']
 const PURPOSE = 'setup'
 
 async function setup(fastify: FastifyInstance): Promise<void> {
@@ -88,9 +89,11 @@ async function setup(fastify: FastifyInstance): Promise<void> {
         observeRefusal()
         await attempt.failed()
       }
-      const [, field = 'form', reason = error.message] =
-        /^(username|name|email|password) (.+)$/s.exec(error.message) ?? []
-      return show(call, fields, { [field]: sentence(reason) })
+      return show(
+        call,
+        fields,
+        problemsIn(error, (member) => FIELDS.find((field) => field === member), 'form'),
+      )
     } finally {
       attempt.abandoned()
     }

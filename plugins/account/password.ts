@@ -1,10 +1,10 @@
 /** `/account/password`: a new password for who knows the present one. This browser stays signed in, all else ends. */
+import { message, sentenceOf, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
 import type { PageCall } from '../pages/index.ts'
-import { sentence } from '../pages/words.ts'
 import { createPasswordCheck } from '../password-check.ts'
 import { waitFor, type Wait } from '../../src/http/wait.ts'
 import type { OwnArea } from './area.ts'
@@ -15,7 +15,7 @@ interface Typed {
   current_password?: string
   new_password?: string
 }
-type Errors = Readonly<Partial<Record<keyof Typed, string>>>
+type Errors = Readonly<Partial<Record<keyof Typed, Words>>>
 
 interface Shown {
   errors?: Errors
@@ -46,16 +46,16 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
   /** The user with the new password, or what is wrong. Throws 429 and 503 for who has to wait. */
   async function change(user: User, typed: Typed, request: FastifyRequest): Promise<User | Errors> {
     const { current_password: current = '', new_password: wanted = '' } = typed
-    if (wanted.length < minLength) return { new_password: `At least ${minLength} characters.` }
+    if (wanted.length < minLength)
+      return { new_password: message('At least {minLength} characters.', { minLength }) }
     if ((await isPassword(user.username, current, request)) === null)
-      return { current_password: 'This is not your password.' }
-    if (wanted === current) return { new_password: 'This is the password that you have.' }
+      return { current_password: message('This is not your password.') }
+    if (wanted === current) return { new_password: message('This is the password that you have.') }
     try {
       return await oauth.users.setPassword(user.username, wanted)
     } catch (error) {
-      const [, reason] = error instanceof OAuthError ? (/^password (.+)$/s.exec(error.message) ?? []) : []
-      if (reason === undefined) throw error
-      return { new_password: sentence(reason) }
+      if (!(error instanceof OAuthError) || error.about?.member !== 'password') throw error
+      return { new_password: sentenceOf(error.about.reason) }
     }
   }
 

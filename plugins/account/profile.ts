@@ -16,7 +16,7 @@ import {
   type Errors,
   type Values,
 } from '../pages/profile-fields.ts'
-import { sentence } from '../pages/words.ts'
+import { problemsIn } from '../pages/words.ts'
 import type { OwnArea } from './area.ts'
 
 const PATH = '/profile'
@@ -62,9 +62,7 @@ export function addProfile(area: OwnArea): void {
       return undefined
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status !== 400) throw error
-      const [, claim = '', reason = ''] = /^(\w+) (.+)$/s.exec(error.message) ?? []
-      const field = fieldOf(claim)
-      return field === undefined ? { [FORM]: sentence(error.message) } : { [field]: sentence(reason) }
+      return problemsIn(error, fieldOf, FORM)
     }
   }
 

@@ -1,4 +1,5 @@
 /** What pages of several rooms are given, and those that stand in none: the dashboard and the keys. */
+import type { Words } from '../../src/protocol/message.ts'
 import type { KeyState } from '../../src/services/keys/key-ring.ts'
 import type { FormTarget, Notice } from '../pages/models.ts'
 import type { AuditRow } from './audit/audit-models.ts'
@@ -42,7 +43,7 @@ export interface FieldView {
   /** What browsers fill it in with; `off` for nothing. */
   autocomplete: string
   value: string
-  error: string | null
+  error: Words | null
   /** Of a choice; of a text, what may be chosen instead of typed. */
   options: readonly { value: string; text: string }[]
 }

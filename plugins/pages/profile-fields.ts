@@ -3,6 +3,7 @@
  * them, and the way from text to claims and back. The user name, the roles and `sub` are not among them, nor what says
  * that something was verified; the email address has a page of its own.
  */
+import type { Words } from '../../src/protocol/message.ts'
 
 /** A claim as people edit it; its name is that of OpenID Connect Core §5.1. */
 export interface ProfileField {
@@ -13,7 +14,7 @@ export interface ProfileField {
   type: 'text' | 'url' | 'tel' | 'lines'
   autocomplete: string
   value: string
-  error: string | null
+  error: Words | null
 }
 
 type Field = Pick<ProfileField, 'name' | 'label' | 'hint' | 'type' | 'autocomplete'> & {
@@ -22,7 +23,7 @@ type Field = Pick<ProfileField, 'name' | 'label' | 'hint' | 'type' | 'autocomple
 }
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
-export type Errors = Readonly<Record<string, string>>
+export type Errors = Readonly<Record<string, Words>>
 
 const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   {

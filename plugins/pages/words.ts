@@ -1,5 +1,8 @@
 /** The words that people read for what the standards name: scopes, the statuses of the error page, reasons at a field. */
 
+import type { OAuthError } from '../../src/protocol/errors.ts'
+import { sentenceOf, type Words } from '../../src/protocol/message.ts'
+
 export interface ScopeText {
   title: string
   description: string | null
@@ -85,7 +88,17 @@ export function apologyFor(status: number): Apology {
   return APOLOGIES.get(status) ?? (status >= 500 ? OURS : THEIRS)
 }
 
-/** A reason of a registry, which follows a member's name, as a sentence at its field. */
-export function sentence(reason: string): string {
-  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
+/**
+ * What a registry refused, at the field that `fieldOf` knows for the member that it is about; of one that it knows none for, all of it
+ * under `form`.
+ */
+export function problemsIn(
+  { about, message: whole }: OAuthError,
+  fieldOf: (member: string) => string | undefined,
+  form: string,
+): Readonly<Record<string, Words>> {
+  const field = about === undefined ? undefined : fieldOf(about.member)
+  return about === undefined || field === undefined
+    ? { [form]: sentenceOf(whole) }
+    : { [field]: sentenceOf(about.reason) }
 }

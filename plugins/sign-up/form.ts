@@ -6,7 +6,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { domainOf } from '../../src/protocol/upstream-information.ts'
 import type { FormTarget } from '../pages/models.ts'
-import { sentence } from '../pages/words.ts'
+import { problemsIn } from '../pages/words.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -16,6 +16,8 @@ declare module '../pages/models.ts' {
 
 type Values = Readonly<Record<'username' | 'email', string>>
 /** By the field's name; `form` for what belongs to none. */
+const FIELDS = ['username', 'email', 'password']
+
 export type Problems = Readonly<Partial<Record<'username' | 'email' | 'password' | 'form', Words>>>
 
 interface SignUpForm extends FormTarget {
@@ -81,7 +83,5 @@ export function createSignUpForm(fastify: FastifyInstance) {
 /** What a refusal of the registry means at a field. Throws every other error as it is. */
 export function problemOf(error: unknown): Problems {
   if (!(error instanceof OAuthError) || error.code !== 'invalid_request') throw error
-  const [, field = 'form', reason = error.message] =
-    /^(username|email|password) (.+)$/s.exec(error.message) ?? []
-  return { [field]: sentence(reason) }
+  return problemsIn(error, (member) => FIELDS.find((field) => field === member), 'form')
 }

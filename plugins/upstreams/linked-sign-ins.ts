@@ -2,6 +2,7 @@
  * What is linked with an account: a part of the page Security, and `/account/linked-sign-ins`, where its user links and unlinks. Both ask
  * those once more who have signed in more than ten minutes ago, and the last way in stays.
  */
+import { sentenceOf as sentenceFrom, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -9,7 +10,6 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { AccountArea } from '../account/sections.ts'
 import type { PageCall } from '../pages/index.ts'
-import { sentence } from '../pages/words.ts'
 import type { Flows } from './flows.ts'
 import { linkEvent, type Links } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
@@ -22,7 +22,7 @@ declare module '../pages/models.ts' {
     'account-linked-sign-ins': {
       securityUri: string
       notice: Notice | null
-      error: string | null
+      error: Words | null
       links: readonly {
         id: string
         name: string
@@ -55,7 +55,7 @@ export interface LinkedOptions {
 
 interface Told {
   readonly done?: string | undefined
-  readonly error?: string | null
+  readonly error?: Words | null
 }
 
 export async function addLinkedSignIns(fastify: FastifyInstance, options: LinkedOptions): Promise<void> {
@@ -152,7 +152,7 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
           await links.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
-        return show(call, { error: sentence(error.message) }, 400)
+        return show(call, { error: sentenceFrom(error.message) }, 400)
       }
       return call.reply.redirect(area.uri(LINKED, { done: 'unlinked' }), 303)
     },

@@ -4,7 +4,8 @@
  */
 import type { TSchema } from 'typebox'
 import { isStorable } from './json.ts'
-import { OAuthError } from './errors.ts'
+import { memberError, type OAuthError } from './errors.ts'
+import type { Words } from './message.ts'
 import { misfitOf, Type } from './schema.ts'
 
 /** Claims by their wire names. */
@@ -169,6 +170,6 @@ function checkClaim(name: string, base: string, value: unknown): unknown {
   return value
 }
 
-function claimError(claim: string, reason: string): OAuthError {
-  return new OAuthError('invalid_request', `${claim} ${reason}`)
+function claimError(claim: string, reason: Words): OAuthError {
+  return memberError('invalid_request', claim, reason)
 }

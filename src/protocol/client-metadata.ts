@@ -4,8 +4,9 @@
  * taken, or a grant's plugin present, is for the registry to say.
  */
 import type { Static, TObject, TSchema } from 'typebox'
-import { OAuthError } from './errors.ts'
+import { memberError, type OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
+import type { Words } from './message.ts'
 import { redirectUriProblem } from './redirect-uri.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
@@ -96,9 +97,9 @@ export interface ParsedMetadata {
 }
 
 /** The error for a member: `field` and the reason, in words for the developer at the other end. */
-export function metadataError(field: string, reason: string): OAuthError {
+export function metadataError(field: string, reason: Words): OAuthError {
   const code = field.startsWith('redirect_uri') ? 'invalid_redirect_uri' : 'invalid_client_metadata'
-  return new OAuthError(code, `${field} ${reason}`)
+  return memberError(code, field, reason)
 }
 
 /**

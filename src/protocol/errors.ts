@@ -3,6 +3,8 @@
  * the private cause that only our log sees. Everything else that is thrown becomes `server_error` in one place.
  */
 
+import { inEnglish, type Words } from './message.ts'
+
 /** Statuses that differ from 400, the default of RFC 6749 §5.2. */
 const STATUS: ReadonlyMap<string, number> = new Map([
   ['invalid_client', 401],
@@ -25,6 +27,14 @@ export interface OAuthErrorOptions {
   headers?: Readonly<Record<string, string>>
   /** What really happened: logged, never sent. */
   cause?: unknown
+  /** Of a description that is about one member of what was sent: which, and what is wrong with it, for people in their language. */
+  about?: AboutMember
+}
+
+/** `reason` follows the member's name in a sentence: “must not be empty”. */
+export interface AboutMember {
+  readonly member: string
+  readonly reason: Words
 }
 
 /**
@@ -36,6 +46,7 @@ export class OAuthError extends Error {
   readonly code: string
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  readonly about: AboutMember | undefined
   /** @internal */
   readonly [BRAND] = true
 
@@ -49,6 +60,7 @@ export class OAuthError extends Error {
     if (!/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/.test(code))
       throw new TypeError('an error code has illegal characters')
     this.code = code
+    this.about = options.about
     this.status = options.status ?? STATUS.get(code) ?? 400
     const retryAfter = options.retryAfter ?? (this.status === 503 ? 2 : undefined)
     this.headers = {
@@ -61,6 +73,11 @@ export class OAuthError extends Error {
   toJSON(): { error: string; error_description: string } {
     return { error: this.code, error_description: this.message }
   }
+}
+
+/** Of one member of what was sent: `reason` follows its name in a sentence. */
+export function memberError(code: string, member: string, reason: Words): OAuthError {
+  return new OAuthError(code, `${member} ${inEnglish(reason)}`, { about: { member, reason } })
 }
 
 /** RFC 6749 §5.2: `error_description` is %x20-21 / %x23-5B / %x5D-7E. */

@@ -24,6 +24,17 @@ export function message(text: string, values: MessageValues = {}): Message {
   return { text, values }
 }
 
+/** What is wrong with something, as it follows its name: “must not be empty”. People read it as a sentence (`sentenceOf`). */
+export function reason(text: string, values: MessageValues = {}): Message {
+  return { text, values }
+}
+
+/** What follows a name, as a sentence of its own at a field. */
+export function sentenceOf(words: Words): Words {
+  if (isMessage(words)) return { ...words, text: sentenceOf(words.text) as string }
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
+}
+
 export function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && 'text' in value && 'values' in value
 }

@@ -3,8 +3,9 @@
  * wire names. Pure: whether the name is taken, and whether the password is good, is for the registry to say.
  */
 import { parseUserClaims, StandardClaims } from './claims.ts'
-import { OAuthError } from './errors.ts'
+import { memberError, type OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
+import type { Words } from './message.ts'
 import { usernameProblem } from './username.ts'
 
 export interface UserMembers {
@@ -19,8 +20,8 @@ export interface UserMembers {
 }
 
 /** The error for a member, and the reason, in words for who registers the user. */
-export function userError(member: string, reason: string): OAuthError {
-  return new OAuthError('invalid_request', `${member} ${reason}`)
+export function userError(member: string, reason: Words): OAuthError {
+  return memberError('invalid_request', member, reason)
 }
 
 /** Throws `invalid_request` for a member that is malformed. A null member counts as absent, unless it is a claim. */

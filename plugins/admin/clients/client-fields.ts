@@ -1,14 +1,14 @@
 /** The form for client metadata by its names of RFC 7591: the way from text to members and back, and what is wrong with it. */
+import { type Words, message, sentenceOf } from '../../../src/protocol/message.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { redirectUriProblem } from '../../../src/protocol/redirect-uri.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
-import { sentence } from '../../pages/words.ts'
 import type { FieldView } from '../models.ts'
 import { CHOICES, CLIENT_ID, GROUPS, type Field } from './client-field-table.ts'
 
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
-export type Errors = Readonly<Record<string, string>>
+export type Errors = Readonly<Record<string, Words>>
 
 const FIELDS = GROUPS.flatMap(({ fields }) => fields)
 const REDIRECTS = ['redirect_uris', 'post_logout_redirect_uris']
@@ -65,7 +65,7 @@ function itemsOf(kind: 'lines' | 'words', text: string): string[] {
 
 /** What only the form can tell: the line that is wrong, and what is no number. All else is for the registry to refuse. */
 export function problemsOf(values: Values): Errors {
-  const errors: Record<string, string> = {}
+  const errors: Record<string, Words> = {}
   for (const { name } of FIELDS.filter(({ kind }) => kind === 'number')) {
     const text = values[name]?.trim() ?? ''
     if (text !== '' && !WHOLE_NUMBER.test(text))
@@ -76,7 +76,10 @@ export function problemsOf(values: Values): Errors {
     for (const [index, uri] of lines.entries()) {
       const problem = redirectUriProblem(uri)
       if (problem === undefined || problem.insecure || name in errors) continue
-      errors[name] = lines.length === 1 ? sentence(problem.reason) : `Line ${index + 1} ${problem.reason}.`
+      errors[name] =
+        lines.length === 1
+          ? sentenceOf(problem.reason)
+          : message('Line {number}: {problem}', { number: index + 1, problem: sentenceOf(problem.reason) })
     }
   }
   return errors

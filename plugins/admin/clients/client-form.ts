@@ -3,7 +3,7 @@ import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { reachableAcr } from '../../asked-acr.ts'
-import { sentence } from '../../pages/words.ts'
+import { problemsIn } from '../../pages/words.ts'
 import { PASSWORD_ACR } from '../../password-check.ts'
 import { groupsOf, isField, problemsOf, type Errors, type Served, type Values } from './client-fields.ts'
 import type { ClientForm } from './client-models.ts'
@@ -50,7 +50,6 @@ export async function attempt<T extends object>(
     return await work()
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status !== 400) throw error
-    const [, field = '', reason = ''] = /^(\w+) (.+)$/s.exec(error.message) ?? []
-    return { errors: isField(field) ? { [field]: sentence(reason) } : { [FORM]: sentence(error.message) } }
+    return { errors: problemsIn(error, (member) => (isField(member) ? member : undefined), FORM) }
   }
 }

@@ -1,4 +1,5 @@
 /** What each page of the administration of clients is given. */
+import type { Words } from '../../../src/protocol/message.ts'
 import type { FormTarget, Notice } from '../../pages/models.ts'
 import type { FieldView, Paged, SearchedList } from '../models.ts'
 
@@ -20,7 +21,7 @@ export interface ClientsPage extends SearchedList {
 export interface ClientForm extends FormTarget {
   groups: readonly { title: string; fields: readonly FieldView[] }[]
   /** What is wrong and belongs to no field; null when nothing is. */
-  error: string | null
+  error: Words | null
 }
 
 export interface NewClientPage {
@@ -43,7 +44,7 @@ export interface ClientPage {
   cautions: readonly string[]
   /** Null for a client that has no secret. */
   rotation: FormTarget | null
-  deletion: FormTarget & { error: string | null; typed: string }
+  deletion: FormTarget & { error: Words | null; typed: string }
   settings: AppSettings
   /** Members that the form has no field for. */
   others: readonly { name: string; value: string }[]

@@ -1,4 +1,5 @@
 /** What the pages of scopes and resources are given: one kind of page for both. */
+import type { Words } from '../../../src/protocol/message.ts'
 import type { FormTarget, Notice } from '../../pages/models.ts'
 import type { FieldView, Paged } from '../models.ts'
 
@@ -36,7 +37,7 @@ export interface RecordPage extends FormTarget {
   notice: Notice | null
   /** What the form was filled in from. */
   version: string
-  error: string | null
+  error: Words | null
   fields: readonly FieldView[]
   related: {
     title: string
@@ -45,7 +46,7 @@ export interface RecordPage extends FormTarget {
   } | null
   /** What becomes of what names it, when it is deleted. */
   endings: readonly string[]
-  deletion: (FormTarget & { error: string | null; typed: string }) | null
+  deletion: (FormTarget & { error: Words | null; typed: string }) | null
   listUri: string
   listText: string
 }

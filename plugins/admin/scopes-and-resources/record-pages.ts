@@ -1,10 +1,10 @@
 /** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
+import { sentenceOf, type Words } from '../../../src/protocol/message.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { AdminArea } from '../sections.ts'
-import { sentence } from '../../pages/words.ts'
 import { noticeOf } from '../notice.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
@@ -124,12 +124,12 @@ function typedIn(wire: Wire): Values {
 }
 
 /** What stands in the way, as a sentence: the member that it is about is the one that was typed. */
-async function refusalOf(work: Promise<unknown>): Promise<string | null> {
+async function refusalOf(work: Promise<unknown>): Promise<Words | null> {
   try {
     await work
     return null
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status !== 400) throw error
-    return sentence(error.message.replace(/^\w+ /, 'it '))
+    return sentenceOf(error.message.replace(/^\w+ /, 'it '))
   }
 }

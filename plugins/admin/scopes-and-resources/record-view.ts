@@ -1,22 +1,23 @@
 /** The page of one thing, or of the form for a new one, with whatever was refused; and the way from what was typed to what is saved. */
+import type { Words } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
-import { sentence } from '../../pages/words.ts'
+import { problemsIn } from '../../pages/words.ts'
 import type { AdminArea } from '../sections.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 
-type Errors = Readonly<Record<string, string>>
+type Errors = Readonly<Record<string, Words>>
 
 /** What the page says besides what is registered. */
 export interface Shown {
   notice?: Notice | null
   values?: Values
   errors?: Errors
-  deletion?: { error: string; typed: string }
+  deletion?: { error: Words; typed: string }
 }
 
 export interface RecordView<Information> {
@@ -107,13 +108,9 @@ export function createRecordView<Information extends object>(
         return { values, errors: {} }
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
-        const [, field = '', reason = ''] = /^(\w+) (.+)$/s.exec(error.message) ?? []
         // What identifies one that is there has no field.
-        const known = names.includes(field) && (id === null || field !== identifier.name)
-        return {
-          values,
-          errors: known ? { [field]: sentence(reason) } : { [FORM]: sentence(error.message) },
-        }
+        const fields = names.filter((name) => id === null || name !== identifier.name)
+        return { values, errors: problemsIn(error, (member) => fields.find((name) => name === member), FORM) }
       }
     },
   }

@@ -2,6 +2,7 @@
  * The forms for users: their fields, and the way from text to members and back. The claims that people change themselves
  * are described in `pages/profile-fields.ts`; here is what only an administrator says of somebody.
  */
+import type { Words } from '../../../src/protocol/message.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import * as profile from '../../pages/profile-fields.ts'
@@ -11,7 +12,7 @@ import type { UserForm } from './user-models.ts'
 type Field = Omit<FieldView, 'value' | 'error' | 'options'>
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
-export type Errors = Readonly<Record<string, string>>
+export type Errors = Readonly<Record<string, Words>>
 type Groups = UserForm['groups']
 
 const field = (name: string, label: string, hint = '', kind: Field['kind'] = 'text'): Field => ({

@@ -1,6 +1,7 @@
 /** A form about a user that was sent: what comes of it, or what is wrong with it and where. */
 import { OAuthError } from '../../../src/protocol/errors.ts'
-import { sentence } from '../../pages/words.ts'
+import { message, type Words } from '../../../src/protocol/message.ts'
+import { problemsIn } from '../../pages/words.ts'
 import { fieldOf, type Errors } from './user-fields.ts'
 
 /** The key of an error that belongs to no field. */
@@ -12,16 +13,12 @@ export async function attempt<T extends object>(work: () => Promise<T>): Promise
     return await work()
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status !== 400) throw error
-    const [, member = '', reason = ''] = /^(\w+) (.+)$/s.exec(error.message) ?? []
-    const field = fieldOf(member)
-    return {
-      errors: field === undefined ? { [FORM]: sentence(error.message) } : { [field]: sentence(reason) },
-    }
+    return { errors: problemsIn(error, fieldOf, FORM) }
   }
 }
 
 /** What stands above the form; null where nothing is wrong. */
-export function summaryOf(errors: Errors): string | null {
+export function summaryOf(errors: Errors): Words | null {
   if (Object.keys(errors).length === 0) return null
-  return errors[FORM] ?? 'Please look at the marked fields.'
+  return errors[FORM] ?? message('Please look at the marked fields.')
 }

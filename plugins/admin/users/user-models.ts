@@ -1,4 +1,5 @@
 /** What each page of the administration of users is given. */
+import type { Words } from '../../../src/protocol/message.ts'
 import type { FormTarget, Notice } from '../../pages/models.ts'
 import type { FieldView, SearchedList } from '../models.ts'
 
@@ -26,7 +27,7 @@ export interface UsersPage extends SearchedList {
 export interface UserForm extends FormTarget {
   groups: readonly { title: string; fields: readonly FieldView[] }[]
   /** What is wrong; null when nothing is. */
-  error: string | null
+  error: Words | null
 }
 
 export interface NewUserPage {
@@ -46,7 +47,7 @@ export interface UserPage {
   isSelf: boolean
   /** What was done, or was refused; null for nothing. */
   done: Notice | null
-  refused: string | null
+  refused: Words | null
   form: UserForm
   /** What the form was filled in from. */
   version: string
@@ -61,7 +62,7 @@ export interface UserPage {
   disable: FormTarget | null
   enable: FormTarget | null
   endSessions: FormTarget | null
-  deletion: FormTarget & { error: string | null; typed: string }
+  deletion: FormTarget & { error: Words | null; typed: string }
   sessions: readonly {
     sid: string
     /** The browser and its system, in words. */

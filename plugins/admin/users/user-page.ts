@@ -2,6 +2,7 @@
  * `/admin/user`: one user, to look at and to change. What may be done to them, beside what is known of them, is in
  * `user-actions.ts` and `user-password.ts`.
  */
+import type { Words } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
@@ -44,7 +45,7 @@ const DONE: Readonly<Record<string, string>> = {
 /** What the page says besides what is known of the user. */
 export interface Shown {
   done?: string | undefined
-  refused?: string
+  refused?: Words
   values?: Values
   errors?: Errors
   confirm?: string

@@ -79,9 +79,9 @@ test('a secret that waits to be shown is for one session, and sealed', async () 
 })
 
 test.each([
-  ['redirect_uris', `${URI}\n/callback`, 'Line 2 must be an absolute URI.'],
+  ['redirect_uris', `${URI}\n/callback`, 'Line 2: Must be an absolute URI.'],
   ['redirect_uris', `${URI}#a`, 'Must not have a fragment.'],
-  ['post_logout_redirect_uris', `${URI}\n\n${URI}\njavascript:alert(1)`, 'Line 3 must not use the scheme javascript:.'],
+  ['post_logout_redirect_uris', `${URI}\n\n${URI}\njavascript:alert(1)`, 'Line 3: Must not use the scheme javascript:.'],
   ['client_name', 'x'.repeat(201), 'Must not have more than 200 characters.'],
   ['scope', 'a "b"', 'Must hold scope names of RFC 6749 section 3.3.'],
   ['grant_types', 'authorization_code made_up', 'Names what no plugin serves.'],

@@ -51,7 +51,7 @@ test('it draws the last day, and has the same numbers as a table', async () => {
   expect(page.body.match(/<th scope="row"><time/g)).toHaveLength(24)
   expect(page.body).toMatch(/<rect x="211" y="0" width="8" height="40"\/>/)
   // But for the one of every page, which is a file.
-  expect(page.body).not.toMatch(/ style=|<script(?! src="\/assets\/once[^"]*" defer><\/script>)/)
+  expect(page.body).not.toMatch(/ style=|<script(?! src="\/assets\/(?:once|times)[^"]*" defer><\/script>)/)
 }) // prettier-ignore
 
 test('the latest events and the health of the process are on it', async () => {

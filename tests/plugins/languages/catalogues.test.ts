@@ -2,13 +2,14 @@
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { sentenceOf } from '../../../src/protocol/message.ts'
 import { describe, expect, test } from 'vitest'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 const LANGUAGES = ['de', 'es']
-/** A message where it is written: the first argument of `message`, `t` or `rich`, as one literal. */
+/** A message where it is written: the first argument of `message`, `reason`, `t` or `rich`, as one literal. */
 const CALL =
-  /(?<![\w.$])(?:message|t|rich)\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.)*)`)/g
+  /(?<![\w.$])(message|reason|t|rich)\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.)*)`)/g
 
 async function filesOf(folder: string, extensions: RegExp): Promise<string[]> {
   const names = await readdir(join(ROOT, folder), { recursive: true })
@@ -25,8 +26,10 @@ async function messagesOfTheSource(): Promise<Map<string, string>> {
   ]
   const found = new Map<string, string>()
   for (const file of files)
-    for (const [, single, double, back] of (await readFile(file, 'utf8')).matchAll(CALL))
-      found.set((single ?? double ?? back ?? '').replaceAll(/\\(.)/g, '$1'), file.slice(ROOT.length + 1))
+    for (const [, call, single, double, back] of (await readFile(file, 'utf8')).matchAll(CALL)) {
+      const text = (single ?? double ?? back ?? '').replaceAll(/\\(.)/g, '$1')
+      found.set(call === 'reason' ? (sentenceOf(text) as string) : text, file.slice(ROOT.length + 1))
+    }
   return found
 }
 
