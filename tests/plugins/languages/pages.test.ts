@@ -5,7 +5,22 @@ import { startPages } from '../pages/server.ts'
 import { textsIn, unsaidIn } from './unsaid.ts'
 
 /** Pages that are not said by messages yet. */
-const ENGLISH = new Set<string>(samples.map(({ name }) => name).filter((name) => name !== 'login'))
+const ENGLISH = new Set<string>([
+  'confirm',
+  'consent',
+  'error',
+  'forgot-password',
+  'home',
+  'keep-account',
+  'new-password',
+  'page-message',
+  'setup',
+  'setup-done',
+  'sign-out',
+  'sign-up-confirm',
+  'sign-up-form',
+  'signed-out',
+])
 
 const server = await startPages()
 
