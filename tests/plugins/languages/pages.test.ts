@@ -10,6 +10,7 @@ const ENGLISH = new Set<string>([
   'consent',
   'error',
   'forgot-password',
+  'form-post',
   'home',
   'keep-account',
   'new-password',
