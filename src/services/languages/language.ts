@@ -50,6 +50,8 @@ export interface LanguageOptions {
   readonly find: (text: string) => string | undefined
   /** What becomes of what messages say, without their values. */
   readonly shape?: (text: string) => string
+  /** What was parsed of the catalogue before, for all who read it. */
+  readonly parsed?: Map<string, readonly MessageFormatElement[]>
 }
 
 const INSTANT: Intl.DateTimeFormatOptions = {
@@ -65,8 +67,7 @@ const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur', 'ps', 'dv', 'yi', 'sd', '
 const SYNTAX = /[{<']/
 
 export function createLanguage(options: LanguageOptions): Language {
-  const { tag, region, zone, find, shape = (text) => text } = options
-  const parsed = new Map<string, readonly MessageFormatElement[]>()
+  const { tag, region, zone, find, shape = (text) => text, parsed = new Map() } = options
   const dates = new Intl.DateTimeFormat(region, { ...INSTANT, timeZone: zone ?? 'UTC' })
   const lists = new Intl.ListFormat(region, { type: 'conjunction' })
   const numbers = new Intl.NumberFormat(region)

@@ -5,7 +5,7 @@
 import { ConfigError, type Config } from '../../config.ts'
 import { lookUp } from '../../protocol/language-tags.ts'
 import { createCatalogues, type Catalogue } from './catalogues.ts'
-import { createLanguage, type Language } from './language.ts'
+import { createLanguage, type Language, type LanguageOptions } from './language.ts'
 import { pseudo, PSEUDO } from './pseudo.ts'
 
 /** Who reads; the first of their languages that there is counts. */
@@ -40,13 +40,17 @@ export function createLanguages({
 }: Pick<Config, 'UI_LOCALES' | 'production'>): Languages {
   const catalogues = createCatalogues()
   const made = new Map<string, Promise<Language>>()
+  /** Of each language, whatever the time zone. */
+  const parsed = new Map<string, NonNullable<LanguageOptions['parsed']>>()
   const known = production ? tags : [...tags, PSEUDO]
 
   async function make(tag: string, zone: string | null): Promise<Language> {
     const region = REGIONS[tag] ?? tag
     if (tag === PSEUDO) return createLanguage({ tag, region, zone, find: () => undefined, shape: pseudo })
     const messages = await catalogues.read(tag)
-    return createLanguage({ tag, region, zone, find: (text) => messages.get(text) })
+    const known = parsed.get(tag) ?? new Map()
+    parsed.set(tag, known)
+    return createLanguage({ tag, region, zone, find: (text) => messages.get(text), parsed: known })
   }
 
   return {
@@ -54,6 +58,7 @@ export function createLanguages({
     add(tag, messages) {
       catalogues.add(tag, messages)
       made.clear()
+      parsed.clear()
     },
     async assertSpoken() {
       const there = new Set([ENGLISH, ...(await catalogues.tags())])
