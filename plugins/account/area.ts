@@ -1,9 +1,9 @@
 /** What the pages of a user's own account share: their guarded addresses, and forms that their user alone can send. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
-import { OAuthError } from '../../src/protocol/errors.ts'
 import type { Browser } from '../browser.ts'
 import type { OAuth } from '../oauth.ts'
+import { SignedOutForm } from '../pages/expired-form.ts'
 import type { ServePage } from '../pages/index.ts'
 import type { AccountArea } from './sections.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
@@ -35,7 +35,7 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
       }
       if (request.method === 'GET' || request.method === 'HEAD')
         return reply.redirect(signInAddress(oauth.config.basePath, request.url), 303)
-      throw new OAuthError('access_denied', 'nobody is signed in any more; sign in and try again')
+      throw new SignedOutForm(signInAddress(oauth.config.basePath, request.url))
     },
     sessionOf(request) {
       const session = admitted.get(request)

@@ -1,8 +1,8 @@
 /** Who may be on these pages: a hook that stands before every route of their scope, whatever the route is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { OAuthError } from '../../src/protocol/errors.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
 import { ExplainedError } from '../pages/error-page.ts'
+import { SignedOutForm } from '../pages/expired-form.ts'
 import type { Administrator } from './sections.ts'
 import { otherAccountAddress, signInAddress } from '../sign-in.ts'
 
@@ -36,7 +36,7 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
       if (session === null) {
         if (request.method === 'GET' || request.method === 'HEAD')
           return reply.redirect(signInAddress(basePath, request.url), 303)
-        throw new OAuthError('access_denied', 'nobody is signed in any more; sign in and try again')
+        throw new SignedOutForm(signInAddress(basePath, request.url))
       }
       const user = await oauth.findUser(session.userId)
       if (user === null || user.disabled || !user.roles.includes(ADMIN)) throw notForThem(request, user)

@@ -18,6 +18,11 @@ const WORDS = {
   text: 'It was open for too long, or you have signed in or out meanwhile. Nothing of what you sent is done.',
 }
 
+const SIGNED_OUT = {
+  title: 'You are not signed in any more',
+  text: 'Sign in, and look whether what you wanted is done.',
+}
+
 /** Where the way on leads: to a page, by its path, or to the one that shows again what was typed. */
 export type WayOn = string | NonNullable<ErrorPage['again']> | null
 
@@ -26,6 +31,18 @@ export class ExpiredForm extends ExplainedError {
     const description = 'the form did not come from a page of ours in this browser; go back and try again'
     const ways = typeof way === 'string' ? [{ uri: way, text: 'Open the page again', app: null }] : []
     super('access_denied', description, { words: WORDS, ways, again: typeof way === 'string' ? null : way })
+  }
+}
+
+/**
+ * The form of a page for who is signed in, sent by nobody: their session has ended meanwhile, as by the same form, whose answer did not
+ * come.
+ */
+export class SignedOutForm extends ExplainedError {
+  /** `signInUri` leads back to the page by the sign-in. */
+  constructor(signInUri: string) {
+    const ways = [{ uri: signInUri, text: 'Sign in', app: null }]
+    super('access_denied', 'nobody is signed in any more; sign in and try again', { words: SIGNED_OUT, ways })
   }
 }
 
