@@ -134,13 +134,20 @@ export function createSignedIn(
       call.request.actor = { kind: 'user', id: user.id }
       const from = { ...signIn, ...originOf(call) }
       const former = cookies.pending.read(call.request)
-      if ((await assurance.missing(user.id, { amr, acr }, asked)).length > 0) {
+      const isMissing = async (): Promise<boolean> =>
+        (await assurance.missing(user.id, { amr, acr }, asked)).length > 0
+      const begin = async (): Promise<Session | null> => {
         const pending = await pendingSessions.begin(from, former)
         return pending && wait(call, pending)
       }
+      if (await isMissing()) return begin()
       const newBrowser = await isNews(call.request, user)
       const started = await sessions.start({ ...from, newBrowser }, cookies.session.read(call.request))
-      if (started === null) return null
+      if (started === null) {
+        // Another process knew of the user what this one has not heard yet.
+        await directory.reloadUser(user.id)
+        return (await isMissing()) ? begin() : null
+      }
       if (former !== undefined) await pendingSessions.end(former)
       forgetPending(call)
       remember(call, user)
@@ -168,10 +175,13 @@ export function createSignedIn(
           former === undefined ? null : await sessions.raise(former, session, factors, nextOf(former, form))
         return raised && open(call, raised)
       }
-      if ((await assurance.missing(session.userId, factors, asked)).length > 0) {
+      const isMissing = async (): Promise<boolean> =>
+        (await assurance.missing(session.userId, factors, asked)).length > 0
+      const rise = async (): Promise<Session | null> => {
         const raised = await pendingSessions.raise(token, session, factors, nextOf(token, form))
         return raised && wait(call, raised)
       }
+      if (await isMissing()) return rise()
       const { amr, acr } = factors
       const user = await directory.findUser(session.userId)
       const newBrowser = user !== null && (await isNews(request, user))
@@ -182,7 +192,10 @@ export function createSignedIn(
         nextOf(token, form),
         cookies.session.read(request),
       )
-      if (completed === null) return null
+      if (completed === null) {
+        await directory.reloadUser(session.userId)
+        return (await isMissing()) ? rise() : null
+      }
       forgetPending(call)
       if (user !== null) remember(call, user)
       return open(call, completed)

@@ -62,6 +62,8 @@ export interface Directory {
   reloadClient(clientId: string): Promise<Client | null>
   /** By the id, which tokens name as `sub`; also a disabled one. */
   findUser(id: string): Promise<User | null>
+  /** Always from the database, by one statement. */
+  reloadUser(id: string): Promise<User | null>
   /** The kinds of which plugins keep records of a user: those of factors are right, of others it may have changed. */
   recordKindsOf(userId: string): Promise<ReadonlySet<string>>
   /** The resource that each scope belongs to; null for the default resource. */
@@ -121,6 +123,7 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     cachedClient: (clientId) => clients.peek(clientId) ?? undefined,
     reloadClient: clients.reload,
     findUser: async (id) => users.get(id),
+    reloadUser: users.reload,
     recordKindsOf: async (id) => recordKinds.get(id),
     findResource: async (identifier) => resources.get(identifier),
     findScope: async (name) => scopes.get(name),
