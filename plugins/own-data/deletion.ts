@@ -54,8 +54,10 @@ export async function addDeletion(fastify: FastifyInstance, area: AccountArea): 
       try {
         await accountDeletions.request(userId, toSeconds(days))
       } catch (error) {
-        if (!(error instanceof OAuthError) || !error.message.startsWith('roles ')) throw error
-        return show(call, LAST)
+        if (!(error instanceof OAuthError)) throw error
+        if (error.message.startsWith('roles ')) return show(call, LAST)
+        // The same form came first, as of a double click.
+        if ((await oauth.users.get(userId)).deletesAt === null) throw error
       }
       browser.forget(call)
       return call.reply.redirect(`${oauth.config.basePath}${ASKED}`, 303)

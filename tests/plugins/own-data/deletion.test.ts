@@ -76,6 +76,22 @@ describe('asked for', () => {
     await users.delete(second.username)
   })
 
+  test('a form that is sent twice at once leads to the same page', async () => {
+    const user = await somebody(server)
+    const agent = await as(server, user)
+    const page = await open(server, agent, '/data/delete')
+    const holder = new Client({ connectionString: server.database.url })
+    await holder.connect()
+    await holder.query(`begin; select from users where id = '${user.id}' for update`)
+    const sent = [agent, agent.clone()].map(async (one) => one.submit(page, 'delete-account'))
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await expect.poll(async () => (await server.database.query(waiting)).length).toBe(2)
+    await holder.end()
+    for (const { url, status } of await Promise.all(sent))
+      expect([url, status]).toEqual([`${server.url}/account-deletion`, 200])
+    expect((await eventsOf(server, 'user.deletion_requested')).filter((event) => event.user === user.id)).toHaveLength(1)
+  })
+
   test('of two at once there is one event, and who is disabled cannot', async () => {
     const user = await somebody(server)
     const both = [1, 2].map(async () => accountDeletions.request(user.id, 3600))
@@ -138,8 +154,8 @@ describe('until it is due', () => {
     await kernelOf(server.server).directory.findUser(user.id)
     await server.database.query(`update users set deletion_due_at = now() + interval '1 day' where id = '${user.id}'`)
     const agent = createUserAgent(server.url)
-    await giveName(agent, await agent.get(`${server.url}/sign-in`), user)
-    expect(agent.cookies.has('latchkey-session')).toBe(false)
+    const page = await giveName(agent, await agent.get(`${server.url}/sign-in`), user)
+    expect([agent.cookies.has('latchkey-session'), findForm(page, 'keep-account')]).toEqual([false, expect.anything()])
     await accountDeletions.cancel(user.id)
   })
 
