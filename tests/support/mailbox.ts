@@ -1,7 +1,7 @@
 /** What a development server has mailed, as the person reads it whose address it is. */
-import { expect } from 'vitest'
 import type { Mail } from '../../src/doors/mail.ts'
 import type { TestServer } from './server.ts'
+import { until } from './until.ts'
 
 export interface Mailbox {
   /** The next mail that comes to this address, or that has come and was not read; of this subject, where it is said. */
@@ -17,16 +17,19 @@ export function openMailbox({ server, database }: TestServer): Mailbox {
     of(to).find((mail) => !read.has(mail) && (subject === undefined || mail.subject === subject))
   return {
     async next(to, subject) {
-      await expect.poll(() => unread(to, subject), { timeout: 10_000 }).toBeDefined()
-      const mail = unread(to, subject)!
-      read.add(mail)
-      return mail
+      return until(() => {
+        const mail = unread(to, subject)
+        if (mail === undefined) throw new Error(`no mail to ${to}: ${subject ?? 'of any subject'}`)
+        read.add(mail)
+        return mail
+      })
     },
     async all(to) {
-      const waiting = async () =>
-        (await database.query('select from outbox where given_up_at is null')).length
-      await expect.poll(waiting, { timeout: 10_000 }).toBe(0)
-      return of(to)
+      return until(async () => {
+        const waiting = await database.query('select kind from outbox where given_up_at is null')
+        if (waiting.length > 0) throw new Error(`still on its way: ${JSON.stringify(waiting)}`)
+        return of(to)
+      })
     },
   }
 }
