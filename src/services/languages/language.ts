@@ -51,8 +51,11 @@ export interface LanguageOptions {
   /** What becomes of what messages say, without their values. */
   readonly shape?: (text: string) => string
   /** What was parsed of the catalogue before, for all who read it. */
-  readonly parsed?: Map<string, readonly MessageFormatElement[]>
+  readonly parsed?: Parsed
 }
+
+/** Messages by their English. */
+export type Parsed = Map<string, readonly object[]>
 
 const INSTANT: Intl.DateTimeFormatOptions = {
   day: 'numeric',
@@ -67,7 +70,7 @@ const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur', 'ps', 'dv', 'yi', 'sd', '
 const SYNTAX = /[{<']/
 
 export function createLanguage(options: LanguageOptions): Language {
-  const { tag, region, zone, find, shape = (text) => text, parsed = new Map() } = options
+  const { tag, region, zone, find, shape = (text) => text, parsed = new Map<string, readonly object[]>() } = options
   const dates = new Intl.DateTimeFormat(region, { ...INSTANT, timeZone: zone ?? 'UTC' })
   const lists = new Intl.ListFormat(region, { type: 'conjunction' })
   const numbers = new Intl.NumberFormat(region)
@@ -76,7 +79,7 @@ export function createLanguage(options: LanguageOptions): Language {
   function elementsOf(text: string): readonly MessageFormatElement[] {
     const known = parsed.get(text) ?? parse(find(text) ?? text)
     parsed.set(text, known)
-    return known
+    return known as readonly MessageFormatElement[]
   }
 
   const list: Language['list'] = (members, composer) =>

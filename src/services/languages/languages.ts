@@ -5,7 +5,7 @@
 import { ConfigError, type Config } from '../../config.ts'
 import { lookUp } from '../../protocol/language-tags.ts'
 import { createCatalogues, type Catalogue } from './catalogues.ts'
-import { createLanguage, type Language, type LanguageOptions } from './language.ts'
+import { createLanguage, type Language, type Parsed } from './language.ts'
 import { pseudo, PSEUDO } from './pseudo.ts'
 
 /** Who reads; the first of their languages that there is counts. */
@@ -41,14 +41,14 @@ export function createLanguages({
   const catalogues = createCatalogues()
   const made = new Map<string, Promise<Language>>()
   /** Of each language, whatever the time zone. */
-  const parsed = new Map<string, NonNullable<LanguageOptions['parsed']>>()
+  const parsed = new Map<string, Parsed>()
   const known = production ? tags : [...tags, PSEUDO]
 
   async function make(tag: string, zone: string | null): Promise<Language> {
     const region = REGIONS[tag] ?? tag
     if (tag === PSEUDO) return createLanguage({ tag, region, zone, find: () => undefined, shape: pseudo })
     const messages = await catalogues.read(tag)
-    const known = parsed.get(tag) ?? new Map()
+    const known = parsed.get(tag) ?? (new Map() as Parsed)
     parsed.set(tag, known)
     return createLanguage({ tag, region, zone, find: (text) => messages.get(text), parsed: known })
   }
