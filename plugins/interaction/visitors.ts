@@ -30,7 +30,7 @@ export function isSilent({ parameters }: ApprovalRequest): boolean {
 }
 
 export function createVisitors(fastify: FastifyInstance, store: InteractionStore): Visitors {
-  const { browser, language } = fastify
+  const { browser, language, pages } = fastify
   const { assurance } = kernelOf(fastify)
 
   async function view(
@@ -40,6 +40,7 @@ export function createVisitors(fastify: FastifyInstance, store: InteractionStore
     call: BrowserCall,
     notes: Stored['notes'],
   ): Promise<Interaction> {
+    pages.leadTo(call.request, request.client)
     language.ask(call.request, request.parameters['ui_locales'])
     if (session !== null) language.isFor(call.request, session.userId)
     const missing = session === null ? [] : await assurance.missing(session.userId, session, request)

@@ -3,9 +3,10 @@ import type { FastifyInstance } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { ConfigError, type Config } from '../../src/config.ts'
-import { message, type Message } from '../../src/protocol/message.ts'
+import { colorCaution } from '../../src/protocol/brand-colors.ts'
+import { inEnglish, message, type Message } from '../../src/protocol/message.ts'
 import type { Assets } from './assets.ts'
-import { brandColors, isReadable, themeOf } from './brand-colors.ts'
+import { themeOf } from './theme.ts'
 
 export interface Brand {
   name: string
@@ -57,10 +58,7 @@ function linksOf({ BRAND_SUPPORT_URL, BRAND_POLICY_URL, BRAND_TERMS_URL }: Confi
 }
 
 function addTheme(color: string, assets: Assets, log: FastifyInstance['log']): string {
-  const colors = brandColors(color.toLowerCase())
-  if (!isReadable(colors))
-    log.warn(
-      `BRAND_COLOR ${color} has a contrast of ${Math.floor(colors.contrast * 10) / 10} on light pages, where text needs 4.5: links there are ${colors.light.accent}. Buttons keep their colour.`,
-    )
-  return assets.addContent('brand.css', Buffer.from(themeOf(colors)))
+  const caution = colorCaution(color)
+  if (caution !== undefined) log.warn(`BRAND_COLOR ${inEnglish(caution)}`)
+  return assets.addContent('brand.css', Buffer.from(themeOf(color)))
 }

@@ -2,13 +2,15 @@
  * `reply.page(name, model)`: HTML pages by name, each with a typed model and its security headers, and
  * `fastify.pages.add` and `serve` for the pages of other plugins. Which page is the answer is for those plugins to say.
  */
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { readFile } from 'node:fs/promises'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { type Assets, createAssets } from './assets.ts'
 import { createBrand, originOfLogo } from './brand.ts'
+import { createClientThemes } from './client-themes.ts'
 import { pageHeaders } from './headers.ts'
+import type { Client } from '../../src/doors/client.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Reader } from '../../src/services/languages/languages.ts'
 import type { Pages, Person } from './models.ts'
@@ -42,6 +44,8 @@ export interface PageDoors extends PageRegistry {
   name(find: FindPerson): void
   /** @internal Who reads the page, which is then in their language. */
   speak(find: FindReader): void
+  /** @internal The answer is a page on the way to this client, and has its colour. */
+  leadTo(request: FastifyRequest, client: Client): void
 }
 
 declare module 'fastify' {
@@ -59,6 +63,8 @@ declare module 'fastify' {
 }
 
 const OF_AN_AREA = /^(?:account|admin)(?:-|$)/
+/** What looks like ours, whoever people are on the way to. */
+const OF_OURS = /^(?:(?:account|admin)(?:-|$)|error$)/
 const DIRECTORY = new URL('../../templates/', import.meta.url)
 const inDirectory = (name: string): URL => new URL(`${name}.eta`, DIRECTORY)
 
@@ -75,6 +81,8 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     assets: assets.addresses,
   })
   const registry = createRegistry(templates)
+  const themes = createClientThemes(fastify, config.basePath, kernelOf(fastify).box)
+  const ledTo = new WeakMap<FastifyRequest, Client>()
 
   let findPerson: FindPerson = async () => null
   let findReader: FindReader = async () => ({ tags: [], zone: null })
@@ -92,7 +100,9 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     const person = kind === 'page' ? await personOf(name, model, call) : null
     const reader = await findReader(call, { isOwn: OF_AN_AREA.test(name), isError: name === 'error' })
     const language = await languages.of(reader)
-    const html = await templates.render(name, model, { person, language })
+    const client = OF_OURS.test(name) ? undefined : ledTo.get(reply.request)
+    const theme = client === undefined ? null : themes.addressOf(client)
+    const html = await templates.render(name, model, { person, language, theme })
     const images = [originOfLogo(brand), image === null ? null : new URL(image).origin]
     reply.headers(pageHeaders(issuer, { kind, leadsAway, images: images.filter((one) => one !== null) }))
     void reply.header('content-language', language.tag)
@@ -107,6 +117,9 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     },
     speak(find) {
       findReader = find
+    },
+    leadTo(request, client) {
+      ledTo.set(request, client)
     },
   })
   fastify.decorateReply('page', function page(this: FastifyReply, name, model, { status } = {}) {

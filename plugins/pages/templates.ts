@@ -36,6 +36,8 @@ export interface Reading {
   /** Who is signed in, for the top of the page; null for a page that does not say. */
   readonly person: Person | null
   readonly language: Language
+  /** The stylesheet of the colour of whose page it is; null for that of all pages. */
+  readonly theme: string | null
 }
 
 export interface Templates {
@@ -97,8 +99,8 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
     addArea(name, area) {
       areas[name] = area
     },
-    async render(name, model, { person, language }) {
-      const own = { ...shared, ...spoken(language), person }
+    async render(name, model, { person, language, theme }) {
+      const own = { ...shared, ...spoken(language), person, theme }
       const given = { ...own, areas: strict(areas, 'areas'), model: strict(model, name) }
       const html = await render(name, given)
       if (!html.startsWith('<!doctype html>')) throw new Error(`The template ${name} has no title.`)

@@ -6,7 +6,7 @@
 import type { Static, TObject, TSchema } from 'typebox'
 import { memberError, type OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
-import type { Words } from './message.ts'
+import { reason, type Words } from './message.ts'
 import { redirectUriProblem } from './redirect-uri.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
@@ -15,6 +15,8 @@ const Text = (maxLength = 200) => Type.String({ minLength: 1, maxLength })
 /** The format of a member that names a page or a document. */
 export const WEB_URI = 'web-uri'
 const WebUri = () => Type.String({ maxLength: 2048, format: WEB_URI })
+/** The format of a member that is a colour, `#rrggbb`. */
+const COLOR = 'color'
 const RedirectUris = () => Type.Array(Type.String(), { maxItems: 100, format: 'redirect-uris' })
 const Names = () => Type.Array(Text(), { maxItems: 50 })
 
@@ -40,6 +42,10 @@ export const ClientMetadata = Type.Partial(
     access_token_format: Type.Enum(['jwt', 'opaque']),
     client_uri: open(WebUri()),
     logo_uri: open(WebUri()),
+    /** Whether people see its logo: by default they do, unless it has registered itself. */
+    show_logo: Type.Boolean(),
+    /** Of buttons and links where people are on their way to it. */
+    brand_color: Type.String({ maxLength: 20, format: COLOR }),
     policy_uri: open(WebUri()),
     tos_uri: open(WebUri()),
     jwks_uri: open(WebUri()),
@@ -151,6 +157,8 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
   if (format === WEB_URI && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {
     throw metadataError(name, 'must be an absolute http or https URL without a fragment')
   }
+  if (format === COLOR && !/^#[0-9A-Fa-f]{6}$/.test(value as string))
+    throw metadataError(name, reason('must be a colour such as #0b6b5e'))
   if (SCOPE_LISTS.includes(name) && !(value as string[]).every(isScopeToken)) {
     throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
   }

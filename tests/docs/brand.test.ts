@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { startServer } from '../support/server.ts'
-import { openPage } from './page.ts'
+import { openPage, sitDown } from './page.ts'
 
 test('a page of settings makes the pages one’s own', async () => {
   const page = await openPage('brand.md')
@@ -34,5 +34,13 @@ test('a page of settings makes the pages one’s own', async () => {
   const pale = await startServer({ BRAND_COLOR: '#ffcc00' })
   expect(pale.output()).toContain(said)
   await pale.close()
+
+  const shop = await startServer()
+  const { stdout } = await (await sitDown(shop.settings)).sh(page.next('sh'))
+  expect(stdout).toContain('brand_color')
+  expect(await shop.server.oauth.clients.find('prints')).toMatchObject({
+    logo_uri: 'https://prints.example/logo.png',
+    brand_color: '#b3124f',
+  })
   page.end()
-})
+}, 60_000)

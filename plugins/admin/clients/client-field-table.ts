@@ -32,7 +32,9 @@ const TABLE: Readonly<Record<string, readonly (readonly [string, string, Field['
   ],
   'Shown to people': [
     ['client_uri', 'Home page', 'url'],
-    ['logo_uri', 'Logo', 'url'],
+    ['logo_uri', 'Logo', 'url', 'People see it where they sign in to the app, and where they allow it something.'],
+    ['show_logo', 'Whether its logo is shown', 'choice'],
+    ['brand_color', 'Colour', 'text', 'Of buttons and links where people are on their way to the app, such as #0b6b5e. Empty: that of all pages.'],
     ['policy_uri', 'Privacy policy', 'url'],
     ['tos_uri', 'Terms of service', 'url'],
   ],
@@ -50,6 +52,10 @@ export const CHOICES: Readonly<Record<string, { unset: string; texts?: Readonly<
   require_consent: {
     unset: 'People are asked once, and again for more',
     texts: { true: 'People are asked', false: 'Nobody is asked: the app is our own' },
+  },
+  show_logo: {
+    unset: 'It is, unless the app has registered itself',
+    texts: { true: 'It is shown', false: 'It is not shown' },
   },
   minimum_acr_value: {
     unset: 'What their account asks for',

@@ -33,6 +33,7 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
     token_endpoint_auth_method: [...oauth.owners('clientAuthentication').keys(), 'none'],
     access_token_format: ['jwt', 'opaque'],
     require_consent: ['false'],
+    show_logo: ['true', 'false'],
     minimum_acr_value: reachableAcr(kernel.doors).filter((one) => one !== PASSWORD_ACR),
     subject_type: [...oauth.owners('subjectType').keys()].filter((type) => type !== 'public'),
     id_token_signed_response_alg: oauth.keys.algorithms.filter((algorithm) => algorithm !== 'RS256'),

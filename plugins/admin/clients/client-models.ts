@@ -41,7 +41,7 @@ export interface ClientPage {
   /** What the form was filled in from. */
   version: string
   /** What is seldom wise of what is registered, each a sentence. */
-  cautions: readonly string[]
+  cautions: readonly Words[]
   /** Null for a client that has no secret. */
   rotation: FormTarget | null
   deletion: FormTarget & { error: Words | null; typed: string }

@@ -3,9 +3,11 @@ import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from '../../../src/doors/client.ts'
+import { colorCaution } from '../../../src/protocol/brand-colors.ts'
 import { addressCautions } from '../../../src/protocol/client-addresses.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
+import type { Words } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
@@ -104,13 +106,15 @@ export function addClientPage(area: OwnArea): void {
   })
 }
 
-/** Of who registered it, and of addresses that are registered as they are. */
-function cautionsOf(client: ClientInformation, known: Client | null): string[] {
+/** Of who registered it, and of addresses and a colour that are registered as they are. */
+function cautionsOf(client: ClientInformation, known: Client | null): Words[] {
   const addresses = addressCautions(client).map(
     ({ uri, reason }) =>
       `The address ${uri} ${reason}. One that the app owns looks like com.example.app:/callback.`,
   )
-  return known?.registrar === undefined ? addresses : [BY_ITSELF, ...addresses]
+  const color = client.brand_color === undefined ? undefined : colorCaution(client.brand_color)
+  const cautions = [...addresses, ...(color === undefined ? [] : [color])]
+  return known?.registrar === undefined ? cautions : [BY_ITSELF, ...cautions]
 }
 
 /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */

@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
 import { ConfigError } from '../../config.ts'
 import type { Bag } from '../../protocol/bag.ts'
+import { colorCaution } from '../../protocol/brand-colors.ts'
 import { addressCautions } from '../../protocol/client-addresses.ts'
 import {
   ClientMetadata,
@@ -16,6 +17,7 @@ import {
   type ParsedMetadata,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
+import { inEnglish } from '../../protocol/message.ts'
 import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { assertSchema } from '../../doors/shapes.ts'
@@ -47,8 +49,8 @@ export interface ClientPolicies {
   assertSecretUsed(secret: string | undefined, method: string | undefined): void
   /** Throws in a production start when addresses without https were sent. */
   assertInsecureAllowed(members: readonly string[]): void
-  /** Says in the log what is allowed and seldom wise of the addresses that were sent for this client. */
-  warnOfAddresses(client: string | undefined, sent: Pick<ParsedMetadata, 'insecure' | 'members'>): void
+  /** Says in the log what is allowed and seldom wise of what was sent for this client. */
+  warnOf(client: string | undefined, sent: Pick<ParsedMetadata, 'insecure' | 'members'>): void
   /**
    * What a client names that is stored though nothing serves it. Throws `invalid_client_metadata` for what no standard
    * and no plugin knows, or what cannot go together.
@@ -155,11 +157,13 @@ export function createClientPolicies(
       if (production && members[0] !== undefined)
         throw metadataError(members[0], 'must use https (http only to this machine)')
     },
-    warnOfAddresses(client, { insecure, members }) {
+    warnOf(client, { insecure, members }) {
       for (const member of insecure)
         log.warn({ client, member }, 'an address without https: a production start refuses it')
       for (const { member, reason } of addressCautions(members))
         log.warn({ client, member }, `an address ${reason}: com.example.app: would be its own`)
+      const caution = members.brand_color === undefined ? undefined : colorCaution(members.brand_color)
+      if (caution !== undefined) log.warn({ client, member: 'brand_color' }, inEnglish(caution))
     },
     inspect,
     async check(client, hasSecret, isServed) {

@@ -82,7 +82,7 @@ export function createClientRegistry({
     const client = members.client_id
     for (const member of unknown)
       log.warn({ client, member: member.slice(0, 100) }, 'unknown client metadata is ignored')
-    policies.warnOfAddresses(client, parsed)
+    policies.warnOf(client, parsed)
     return members
   }
 

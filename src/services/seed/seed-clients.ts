@@ -115,7 +115,7 @@ function tellOf(
   policies: ClientPolicies,
   log: FastifyBaseLogger,
 ): void {
-  policies.warnOfAddresses(wanted.key, parseMetadata(members, policies.schemas()))
+  policies.warnOf(wanted.key, parseMetadata(members, policies.schemas()))
   if (isNew && !hasSecret && !client.tokenEndpointAuthMethod)
     log.warn({ client: wanted.key }, 'SEED_FILE: the client has no secret yet')
 }

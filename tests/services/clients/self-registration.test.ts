@@ -51,6 +51,8 @@ test('what is open is what the standards have, less what would name or trust it'
     'default_scope',
     'optional_scopes',
     'access_token_format',
+    'show_logo',
+    'brand_color',
   ])
 })
 
@@ -108,6 +110,8 @@ test.each<[string, object, string]>([
   ['another format of tokens', { access_token_format: 'opaque' }, 'access_token_format cannot be'],
   ['scopes that may be left out', { optional_scopes: 'email' }, 'optional_scopes cannot be'],
   ['a default scope', { default_scope: 'openid' }, 'default_scope cannot be'],
+  ['a colour of its own', { brand_color: '#0b6b5e' }, 'brand_color cannot be set by the client itself'],
+  ['its logo on our pages', { show_logo: true }, 'show_logo cannot be set by the client itself'],
   ['a member of a plugin that is not open', { tier: 'gold' }, 'tier cannot be set by the client itself'],
   ['the right to introspect', { scope: 'token_introspection' }, 'scope token_introspection cannot be'],
   ['the tokens of another client', { scope: 'openid service' }, 'scope service cannot be'],

@@ -1,5 +1,6 @@
-/** One colour of an operator's, as the look needs it: what is text stays readable, light and dark. */
+/** One colour of an operator's or of a client's, as the look needs it: what is text stays readable, light and dark. */
 import { apart, contrast, inkOn, mix } from './colors.ts'
+import { message, type Message } from './message.ts'
 
 /** What text stands on: `--surface`, `--ground` and `--raised` of `style.css`. */
 export const GROUNDS = {
@@ -11,7 +12,8 @@ export const GROUNDS = {
 const TEXT = 4.5
 const SHAPE = 3
 
-interface Tones {
+/** What one colour becomes, on light pages or on dark ones. */
+export interface Tones {
   /** Links, and what has the focus. */
   accent: string
   button: string
@@ -26,6 +28,7 @@ export interface BrandColors {
   contrast: number
 }
 
+/** `color` in small letters. */
 export function brandColors(color: string): BrandColors {
   return {
     light: tonesOf(color, 'light'),
@@ -34,9 +37,14 @@ export function brandColors(color: string): BrandColors {
   }
 }
 
-/** Whether it can be read on light pages; on dark ones nearly every colour has to be another. */
-export function isReadable({ contrast: own }: BrandColors): boolean {
-  return own >= TEXT
+/** What to tell of one that cannot be read on light pages; undefined of others. On dark ones nearly every colour has to be another. */
+export function colorCaution(color: string): Message | undefined {
+  const { contrast: own, light } = brandColors(color.toLowerCase())
+  if (own >= TEXT) return undefined
+  return message(
+    '{color} has a contrast of {contrast} on light pages, where text needs 4.5: links there are {link}. Buttons keep their colour.',
+    { color, contrast: Math.floor(own * 10) / 10, link: light.accent },
+  )
 }
 
 function tonesOf(color: string, scheme: 'light' | 'dark'): Tones {
@@ -51,22 +59,4 @@ function tonesOf(color: string, scheme: 'light' | 'dark'): Tones {
     hover: mix(button, onButton === '#ffffff' ? '#000000' : '#ffffff', 0.15),
     onButton,
   }
-}
-
-/** The layer `theme` of the stylesheet. */
-export function themeOf({ light, dark }: BrandColors): string {
-  const both = (tone: keyof Tones): string => `light-dark(${light[tone]}, ${dark[tone]})`
-  return `@layer theme {
-  :root {
-    --accent: ${both('accent')};
-    --button: ${both('button')};
-    --button-hover: ${both('hover')};
-    --on-button: ${both('onButton')};
-  }
-
-  .primary {
-    border-color: ${both('accent')};
-  }
-}
-`
 }
