@@ -17,6 +17,7 @@ export interface ClientThemes {
 
 /** Addresses that are remembered; only pages ask for any, of clients that are registered. */
 const MOST = 200
+const NAME = /^([0-9a-f]{6})\.([0-9a-f]{24})\.css$/
 const CONTEXT = 'client theme'
 
 export function createClientThemes(fastify: FastifyInstance, prefix: string, box: SecretBox): ClientThemes {
@@ -25,18 +26,21 @@ export function createClientThemes(fastify: FastifyInstance, prefix: string, box
 
   function make(color: string): string {
     const tag = box.tag(bytesOf(themeOf(`#${color}`))).toString('hex')
-    return `${prefix}/assets/client-${color}.${tag}.css`
+    return `${prefix}/assets/client/${color}.${tag}.css`
   }
 
-  fastify.get<{ Params: { color: string; tag: string } }>(
-    `${prefix}/assets/client-:color(^[0-9a-f]{6}).:tag(^[0-9a-f]{24}).css`,
-    async ({ params: { color, tag } }, reply) => {
-      const css = themeOf(`#${color}`)
-      if (!box.isTag(Buffer.from(tag, 'hex'), bytesOf(css)))
-        throw new OAuthError('not_found', 'there is nothing here', { status: 404 })
-      return reply.headers(assetHeaders('.css')).send(css)
-    },
-  )
+  /** Undefined where no page of ours names it. */
+  function find(name: string): string | undefined {
+    const [, color, tag = ''] = NAME.exec(name) ?? []
+    const css = color === undefined ? undefined : themeOf(`#${color}`)
+    return css !== undefined && box.isTag(Buffer.from(tag, 'hex'), bytesOf(css)) ? css : undefined
+  }
+
+  fastify.get<{ Params: { name: string } }>(`${prefix}/assets/client/:name`, async ({ params }, reply) => {
+    const css = find(params.name)
+    if (css === undefined) throw new OAuthError('not_found', 'there is nothing here', { status: 404 })
+    return reply.headers(assetHeaders('.css')).send(css)
+  })
 
   return {
     addressOf({ metadata: { brand_color: color } }) {

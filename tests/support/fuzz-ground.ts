@@ -124,6 +124,14 @@ async function interaction(server: TestServer): Promise<Draft[]> {
 /** A mail has an address of its own, too: the first that the process keeps. */
 const MAIL = draft({ path: '/dev/mail/1', headers: { accept: 'text/html' } })
 
+/** A client's colour is a sheet, where a page names it. */
+async function sheet(server: TestServer): Promise<Draft> {
+  const client = { client_id: 'coloured', redirect_uris: [REDIRECT_URI], brand_color: '#b3124f' }
+  if ((await server.server.oauth.clients.find('coloured')) === null) await server.server.oauth.clients.create(client)
+  const page = await createUserAgent(server.url).get(authorizationUrl(server, { client_id: 'coloured' }))
+  return draft({ path: /\/assets\/client\/[^"]+/.exec(page.body)![0] })
+} // prettier-ignore
+
 /** Of an upstream that answers. */
 export const UPSTREAM = 'corp'
 
@@ -181,6 +189,7 @@ async function openGround(server: TestServer, route: Route): Promise<Ground> {
   if (url === '/device') forms.push(...(await deviceForm(server, values)))
   if (url === '/upstream/:id/callback') forms.push(...(await answerOfUpstream(server)))
   if (url === '/upstream/:id/signed-out') forms.push(SIGNED_OUT)
+  if (url === '/assets/client/:name') forms.push(await sheet(server))
   if (url === '/dev/mail/:number') forms.push(MAIL)
   const posted = (POSTED[url]?.(values) ?? []).map(({ fields = {}, headers = {} }) =>
     draft({ method: 'POST', path: url, fields: encoded(Object.entries(fields)), headers }),

@@ -39,11 +39,11 @@ const toClient = (client_id: string) => authorizationUrl(server, { client_id })
 const colorsOf = ({ body }: Pick<Page, 'body'>): string[] =>
   [
     ...body.matchAll(
-      /<link rel="stylesheet" href="[^"]*\/assets\/(?:client-([0-9a-f]{6})|(brand))\.[^"]*">/g,
+      /<link rel="stylesheet" href="[^"]*\/assets\/(?:client\/([0-9a-f]{6})|(brand))\.[^"]*">/g,
     ),
   ].map(([, color, ours]) => color ?? ours!)
 const sheetOf = ({ body }: Pick<Page, 'body'>): string =>
-  /href="([^"]*\/assets\/client-[^"]*)"/.exec(body)?.[1] ?? ''
+  /href="([^"]*\/assets\/client\/[^"]*)"/.exec(body)?.[1] ?? ''
 const linkOn = ({ body }: Page, id: string): string => {
   const [, href = ''] = new RegExp(`<a id="${id}" href="([^"]+)"`).exec(body)!
   return new URL(href.replaceAll('&amp;', '&'), server.url).href
