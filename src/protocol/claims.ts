@@ -5,7 +5,7 @@
 import type { TSchema } from 'typebox'
 import { isStorable } from './json.ts'
 import { memberError, type OAuthError } from './errors.ts'
-import type { Words } from './message.ts'
+import { reason, type Words } from './message.ts'
 import { misfitOf, Type } from './schema.ts'
 
 /** Claims by their wire names. */
@@ -156,20 +156,21 @@ export function parseUserClaims(input: Claims): UserClaims {
     else parsed.claims[name] = checkClaim(name, baseOf(name), value)
   }
   if (JSON.stringify(parsed.claims).length > MAX_SIZE)
-    throw claimError('claims', 'are too long taken together')
+    throw claimError('claims', reason('are too long taken together'))
   return parsed
 }
 
 function checkClaim(name: string, base: string, value: unknown): unknown {
-  if (name.length > MAX_NAME || !isStorable(name)) throw claimError('a claim', 'has a name that is too long')
-  if (!isStorable(value)) throw claimError(name, 'must not hold NUL or broken Unicode')
+  if (name.length > MAX_NAME || !isStorable(name))
+    throw claimError('a claim', reason('has a name that is too long'))
+  if (!isStorable(value)) throw claimError(name, reason('must not hold NUL or broken Unicode'))
   const schemas: Readonly<Record<string, TSchema>> = StandardClaims.properties
   const schema = Object.hasOwn(schemas, base) ? schemas[base] : undefined
   const misfit = value === null || schema === undefined ? undefined : misfitOf(schema, value)
-  if (misfit !== undefined) throw claimError(name, misfit.message)
+  if (misfit !== undefined) throw claimError(name, misfit.words)
   return value
 }
 
-function claimError(claim: string, reason: Words): OAuthError {
-  return memberError('invalid_request', claim, reason)
+function claimError(claim: string, why: Words): OAuthError {
+  return memberError('invalid_request', claim, why)
 }

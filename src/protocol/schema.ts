@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import { Ajv, type ValidateFunction } from 'ajv'
 import type { TProperties, TSchema, Type as TypeBox } from 'typebox'
 import type { Compile } from 'typebox/compile'
+import { type Message, reason, type Words } from './message.ts'
 
 type Options = Readonly<Record<string, unknown>>
 
@@ -62,6 +63,8 @@ export interface Misfit {
   /** The member that is not there, where the keyword is `required`. */
   readonly missing?: string | undefined
   readonly message: string
+  /** The same, for people: a phrase that follows the name of what does not fit. */
+  readonly words: Words
 }
 
 /** The first reason, or undefined for what fits. */
@@ -97,9 +100,10 @@ function byAjv(schema: TSchema): Check {
   return (value) => {
     fits ??= ajv.compile(schema)
     if (fits(value)) return undefined
-    const { keyword, instancePath, params, message = 'is malformed' } = fits.errors![0]!
+    const { keyword, instancePath, params, message: text = 'is malformed' } = fits.errors![0]!
     const missing = params['missingProperty'] as string | undefined
-    return { keyword, instancePath, missing, message: message.replace('NOT', 'not') }
+    const message = text.replace('NOT', 'not')
+    return { keyword, instancePath, missing, message, words: wordsOf(keyword, params) ?? message }
   }
 }
 
@@ -111,8 +115,42 @@ function byTypeBox(schema: TSchema): Check {
   return (value) => {
     if (validator.Check(value)) return undefined
     const [error] = validator.Errors(value)
-    if (error === undefined) return { keyword: '', instancePath: '', message: 'is malformed' }
+    if (error === undefined)
+      return { keyword: '', instancePath: '', message: 'is malformed', words: reason('is malformed') }
     const { requiredProperties = [] } = error.params as { requiredProperties?: string[] }
-    return { ...error, missing: requiredProperties[0] }
+    return { ...error, missing: requiredProperties[0], words: error.message }
+  }
+}
+
+const TYPES: ReadonlyMap<unknown, Message> = new Map([
+  ['string', reason('must be string')],
+  ['number', reason('must be number')],
+  ['integer', reason('must be integer')],
+  ['boolean', reason('must be boolean')],
+  ['object', reason('must be object')],
+  ['array', reason('must be array')],
+])
+
+/** What Ajv says, word for word, as far as people meet it. */
+function wordsOf(
+  keyword: string,
+  { type, limit = 0 }: Readonly<Record<string, unknown>>,
+): Message | undefined {
+  const values = { limit: limit as number }
+  switch (keyword) {
+    case 'type':
+      return TYPES.get(type)
+    case 'maxLength':
+      return reason('must not have more than {limit} characters', values)
+    case 'minLength':
+      return reason('must not have fewer than {limit} characters', values)
+    case 'minimum':
+      return reason('must be >= {limit}', values)
+    case 'maximum':
+      return reason('must be <= {limit}', values)
+    case 'enum':
+      return reason('must be equal to one of the allowed values')
+    default:
+      return undefined
   }
 }

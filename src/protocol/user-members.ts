@@ -5,7 +5,7 @@
 import { parseUserClaims, StandardClaims } from './claims.ts'
 import { memberError, type OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
-import type { Words } from './message.ts'
+import { reason, type Words } from './message.ts'
 import { usernameProblem } from './username.ts'
 
 export interface UserMembers {
@@ -19,9 +19,9 @@ export interface UserMembers {
   unknown: string[]
 }
 
-/** The error for a member, and the reason, in words for who registers the user. */
-export function userError(member: string, reason: Words): OAuthError {
-  return memberError('invalid_request', member, reason)
+/** The error for a member, and the reason (`reason`), in words for who registers the user. */
+export function userError(member: string, why: Words): OAuthError {
+  return memberError('invalid_request', member, why)
 }
 
 /** Throws `invalid_request` for a member that is malformed. A null member counts as absent, unless it is a claim. */
@@ -43,14 +43,14 @@ function parseUsername(username: unknown): string {
 }
 
 function parsePassword(password: unknown): string {
-  if (typeof password !== 'string') throw userError('password', 'must be a text')
+  if (typeof password !== 'string') throw userError('password', reason('must be a text'))
   return password
 }
 
 function parseRoles(roles: unknown): string[] {
   const isRole = (role: unknown) => typeof role === 'string' && /^[^\s\p{C}]{1,64}$/u.test(role)
   if (!Array.isArray(roles) || roles.length > 50 || !roles.every(isRole))
-    throw userError('roles', 'must be a list of names without spaces')
+    throw userError('roles', reason('must be a list of names without spaces'))
   return [...new Set(roles as string[])]
 }
 

@@ -1,14 +1,15 @@
 /** User names: which texts may be one, and the one form in which they are compared. */
+import { type Message, reason } from './message.ts'
 
 const MAX_LENGTH = 256
 
 /** Why this cannot be a user name, in words to follow "username"; undefined when it can. */
-export function usernameProblem(username: unknown): string | undefined {
-  if (typeof username !== 'string') return 'must be a text'
-  if (username.trim() === '') return 'must not be empty'
-  if (username.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters at most`
+export function usernameProblem(username: unknown): Message | undefined {
+  if (typeof username !== 'string') return reason('must be a text')
+  if (username.trim() === '') return reason('must not be empty')
+  if (username.length > MAX_LENGTH) return reason('must have {max} characters at most', { max: MAX_LENGTH })
   if (!username.isWellFormed() || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(username))
-    return 'must not hold control characters or broken Unicode'
+    return reason('must not hold control characters or broken Unicode')
   return undefined
 }
 

@@ -2,6 +2,7 @@
 import { Type as TypeBox } from 'typebox'
 import { Check } from 'typebox/value'
 import { expect, test } from 'vitest'
+import { inEnglish, isMessage } from '../../src/protocol/message.ts'
 import { checkOf, misfitOf, Type } from '../../src/protocol/schema.ts'
 
 /** All of an object, hidden properties too, however deep. */
@@ -77,4 +78,21 @@ test('the first reason, as a phrase, and where', () => {
     instancePath: '',
     message: 'must not have more than 3 characters',
   })
+})
+
+test.each([
+  [Type.String(), 1],
+  [Type.Boolean(), 1],
+  [Type.Integer(), 'a'],
+  [Type.Number(), 'a'],
+  [Type.Array(Type.String()), 1],
+  [Type.Object({}), 1],
+  [Type.String({ maxLength: 3 }), 'long'],
+  [Type.String({ minLength: 3 }), 'a'],
+  [Type.Number({ minimum: 3 }), 1],
+  [Type.Number({ maximum: 3 }), 5],
+  [Type.Enum(['a']), 'b'],
+])('%j is told of %j in words that are the same in English', (schema, value) => {
+  const { message, words } = misfitOf(schema, value)!
+  expect([isMessage(words), inEnglish(words)]).toEqual([true, message])
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { inEnglish } from '../../src/protocol/message.ts'
 import { usernameKey, usernameProblem } from '../../src/protocol/username.ts'
 
 test.for([
@@ -37,7 +38,7 @@ test.for<[unknown, RegExp]>([
   [null, /text/],
   [['alice'], /text/],
 ])('%j is no user name', ([username, why]) => {
-  expect(usernameProblem(username)).toMatch(why)
+  expect(inEnglish(usernameProblem(username)!)).toMatch(why)
   expect(typeof username === 'string' ? usernameKey(username) : null).toBeNull()
 })
 

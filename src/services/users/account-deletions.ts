@@ -4,6 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Enqueued } from '../../doors/outbound.ts'
+import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -94,7 +95,7 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
       const row = await audit.transaction(async (query, note) => {
         const holders = await lockHolders(query, ADMIN)
         const [changed] = isUuid(userId) ? await query(statements.beginDeletion, [userId, grace]) : []
-        if (changed === undefined) throw userError('id', 'is nobody who may sign in')
+        if (changed === undefined) throw userError('id', reason('is nobody who may sign in'))
         assertKept(ADMIN, holders, userId)
         const clients = await endEverything(query, userId, 'deletion requested')
         await query(consents.forgetAll, [userId])

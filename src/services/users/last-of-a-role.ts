@@ -1,4 +1,5 @@
 /** Keeps a change of users from leaving nobody with a role: who locks the holders first decides, and the next one sees it. */
+import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
 import type { Query } from '../../store/statement.ts'
 import { statements } from '../../store/users.ts'
@@ -21,5 +22,5 @@ export async function lockHolders(query: Query, role: string | undefined): Promi
 /** Throws where `id`, who has the role or may sign in no longer, was the last of `holders`. */
 export function assertKept(role: string, holders: readonly string[], id: string): void {
   if (holders.length === 1 && holders[0] === id)
-    throw userError('roles', `must keep ${role}: nobody else who may sign in has it`)
+    throw userError('roles', reason('must keep {role}: nobody else who may sign in has it', { role }))
 }

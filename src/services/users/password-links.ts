@@ -4,6 +4,7 @@
  */
 import { hash, randomBytes } from 'node:crypto'
 import { OAuthError } from '../../protocol/errors.ts'
+import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
@@ -62,11 +63,11 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
   return {
     find,
     async make(userId) {
-      if (!isUuid(userId)) throw userError('user', 'is not registered')
+      if (!isUuid(userId)) throw userError('user', reason('is not registered'))
       const code = randomBytes(32).toString('base64url')
       const expiresAt = await audit.transaction(async (query, note) => {
         const [row] = await query(statements.putPasswordLink, [userId, hashOf(code), LIFETIME])
-        if (row === undefined) throw userError('user', 'may not sign in')
+        if (row === undefined) throw userError('user', reason('may not sign in'))
         const expires = Math.floor(row.endsAt.getTime() / 1000)
         note({ type: 'user.password_link_made', user: row.id, details: { expires } })
         return row.endsAt.getTime()

@@ -3,6 +3,7 @@
  * Whose they are is for the user registry; how many may be hashed at once, for the queue.
  */
 import { randomBytes } from 'node:crypto'
+import { type Message, reason } from '../../protocol/message.ts'
 import { createArgon2id, type Argon2id } from '../hashing/argon2id.ts'
 import type { IsBreached } from './breached-passwords.ts'
 import { isCommonPassword } from './common-passwords.ts'
@@ -10,7 +11,7 @@ import type { HashingQueue } from '../hashing/hashing-queue.ts'
 
 export interface Passwords {
   /** Why this cannot be anybody's password, in words to follow "password"; undefined when it can. */
-  problem(password: unknown): string | undefined
+  problem(password: unknown): Message | undefined
   /** Characters that one has at least, of any kind. */
   readonly minLength: number
   isShort(password: string): boolean
@@ -37,8 +38,8 @@ export interface PasswordScheme {
 
 /** Characters; what is longer is nobody's, and is not hashed. */
 const MAX_LENGTH = 1024
-export const COMMON = 'must not be one of the most used'
-export const BREACHED = 'must not be one that is known from a leak elsewhere'
+export const COMMON = reason('must not be one of the most used')
+export const BREACHED = reason('must not be one that is known from a leak elsewhere')
 
 /** What an operator asks of new ones. */
 export interface PasswordRules {
@@ -55,8 +56,8 @@ const least = (): PasswordRules => ({
 })
 
 /** To follow "password". */
-export function tooShort({ minLength }: Pick<Passwords, 'minLength'>): string {
-  return `must have ${minLength} characters at least`
+export function tooShort({ minLength }: Pick<Passwords, 'minLength'>): Message {
+  return reason('must have {minLength} characters at least', { minLength })
 }
 
 /** RFC 8265 §4.2.2: one password however a keyboard composes its letters. Nothing is trimmed or folded. */
@@ -79,11 +80,13 @@ export function createPasswords(
   const schemes = [current, ...imported]
   return {
     problem(password) {
-      if (typeof password !== 'string') return 'must be a text'
-      if (password === '') return 'must not be empty'
-      if (password.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters at most`
+      if (typeof password !== 'string') return reason('must be a text')
+      if (password === '') return reason('must not be empty')
+      if (password.length > MAX_LENGTH)
+        return reason('must have {max} characters at most', { max: MAX_LENGTH })
       // A form cannot carry these: nobody could ever sign in with it.
-      if (password.includes('\0') || !password.isWellFormed()) return 'must not hold NUL or broken Unicode'
+      if (password.includes('\0') || !password.isWellFormed())
+        return reason('must not hold NUL or broken Unicode')
       return undefined
     },
     minLength,

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { changesBetween } from '../../protocol/changes.ts'
+import { reason } from '../../protocol/message.ts'
 import { parseUserMembers, userError, type UserMembers } from '../../protocol/user-members.ts'
 import { usernameKey } from '../../protocol/username.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -84,7 +85,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   async function change(work: (query: Query, note: Note) => Promise<UserRow | undefined>): Promise<User> {
     const row = await audit.transaction(async (query, note) => {
       const changed = await work(query, note)
-      if (changed === undefined) throw userError('username', 'is not registered')
+      if (changed === undefined) throw userError('username', reason('is not registered'))
       await recordChange(query, 'user', changed.id)
       return changed
     })
@@ -108,7 +109,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
 
   function assertReadable(passwordHash: string | undefined): void {
     if (passwordHash !== undefined && !passwords.isImported(passwordHash))
-      throw userError('password', 'has a hash of a form that is not read here')
+      throw userError('password', reason('has a hash of a form that is not read here'))
   }
 
   const takes = ({ passwordHash: stored }: UserRow, imported: string): boolean =>
@@ -116,7 +117,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
 
   async function create(input: unknown, imported: ImportedUser, also?: AlsoNew): Promise<User> {
     const { username, password, roles = [], claims } = parse(input)
-    if (username === undefined) throw userError('username', 'is missing')
+    if (username === undefined) throw userError('username', reason('is missing'))
     const passwordHash = (await hash(password, { username, roles })) ?? imported.passwordHash ?? null
     const disabledAt = imported.disabled ? new Date() : null
     const known = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== null))
@@ -131,7 +132,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
         return row
       })
     } catch (error) {
-      if (isDuplicate(error) && !isOfAddress(error)) throw userError('username', 'is already taken')
+      if (isDuplicate(error) && !isOfAddress(error)) throw userError('username', reason('is already taken'))
       throw toRefusal(error)
     }
   }
@@ -143,7 +144,8 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     const key = usernameKey(username)
-    if (wanted !== undefined && usernameKey(wanted) !== key) throw userError('username', 'cannot be changed')
+    if (wanted !== undefined && usernameKey(wanted) !== key)
+      throw userError('username', reason('cannot be changed'))
     assertReadable(imported.passwordHash)
     const had = password === undefined ? undefined : await findRowByName(database, username)
     const passwordHash = await hash(password, { username, roles: roles ?? had?.roles })

@@ -1,4 +1,5 @@
 /** That a verified address is one user's: the index says so, whoever comes at once, and `toRefusal` makes a sentence of it. */
+import { reason } from '../../protocol/message.ts'
 import { userError, type UserMembers } from '../../protocol/user-members.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import type { Query } from '../../store/statement.ts'
@@ -21,5 +22,5 @@ export function isOfAddress(error: unknown): boolean {
 
 /** @internal */
 export function toRefusal(error: unknown): unknown {
-  return isOfAddress(error) ? userError('email', 'is the verified address of another user') : error
+  return isOfAddress(error) ? userError('email', reason('is the verified address of another user')) : error
 }
