@@ -7,6 +7,12 @@ import { isUuid, NIL } from '../protocol/uuid.ts'
 
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
 
+/** Who is to be deleted, and since when, as PostgreSQL writes it. */
+export interface DueRow {
+  readonly id: string
+  readonly at: string
+}
+
 export const COLUMNS = [
   'id',
   'username',
@@ -163,11 +169,13 @@ export const statements = {
     return `update ${user.name} set ${due} = null
       where ${user.column('id')} = $1 and ${due} is not null returning ${user.columns(...COLUMNS)}`
   }),
-  /** Those whose time has come, at most $1, the longest overdue first. */
-  due: statement<Pick<User, 'id'>>('users-deletion-due', (table) => {
+  /** Those whose time has come, at most $1, the longest overdue first; behind the user $3, who was due at $2 (as text), or null for the first. */
+  due: statement<DueRow>('users-deletion-due', (table) => {
     const user = table(User)
-    const due = user.column('deletionDueAt')
-    return `select ${user.columns('id')} from ${user.name} where ${due} <= now() order by ${due} limit $1`
+    const [due, id] = [user.column('deletionDueAt'), user.column('id')]
+    return `select ${user.columns('id')}, ${due}::text as "at" from ${user.name}
+      where ${due} <= now() and ($2::timestamptz is null or (${due}, ${id}) > ($2::timestamptz, $3::uuid))
+      order by ${due}, ${id} limit $1`
   }),
   /** For their deletion, if that is still due. */
   lockDue: statement<UserRow>('user-lock-due', (table) => {

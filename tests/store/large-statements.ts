@@ -246,7 +246,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'user-delete': [[UUID], 1],
   'user-begin-deletion': [[SOMEBODY, 60], 1],
   'user-cancel-deletion': [[UUID], 0],
-  'users-deletion-due': [[20], 20],
+  'users-deletion-due': [[20, null, null], 20],
   'user-lock-due': [[SOMEBODY], 1],
   'user-disable': [['user-7'], 1],
   'user-enable': [['user-7'], 1],

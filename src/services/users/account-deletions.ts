@@ -11,7 +11,7 @@ import { recordChange } from '../../store/changes.ts'
 import { statements as consents } from '../../store/consents.ts'
 import type { Database } from '../../store/database.ts'
 import { endEverything } from '../../store/endings.ts'
-import { statements } from '../../store/users.ts'
+import { statements, type DueRow } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { OutboxTrail } from '../outbox/outbox.ts'
@@ -89,6 +89,18 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
     return isOver
   }
 
+  /** How many of them that was. */
+  async function deleteEach(due: readonly DueRow[]): Promise<number> {
+    let deleted = 0
+    for (const { id } of due)
+      try {
+        if (await deleteOne(id)) deleted++
+      } catch (error) {
+        log.warn({ err: error, user: id }, 'an account that is due could not be deleted; this is tried again')
+      }
+    return deleted
+  }
+
   return {
     cancel,
     async request(userId, grace) {
@@ -108,17 +120,13 @@ export function createAccountDeletions(options: AccountDeletionsOptions): Accoun
       return toUser(row)
     },
     async deleteDue() {
-      let deleted = 0
-      for (const { id } of await database.query(statements.due, [BATCH]))
-        try {
-          if (await deleteOne(id)) deleted++
-        } catch (error) {
-          log.warn(
-            { err: error, user: id },
-            'an account that is due could not be deleted; this is tried again',
-          )
-        }
-      return deleted
+      // Behind those that fail there may be others.
+      for (let last: DueRow | undefined; ;) {
+        const due = await database.query(statements.due, [BATCH, last?.at ?? null, last?.id ?? null])
+        const deleted = await deleteEach(due)
+        if (deleted > 0 || due.length < BATCH) return deleted
+        last = due.at(-1)
+      }
     },
     onFarewell: (tell) => void farewells.push(tell),
   }
