@@ -65,12 +65,17 @@ export const statements = {
   listByUser: listing('audit-events-by-user', ['user', 'actorId']),
   listByClient: listing('audit-events-by-client', ['client', 'actorId']),
   listByType: listing('audit-events-by-type', ['type']),
-  /** Of the user $1, what they were called and what else was known of them; who did what, and when, stays. */
+  /** Of the user $1, what they were called, what else was known of them and how they called what is theirs; who did what, and when, stays. */
   forgetUser: statement('audit-events-forget-user', (table) => {
     const event = table(AuditEvent)
-    const details = event.column('details')
-    return `update ${event.name} set ${details} = jsonb_set(${details}, '{changes}', '{}')
-      where ${event.column('user')} = $1 and ${event.column('type')} = any(array['user.registered', 'user.changed'])`
+    const [details, type] = [event.column('details'), event.column('type')]
+    const [profile, passkeys] = [
+      "'user.registered', 'user.changed'",
+      "'user.passkey_added', 'user.passkey_removed'",
+    ]
+    return `update ${event.name} set ${details} = case when ${type} in (${profile})
+        then jsonb_set(${details}, '{changes}', '{}') else jsonb_set(${details}, '{name}', '""') end
+      where ${event.column('user')} = $1 and ${type} = any(array[${profile}, ${passkeys}])`
   }),
   /** Those below the id $1, the oldest first. */
   remove: statement<Removed>('audit-events-expired', (table) => {

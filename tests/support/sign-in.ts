@@ -88,8 +88,9 @@ export async function authorize(
   server: Pick<Requests, 'get'> & { url: string },
   parameters: Record<string, string | undefined> = {},
   agent: UserAgent = createUserAgent(server.url),
+  user: Pick<typeof ALICE, 'username' | 'password'> = ALICE,
 ): Promise<URLSearchParams> {
-  return answerOf(await goThrough(agent, await agent.get(authorizationUrl(server, parameters))))
+  return answerOf(await goThrough(agent, await agent.get(authorizationUrl(server, parameters)), user))
 }
 
 export interface Tokens {
@@ -126,8 +127,9 @@ export async function getTokens(
   server: Requests & { url: string },
   parameters: Record<string, string | undefined> = {},
   agent?: UserAgent,
+  user?: Pick<typeof ALICE, 'username' | 'password'>,
 ): Promise<Tokens> {
-  const answer = await authorize(server, parameters, agent)
+  const answer = await authorize(server, parameters, agent, user)
   const response = await exchange(server, answer.get('code') ?? '')
   if (response.status !== 200) throw new Error(`no tokens: ${response.status} ${await response.text()}`)
   return (await response.json()) as Tokens
