@@ -3,6 +3,7 @@ import type { Words } from '../../src/protocol/message.ts'
 import type { FormTarget } from '../pages/models.ts'
 import type { ProfileField } from '../pages/profile-fields.ts'
 import type { DescribedScope } from '../pages/scope-words.ts'
+import type { NextStep } from './sections.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -64,7 +65,7 @@ export interface SecurityPage {
   /** Templates without a title, each with what it reads. */
   parts: readonly { part: string; model: object }[]
   /** Null for nothing. */
-  nextStep: { text: string; href: string } | null
+  nextStep: NextStep | null
 }
 
 export interface PasswordPage extends FormTarget {

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
+import type { Words } from '../../src/protocol/message.ts'
 import type { Section } from '../pages/areas.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
@@ -35,7 +36,7 @@ export interface OverviewNotice {
 
 /** One sentence, which is a link to where it is done. */
 export interface NextStep {
-  readonly text: string
+  readonly text: Words
   readonly href: string
 }
 

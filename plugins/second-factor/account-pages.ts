@@ -1,7 +1,7 @@
 /** The second factor on the account: a part of the page "Security", and pages on which an app is set up and codes are made. */
-import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { waitFor } from '../../src/http/wait.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { ownRequest } from '../../src/services/users/ourselves.ts'
 import type { AccountArea } from '../account/sections.ts'
@@ -21,7 +21,7 @@ export interface FactorPart {
   codesUri: string
   remove: FormTarget
   /** What was done; null for nothing. */
-  done: string | null
+  done: Words | null
 }
 
 export interface RecoveryCodesPage extends FormTarget {
@@ -39,8 +39,8 @@ const [SECURITY, ADD, REMOVE, CODES] = [
 ]
 /** So few that new ones should be made. */
 const FEW = 3
-const DONE: Readonly<Record<string, string>> = {
-  'factor-removed': 'The authenticator app is removed: your password alone signs you in.',
+const DONE: Readonly<Record<string, Words>> = {
+  'factor-removed': message('The authenticator app is removed: your password alone signs you in.'),
 }
 
 export function addAccountPages(factors: Factors): void {
@@ -68,13 +68,13 @@ export function addAccountPages(factors: Factors): void {
       const { userId } = area.sessionOf(request)
       if (!(await authenticators.has(userId)))
         return {
-          text: 'Set up an authenticator app, so that a stolen password is not enough.',
+          text: message('Set up an authenticator app, so that a stolen password is not enough.'),
           href: area.uri(ADD),
         }
       const left = (await recoveryCodes.left(userId)) ?? 0
       return left > FEW
         ? null
-        : { text: 'Make new recovery codes: you have few left.', href: area.uri(CODES) }
+        : { text: message('Make new recovery codes: you have few left.'), href: area.uri(CODES) }
     },
   })
 

@@ -1,7 +1,7 @@
 /** The interaction step `factor`: a code of the app, or a recovery code, of who has set one up, where a policy demands it. */
-import type { Words } from '../../src/protocol/message.ts'
 import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
 import { waitFor, type Waiting } from '../../src/http/wait.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { isFactorMissing } from './missing.ts'
 import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
 
@@ -20,7 +20,7 @@ export interface FactorPage {
 const STEP = 'factor'
 /** Of forms and of the query: who has lost the app. */
 const RECOVERY = 'recovery'
-const NO_SUCH_CODE = 'That is not one of your recovery codes, or it was used already.'
+const NO_SUCH_CODE = message('That is not one of your recovery codes, or it was used already.')
 /** What a browser shows that the factor was given on before: its owner is known by it, which RFC 8176 §2 calls risk-based. */
 const REMEMBERED = { amr: ['rba', 'mfa'], acr: '2' } as const
 

@@ -1,6 +1,7 @@
 /** What the steps and the pages of the account share. */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { message } from '../../src/protocol/message.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { createAuthenticators, type Authenticators } from './authenticator.ts'
 import { createGuess, type Guess } from './guesses.ts'
@@ -18,8 +19,9 @@ export interface Factors {
 
 /** RFC 8176 §2, and what a sign-in reaches with it. */
 export const SHOWN = { amr: ['otp', 'mfa'], acr: '2' } as const
-export const NOT_RIGHT =
-  'That code is not right, or was used already. Wait for the next one, and look whether the clock of your phone is right.'
+export const NOT_RIGHT = message(
+  'That code is not right, or was used already. Wait for the next one, and check that the clock of your phone is right.',
+)
 
 export function createFactors(fastify: FastifyInstance): Factors {
   const kernel = kernelOf(fastify)

@@ -1,4 +1,5 @@
 // Ways to keep the codes: without it, people write them down, or select the text.
+const words = document.currentScript.dataset
 const box = document.querySelector('.codes')
 const text = [...box.querySelectorAll('code')].map(({ textContent }) => `${textContent}\n`).join('')
 const said = document.createElement('span')
@@ -8,14 +9,14 @@ said.className = 'small'
 // No leave to, or no https: they are selected, and one key copies them.
 const select = () => {
   getSelection().selectAllChildren(box.querySelector('ul'))
-  said.textContent = 'Selected: copy them by Ctrl+C.'
+  said.textContent = words.selected
 }
 
 const copy = () =>
   Promise.resolve()
     .then(() => navigator.clipboard.writeText(text))
     .then(() => {
-      said.textContent = 'Copied.'
+      said.textContent = words.copied
     })
     .catch(select)
 
@@ -30,9 +31,9 @@ const download = () => {
 const ways = document.createElement('p')
 ways.className = 'ways'
 for (const [name, work] of [
-  ['Copy', copy],
-  ['Download', download],
-  ['Print', () => print()],
+  [words.copy, copy],
+  [words.download, download],
+  [words.print, () => print()],
 ]) {
   const button = document.createElement('button')
   button.type = 'button'
