@@ -6,6 +6,7 @@ import { sqlState } from '../store/failures.ts'
 import { findTooNew, missingMigrations } from '../store/migrate.ts'
 import { keepsPrepared } from '../store/prepared.ts'
 import { readServerFacts, type ServerFacts } from '../store/server-facts.ts'
+import { examineDistribution } from './distribution.ts'
 import { examineContent } from './content.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
@@ -33,6 +34,7 @@ export async function examineDatabase(
       ...examineTime(facts, asked),
       examineConnections(config, facts),
       examineSchema(missing, facts),
+      ...(missing.length === 0 ? await examineDistribution(place) : []),
       ...(missing.length === 0 ? await examineContent(place, config, secretKey) : []),
     ]
   } catch (error) {

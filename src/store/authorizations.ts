@@ -146,15 +146,16 @@ function behind(table: TableOf, first = ''): string {
     from (select $2::uuid as wanted) w left join ${table(Authorization).name} p on p.${id} = w.wanted`
 }
 
-/** What `found` selects, as it is listed. */
+/** What `found` selects, as it is listed. Refresh tokens are asked for by their ids, also of another server. */
 function listed(table: TableOf, found: string): string {
   const authorization = table(Authorization)
   const refresh = table(RefreshToken)
   const { clientId, createdAt, id } = columnsOf(table)
-  return `select ${authorization.columns(...LISTED).replaceAll(/(^|, )"/g, '$1a."')},
-      r.${refresh.column('createdAt')} as "usedAt",
-      coalesce(r.${refresh.column('expiresAt')} > now(), false) as "refreshable"
-    from (${found}) a
-    left join ${refresh.name} r on r.${refresh.column('authorizationId')} = a.${id}
+  const of = `r.${refresh.column('authorizationId')}`
+  return `with found as materialized (${found})
+    select ${authorization.columns(...LISTED).replaceAll(/(^|, )"/g, '$1a."')},
+      r.${refresh.column('createdAt')} as "usedAt", (r.${refresh.column('expiresAt')} > now()) is true as "refreshable"
+    from found a
+    left join ${refresh.name} r on ${of} = a.${id} and ${of} = any(array(select ${id} from found))
     order by a.${clientId}, a.${createdAt}, a.${id}`
 }

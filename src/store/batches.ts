@@ -7,7 +7,7 @@ import pg from 'pg'
 import { prepareValue } from 'pg/lib/utils.js'
 import { borrow } from './connections.ts'
 import type { Query, Statement } from './statement.ts'
-import { isLost, isRetryable, isUnavailable } from './failures.ts'
+import { isElsewhere, isLost, isRetryable, isUnavailable } from './failures.ts'
 import { createRoundTrip, type Asked, type Named } from './round-trip.ts'
 
 /** Batches of one kind that may be under way: with more, each is smaller. */
@@ -129,7 +129,9 @@ export function createBatches({ pool, nameOf, alone, limit }: BatchesOptions): B
 
 /** PostgreSQL refused a statement, and not the connection: then all of its transaction is undone. */
 function didNothing(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (isRetryable(error) || !isUnavailable(error))
+  return (
+    error instanceof pg.DatabaseError && (isRetryable(error) || !isUnavailable(error) || isElsewhere(error))
+  )
 }
 
 function byFirstValue({ parameters: [one] }: Asked, { parameters: [other] }: Asked): number {

@@ -5,6 +5,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import pg from 'pg'
 import { createBatches } from './batches.ts'
+import type { Engine } from './distribution/engine.ts'
 import { isLost, isRetryable } from './failures.ts'
 import { borrow, createPool, endPool, onBorrowed, waitingFor, type Place } from './connections.ts'
 import { retried } from './retries.ts'
@@ -37,6 +38,11 @@ export interface DatabaseOptions extends Place {
   poolSize?: number
   /** False where a pooler between us and PostgreSQL breaks prepared statements. */
   prepare?: boolean
+  /**
+   * How it is distributed; null, the default, for one server. What writes on several travels alone: they commit one after the other, and
+   * not together.
+   */
+  engine?: Engine | null
 }
 
 /** Of every query, whatever its pool was told: how values are read, and how long it may take. */
@@ -44,7 +50,7 @@ const READING = { types: pg.types, query_timeout: STATEMENT_LIMIT }
 
 /** Opens the database; it need not answer yet: connections are made when they are needed. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { poolSize = 10, prepare = true, schema, where = describePlace(options) } = options
+  const { poolSize = 10, prepare = true, engine = null, schema, where = describePlace(options) } = options
   const pool = options.pool ?? createPool(options.url!, poolSize)
   const table = tableOf(schema)
   let orm: ReturnType<typeof openOrm> | undefined
@@ -111,12 +117,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
           'with writers': createBatches({ pool, nameOf, alone, limit: STATEMENT_LIMIT }),
         }
       : undefined
+  const travels = ({ travels: how }: Statement<unknown>) =>
+    how === 'with writers' && engine !== null ? undefined : how
   const waitingInBatches = (): number =>
     Object.values(batches ?? {}).reduce((sum, { waiting }) => sum + waiting(), 0)
-  const query: Query = (statement, values) =>
-    batches === undefined || statement.travels === undefined
+  const query: Query = (statement, values) => {
+    const how = travels(statement)
+    return batches === undefined || how === undefined
       ? alone(statement, values)
-      : batches[statement.travels].query(statement, values)
+      : batches[how].query(statement, values)
+  }
 
   return {
     where,

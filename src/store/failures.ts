@@ -31,7 +31,21 @@ export function isDuplicate(error: unknown): boolean {
 
 /** Whether a connection is good for nothing more after this: it broke, or what became of its statement is not known. */
 export function isLost(error: unknown): boolean {
-  return isUnavailable(error) && !isRetryable(error) && !ENDED.has(sqlState(error) ?? '')
+  return (
+    isUnavailable(error) && !isRetryable(error) && !ENDED.has(sqlState(error) ?? '') && !isElsewhere(error)
+  )
+}
+
+/**
+ * Whether it is another server that is away, which the one that we are connected to asked: that one has undone the statement, and
+ * its connection is as good as before. What ends a connection of ours is more than an error to PostgreSQL.
+ */
+export function isElsewhere(error: unknown): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    const { code, severity } = at as { code?: unknown; severity?: unknown }
+    if (severity === 'ERROR' && typeof code === 'string') return /^(?:08|57P)/.test(code)
+  }
+  return false
 }
 
 /** Whether the database is away or cannot take the statement now; the caller answers 503 and may be asked again. */

@@ -3,6 +3,7 @@ import { Pool, type QueryResultRow } from 'pg'
 import { inject } from 'vitest'
 import { atEndOfFile } from './cleanup.ts'
 import { ASIDE, withDatabase } from './connection.ts'
+import { DISTRIBUTED, distributeOver } from './distributed.ts'
 import { makeRefuse, makeSerializable, SERIALIZABLE } from './serializable.ts'
 
 export interface TestDatabase {
@@ -22,13 +23,22 @@ export interface DatabaseOptions {
   serializable?: boolean
   /** Whether transactions are refused now and then, as a rule where they are serializable; not where a test counts on each. */
   refusing?: boolean
+  /** Whether its tokens lie in three others; by default as the run is. */
+  distributed?: boolean
 }
 
 /** About 30 ms. */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<TestDatabase> {
-  const { serializable = SERIALIZABLE, refusing = serializable } = options
+  const { serializable = SERIALIZABLE, refusing = serializable, distributed = DISTRIBUTED } = options
   const template = new URL(inject('templateUrl')).pathname.slice(1)
   const database = await create(`template ${template} strategy file_copy`)
+  if (distributed) {
+    const shards = await Promise.all([1, 2, 3].map(async () => create()))
+    await distributeOver(
+      database.url,
+      shards.map(({ url }) => url),
+    )
+  }
   if (serializable) await makeSerializable(database.url)
   if (refusing) await makeRefuse(database.url)
   return database

@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { ConfigError, type Config } from '../../config.ts'
+import { engineOf } from '../../store/distribution/engine.ts'
 import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
 import { findTooNew, migrate, missingMigrations } from '../../store/migrate.ts'
@@ -47,11 +48,12 @@ export async function openOwnDatabase(
   const url = pool === undefined ? (embedded?.url ?? config.DATABASE_URL) : undefined
   const place = { url, pool, schema: config.DATABASE_SCHEMA }
   try {
-    await withClient(place, async (client) => {
+    const engine = await withClient(place, async (client) => {
       const at = { ...place, client }
       await assertNotNewer(at)
       await (migrates ? migrateAt(at) : assertMigrated(at))
       if (embedded === undefined && pool === undefined) await assertPrepares(at, config)
+      return engineOf(at)
     })
     const { DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARE: prepare } = config
     const where = embedded && describe(embedded)
@@ -60,6 +62,7 @@ export async function openOwnDatabase(
       ...(where === undefined ? {} : { where }),
       poolSize,
       prepare,
+      engine,
     })
     return {
       config: await withSecretKey(config, database).catch(async (error: unknown) => {

@@ -1,0 +1,140 @@
+/** `distribute`: the tables that grow with each sign-in, over several PostgreSQL servers and back; what that would be, and what it is. */
+import { Command } from 'commander'
+import { text } from 'node:stream/consumers'
+import { ConfigError } from '../config.ts'
+import { engineOn } from '../store/distribution/engine.ts'
+import { distribute, gather } from '../store/distribution/foreign.ts'
+import type { Shard } from '../store/distribution/shards.ts'
+import { survey, type Survey, type SurveyedServer } from '../store/distribution/survey.ts'
+import { withClient, type Place } from '../store/connections.ts'
+import { withJson } from './json-option.ts'
+import { readSettings } from './read-settings.ts'
+import { print } from './run.ts'
+import { assertTables } from './tables.ts'
+
+interface Options {
+  json?: boolean
+  yes?: boolean
+  engine: string
+  server?: string[]
+  serversStdin?: boolean
+}
+
+/** One server is what there was before. */
+const LEAST = 2
+const MOST = 64
+
+export function distributeCommand(): Command {
+  const command = new Command('distribute').description(
+    'the tables of tokens, over several PostgreSQL servers and back',
+  )
+  withJson(command.command('status').description('where the tables lie, how large they are, and which server answers')).action(
+    async ({ json }: Options) => {
+      const found = await survey(await placeHere())
+      print(found, toLines(found), json)
+    },
+  )
+  withServers(
+    command.command('plan').description('what `apply` would move, and whether the servers can take it; changes nothing'),
+  ).action(async (options: Options) => plan(options))
+  withServers(
+    command
+      .command('apply')
+      .description('moves the tables to the servers; without --yes it says what that is')
+      .option('--yes', 'do it'),
+  ).action(async (options: Options) => (options.yes === true ? apply(options) : plan(options)))
+  withJson(
+    command
+      .command('back')
+      .description('moves the tables back to the one server; without --yes it says what that is')
+      .option('--yes', 'do it'),
+  ).action(back)
+  return command
+} // prettier-ignore
+
+function withServers(command: Command): Command {
+  return withJson(command)
+    .option('--engine <name>', 'fdw: partitions on other servers, by postgres_fdw', 'fdw')
+    .option('--server <url>', 'connection string of a database for a share; once for each', (url: string, all: string[] = []) => [
+      ...all,
+      url,
+    ])
+    .option('--servers-stdin', 'the connection strings from stdin, one a line, so that no list of processes shows them')
+} // prettier-ignore
+
+async function placeHere(): Promise<Place> {
+  const config = readSettings(process.env)
+  if (config.DATABASE_URL === undefined)
+    throw new ConfigError('distribute needs DATABASE_URL: the embedded PostgreSQL is for one machine.')
+  await assertTables(config, false)
+  return { url: config.DATABASE_URL, schema: config.DATABASE_SCHEMA }
+}
+
+async function shardsIn({ engine, server = [], serversStdin }: Options): Promise<Shard[]> {
+  if (engine !== 'fdw') throw new ConfigError(`--engine must be fdw; it is ${engine.slice(0, 80)}.`)
+  const typed = serversStdin === true ? (await text(process.stdin)).split('\n') : server
+  const urls = typed.map((one) => one.trim()).filter((one) => one !== '')
+  if (urls.length < LEAST || urls.length > MOST)
+    throw new ConfigError(`Name ${LEAST} to ${MOST} databases by --server, or by --servers-stdin.`)
+  if (urls.some((url) => !(/^postgres(?:ql)?:/.test(url) && URL.canParse(url))))
+    throw new ConfigError('Each server is a URL that begins with postgresql://.')
+  if (new Set(urls.map((url) => new URL(url).host + new URL(url).pathname + new URL(url).search)).size < urls.length)
+    throw new ConfigError('Two of the servers are the same database.')
+  return urls.map((url, at) => ({ number: at + 1, url }))
+} // prettier-ignore
+
+async function plan(options: Options): Promise<void> {
+  const shards = await shardsIn(options)
+  const place = await placeHere()
+  const here = await survey(place)
+  if (here.engine !== null) throw new ConfigError(ALREADY)
+  const lines = [
+    ...toLines(here),
+    `Each row goes to one of ${shards.length} servers, by the id of its Authorization; all else stays where it is.`,
+    'Nobody gets or uses a token while they move.',
+    'Restart the servers afterwards. `distribute back` undoes it while one server can hold it all.',
+    'To do it, `distribute apply` with --yes.',
+  ]
+  print({ ...here, shards: shards.length }, lines, options.json)
+}
+
+const ALREADY = 'The tables are distributed already: see `distribute status`; `distribute back` comes first.'
+
+async function apply(options: Options): Promise<void> {
+  const shards = await shardsIn(options)
+  const place = await placeHere()
+  await withClient(place, async (client) => {
+    if ((await engineOn(client, place.schema)) !== null) throw new ConfigError(ALREADY)
+    await distribute(client, shards, place.schema)
+  })
+  const found = await survey(place)
+  print(found, [...toLines(found), 'Restart the servers, so that each knows.'], options.json)
+}
+
+async function back({ yes, json }: Options): Promise<void> {
+  const place = await placeHere()
+  const before = await survey(place)
+  if (before.engine === null) throw new ConfigError('The tables are not distributed.')
+  if (yes !== true)
+    throw new ConfigError(
+      [...toLines(before), 'All of it comes back to the one server. To do it, add --yes.'].join('\n'),
+    )
+  await withClient(place, async (client) => gather(client, place.schema))
+  const found = await survey(place)
+  print(found, [...toLines(found), 'Restart the servers, so that each knows.'], json)
+}
+
+function toLines({ engine, servers }: Survey): string[] {
+  const head = engine === null ? 'All tables lie on one server.' : `Distributed by postgres_fdw over ${servers.length} servers.`
+  return [head, ...servers.flatMap(linesOf)]
+} // prettier-ignore
+
+function linesOf({ server, tables, problem, prepared }: SurveyedServer): string[] {
+  if (problem !== null) return [`${server}: does not answer (${problem})`]
+  const waiting = prepared === 0 ? [] : [`  ${prepared} transactions are prepared there and wait for their end`]
+  return [
+    `${server}:`,
+    ...tables.map(({ table, rows, bytes }) => `  ${table}: about ${rows} rows, ${Math.ceil(bytes / 1_048_576)} MiB`),
+    ...waiting,
+  ]
+} // prettier-ignore
