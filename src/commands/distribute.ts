@@ -55,10 +55,7 @@ export function distributeCommand(): Command {
 function withServers(command: Command): Command {
   return withJson(command)
     .option('--engine <name>', 'fdw: partitions on other servers, by postgres_fdw', 'fdw')
-    .option('--server <url>', 'connection string of a database for a share; once for each', (url: string, all: string[] = []) => [
-      ...all,
-      url,
-    ])
+    .option('--server <url>', 'connection string of a database for a share; once for each', (url: string, all: string[] | undefined) => [...(all ?? []), url])
     .option('--servers-stdin', 'the connection strings from stdin, one a line, so that no list of processes shows them')
 } // prettier-ignore
 

@@ -75,7 +75,7 @@ test.each([
   ],
   [
     'one twice',
-    ['--server', ONE, '--server', `${ONE.replace('one@', 'other:pass@')}`],
+    ['--server', ONE, '--server', ONE.replace('one@', 'other:pass@')],
     'Two of the servers are the same database.',
   ],
   [

@@ -70,7 +70,14 @@ const RIGHT_TO_LEFT = new Set(['ar', 'fa', 'he', 'ur', 'ps', 'dv', 'yi', 'sd', '
 const SYNTAX = /[{<']/
 
 export function createLanguage(options: LanguageOptions): Language {
-  const { tag, region, zone, find, shape = (text) => text, parsed = new Map<string, readonly object[]>() } = options
+  const {
+    tag,
+    region,
+    zone,
+    find,
+    shape = (text) => text,
+    parsed = new Map<string, readonly object[]>(),
+  } = options
   const dates = new Intl.DateTimeFormat(region, { ...INSTANT, timeZone: zone ?? 'UTC' })
   const lists = new Intl.ListFormat(region, { type: 'conjunction' })
   const numbers = new Intl.NumberFormat(region)

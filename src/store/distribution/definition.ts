@@ -3,6 +3,7 @@ import pg from 'pg'
 
 /** Whoever asks PostgreSQL on one connection, `pg`'s or that of a migration; values stand in the text. */
 export interface Asking {
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- as `pg` has it: who asks knows what comes.
   query<Row extends pg.QueryResultRow = never>(text: string): Promise<{ rows: Row[] }>
 }
 
