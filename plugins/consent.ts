@@ -25,6 +25,10 @@ const CONSENT = 'consent'
 const NOT_YOU = 'not-you'
 const BY_ITSELF =
   'This app has registered itself: nobody here has checked whose it is. Go on only if you know it.'
+/** Of who has read another page than the one that there is now. */
+const CHANGED = 'What you can leave out has changed meanwhile. Please look at it once more.'
+/** The field that says which boxes the page had, ticked or not. */
+const BOXES = 'boxes'
 
 /** What was allowed on the page, and in which session. */
 interface Note {
@@ -66,7 +70,10 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     return isNew || id === undefined ? undefined : { consent: id, declined }
   }
 
-  async function page({ request, session, formFor }: Interaction): Promise<StepPage> {
+  async function page(
+    { request, session, formFor }: Interaction,
+    more: readonly string[] = [],
+  ): Promise<StepPage> {
     const { client, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)
     const { newScopes, declined, lines } = await consents.compare(user.id, request)
@@ -77,7 +84,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       notYou: isForOne(request) ? null : formFor(CONSENT, NOT_YOU),
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
-      notices: client.registrar === undefined ? notices : [BY_ITSELF, ...notices],
+      notices: [...more, ...(client.registrar === undefined ? [] : [BY_ITSELF]), ...notices],
       scopes: scopes.map((scope) => ({
         ...scope,
         isNew: newScopes.has(scope.name) || declined.has(scope.name),
@@ -113,6 +120,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
         throw new OAuthError('access_denied', 'the user denied the request')
       }
       if (decision !== 'allow') return { ...(await page(interaction)), status: 400 }
+      if (!isUpToDate(wire, request)) return { ...(await page(interaction, [CHANGED])), status: 400 }
       const declined = declinedIn(wire, request)
       let given: string
       try {
@@ -133,7 +141,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       if (optionalScopes(request).size === 0) return false
       const cover = await findConsent(interaction)
       if (cover === undefined || cover === null) return false
-      return !isDeepStrictEqual(declinedIn(wire, request), cover.declined)
+      return !isUpToDate(wire, request) || !isDeepStrictEqual(declinedIn(wire, request), cover.declined)
     },
   })
 }
@@ -146,6 +154,16 @@ function boxOf(scope: string): string {
 /** Boxes that are not ticked are not sent; what else is sent says nothing. */
 function declinedIn(wire: Wire, request: ApprovalRequest): ReadonlySet<string> {
   return new Set([...optionalScopes(request)].filter((scope) => wire[boxOf(scope)] === undefined))
+}
+
+/** Whether its page had boxes for those scopes that may be left out now: else it says nothing of one, or more than counts. */
+function isUpToDate(wire: Wire, request: ApprovalRequest): boolean {
+  const shown = new Set(
+    String(wire[BOXES] ?? '')
+      .split(' ')
+      .filter((one) => one !== ''),
+  )
+  return isDeepStrictEqual(shown, new Set(optionalScopes(request)))
 }
 
 /** Without `openid`, the request would be another one (OpenID Connect Core §3.1.2.1). */
