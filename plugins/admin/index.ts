@@ -38,9 +38,11 @@ const TEMPLATES = [
   'admin-deliveries',
   'admin-field',
   'admin-keys',
+  'admin-party',
   'admin-key-revoke',
   'admin-record',
   'admin-records',
+  'copy-script',
   ...USER_TEMPLATES,
 ] as const
 

@@ -7,6 +7,8 @@ import type { AuditRow } from './audit/audit-models.ts'
 declare module '../pages/models.ts' {
   interface Pages {
     'admin-dashboard': DashboardPage
+    /** What copies from pages; a part of them. */
+    'copy-script': Record<string, never>
     'admin-deliveries': DeliveriesPage
     'admin-field': FieldView
     'admin-keys': KeysPage
@@ -35,9 +37,9 @@ export interface SearchedList extends Paged {
 /** A member as people edit it, by its name on the wire. */
 export interface FieldView {
   name: string
-  label: string
+  label: Words
   /** `''` for none. */
-  hint: string
+  hint: Words
   /** `prose` is in people's own words. */
   kind: 'prose' | 'text' | 'email' | 'password' | 'tel' | 'url' | 'number' | 'words' | 'lines' | 'choice'
   /** What browsers fill it in with; `off` for nothing. */
@@ -45,7 +47,7 @@ export interface FieldView {
   value: string
   error: Words | null
   /** Of a choice; of a text, what may be chosen instead of typed. */
-  options: readonly { value: string; text: string }[]
+  options: readonly { value: string; text: Words }[]
 }
 
 export interface KeyView {

@@ -1,9 +1,10 @@
 /** What a page says at its top of what was done, or was not done yet. */
+import { message } from '../../src/protocol/message.ts'
 import type { Notice } from '../pages/models.ts'
 
 export const SIGNED_IN_AGAIN: Notice = {
   kind: 'notice',
-  text: 'Thank you for signing in again. What you asked for is not done yet: ask once more.',
+  text: message('Thank you for signing in again. What you asked for is not done yet: ask once more.'),
 }
 
 /** Members of an address, each there or not. */
@@ -15,5 +16,5 @@ export interface Told {
 /** Null for nothing. */
 export function noticeOf({ saved, again }: Told): Notice | null {
   if (again !== undefined) return SIGNED_IN_AGAIN
-  return saved === undefined ? null : { kind: 'success', text: 'Saved. The next token has it.' }
+  return saved === undefined ? null : { kind: 'success', text: message('Saved. The next token has it.') }
 }

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
+import type { Words } from '../../src/protocol/message.ts'
 import type { Section } from '../pages/areas.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
@@ -47,11 +48,11 @@ export interface UserPart {
 export interface NewUserWay {
   /** Of the button. */
   readonly id: string
-  readonly text: string
+  readonly text: Words
   /** Whether there is a button now. */
   isOn(): boolean
   /** Why it cannot be done for somebody with this address, which may be `''`; undefined where it can. Asked before anybody is registered. */
-  refusalOf(email: string): Promise<string | undefined>
+  refusalOf(email: string): Promise<Words | undefined>
   /** Answers, once the user is registered. */
   submit(user: User, call: PageCall): Promise<FastifyReply>
 }

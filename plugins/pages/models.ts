@@ -172,7 +172,7 @@ export interface ConfirmPage extends FormTarget {
 }
 
 export interface MessagePage {
-  title: string
-  text: string
-  primary: { href: string; text: string } | null
+  title: Words
+  text: Words
+  primary: { href: string; text: Words } | null
 }

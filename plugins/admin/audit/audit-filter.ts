@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { AuditFilter } from '../../../src/services/audit/audit-log.ts'
+import { message, type Words } from '../../../src/protocol/message.ts'
 import { isUuid } from '../../../src/protocol/uuid.ts'
 import type { OAuth } from '../../oauth.ts'
 
@@ -19,7 +20,7 @@ export type FilterQuery = Static<typeof FilterQuery>
 
 const NAMES = ['type', 'user', 'client_id', 'request_id', 'from', 'to'] as const
 export type FilterField = (typeof NAMES)[number]
-export type FilterErrors = Readonly<Partial<Record<FilterField, string>>>
+export type FilterErrors = Readonly<Partial<Record<FilterField, Words>>>
 
 const DAY = 86_400_000
 
@@ -40,12 +41,12 @@ export async function parseFilter(
   query: FilterQuery,
 ): Promise<{ filter: AuditFilter; errors: FilterErrors }> {
   const typed = typedFilter(query)
-  const errors: { -readonly [Name in FilterField]?: string } = {}
+  const errors: { -readonly [Name in FilterField]?: Words } = {}
   const [since, lastDay] = [dayOf(typed.from), dayOf(typed.to)]
-  if (Number.isNaN(since)) errors.from = 'This is not a day, such as 2026-11-21.'
-  if (Number.isNaN(lastDay)) errors.to = 'This is not a day, such as 2026-11-21.'
+  if (Number.isNaN(since)) errors.from = message('This is not a day, such as 2026-11-21.')
+  if (Number.isNaN(lastDay)) errors.to = message('This is not a day, such as 2026-11-21.')
   const user = await idOf(users, typed.user)
-  if (user === null) errors.user = 'No user has this name.'
+  if (user === null) errors.user = message('No user has this name.')
   const filter: AuditFilter = {
     type: typed.type || undefined,
     user: user ?? undefined,

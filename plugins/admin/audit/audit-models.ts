@@ -1,14 +1,19 @@
 /** What the page of the audit log is given; its rows stand on the dashboard too. */
 
+import type { Words } from '../../../src/protocol/message.ts'
+
 declare module '../../pages/models.ts' {
   interface Pages {
     'admin-audit': AuditPage
+    /** A part of pages. */
+    'admin-party': Party
   }
 }
 
 /** Somebody whom an event names; without `href` there is no page of theirs. */
 export interface Party {
-  text: string
+  /** A string is their own name, and is shown as it is. */
+  text: Words
   href: string | null
 }
 
@@ -16,9 +21,9 @@ export interface AuditRow {
   id: string
   time: Date
   type: string
-  what: string
-  /** The most telling of the details; `''` for none. */
-  summary: string
+  what: Words
+  /** The most telling of the details; `''` for none. A string is as it stands in the event. */
+  summary: Words
   /** How often, where like events of one second are one. */
   count: number
   who: Party
@@ -34,8 +39,8 @@ export interface AuditPage {
   action: string
   /** What was typed, and what is wrong with it, by the field. */
   filter: Readonly<Record<string, string>>
-  errors: Readonly<Record<string, string | null>>
-  types: readonly { value: string; text: string }[]
+  errors: Readonly<Record<string, Words | null>>
+  types: readonly { value: string; text: Words }[]
   filtered: boolean
   rows: readonly AuditRow[]
   nextUri: string | null

@@ -1,5 +1,6 @@
 /** Events as rows of a page: with the names of those whom they name by ids, and with the ways to them. */
 import type { AuditEvent } from '../../../src/events.ts'
+import { message, type Words } from '../../../src/protocol/message.ts'
 import { wordsOf, toldBy } from './audit-words.ts'
 import type { OwnArea } from '../area.ts'
 import type { AuditRow, Party } from './audit-models.ts'
@@ -34,13 +35,14 @@ async function rowOf(area: OwnArea, event: AuditEvent): Promise<AuditRow> {
 }
 
 async function actorOf(area: OwnArea, { kind, id }: AuditEvent['actor']): Promise<Party> {
-  if (kind === 'user') return id === null ? plain('Somebody not signed in') : userOf(area, id)
-  if (kind === 'client') return id === null ? plain('A client') : clientOf(area, id)
-  if (kind === 'command') return plain(id === null ? 'Command line' : `Command line, ${id}`)
-  return plain(kind === 'seed' ? 'SEED_FILE' : 'The server')
+  if (kind === 'user') return id === null ? plain(message('Somebody not signed in')) : userOf(area, id)
+  if (kind === 'client') return id === null ? plain(message('A client')) : clientOf(area, id)
+  if (kind === 'command')
+    return plain(id === null ? message('Command line') : message('Command line, {account}', { account: id }))
+  return plain(kind === 'seed' ? 'SEED_FILE' : message('The server'))
 }
 
-function plain(text: string): Party {
+function plain(text: Words): Party {
   return { text, href: null }
 }
 

@@ -1,75 +1,79 @@
 /** What an event says to people: its type as a few words, and what its details are called. */
 import type { AuditEvent, EventType } from '../../../src/events.ts'
 import type { Changes } from '../../../src/protocol/changes.ts'
+import { message, type Message, type Words } from '../../../src/protocol/message.ts'
 
 /** By the type, in the order in which the filter offers them. */
-const OURS: Readonly<Partial<Record<EventType, string>>> = {
-  'user.signed_in': 'Signed in',
-  'user.sign_in_pending': 'Sign-in began, a factor is missing',
-  'user.sign_in_failed': 'Sign-in failed',
-  'user.factor_added': 'Second factor added',
-  'user.factor_removed': 'Second factor removed',
-  'user.recovery_codes_made': 'Recovery codes made',
-  'user.recovery_code_used': 'Recovery code used',
-  'user.signed_out': 'Signed out',
-  'session.ended': 'Session ended',
-  'user.registered': 'User registered',
-  'user.changed': 'User changed',
-  'user.password_changed': 'Password changed',
-  'user.password_removed': 'Password removed',
-  'user.password_link_made': 'Password link made',
-  'user.invited': 'User invited by mail',
-  'user.invitation_withdrawn': 'Invitation withdrawn',
-  'user.link_refused': 'One-time link refused',
-  'user.passkey_added': 'Passkey added',
-  'user.passkey_removed': 'Passkey deleted',
-  'user.passkey_refused': 'Passkey refused',
-  'user.upstream_linked': 'Sign-in by an upstream linked',
-  'user.upstream_unlinked': 'Sign-in by an upstream taken away',
-  'user.disabled': 'User disabled',
-  'user.enabled': 'User enabled',
-  'user.deletion_requested': 'Deletion of the account asked for',
-  'user.deletion_cancelled': 'Deletion of the account cancelled',
-  'user.deleted': 'User deleted',
-  'consent.given': 'Consent given',
-  'consent.denied': 'Consent denied',
-  'consent.withdrawn': 'Consent withdrawn',
-  'token.issued': 'Token issued',
-  'token.revoked': 'Token revoked',
-  'authorization.revoked': 'Authorization revoked',
-  'authorization.replayed': 'Code or refresh token used twice',
-  'client.registered': 'Client registered',
-  'client.changed': 'Client changed',
-  'client.secret_rotated': 'Client secret replaced',
-  'client.deleted': 'Client deleted',
-  'client.authentication_failed': 'Client authentication failed',
-  'limit.reached': 'Too many failures, refused for a while',
-  'resource.registered': 'Resource registered',
-  'resource.changed': 'Resource changed',
-  'resource.deleted': 'Resource deleted',
-  'scope.registered': 'Scope registered',
-  'scope.changed': 'Scope changed',
-  'scope.deleted': 'Scope deleted',
-  'upstream.registered': 'Upstream registered',
-  'upstream.changed': 'Upstream changed',
-  'upstream.deleted': 'Upstream deleted',
-  'key.created': 'Signing key made',
-  'key.revoked': 'Signing key revoked',
-  'delivery.given_up': 'Delivery given up',
-  'delivery.retried': 'Delivery tried again',
+const OURS: Readonly<Partial<Record<EventType, Message>>> = {
+  'user.signed_in': message('Signed in'),
+  'user.sign_in_pending': message('Sign-in began, a factor is missing'),
+  'user.sign_in_failed': message('Sign-in failed'),
+  'user.factor_added': message('Second factor added'),
+  'user.factor_removed': message('Second factor removed'),
+  'user.recovery_codes_made': message('Recovery codes made'),
+  'user.recovery_code_used': message('Recovery code used'),
+  'user.signed_out': message('Signed out'),
+  'session.ended': message('Session ended'),
+  'user.registered': message('User registered'),
+  'user.changed': message('User changed'),
+  'user.password_changed': message('Password changed'),
+  'user.password_removed': message('Password removed'),
+  'user.password_link_made': message('Password link made'),
+  'user.invited': message('User invited by mail'),
+  'user.invitation_withdrawn': message('Invitation withdrawn'),
+  'user.link_refused': message('One-time link refused'),
+  'user.passkey_added': message('Passkey added'),
+  'user.passkey_removed': message('Passkey deleted'),
+  'user.passkey_refused': message('Passkey refused'),
+  'user.upstream_linked': message('Sign-in by an upstream linked'),
+  'user.upstream_unlinked': message('Sign-in by an upstream taken away'),
+  'user.disabled': message('User disabled'),
+  'user.enabled': message('User enabled'),
+  'user.deletion_requested': message('Deletion of the account asked for'),
+  'user.deletion_cancelled': message('Deletion of the account cancelled'),
+  'user.deleted': message('User deleted'),
+  'consent.given': message('Consent given'),
+  'consent.denied': message('Consent denied'),
+  'consent.withdrawn': message('Consent withdrawn'),
+  'token.issued': message('Token issued'),
+  'token.revoked': message('Token revoked'),
+  'authorization.revoked': message('Authorization revoked'),
+  'authorization.replayed': message('Code or refresh token used twice'),
+  'client.registered': message('Client registered'),
+  'client.changed': message('Client changed'),
+  'client.secret_rotated': message('Client secret replaced'),
+  'client.deleted': message('Client deleted'),
+  'client.authentication_failed': message('Client authentication failed'),
+  'limit.reached': message('Too many failures, refused for a while'),
+  'resource.registered': message('Resource registered'),
+  'resource.changed': message('Resource changed'),
+  'resource.deleted': message('Resource deleted'),
+  'scope.registered': message('Scope registered'),
+  'scope.changed': message('Scope changed'),
+  'scope.deleted': message('Scope deleted'),
+  'upstream.registered': message('Upstream registered'),
+  'upstream.changed': message('Upstream changed'),
+  'upstream.deleted': message('Upstream deleted'),
+  'key.created': message('Signing key made'),
+  'key.revoked': message('Signing key revoked'),
+  'delivery.given_up': message('Delivery given up'),
+  'delivery.retried': message('Delivery tried again'),
 }
 
-const WORDS: ReadonlyMap<string, string> = new Map(Object.entries(OURS))
+const WORDS: ReadonlyMap<string, Message> = new Map(Object.entries(OURS))
 
 /** A type that a plugin added speaks for itself, and so does what somebody made up. */
-export function wordsOf(type: string): string {
+export function wordsOf(type: string): Words {
   return WORDS.get(type) ?? type
 }
 
 /** For the filter; `chosen` too, whoever's type it is. */
-export function typeOptions(chosen: string): { value: string; text: string }[] {
+export function typeOptions(chosen: string): { value: string; text: Words }[] {
   const types = [...new Set([...WORDS.keys(), ...(chosen === '' ? [] : [chosen])])]
-  return [{ value: '', text: 'Everything' }, ...types.map((value) => ({ value, text: wordsOf(value) }))]
+  return [
+    { value: '', text: message('Everything') },
+    ...types.map((value) => ({ value, text: wordsOf(value) })),
+  ]
 }
 
 /** What the row says of the details, before somebody opens them. */
@@ -88,9 +92,18 @@ const TELLING = [
   'factor',
 ] as const
 
+/** What the server wrote down in English, of `cause` and `reason`, and can say otherwise. All else are terms. */
+const SAID: ReadonlyMap<unknown, Message> = new Map([
+  ['revoked by hand', message('revoked by hand')],
+  ['its refresh token was revoked', message('its refresh token was revoked')],
+  ['last administrator', message('last administrator')],
+  ['another user', message('another user')],
+  ['disabled', message('disabled')],
+])
+
 export interface Told {
-  /** `''` for nothing. */
-  summary: string
+  /** `''` for nothing; a string is as it stands in the event. */
+  summary: Words
   facts: readonly { name: string; value: string }[]
   changes: readonly { member: string; before: string; after: string }[]
 }
@@ -99,11 +112,12 @@ export interface Told {
 export function toldBy({ type, details }: AuditEvent): Told {
   const { changes = {}, ...facts } = details as { changes?: Changes } & Record<string, unknown>
   const telling = TELLING.map((name) => facts[name]).find((value) => value !== undefined)
+  const said = SAID.get(facts['cause'] ?? facts['reason'])
   const named = telling === undefined ? [] : [textOf(telling)]
   // Of what is new, all is.
   const members = type.endsWith('.registered') ? [] : Object.keys(changes)
   return {
-    summary: [...named, ...(members.length > 0 ? [members.join(', ')] : [])].join(': '),
+    summary: said ?? [...named, ...(members.length > 0 ? [members.join(', ')] : [])].join(': '),
     facts: Object.entries(facts).map(([name, value]) => ({ name, value: textOf(value) })),
     changes: Object.entries(changes).map(([member, [before, after]]) => ({
       member,

@@ -1,4 +1,5 @@
 /** What an administrator does to a user by one button each: disable, enable, end sessions, revoke. */
+import { message, type Words } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { ADMIN, type User } from '../../../src/services/users/user.ts'
 import type { OwnArea } from '../area.ts'
@@ -6,8 +7,9 @@ import { attempt } from './user-form.ts'
 import { subjectOf } from './user-holdings.ts'
 import { getUser, showUser, signInFor } from './user-page.ts'
 
-export const LAST =
-  'This is the last administrator who may sign in: nobody could come here any more. Give somebody else the role admin first.'
+export const LAST = message(
+  'This is the last administrator who may sign in: nobody could come here any more. Give somebody else the role admin first.',
+)
 
 interface Action {
   readonly path: string
@@ -18,7 +20,7 @@ interface Action {
   /** What the user's page says afterwards. */
   readonly done: string
   /** Returns why it was refused. */
-  work(user: User, thing: string): Promise<string | undefined>
+  work(user: User, thing: string): Promise<Words | undefined>
 }
 
 export function addUserActions(area: OwnArea): void {

@@ -1,4 +1,5 @@
 /** `/admin/user/delete`: forgets a user for good, once their name was typed. */
+import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { OwnArea } from '../area.ts'
 import { LAST } from './user-actions.ts'
@@ -25,7 +26,7 @@ export function addUserEnd(area: OwnArea): void {
       const again = signInFor(area, call, id)
       if (again !== undefined) return again
       if (typed.trim() !== user.username) {
-        const deletion = { error: 'This is not the user name of this user.', typed }
+        const deletion = { error: message('This is not the user name of this user.'), typed }
         return showUser(area, call, user, { deletion })
       }
       const result = await attempt(async () => ({ deleted: await oauth.users.delete(user.username) }))

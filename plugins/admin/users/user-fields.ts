@@ -2,7 +2,7 @@
  * The forms for users: their fields, and the way from text to members and back. The claims that people change themselves
  * are described in `pages/profile-fields.ts`; here is what only an administrator says of somebody.
  */
-import type { Words } from '../../../src/protocol/message.ts'
+import { message, type Words, withValues } from '../../../src/protocol/message.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import * as profile from '../../pages/profile-fields.ts'
@@ -15,27 +15,31 @@ export type Values = Readonly<Record<string, string>>
 export type Errors = Readonly<Record<string, Words>>
 type Groups = UserForm['groups']
 
-const field = (name: string, label: string, hint = '', kind: Field['kind'] = 'text'): Field => ({
+const field = (name: string, label: Words, hint: Words = '', kind: Field['kind'] = 'text'): Field => ({
   name, label, hint, kind, autocomplete: kind === 'password' ? 'new-password' : 'off',
 }) // prettier-ignore
 
-const NAME = field('name', 'Full name', 'As it is shown.')
-const EMAIL = field('email', 'Email address', '', 'email')
-const VERIFIED = field('email_verified', 'The address is', '', 'choice')
-const ROLES = field('roles', 'Roles', 'Separated by spaces. Who has admin may come here.')
-const USERNAME = field('username', 'User name', 'They sign in by it. It cannot be changed later.')
+const NAME = field('name', message('Full name'), message('As it is shown.'))
+const EMAIL = field('email', message('Email address'), '', 'email')
+const VERIFIED = field('email_verified', message('The address is'), '', 'choice')
+const ROLES = field('roles', message('Roles'), message('Separated by spaces. Who has admin may come here.'))
+const USERNAME = field(
+  'username',
+  message('User name'),
+  message('They sign in by it. It cannot be changed later.'),
+)
 const PASSWORD = field(
   'password',
-  'Password',
-  'Leave it empty, and a link is made by which they set their own.',
+  message('Password'),
+  message('Leave it empty, and a link is made by which they set their own. At least {minLength} characters.'),
   'password',
 )
 
 const NEW = [USERNAME, NAME, EMAIL, ROLES, PASSWORD]
 const OWN = [EMAIL, VERIFIED, ROLES]
 const CHOICES = [
-  { value: 'no', text: 'not confirmed' },
-  { value: 'yes', text: 'confirmed' },
+  { value: 'no', text: message('not confirmed') },
+  { value: 'yes', text: message('confirmed') },
 ]
 
 /** What was typed into the form for a new user; the password goes into no form again. */
@@ -54,9 +58,10 @@ export function membersOfNew(values: Values): Record<string, unknown> {
 
 /** `minLength` are the characters that a password has at least. */
 export function groupsOfNew(values: Values, errors: Errors, minLength: number): Groups {
-  const least = { ...PASSWORD, hint: `${PASSWORD.hint} At least ${minLength} characters.` }
+  const least = { ...PASSWORD, hint: withValues(PASSWORD.hint, { minLength }) }
   const fields = NEW.map((one) => (one === PASSWORD ? least : one))
-  return [{ title: 'The user', fields: fields.map((one) => view(one, { ...values, password: '' }, errors)) }]
+  const empty = { ...values, password: '' }
+  return [{ title: message('The user'), fields: fields.map((one) => view(one, empty, errors)) }]
 }
 
 export function typedIn(wire: Wire): Values {
@@ -79,7 +84,7 @@ export function problemsOf(values: Values, shown: Values): Errors {
   const wrong = email !== shown['email'] && email !== '' && !/^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email)
   return {
     ...profile.problemsOf(values, shown),
-    ...(wrong ? { email: 'This must be an email address, such as alice@example.com.' } : {}),
+    ...(wrong ? { email: message('This must be an email address, such as alice@example.com.') } : {}),
   }
 }
 
@@ -102,7 +107,7 @@ export function groupsOf(values: Values, errors: Errors): Groups {
     fields: fields.map(({ type: kind, ...one }) => ({ ...one, kind, autocomplete: 'off', options: [] })),
   }))
   const own = OWN.map((one) => view(one, values, errors))
-  return [{ title: 'Account', fields: own }, { ...you!, title: 'The person' }, ...rest]
+  return [{ title: message('Account'), fields: own }, { ...you!, title: message('The person') }, ...rest]
 }
 
 /** The field where a refusal of the registry belongs, which begins with a member's name; undefined for none. */

@@ -6,6 +6,8 @@ import { fieldOf, type Errors } from './user-fields.ts'
 
 /** The key of an error that belongs to no field. */
 export const FORM = ''
+/** Of all that is known of a user. */
+const TOO_LONG = message('This is too long, taken together. Shorten something.')
 
 /** What `work` gives; what it refuses is an error at a field, or of the form. */
 export async function attempt<T extends object>(work: () => Promise<T>): Promise<T | { errors: Errors }> {
@@ -13,6 +15,7 @@ export async function attempt<T extends object>(work: () => Promise<T>): Promise
     return await work()
   } catch (error) {
     if (!(error instanceof OAuthError) || error.status !== 400) throw error
+    if (error.about?.member === 'claims') return { errors: { [FORM]: TOO_LONG } }
     return { errors: problemsIn(error, fieldOf, FORM) }
   }
 }

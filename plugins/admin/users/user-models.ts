@@ -25,7 +25,7 @@ export interface UsersPage extends SearchedList {
 
 /** A form about a user, as it was filled in. */
 export interface UserForm extends FormTarget {
-  groups: readonly { title: string; fields: readonly FieldView[] }[]
+  groups: readonly { title: Words; fields: readonly FieldView[] }[]
   /** What is wrong; null when nothing is. */
   error: Words | null
 }
@@ -33,7 +33,7 @@ export interface UserForm extends FormTarget {
 export interface NewUserPage {
   form: UserForm
   /** Buttons that do more than to register. */
-  ways: readonly { id: string; text: string }[]
+  ways: readonly { id: string; text: Words }[]
   listUri: string
 }
 
@@ -66,7 +66,7 @@ export interface UserPage {
   sessions: readonly {
     sid: string
     /** The browser and its system, in words. */
-    title: string
+    title: Words
     address: string | null
     since: Date
     lastSeen: Date

@@ -1,5 +1,6 @@
 /** `/admin/users/new`: registers a user, with a password or with a one-time link by which they set their own. */
 import type { FastifyReply } from 'fastify'
+import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
@@ -27,7 +28,7 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
 
   async function refusalOf(way: NewUserWay | undefined, values: Values): Promise<Errors | undefined> {
     if (way === undefined) return undefined
-    if (values['password'] !== '') return { password: 'Leave it empty: they choose their own.' }
+    if (values['password'] !== '') return { password: message('Leave it empty: they choose their own.') }
     const email = await way.refusalOf(values['email']?.trim() ?? '')
     return email === undefined ? undefined : { email }
   }

@@ -2,10 +2,10 @@
  * `/admin/user`: one user, to look at and to change. What may be done to them, beside what is known of them, is in
  * `user-actions.ts` and `user-password.ts`.
  */
-import type { Words } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
+import { message, type Words } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { ADMIN, type User } from '../../../src/services/users/user.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
@@ -27,19 +27,20 @@ import { attempt, FORM, summaryOf } from './user-form.ts'
 import { authorizationsOf, sessionsOf } from './user-holdings.ts'
 
 export const PATH = '/user'
-const CHANGED_MEANWHILE =
-  'The user was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+const CHANGED_MEANWHILE = message(
+  'The user was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
+)
 /** What the field `confirm` says that an administrator has been told. */
 const LOSING_ADMIN = 'losing-admin'
-const DONE: Readonly<Record<string, string>> = {
-  registered: 'The user is registered.',
-  saved: 'Saved. Every endpoint knows it within two seconds.',
-  disabled: 'The user is disabled: every session and token of theirs has ended.',
-  enabled: 'The user may sign in again.',
-  session: 'The session has ended.',
-  factors: 'Their second factor is taken away, with their recovery codes.',
-  sessions: 'All sessions have ended.',
-  revoked: 'The authorization is revoked.',
+const DONE: Readonly<Record<string, Words>> = {
+  registered: message('The user is registered.'),
+  saved: message('Saved. Every endpoint knows it within two seconds.'),
+  disabled: message('The user is disabled: every session and token of theirs has ended.'),
+  enabled: message('The user may sign in again.'),
+  session: message('The session has ended.'),
+  factors: message('Their second factor is taken away, with their recovery codes.'),
+  sessions: message('All sessions have ended.'),
+  revoked: message('The authorization is revoked.'),
 }
 
 /** What the page says besides what is known of the user. */
@@ -50,7 +51,7 @@ export interface Shown {
   errors?: Errors
   confirm?: string
   after?: string | undefined
-  deletion?: { error: string; typed: string }
+  deletion?: { error: Words; typed: string }
 }
 
 export async function getUser({ oauth }: OwnArea, id = ''): Promise<User> {
@@ -123,8 +124,9 @@ export function addUserPage(area: OwnArea): void {
     const isSelf = area.administratorOf(call.request).user.id === user.id
     const loses = user.roles.includes(ADMIN) && !rolesIn(values['roles'] ?? '').includes(ADMIN)
     if (isSelf && loses && call.wire['confirm'] !== LOSING_ADMIN) {
-      const roles =
-        'This is your own account: without admin you cannot come back here. Save once more if you mean it.'
+      const roles = message(
+        'This is your own account: without admin you cannot come back here. Save once more if you mean it.',
+      )
       return { errors: { roles }, confirm: LOSING_ADMIN }
     }
     const changes = changesOf(values, shown)

@@ -32,5 +32,5 @@ export async function openClient(server: TestServer, agent: UserAgent, clientId:
 
 /** The text of the element with this id. */
 export function textOf({ body }: Page, id: string): string | undefined {
-  return new RegExp(`\\sid="${id}"[^>]*>([^<]*)<`).exec(body)?.[1]
+  return new RegExp(`\\sid="${id}"[^>]*>(?:<bdi>)?([^<]*)<`).exec(body)?.[1]
 }
