@@ -1,6 +1,7 @@
 /** The passkeys of a user in the administration: to look at, and to delete for who has lost the device. */
 import type { FastifyInstance } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AdminArea } from '../admin/sections.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -24,16 +25,18 @@ export interface UserPasskeys {
     remove: FormTarget
   }[]
   /** What was done, or was not; null for nothing. */
-  done: { kind: 'success' | 'alert'; text: string } | null
+  done: { kind: 'success' | 'alert'; text: Words } | null
 }
 
 const PATH = '/user/delete-passkey'
 const PART = 'admin-user-passkeys'
 const DONE: Readonly<Record<string, UserPasskeys['done']>> = {
-  deleted: { kind: 'success', text: 'The passkey is deleted: it signs nobody in any more.' },
+  deleted: { kind: 'success', text: message('The passkey is deleted: it signs nobody in any more.') },
   last: {
     kind: 'alert',
-    text: 'This is the only way by which the user can sign in. Make a link for a password first; whoever has stolen the device cannot sign in while the user is disabled.',
+    text: message(
+      'This is the only way by which the user can sign in. Make a link for a password first; whoever has stolen the device cannot sign in while the user is disabled.',
+    ),
   },
 }
 

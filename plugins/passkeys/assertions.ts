@@ -1,10 +1,10 @@
 /** What somebody signs with a passkey, wherever it is asked for: what their browser is asked, and whether the answer is taken. */
-import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Proof } from '../../src/doors/sign-in.ts'
 import type { User } from '../../src/doors/user.ts'
 import { waitFor } from '../../src/http/wait.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { compileParameters } from '../../src/protocol/parameters.ts'
 import type { RelyingParty } from '../../src/protocol/relying-party.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -50,8 +50,10 @@ export interface Assertions {
 export const ONE_FACTOR = '1'
 export const PHISHING_RESISTANT = 'phr'
 /** One text whatever is wrong with it: nobody learns who has an account, or whose is disabled. */
-const REFUSED = 'This passkey cannot be used here. Choose another one, or sign in with your password.'
-const TOO_LATE = 'This took too long, or was sent twice. Please try once more.'
+const REFUSED = message(
+  'This passkey cannot be used here. Choose another one, or sign in with your password.',
+)
+const TOO_LATE = message('This took too long, or was sent twice. Please try once more.')
 
 const refusal = (unknown?: string): Refusal => ({
   text: REFUSED,

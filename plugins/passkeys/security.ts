@@ -5,6 +5,7 @@ import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import type { User } from '../../src/doors/user.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import type { RelyingParty } from '../../src/protocol/relying-party.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isFresh } from '../sign-in.ts'
@@ -33,7 +34,7 @@ export interface SecurityPasskeys {
   /** Null where there are as many as there may be. */
   add: (FormTarget & Ceremony) | null
   /** What was done, or was not; null for nothing. */
-  done: { kind: 'success' | 'alert'; text: string } | null
+  done: { kind: 'success' | 'alert'; text: Words } | null
   /** JSON for authenticators that keep what we know in step: `''` where nothing has changed. */
   signals: string
 }
@@ -50,14 +51,14 @@ const PAGE = '/security'
 /** Enough for all devices of a person, and the browser is told of all of them. */
 const MOST = 20
 const DONE: Readonly<Record<string, SecurityPasskeys['done']>> = {
-  added: { kind: 'success', text: 'The passkey is added. From now on it signs you in.' },
-  renamed: { kind: 'success', text: 'The passkey has its new name.' },
-  deleted: { kind: 'success', text: 'The passkey is deleted. It does not sign you in any more.' },
-  'too-late': { kind: 'alert', text: 'This took too long, or was sent twice. Please add the passkey once more.' },
-  refused: { kind: 'alert', text: 'This passkey cannot be used here. Please try once more, or choose another place to keep it.' },
-  taken: { kind: 'alert', text: 'This passkey is known here already. Choose another place to keep the new one.' },
-  name: { kind: 'alert', text: `A name has 1 to ${NAME_LENGTH} characters. Nothing is changed.` },
-  last: { kind: 'alert', text: 'This is the only way by which you can sign in. Add another one first, and then delete it.' },
+  added: { kind: 'success', text: message('The passkey is added. From now on it signs you in.') },
+  renamed: { kind: 'success', text: message('The passkey has its new name.') },
+  deleted: { kind: 'success', text: message('The passkey is deleted. It does not sign you in any more.') },
+  'too-late': { kind: 'alert', text: message('This took too long, or was sent twice. Please add the passkey once more.') },
+  refused: { kind: 'alert', text: message('This passkey cannot be used here. Please try once more, or choose another place to keep it.') },
+  taken: { kind: 'alert', text: message('This passkey is known here already. Choose another place to keep the new one.') },
+  name: { kind: 'alert', text: message('A name has 1 to {most} characters. Nothing is changed.', { most: NAME_LENGTH }) },
+  last: { kind: 'alert', text: message('This is the only way by which you can sign in. Add another one first, and then delete it.') },
 } // prettier-ignore
 /** After these, what authenticators show is not what is so. */
 const CHANGED = new Set(['renamed', 'deleted'])
@@ -83,11 +84,13 @@ export async function addSecurity(
       const href = `${area.uri(PAGE)}#passkeys`
       if (known.length === 0)
         return {
-          text: 'Add a passkey: you sign in without a password, and nobody can trick you out of it.',
+          text: message('Add a passkey: you sign in without a password, and nobody can trick you out of it.'),
           href,
         }
       const isAlone = known.length === 1 && !known[0]!.value.synced
-      return isAlone ? { text: 'Add a second passkey, for the day when this one is lost.', href } : null
+      return isAlone
+        ? { text: message('Add a second passkey, for the day when this one is lost.'), href }
+        : null
     },
   })
   const purposeOf = (call: PageCall): string => `add ${area.sessionOf(call.request).sid}`

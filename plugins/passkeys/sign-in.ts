@@ -2,10 +2,10 @@
  * The way to sign in `passkey`: a button, and what browsers suggest at the field of the user name. Nobody says who they are first: the passkey
  * does. One that verified its user is two factors by itself and withstands phishing, so it reaches `phr`; one that was only touched is one.
  */
-import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import { askedAcr } from '../../src/protocol/acr.ts'
+import type { Words } from '../../src/protocol/message.ts'
 import {
   type AssertionForm,
   type Assertions,

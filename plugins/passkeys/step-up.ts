@@ -2,9 +2,9 @@
  * The step `passkey`: who signed in with less than is asked for, and has a passkey, shows it in addition. It comes after other factors that somebody
  * has, and before anything is set up for who has none.
  */
-import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Interaction, StepPage } from '../../src/doors/interaction.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { reachesAcr } from '../require-scope/acr.ts'
 import { type AssertionForm, type Assertions, PHISHING_RESISTANT, type Refusal } from './assertions.ts'
 import type { OwnPasskeys } from './passkeys.ts'
@@ -22,7 +22,9 @@ export interface PasskeyStep extends AssertionForm {
 }
 
 const NAME = 'passkey-step'
-const NOT_VERIFIED = 'This passkey did not ask for your finger, your face or a PIN. Use one that does.'
+const NOT_VERIFIED = message(
+  'This passkey did not ask for your finger, your face or a PIN. Use one that does.',
+)
 
 export async function addStepUp(
   { oauth, pages }: FastifyInstance,

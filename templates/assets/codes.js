@@ -1,5 +1,5 @@
 // Ways to keep the codes: without it, people write them down, or select the text.
-const words = document.currentScript.dataset
+const codesWords = document.currentScript.dataset
 const box = document.querySelector('.codes')
 const text = [...box.querySelectorAll('code')].map(({ textContent }) => `${textContent}\n`).join('')
 const said = document.createElement('span')
@@ -9,14 +9,14 @@ said.className = 'small'
 // No leave to, or no https: they are selected, and one key copies them.
 const select = () => {
   getSelection().selectAllChildren(box.querySelector('ul'))
-  said.textContent = words.selected
+  said.textContent = codesWords.selected
 }
 
 const copy = () =>
   Promise.resolve()
     .then(() => navigator.clipboard.writeText(text))
     .then(() => {
-      said.textContent = words.copied
+      said.textContent = codesWords.copied
     })
     .catch(select)
 
@@ -31,9 +31,9 @@ const download = () => {
 const ways = document.createElement('p')
 ways.className = 'ways'
 for (const [name, work] of [
-  [words.copy, copy],
-  [words.download, download],
-  [words.print, () => print()],
+  [codesWords.copy, copy],
+  [codesWords.download, download],
+  [codesWords.print, () => print()],
 ]) {
   const button = document.createElement('button')
   button.type = 'button'

@@ -1,4 +1,5 @@
 // Adds passkeys on the account, and tells their keepers what has changed. Without it, the others can be named and deleted all the same.
+const accountWords = document.currentScript.dataset
 const Credential = globalThis.PublicKeyCredential
 
 for (const form of document.querySelectorAll('#add-passkey-form')) {
@@ -9,7 +10,7 @@ for (const form of document.querySelectorAll('#add-passkey-form')) {
   const said = form.querySelector('#passkey-said')
   // A development server may be open under another name, for which no passkeys are made.
   if (!Credential?.parseCreationOptionsFromJSON || location.origin !== origin) {
-    said.textContent = 'This browser cannot make a passkey here.'
+    said.textContent = accountWords.cannot
     continue
   }
 
@@ -21,11 +22,10 @@ for (const form of document.querySelectorAll('#add-passkey-form')) {
       credential.value = JSON.stringify(await navigator.credentials.create({ publicKey }))
       form.requestSubmit()
     } catch (error) {
-      if (error.name === 'InvalidStateError')
-        said.textContent = 'There is one of your passkeys already. Choose another place to keep the new one.'
+      if (error.name === 'InvalidStateError') said.textContent = accountWords.known
       // Who changes their mind, or waits too long, is told nothing: they know.
       else if (error.name !== 'NotAllowedError' && error.name !== 'AbortError')
-        said.textContent = 'This browser could not make a passkey.'
+        said.textContent = accountWords.failed
     } finally {
       button.disabled = false
     }

@@ -1,4 +1,5 @@
 // Signs in with a passkey: by the button, and by what the browser suggests at the user name. Without it, the button stays hidden.
+const signInWords = document.currentScript.dataset
 for (const form of document.querySelectorAll('#passkey-form')) {
   const { credential, passkey: button } = form.elements
   const said = form.querySelector('#passkey-said')
@@ -35,7 +36,7 @@ for (const form of document.querySelectorAll('#passkey-form')) {
     } catch (error) {
       // Who changes their mind, or waits too long, is told nothing: they know.
       if (error.name !== 'NotAllowedError' && error.name !== 'AbortError')
-        said.textContent = 'This browser cannot use a passkey here. Please sign in another way.'
+        said.textContent = signInWords.cannot
       void suggest()
     } finally {
       button.disabled = false
