@@ -2,9 +2,9 @@
  * What is linked with an account: a part of the page Security, and `/account/linked-sign-ins`, where its user links and unlinks. Both ask
  * those once more who have signed in more than ten minutes ago, and the last way in stays.
  */
-import { sentenceOf as sentenceFrom, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
@@ -14,7 +14,7 @@ import type { Flows } from './flows.ts'
 import { linkEvent, type Links } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
 import { tellOperator } from './tell.ts'
-import { isReason, nameOf, sentenceOf } from './words.ts'
+import { explain, isReason, nameOf } from './words.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -40,11 +40,15 @@ declare module '../pages/models.ts' {
 export const LINKED = '/linked-sign-ins'
 const LINK = `${LINKED}/link`
 const UNLINK = `${LINKED}/unlink`
-const DONE: Readonly<Record<string, string>> = {
-  linked: 'It is linked: from now on you can sign in by it.',
-  already: 'It was linked with your account already.',
-  unlinked: 'It is not linked with your account any more.',
+const DONE: Readonly<Record<string, Words>> = {
+  linked: message('It is linked: from now on you can sign in by it.'),
+  already: message('It was linked with your account already.'),
+  unlinked: message('It is not linked with your account any more.'),
 }
+/** A link with no other way in beside it stays. */
+const LAST = message(
+  'This is the only way to sign in that is left. Add another one first, and then unlink it.',
+)
 const Text = () => Type.Optional(Type.String())
 
 export interface LinkedOptions {
@@ -97,12 +101,14 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
     return call.reply.page('account-linked-sign-ins', model, { status })
   }
 
-  async function errorOf(id: string | undefined, refused: string | undefined): Promise<string | null> {
+  async function errorOf(id: string | undefined, refused: string | undefined): Promise<Words | null> {
     const upstream = (await upstreams.all()).find((one) => one.id === id)
     if (upstream === undefined || refused === undefined) return null
     if (refused === 'elsewhere')
-      return `That sign-in of ${nameOf(upstream)} is linked with another account here already.`
-    return isReason(refused) ? sentenceOf(refused, nameOf(upstream)) : null
+      return message('That sign-in of {name} is linked with another account here already.', {
+        name: nameOf(upstream),
+      })
+    return isReason(refused) ? explain(refused, upstream) : null
   }
 
   area.serve({
@@ -121,7 +127,8 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
       const again = area.signInAgain(call, area.uri(LINKED))
       if (again !== undefined) return again
       const upstream = (await upstreams.all()).find((one) => one.id === id)
-      if (upstream === undefined) return show(call, { error: 'There is no such sign-in here any more.' }, 404)
+      if (upstream === undefined)
+        return show(call, { error: message('There is no such sign-in here any more.') }, 404)
       try {
         const checks = await flows.begin(upstream.id, { for: 'link', userId, sid }, call)
         // Whom they mean to link is for them to choose, whoever is signed in there.
@@ -152,7 +159,7 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
           await links.delete(userId, id, linkEvent('user.upstream_unlinked', userId, record.value))
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
-        return show(call, { error: sentenceFrom(error.message) }, 400)
+        return show(call, { error: LAST }, 400)
       }
       return call.reply.redirect(area.uri(LINKED, { done: 'unlinked' }), 303)
     },

@@ -2,23 +2,24 @@
 import type { FastifyInstance } from 'fastify'
 import type { SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { isOfDomains } from './claims.ts'
 import type { Flows } from './flows.ts'
 import type { Links } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
 import { tellOperator } from './tell.ts'
-import { isReason, nameOf, type Reason, sentenceOf } from './words.ts'
+import { explain, isReason, nameOf, type Reason } from './words.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
     'login-upstream': {
       action: string
       csrfToken: string
-      buttons: readonly { id: string; text: string }[]
+      buttons: readonly { id: string; text: Words }[]
       /** What the field for an address begins with; null for no field. */
       address: string | null
-      error: string | null
+      error: Words | null
     }
   }
 }
@@ -60,18 +61,23 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
     const hidden = all.filter((one) => !isShown(one))
     const error = await errorOf(state)
     const model = {
-      buttons: all.filter(isShown).map((one) => ({ id: one.id, text: `Continue with ${nameOf(one)}` })),
+      buttons: all.filter(isShown).map((one) => ({
+        id: one.id,
+        text: message('Continue with {name}', { name: nameOf(one) }),
+      })),
       address: hidden.length > 0 ? typed : null,
       error,
     }
     return { part: 'login-upstream', model, refused: error !== null }
   }
 
-  async function errorOf(state: unknown): Promise<string | null> {
+  async function errorOf(state: unknown): Promise<Words | null> {
     const { upstream, reason } = (state ?? {}) as Partial<State>
     if (!isReason(reason)) return null
-    const found = (await upstreams.all()).find(({ id }) => id === upstream)
-    return sentenceOf(reason, found === undefined ? 'that service' : nameOf(found))
+    return explain(
+      reason,
+      (await upstreams.all()).find(({ id }) => id === upstream),
+    )
   }
 
   async function leave(

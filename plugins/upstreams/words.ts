@@ -1,4 +1,5 @@
 /** What people read of a sign-in by an upstream that did not get through, each as a whole sentence or two. */
+import { message, type Message } from '../../src/protocol/message.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { Failure } from './provider.ts'
 
@@ -12,28 +13,51 @@ export type Reason =
   | 'stale'
   | 'unknown address'
 
-const SENTENCES: Readonly<Record<Reason, (name: string) => string>> = {
-  denied: (name) => `You did not sign in at ${name}. Try again, or sign in another way.`,
+const SENTENCES: Readonly<Record<Reason, (name: string) => Message>> = {
+  denied: (name) => message('You did not sign in at {name}. Try again, or sign in another way.', { name }),
   unreachable: (name) =>
-    `${name} does not answer at this moment. Try again in a few minutes, or sign in another way.`,
+    message('{name} does not answer at this moment. Try again in a few minutes, or sign in another way.', {
+      name,
+    }),
   unusable: (name) =>
-    `We could not read the answer of ${name}. Try again, or sign in another way. If it goes on, tell those who run this service.`,
+    message(
+      'We could not read the answer of {name}. Try again, or sign in another way. If it goes on, tell those who run this service.',
+      { name },
+    ),
   unlinked: (name) =>
-    `Your sign-in at ${name} is not linked with an account here. Sign in another way, and link it on the page Security of your account.`,
+    message(
+      'Your sign-in at {name} is not linked with an account here. Sign in another way, and link it on the page Security of your account.',
+      { name },
+    ),
   taken: (name) =>
-    `There is an account here already with your name or address of ${name}. Sign in to it another way, and link ${name} on its page Security.`,
+    message(
+      'There is an account here already with your name or address of {name}. Sign in to it another way, and link {name} on its page Security.',
+      { name },
+    ),
   disabled: (name) =>
-    `The account here that your sign-in at ${name} is linked with is disabled. Ask those who run this service.`,
+    message(
+      'The account here that your sign-in at {name} is linked with is disabled. Ask those who run this service.',
+      { name },
+    ),
   'other person': (name) =>
-    `At ${name} you signed in as somebody else than here. Choose the same person there, or sign out here first.`,
+    message(
+      'At {name} you signed in as somebody else than here. Choose the same person there, or sign out here first.',
+      { name },
+    ),
   stale: (name) =>
-    `${name} did not ask you again who you are. Sign out there, and try again, or confirm it another way.`,
+    message(
+      '{name} did not ask you again who you are. Sign out there, and try again, or confirm it another way.',
+      { name },
+    ),
   'unknown address': () =>
-    'There is no sign-in for this address here. Check how it is written, or sign in another way.',
+    message('There is no sign-in for this address here. Check how it is written, or sign in another way.'),
 }
+const GONE = message('That sign-in is not offered here any more. Sign in another way.')
 
-export function sentenceOf(reason: Reason, name: string): string {
-  return SENTENCES[reason](name)
+/** `upstream` is undefined for one that is not registered any more, and where none was found. */
+export function explain(reason: Reason, upstream: UpstreamInformation | undefined): Message {
+  if (upstream === undefined && reason !== 'unknown address') return GONE
+  return SENTENCES[reason](upstream === undefined ? '' : nameOf(upstream))
 }
 
 export function isReason(value: unknown): value is Reason {

@@ -59,7 +59,8 @@ async function leave(id: string, agent = createUserAgent(server.url), page?: Pag
 const callback = (id: string, state: string, more: Record<string, string> = {}, at = server.url): string =>
   `${at}/upstream/${id}/callback?${new URLSearchParams({ code: 'c', state, ...more }).toString()}`
 const isEnded = ({ status, body }: Page): boolean => status === 400 && body.includes('This sign-in has ended')
-const errorOn = ({ body }: Page): string | undefined => /id="upstreams-error"[^>]*>([^<]*)</.exec(body)?.[1]
+const errorOn = ({ body }: Page): string | undefined =>
+  /id="upstreams-error"[^>]*>(.*?)<\/p>/.exec(body)?.[1]?.replaceAll(/<\/?bdi>/g, '')
 const count = async (table: string): Promise<number> =>
   Number((await server.database.query(`select count(*)::int as n from ${table}`))[0]!['n'])
 const isSignedIn = async (agent: UserAgent): Promise<boolean> =>

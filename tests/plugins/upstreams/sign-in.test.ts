@@ -22,7 +22,8 @@ const { server, upstreams } = await startBelow(async (url) => [
 ])
 const [corp] = upstreams as [(typeof upstreams)[number]]
 const { users, audit } = server.server.oauth
-const errorOn = ({ body }: Page): string | undefined => /id="upstreams-error"[^>]*>([^<]*)</.exec(body)?.[1]
+const errorOn = ({ body }: Page): string | undefined =>
+  /id="upstreams-error"[^>]*>(.*?)<\/p>/.exec(body)?.[1]?.replaceAll(/<\/?bdi>/g, '')
 
 describe('from an app', () => {
   test('a new person gets an account, and the app its answer; the next time the same', async () => {

@@ -1,0 +1,58 @@
+/** The pages of upstreams say all of their words by messages: at sign-in, on the account and in the administration. */
+import { expect, test } from 'vitest'
+import { ALICE, authorizationUrl, BOB, goThrough, SEED, WEB } from '../../support/sign-in.ts'
+import { answerAt, answerFrom, startBelow, startUpstream, type Traveller } from '../../support/upstreams.ts'
+import { createUserAgent, findForm } from '../../support/user-agent.ts'
+import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
+
+const ROOT = { username: 'root', password: 'the long password of root', roles: ['admin'] }
+const { server, upstreams } = await startBelow(
+  async (url) => [
+    await startUpstream('corp', url, [ALICE]),
+    await startUpstream('school', url, [ALICE], { button: false, domains: ['school.example'] }),
+  ],
+  {},
+  { seed: { ...SEED, users: [ALICE, BOB, ROOT] } },
+)
+const [corp] = upstreams as [(typeof upstreams)[number]]
+/** Names, and what is known of the app on the sign-in page. */
+const KNOWN = ['CORP', 'SCHOOL', WEB.client_id, 'app.example']
+const SECURITY = '<section class="part" aria-labelledby="security-upstreams"'
+
+const reader = (): Traveller => ({
+  here: createUserAgent(server.url, PSEUDO_HEADERS),
+  there: createUserAgent(corp.issuer),
+})
+
+test('at sign-in: a button, the field for an address, and what went wrong', async () => {
+  const who = reader()
+  const page = await who.here.get(authorizationUrl(server))
+  expectSaid(page, KNOWN)
+  expect(page.body).toMatch(/id="upstream-corp"[^>]*>[^<]+<bdi>CORP<\/bdi></)
+  const unknown = await who.here.submit(page, 'upstreams-find', { address: 'someone@nowhere.example' })
+  expect(findForm(unknown, 'upstreams-find')).toBeDefined()
+  expectSaid(unknown, ['someone@nowhere.example', ...KNOWN])
+  const refused = await who.here.get(await answerFrom(who, page, 'corp'))
+  expect(refused.body).toContain('id="upstreams-error"')
+  expectSaid(refused, KNOWN)
+})
+
+test('on the account: none, one that is refused, one that is linked, and unlinked', async () => {
+  const who = reader()
+  const empty = await goThrough(who.here, await who.here.get(`${server.url}/account/linked-sign-ins`), BOB)
+  expectSaid(empty, KNOWN)
+  const securityOf = async () => who.here.get(`${server.url}/account/security`)
+  expectSaid(await securityOf(), KNOWN, SECURITY)
+  expectSaid(await who.here.submit(empty, 'link', { upstream: 'nobody' }), KNOWN)
+  const left = await who.here.submit(empty, 'link', { upstream: 'corp' })
+  const linked = await who.here.get(await answerAt(who, left))
+  expect(findForm(linked, 'unlink-0')).toBeDefined()
+  expectSaid(linked, KNOWN)
+  expectSaid(await securityOf(), KNOWN, SECURITY)
+  for (const query of ['done=already', 'upstream=corp&refused=elsewhere', 'upstream=corp&refused=denied'])
+    expectSaid(await who.here.get(`${server.url}/account/linked-sign-ins?${query}`), KNOWN)
+  await server.database.query(`update users set password_hash = null where username = 'bob'`)
+  const last = await who.here.submit(linked, 'unlink-0')
+  expect(last.status).toBe(400)
+  expectSaid(last, KNOWN)
+})
