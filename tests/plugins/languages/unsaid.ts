@@ -5,6 +5,8 @@ const OWN = /<(bdi|code|script|style|time)\b[^>]*>.*?<\/\1>/gs
 /** Attributes that people read, or hear; scripts read theirs from data. */
 const READ = /\s(?:aria-label|placeholder|alt|title|data-(?!options|origin|signals|unknown)[a-z-]+)="([^"]*)"/g
 const PSEUDO = /\u{202E}[^\u{202C}]*\u{202C}/gu
+/** As labels have them; pages have them in elements. */
+const INSTANT = /\d{1,2} [A-Z][a-z]+ \d{4} at \d\d:\d\d UTC/g
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
   '&lt;': '<',
@@ -22,6 +24,7 @@ export function unsaidIn(html: string, known: readonly string[]): string[] {
   const labels = [...shown.matchAll(READ)].map(([, label = '']) => label)
   return [...texts, ...labels]
     .map((text) => text.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity]!))
+    .map((text) => text.replaceAll(INSTANT, ''))
     .map((text) => known.reduce((rest, one) => rest.replaceAll(one, ''), text.replaceAll(PSEUDO, '')).trim())
     .filter((rest) => /\p{L}/u.test(rest))
 }
