@@ -17,8 +17,9 @@ export interface Cluster {
   close: () => Promise<void>
 }
 
-export async function openCluster(): Promise<Cluster> {
-  const { url, stop } = await findServer()
+/** That at `given`, which somebody else stops; else of the run's own. */
+export async function openCluster(given?: string): Promise<Cluster> {
+  const { url, stop } = given === undefined ? await findServer() : { url: given, stop: async () => undefined }
   const admin = new Client({ connectionString: url })
   await admin.connect()
   await assertDurable(admin)

@@ -14,6 +14,13 @@ export interface Costs {
   syncs: number
 }
 
+/** CPU microseconds of one operation, where tokens lie on several servers: of the one in front of them, and of them. */
+export interface ShardCosts {
+  server: number
+  postgres: number
+  shards: number
+}
+
 export interface Figures {
   /** CPU microseconds of a request under full load, by endpoint: JWTs, ES256. */
   requests: Record<string, Pick<Costs, 'server' | 'postgres'>>
@@ -22,6 +29,8 @@ export interface Figures {
   costsLarge: Record<string, Costs>
   /** Bytes of a row with its share of the indexes, by table. */
   rows: Record<string, number>
+  /** By operation, on one PostgreSQL and over several, in one run. */
+  shards?: { plain: Record<string, ShardCosts>; spread: Record<string, ShardCosts> }
 }
 
 const file = fileURLToPath(new URL('figures.json', import.meta.url))

@@ -17,6 +17,7 @@ import { writeParts, type Part } from './parts.ts'
 import { endAll } from './pinning.ts'
 import { measureSignIns } from './sign-ins.ts'
 import { soak } from './soak.ts'
+import { measureShards } from './shards.ts'
 import { measureStarts } from './starts.ts'
 import { measureWorkers } from './workers.ts'
 
@@ -31,6 +32,7 @@ const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
   audit: measureAudit,
   guesses: measureGuesses,
   starts: measureStarts,
+  shards: measureShards,
   soak,
 }
 

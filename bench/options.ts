@@ -15,6 +15,7 @@ export const modes = [
   'audit',
   'guesses',
   'starts',
+  'shards',
   'soak',
 ] as const
 export type Mode = (typeof modes)[number]
@@ -62,6 +63,7 @@ export const usage = `npm run bench -- [what] [options]
   --audit           what it costs that the audit log names the Authorization of each token
   --guesses         a rush of wrong passwords from one address, and guesses at one account from many
   --starts          20 processes that started beside load: CPU of a request of each
+  --shards          what an operation costs where tokens lie on two more PostgreSQL servers, beside one
   --soak MINUTES    memory under a mixed load of half of what the server can do
 
   --rounds N        measured rounds, every contestant once in each (5)
@@ -111,6 +113,7 @@ export function readOptions(argv: string[]): Options | undefined {
       audit: { type: 'boolean', default: false },
       guesses: { type: 'boolean', default: false },
       starts: { type: 'boolean', default: false },
+      shards: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
