@@ -14,13 +14,16 @@ import { onceInRun, oneAtATime } from './once-in-run.ts'
 
 const checkout = resolve(import.meta.dirname, '../..')
 const STRANGERS = join(checkout, 'tests/strangers')
-const DIRECTORIES = { latchkey: '.', '@latchkey/require-scope': 'plugins/require-scope' } as const
+const NAMES = ['latchkey', '@latchkey/require-scope'] as const
 
 /** It makes `dist` anew, from which others would pack half of it. */
 const PACKING = 'packing'
 const QUIETLY = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline']
 
-export type PackageName = keyof typeof DIRECTORIES
+/** What most plugins of strangers use besides ours has one installation, and each of them has it. */
+const OF_MANY = ['@types/node', 'jose']
+
+export type PackageName = (typeof NAMES)[number]
 
 export interface Packed {
   /** Path of the `.tgz`. */
@@ -32,10 +35,11 @@ export interface Packed {
 /** `npm pack`, which builds first: once in a run, by the worker that comes first. */
 export async function pack(name: PackageName): Promise<Packed> {
   return onceInRun(name.replace('/', '-'), async (place) => {
-    const args = ['pack', '--json', '--foreground-scripts=false', '--pack-destination', place]
-    const [packed] = JSON.parse(
-      await oneAtATime(PACKING, async () => run('npm', args, join(checkout, DIRECTORIES[name]))),
-    ) as [{ filename: string; files: { path: string }[] }]
+    const which = name === 'latchkey' ? [] : ['--workspace', name]
+    const args = ['pack', ...which, '--pack-destination', place, '--json', '--foreground-scripts=false']
+    const [packed] = JSON.parse(await oneAtATime(PACKING, async () => run('npm', args, checkout))) as [
+      { filename: string; files: { path: string }[] },
+    ]
     return { tarball: join(place, packed.filename), files: packed.files.map(({ path }) => path) }
   })
 }
@@ -58,7 +62,8 @@ export async function installStranger(
   const tarballs = new Map([[name as string, tarball]])
   for (const other of others) if (isOurs(other)) tarballs.set(other, (await pack(other)).tarball)
   const files = Object.fromEntries([...tarballs].map(([ours, path]) => [ours, `file:${basename(path)}`]))
-  const theirs = await lockedVersions(others.filter((other) => !isOurs(other)))
+  const besides = [...others, ...(name === 'latchkey' ? OF_MANY : [])].filter((other) => !isOurs(other))
+  const theirs = await lockedVersions([...new Set(besides)].toSorted())
   const dependencies = { ...own.dependencies, ...theirs, ...files }
   const text = manifestOf({ ...own, dependencies })
   // What ours brings is most of it, and takes npm ten times as long as what a stranger has besides.
@@ -97,8 +102,11 @@ function keyOf(manifest: string): string {
 }
 
 function isOurs(name: string): name is PackageName {
-  return name in DIRECTORIES
+  return NAMES.some((ours) => ours === name)
 }
+
+/** As pages have it, and as `pack` does it: once in a run is enough. */
+const PACKS = /^npm pack(?: --workspace (\S+))? --pack-destination (\S+)\n/
 
 /**
  * A folder made by the commands of a page that pack one of ours in the checkout and install it elsewhere; `place` is the
@@ -110,14 +118,18 @@ export async function installByPage(
   others: readonly string[] = [],
 ): Promise<string> {
   const folder = await temporaryDirectory()
-  if (!commands.includes(place)) throw new Error(`Nothing goes to ${place}:\n${commands}`)
+  const [packing, name = 'latchkey', to] = PACKS.exec(commands) ?? []
+  if (packing === undefined || to !== place || !isOurs(name))
+    throw new Error(`Nothing of ours is packed into ${place}:\n${commands}`)
+  const { tarball } = await pack(name)
+  await cp(tarball, join(folder, basename(tarball)))
   const named = [...commands.matchAll(/(?<= install.*) (@?[a-z][\w/-]*)/g)].map(([, name]) => name!)
   const versions = Object.entries(await lockedVersions([...named, ...others]))
   const pinned = versions.reduce(
     (text, [name, version]) => text.replace(` ${name} `, ` ${name}@${version} `),
-    commands.replaceAll(place, folder),
+    commands.replace(packing, '').replaceAll(place, folder),
   )
-  await oneAtATime(PACKING, async () => run('sh', ['-euc', pinned], checkout))
+  await run('sh', ['-euc', pinned], checkout)
   await cp(join(STRANGERS, 'tsconfig.json'), join(folder, 'tsconfig.json'))
   const more = versions
     .filter(([name]) => others.includes(name))
