@@ -4,6 +4,7 @@ import type { User } from '../../src/doors/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
@@ -22,18 +23,20 @@ export interface UserInvitation {
   send: FormTarget
   withdraw: FormTarget
   /** What was done; null for nothing. */
-  done: string | null
+  done: Words | null
 }
 
 const PART = 'admin-user-invitation'
 const SEND = '/user/invite'
 const WITHDRAW = '/user/withdraw-invitation'
-const DONE: Readonly<Record<string, string>> = {
-  sent: 'The invitation is on its way.',
-  withdrawn: 'The invitation is withdrawn: its link is good for nothing any more.',
+const DONE: Readonly<Record<string, Words>> = {
+  sent: message('The invitation is on its way.'),
+  withdrawn: message('The invitation is withdrawn: its link is good for nothing any more.'),
 }
-const NO_ADDRESS = 'This must be an email address, such as alice@example.com: the invitation goes there.'
-const TAKEN = 'This is the confirmed address of another user.'
+const NO_ADDRESS = message(
+  'This must be an email address, such as alice@example.com: the invitation goes there.',
+)
+const TAKEN = message('This is the confirmed address of another user.')
 
 /** `kind` is that of the delivery which sends them. */
 export async function addAdministration(fastify: FastifyInstance, kind: string): Promise<void> {
@@ -73,7 +76,7 @@ export async function addAdministration(fastify: FastifyInstance, kind: string):
 
   admin.addNewUserWay({
     id: 'invite',
-    text: 'Register and invite',
+    text: message('Register and invite'),
     isOn: letters.isOn,
     async refusalOf(email) {
       if (!isMailAddress(email)) return NO_ADDRESS

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { waitFor } from '../../src/http/wait.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AskedSignUp, SignUp, SignUps } from '../../src/services/users/sign-ups.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -46,25 +47,32 @@ interface Again {
   readonly status?: number
 }
 
-interface Words {
-  readonly title: string
-  readonly text: string
+interface Told {
+  readonly title: Words
+  readonly text: Words
 }
 
-const SPENT: Words = {
-  title: 'This link is no longer good',
-  text: 'It is more than a day old, or is not complete. Ask for your account once more.',
+const SPENT: Told = {
+  title: message('This link is no longer good'),
+  text: message('It is more than a day old, or is not complete. Ask for your account once more.'),
 }
-const MADE: Words = {
-  title: 'Your account is there',
-  text: 'Your address is confirmed. Sign in with your password; if you came from an app, go back to it.',
+const MADE: Told = {
+  title: message('Your account is there'),
+  text: message(
+    'Your address is confirmed. Sign in with your password; if you came from an app, go back to it.',
+  ),
 }
-const READY: Words = { title: 'Welcome', text: 'Your address is confirmed, and you are signed in.' }
-const HAS_ONE: Words = {
-  title: 'You have an account already',
-  text: 'An account with this address was made meanwhile. Sign in to it; if you do not know its password, ask for a new one there.',
+const READY: Told = {
+  title: message('Welcome'),
+  text: message('Your address is confirmed, and you are signed in.'),
 }
-const NAME_TAKEN = 'This user name is taken. Choose another one.'
+const HAS_ONE: Told = {
+  title: message('You have an account already'),
+  text: message(
+    'An account with this address was made meanwhile. Sign in to it; if you do not know its password, ask for a new one there.',
+  ),
+}
+const NAME_TAKEN = message('This user name is taken. Choose another one.')
 
 export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, interactions, pages } = fastify
@@ -79,15 +87,15 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
     leadsAway: true,
   })
 
-  const signIn = { href: `${basePath}/sign-in`, text: 'Sign in' }
-  const signUp = { href: `${basePath}${PATH}`, text: 'Create an account' }
+  const signIn = { href: `${basePath}/sign-in`, text: message('Sign in') }
+  const signUp = { href: `${basePath}${PATH}`, text: message('Create an account') }
   const account = fastify.hasPlugin('latchkey-account')
-    ? { href: `${basePath}/account`, text: 'Go to your account' }
-    : { href: `${basePath}/`, text: 'Go on' }
+    ? { href: `${basePath}/account`, text: message('Go to your account') }
+    : { href: `${basePath}/`, text: message('Go on') }
 
-  function refuse(call: PageCall, words: Words = SPENT, primary = signUp): FastifyReply {
+  function refuse(call: PageCall, told: Told = SPENT, primary = signUp): FastifyReply {
     oauth.audit.observe({ type: 'user.link_refused', details: { link: 'sign-up' } })
-    return call.reply.page('page-message', { ...words, primary }, { status: 410 })
+    return call.reply.page('page-message', { ...told, primary }, { status: 410 })
   }
 
   async function show(

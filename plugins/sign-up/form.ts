@@ -1,9 +1,9 @@
 /** The page `/sign-up`: who may ask for an account, what is wrong with what was typed, and the way back to the sign-in page. */
-import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { domainOf } from '../../src/protocol/upstream-information.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { problemsIn } from '../pages/words.ts'
@@ -25,7 +25,7 @@ interface SignUpForm extends FormTarget {
   problems: Problems
   passwordMinLength: number
   /** Those of whose addresses alone accounts are made; null for any. */
-  domains: string | null
+  domains: readonly string[] | null
   /** The address of the interaction that they came from; `''` for none. */
   back: string
   /** For who has an account: to the sign-in page of the interaction by a link, or where it begins here, by a form. Null for none. */
@@ -48,7 +48,6 @@ export function createSignUpForm(fastify: FastifyInstance) {
   const { OIDC_SIGN_UP: given, OIDC_PASSWORD_MIN_LENGTH: passwordMinLength } = kernelOf(fastify).config
   const { basePath } = oauth.config
   const domains = given[0] === 'on' ? null : given.map((one) => domainOf(`anybody@${one}`))
-  const listed = domains && new Intl.ListFormat('en', { type: 'disjunction' }).format(domains)
 
   /** For a template, whoever answers with it. */
   function modelOf(call: BrowserCall, { values = EMPTY, problems = {}, back, signIn }: Shown): SignUpForm {
@@ -58,7 +57,7 @@ export function createSignUpForm(fastify: FastifyInstance) {
       values,
       problems,
       passwordMinLength,
-      domains: listed,
+      domains,
       back,
       signIn: signIn ?? (back === '' ? { href: `${basePath}/sign-in` } : { href: back }),
     }
@@ -73,9 +72,9 @@ export function createSignUpForm(fastify: FastifyInstance) {
     },
 
     /** Why nobody with this address makes an account here; undefined where they do. */
-    refusalOf(email: string): string | undefined {
+    refusalOf(email: string): Words | undefined {
       if (domains === null || domains.includes(domainOf(email))) return undefined
-      return `Accounts here are for addresses at ${listed}.`
+      return message('Accounts here are for addresses at {domains}.', { domains })
     },
   }
 }

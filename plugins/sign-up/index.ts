@@ -9,14 +9,16 @@ import { ConfigError } from '../../src/config.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { waitFor } from '../../src/http/wait.ts'
+import { tagsIn } from '../../src/protocol/language-tags.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import type { AskedSignUp } from '../../src/services/users/sign-ups.ts'
 import type { PageCall } from '../pages/index.ts'
 import { createBrowserMarks } from './browser-mark.ts'
-import { addConfirmation, CONFIRM } from './confirmation.ts'
+import { addConfirmation } from './confirmation.ts'
 import { createSignUpForm, PATH, problemOf, type Problems } from './form.ts'
 import { confirmLetter, existingLetter } from './letters.ts'
 
@@ -27,12 +29,14 @@ const LIMITS: ThrottleLimits = {
   network: { failures: 40, recovery: 60 },
   everywhere: { failures: 20, recovery: 600 },
 }
+/** Languages of the page on which it was asked for, with spaces between; what an earlier version has enqueued does not say. */
+const Locales = Type.Optional(Type.String())
 const Text = Type.Optional(Type.String())
 const Continue = Type.Optional(Type.String({ maxLength: 8000 }))
 const Fields = Type.Object({ continue: Continue, username: Text, email: Text, password: Text })
 
 async function signUp(fastify: FastifyInstance): Promise<void> {
-  const { oauth, browser, interactions, letters, pages } = fastify
+  const { oauth, browser, interactions, language, letters, pages } = fastify
   const { signUps, config } = kernelOf(fastify)
   if (config.OIDC_SIGN_UP[0] === 'off') return
   if (!fastify.hasDecorator('letters'))
@@ -59,7 +63,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
     async link(interaction) {
       if (!isAsked(interaction)) return null
       const query = new URLSearchParams({ continue: interaction.address })
-      return { text: 'Create an account', href: `${basePath}${PATH}?${query.toString()}` }
+      return { text: message('Create an account'), href: `${basePath}${PATH}?${query.toString()}` }
     },
   })
 
@@ -86,16 +90,16 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
       passwordHash: Type.String(),
       browser: Type.String(),
       back: Type.String(),
+      locales: Locales,
     }),
-    async deliver(asked) {
+    async deliver({ locales, ...asked }) {
+      const reader = { tags: tagsIn(locales ?? ''), zone: null }
       const user = await oauth.users.findByEmail(asked.email)
-      if (user !== null)
-        return letters.send(
-          asked.email,
-          existingLetter(user.username, oauth.issuer, `${oauth.issuer}/sign-in`),
-        )
-      const href = `${oauth.issuer}${CONFIRM}?token=${await signUps.make(asked)}`
-      return letters.send(asked.email, confirmLetter(asked.username, oauth.issuer, href))
+      const letter =
+        user === null
+          ? confirmLetter(asked.username, oauth.issuer, await signUps.make(asked))
+          : existingLetter(user.username, oauth.issuer)
+      return letters.send(asked.email, letter, reader)
     },
   })
 
@@ -109,7 +113,8 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
     const attempt = await throttle.attempt(usernameKey(wanted.email.trim()), call.request.ip)
     await attempt.failed()
     const judged = await signUps.judge(wanted, password)
-    await oauth.enqueue(KIND, { ...judged, browser: marks.markOf(call), back })
+    const { tags } = await language.reader(call)
+    await oauth.enqueue(KIND, { ...judged, browser: marks.markOf(call), back, locales: tags.join(' ') })
   }
 
   pages.serve({
@@ -119,8 +124,10 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
     async show({ continue: to = '', sent }, call) {
       if (sent === undefined) return form.show(call, { back: (await interactions.wayBack(to, call)) ?? '' })
       return call.reply.page('page-message', {
-        title: 'Look into your mail',
-        text: 'A mail with a link is on its way to you. Open the link in this browser, within a day, to go on.',
+        title: message('Look into your mail'),
+        text: message(
+          'A mail with a link is on its way to you. Open the link in this browser, within a day, to go on.',
+        ),
         primary: null,
       })
     },
@@ -155,11 +162,11 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
   ): Problems | null {
     const refusal = isMailAddress(email)
       ? form.refusalOf(email)
-      : 'This must be an email address, such as alice@example.com.'
+      : message('This must be an email address, such as alice@example.com.')
     const problems: Problems = {
-      ...(username === '' ? { username: 'Choose a user name.' } : {}),
+      ...(username === '' ? { username: message('Choose a user name.') } : {}),
       ...(refusal === undefined ? {} : { email: refusal }),
-      ...(password === '' ? { password: 'Choose a password.' } : {}),
+      ...(password === '' ? { password: message('Choose a password.') } : {}),
     }
     return Object.keys(problems).length > 0 ? problems : null
   }
@@ -167,5 +174,11 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
 
 export default fp(signUp, {
   name: 'latchkey-sign-up',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages', 'latchkey-interaction'],
+  dependencies: [
+    'latchkey-oauth',
+    'latchkey-browser',
+    'latchkey-language',
+    'latchkey-pages',
+    'latchkey-interaction',
+  ],
 })

@@ -1,28 +1,34 @@
 /** The mails of sign-up: one for a new address, one for whose account there is. The page that they asked on says nothing of which it was. */
+import { message } from '../../src/protocol/message.ts'
 import type { Letter } from '../mail/letters.ts'
+import { CONFIRM } from './confirmation.ts'
 
-export function confirmLetter(username: string, issuer: string, href: string): Letter {
+/** `token` is that of the link. */
+export function confirmLetter(username: string, issuer: string, token: string): Letter {
   return {
-    subject: 'Confirm your email address',
+    subject: message('Confirm your email address'),
     paragraphs: [
-      `Somebody asked for an account at ${new URL(issuer).host} with this address.`,
-      `User name: ${username}`,
-      'The link is good for a day, and works once.',
+      message('Somebody asked for an account at {host} with this address.', { host: new URL(issuer).host }),
+      message('User name: {username}', { username }),
+      message('The link is good for a day, and works once.'),
     ],
-    button: { text: 'Confirm your address', href },
-    otherwise: 'If this was not you, do nothing: without the link there will be no account.',
+    button: { text: message('Confirm your address'), href: `${issuer}${CONFIRM}?token=${token}` },
+    otherwise: message('If this was not you, do nothing: without the link there will be no account.'),
   }
 }
 
-export function existingLetter(username: string, issuer: string, href: string): Letter {
+export function existingLetter(username: string, issuer: string): Letter {
   return {
-    subject: 'You have an account already',
+    subject: message('You have an account already'),
     paragraphs: [
-      `Somebody asked for an account at ${new URL(issuer).host} with this address. You have one already, and nothing about it has changed.`,
-      `Account: ${username}`,
-      'If you do not know its password any more, the page where you sign in leads to a new one.',
+      message(
+        'Somebody asked for an account at {host} with this address. You have one already, and nothing about it has changed.',
+        { host: new URL(issuer).host },
+      ),
+      message('Account: {username}', { username }),
+      message('If you do not know its password any more, the page where you sign in leads to a new one.'),
     ],
-    button: { text: 'Sign in', href },
-    otherwise: 'If this was not you, do nothing.',
+    button: { text: message('Sign in'), href: `${issuer}/sign-in` },
+    otherwise: message('If this was not you, do nothing.'),
   }
 }

@@ -18,8 +18,6 @@ const ENGLISH = new Set<string>([
   'setup',
   'setup-done',
   'sign-out',
-  'sign-up-confirm',
-  'sign-up-form',
   'signed-out',
 ])
 

@@ -1,6 +1,7 @@
 /** Every page with models as the flows give them: the plain case, and those that look different. */
 import type { ClientView, Pages } from '../../../plugins/pages/models.ts'
 import { standardScopes } from '../../../plugins/pages/words.ts'
+import { message, reason, sentenceOf } from '../../../src/protocol/message.ts'
 
 export interface Sample {
   name: keyof Pages
@@ -275,8 +276,11 @@ export const samples: readonly Sample[] = [
   sample('sign-up-form', 'refused', {
     ...signUp,
     values: { username: 'ada', email: 'ada' },
-    problems: { email: 'This must be an email address.', password: 'Must have 8 characters at least.' },
-    domains: 'example.com or example.org',
+    problems: {
+      email: message('This must be an email address, such as alice@example.com.'),
+      password: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
+    },
+    domains: ['example.com', 'example.org'],
     back: '/interaction/x?request=y',
     signIn: form,
   }),
@@ -286,8 +290,8 @@ export const samples: readonly Sample[] = [
     asksForName: true,
     asksForPassword: true,
     problems: {
-      username: 'This user name is taken. Choose another one.',
-      password: 'Must have 8 characters at least.',
+      username: message('This user name is taken. Choose another one.'),
+      password: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
     },
   }),
   sample('keep-account', 'plain', {

@@ -235,7 +235,7 @@ describe('who may', () => {
     const first = await startServer(settings, { seed: SEED })
     const agent = createUserAgent(first.url)
     const page = await agent.get(`${first.url}/sign-up`)
-    expect(page.body).toContain('At example.com or xn--bcher-kva.example.')
+    expect(page.body).toContain('Addresses at example.com and xn--bcher-kva.example only.')
     const refused = await agent.submit(page, 'sign-up', { ...someone(), email: 'a@sub.example.com' })
     expect([refused.status, refused.body]).toEqual([
       400,
