@@ -45,6 +45,23 @@ export function addCallback(
   const { interactions, browser, oauth } = fastify
   const { upstreams } = kernelOf(fastify)
 
+  /**
+   * Who somebody is there. One who was to choose that, where the upstream knows of no such thing, signs in there anew: that every
+   * upstream knows (OpenID Connect Core §15.1). Then it is the address to go to.
+   */
+  async function identify(upstream: Upstream, flow: Flow, call: PageCall): Promise<Identity | string> {
+    try {
+      return await provider.identify(upstream, queryText(call.request), flow.checks)
+    } catch (error) {
+      if (!(error instanceof UpstreamFailure) || !error.isOfRequest || !flow.choosing) throw error
+      const { purpose } = flow
+      const maxAge = purpose.for === 'sign-in' ? purpose.maxAge : null
+      const parameters = { prompt: 'login', ...(maxAge === null ? {} : { max_age: String(maxAge) }) }
+      const again = await flows.begin(upstream.id, purpose, parameters, call)
+      return provider.authorizationUrl(upstream, again)
+    }
+  }
+
   async function signIn(upstream: Upstream, flow: Flow, purpose: SignInPurpose, call: PageCall) {
     const back = async (reason: Reason): Promise<FastifyReply> => {
       const state = { upstream: upstream.id, reason } satisfies State
@@ -54,7 +71,8 @@ export function addCallback(
     if ((await interactions.wayBack(purpose.address, call)) === null)
       return call.reply.redirect(purpose.address, 303)
     try {
-      const identity = await provider.identify(upstream, queryText(call.request), flow.checks)
+      const identity = await identify(upstream, flow, call)
+      if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
       if (isStale(identity, flow, purpose)) return await back('stale')
       const account = await accounts.find(upstream, identity)
       if ('refused' in account) return await back(account.refused)
@@ -78,7 +96,8 @@ export function addCallback(
         303,
       )
     try {
-      const identity = await provider.identify(upstream, queryText(call.request), flow.checks)
+      const identity = await identify(upstream, flow, call)
+      if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
       const done = await accounts.link(userId, upstream, identity)
       return back(done === 'taken' ? { upstream: upstream.id, refused: 'elsewhere' } : { done })
     } catch (error) {

@@ -7,7 +7,7 @@ import { createHmac, hash, type KeyObject, randomBytes, timingSafeEqual } from '
 import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { networkOf } from '../../src/protocol/network.ts'
-import type { Checks } from './provider.ts'
+import type { Asked, Checks } from './provider.ts'
 
 /** What it is for. */
 export type Purpose =
@@ -29,6 +29,7 @@ interface Stored {
   /** Milliseconds since the epoch. */
   readonly begun: number
   readonly purpose: Purpose
+  readonly choosing?: true
 }
 
 export interface Flow {
@@ -36,14 +37,24 @@ export interface Flow {
   /** Milliseconds since the epoch. */
   readonly begun: number
   readonly purpose: Purpose
+  /** Whether they were to choose there who they are (`prompt=select_account`). */
+  readonly choosing: boolean
 }
 
 export interface Flows {
-  begin(upstream: string, purpose: Purpose, call: BrowserCall): Promise<Checks>
+  /** `parameters` are what is asked of the upstream beside what proves the answer. */
+  begin(
+    upstream: string,
+    purpose: Purpose,
+    parameters: Asked['parameters'],
+    call: BrowserCall,
+  ): Promise<Asked>
   /** Uses it up. Null where there is none of this state that is this browser's and this upstream's, any more. */
   end(upstream: string, state: string, call: BrowserCall): Promise<Flow | null>
 }
 
+/** OpenID Connect Core §3.1.2.1; providers need not know it (§15.1). */
+export const CHOOSING = 'select_account'
 /** Seconds. */
 const LIFETIME = 600
 /** Of one network: those that began first give way. */
@@ -63,18 +74,21 @@ export function createFlows({ oauth, browser }: FastifyInstance): Flows {
   const browserOf = (call: BrowserCall): string => hash('sha256', browser.id(call), 'base64url')
 
   return {
-    async begin(upstream, purpose, call) {
+    async begin(upstream, purpose, parameters, call) {
       const checks = await checksOf(randomBytes(32).toString('base64url'))
-      const stored = { upstream, browser: browserOf(call), begun: Date.now(), purpose }
+      const choosing = parameters['prompt'] === CHOOSING ? { choosing: true as const } : {}
+      const stored = { upstream, browser: browserOf(call), begun: Date.now(), purpose, ...choosing }
       const owner = `network ${networkOf(call.request.ip)}`
       await flows.put(stored, { handle: checks.state, owner, most: MOST })
-      return checks
+      return { ...checks, parameters }
     },
     async end(upstream, state, call) {
       const found = await flows.get(state)
       if (found?.upstream !== upstream || !isEqual(found.browser, browserOf(call))) return null
       const spent = await flows.spend(state)
-      return spent && { checks: await checksOf(state), begun: spent.begun, purpose: spent.purpose }
+      if (spent === null) return null
+      const { begun, purpose, choosing = false } = spent
+      return { checks: await checksOf(state), begun, purpose, choosing }
     },
   }
 }

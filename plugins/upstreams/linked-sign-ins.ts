@@ -10,7 +10,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { AccountArea } from '../account/sections.ts'
 import type { PageCall } from '../pages/index.ts'
-import type { Flows } from './flows.ts'
+import { CHOOSING, type Flows } from './flows.ts'
 import { linkEvent, type Links } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
 import { tellOperator } from './tell.ts'
@@ -130,13 +130,10 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
       if (upstream === undefined)
         return show(call, { error: message('There is no such sign-in here any more.') }, 404)
       try {
-        const checks = await flows.begin(upstream.id, { for: 'link', userId, sid }, call)
         // Whom they mean to link is for them to choose, whoever is signed in there.
-        const parameters = { prompt: 'select_account' }
-        return await call.reply.redirect(
-          await provider.authorizationUrl(upstream, { ...checks, parameters }),
-          303,
-        )
+        const purpose = { for: 'link', userId, sid } as const
+        const asked = await flows.begin(upstream.id, purpose, { prompt: CHOOSING }, call)
+        return await call.reply.redirect(await provider.authorizationUrl(upstream, asked), 303)
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error
         tellOperator(call.request.log, upstream, error)

@@ -38,10 +38,14 @@ export type Failure = 'denied' | 'unreachable' | 'unusable'
 /** Nobody is proven; `failure` is for people, the cause for the log. */
 export class UpstreamFailure extends Error {
   readonly failure: Failure
+  /** Whether the upstream says of what it was asked that it cannot be asked (RFC 6749 §4.1.2.1). */
+  readonly isOfRequest: boolean
 
   constructor(failure: Failure, cause: unknown) {
     super(`the upstream's answer is ${failure}`, { cause })
     this.failure = failure
+    const { code, error } = (cause ?? {}) as { code?: unknown; error?: unknown }
+    this.isOfRequest = code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR' && error === 'invalid_request'
   }
 }
 

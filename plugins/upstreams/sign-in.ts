@@ -1,11 +1,12 @@
 /** The way to sign in `upstream`: a button for each on the sign-in page, and a field for those that are found by their people's address. */
 import type { FastifyInstance } from 'fastify'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { isOfDomains } from './claims.ts'
-import type { Flows } from './flows.ts'
+import { CHOOSING, type Flows } from './flows.ts'
 import type { Links } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
 import { tellOperator } from './tell.ts'
@@ -80,18 +81,12 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
     )
   }
 
-  async function leave(
-    asked: SignInAsked,
-    upstream: Upstream,
-    typed: string,
-    call: Parameters<Flows['begin']>[2],
-  ) {
+  async function leave(asked: SignInAsked, upstream: Upstream, typed: string, call: BrowserCall) {
     const { known, request, address } = asked
     const maxAge = (request.parameters['max_age'] as number | undefined) ?? null
     const purpose = { for: 'sign-in', address, known: known?.id ?? null, maxAge } as const
-    const checks = await flows.begin(upstream.id, purpose, call)
-    const parameters = parametersOf(asked, typed)
-    return { elsewhere: await provider.authorizationUrl(upstream, { ...checks, parameters }) }
+    const begun = await flows.begin(upstream.id, purpose, parametersOf(asked, typed), call)
+    return { elsewhere: await provider.authorizationUrl(upstream, begun) }
   }
 
   fastify.oauth.register('signInMethod', METHOD, {
@@ -132,11 +127,7 @@ function parametersOf(
 ): Record<string, string> {
   const asked = (parameters['prompt'] as readonly string[] | undefined) ?? []
   const prompt =
-    known !== null || asked.includes('login')
-      ? 'login'
-      : asked.includes('select_account')
-        ? 'select_account'
-        : ''
+    known !== null || asked.includes('login') ? 'login' : asked.includes(CHOOSING) ? CHOOSING : ''
   const maxAge = parameters['max_age'] as number | undefined
   const address = typed === '' ? hint : typed
   return {

@@ -242,6 +242,24 @@ describe('the callback', () => {
     expect(isEnded(await agent.get(callback('one', state)))).toBe(true)
   })
 
+  test('that says it cannot be asked to let somebody choose leads there once more, to sign in anew, and then no more', async () => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(authorizationUrl(server, { prompt: 'select_account', max_age: '60' }))
+    const { state } = await leave('one', agent, page)
+    const refusal = { code: '', error: 'invalid_request' }
+    const again = await agent.get(callback('one', state, refusal))
+    const asked = new URL(again.headers.get('location')!)
+    expect([again.status, asked.origin, asked.searchParams.get('prompt'), asked.searchParams.get('max_age')]).toEqual([303, one.issuer, 'login', '60'])
+    expect(isEnded(await agent.get(callback('one', state, refusal)))).toBe(true)
+    const next = asked.searchParams.get('state')!
+    expect(next).not.toBe(state)
+    // Only its own browser is led there, and what it answers then is an answer.
+    expect(isEnded(await createUserAgent(server.url).get(callback('one', next, refusal)))).toBe(true)
+    expect(errorOn(await agent.get(callback('one', next, refusal)))).toContain('We could not read the answer of One')
+    const plain = await leave('one')
+    expect(errorOn(await plain.agent.get(callback('one', plain.state, refusal)))).toContain('We could not read the answer of One')
+  })
+
   test('whose interaction has ended says so', async () => {
     const agent = createUserAgent(server.url)
     const login = await agent.get(authorizationUrl(server))
