@@ -8,7 +8,7 @@ import type { BrowserCall } from '../src/doors/interaction.ts'
 import type { User } from '../src/doors/user.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { acceptedTags, lookUp, tagsIn } from '../src/protocol/language-tags.ts'
-import type { Reader } from '../src/services/languages/languages.ts'
+import { chosenBy, type Reader } from '../src/services/languages/languages.ts'
 
 export interface PageLanguage {
   /** What an app asks for, with spaces between: it counts for the answer, and where that is a page for those that come after it. */
@@ -27,6 +27,8 @@ declare module 'fastify' {
   }
 }
 
+const NOBODY: Reader = { tags: [], zone: null }
+
 async function language(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, pages } = fastify
   const { languages } = kernelOf(fastify)
@@ -41,7 +43,7 @@ async function language(fastify: FastifyInstance): Promise<void> {
 
   /** An area of one's own is in one's own language, whatever an app asked for before. */
   function readerOf({ request }: BrowserCall, person: Pick<User, 'claims'> | null, isOwn: boolean): Reader {
-    const own = ownOf(person)
+    const own = person === null ? NOBODY : chosenBy(person)
     const now = asked.get(request)
     const before = isOwn || now !== undefined ? [] : tagsIn(cookie.read(request) ?? '')
     const accepted = acceptedTags(request.headers['accept-language'] ?? '')
@@ -62,7 +64,7 @@ async function language(fastify: FastifyInstance): Promise<void> {
     },
     reader: async (call) => readerOf(call, await personOf(call), false),
     async readerOf(user, call) {
-      const own = ownOf(user)
+      const own = chosenBy(user)
       return call === undefined || own.tags.length > 0 ? own : readerOf(call, user, false)
     },
   })
@@ -72,15 +74,6 @@ async function language(fastify: FastifyInstance): Promise<void> {
   })
   oauth.extend('metadata', async () => ({ ui_locales_supported: [...languages.tags] }))
   fastify.addHook('onReady', async () => languages.assertSpoken())
-}
-
-/** The claims `locale` and `zoneinfo` (OpenID Connect Core §5.1). */
-function ownOf(person: Pick<User, 'claims'> | null): Reader {
-  const { locale, zoneinfo } = (person?.claims ?? {}) as { locale?: string; zoneinfo?: string }
-  return {
-    tags: locale === undefined ? [] : tagsIn(locale.replaceAll('_', '-')),
-    zone: zoneinfo ?? null,
-  }
 }
 
 export default fp(language, {

@@ -1,5 +1,6 @@
 /** `/account/activity`: what happened to an account lately, for its owner to notice what was not them. */
 import type { AuditEvent } from '../../src/events.ts'
+import { type Message, message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { OwnArea } from './area.ts'
 import { eventInWords, whoElse } from './event-words.ts'
@@ -7,17 +8,22 @@ import { eventInWords, whoElse } from './event-words.ts'
 const PATH = '/activity'
 const PAGE = 50
 const NINETY_DAYS = 90 * 86_400_000
+const BY: Readonly<Record<NonNullable<ReturnType<typeof whoElse>>, Message>> = {
+  administrator: message('by an administrator'),
+  app: message('by the app'),
+  service: message('by this service'),
+}
 
 export function addActivity({ oauth, serve, uri, sessionOf }: OwnArea): void {
-  async function toView(event: AuditEvent, text: string) {
+  async function toView(event: AuditEvent, what: Words) {
     const client = event.client === undefined ? null : await oauth.findClient(event.client)
+    const app = (client?.metadata['client_name'] as string | undefined) ?? event.client
+    const by = whoElse(event)
     return {
-      text,
-      app: (client?.metadata['client_name'] as string | undefined) ?? event.client ?? null,
-      by: whoElse(event),
+      text: timesOf(event.count, app === undefined ? what : message('{what}: {app}', { what, app })),
+      by: by === null ? null : BY[by],
       address: event.address,
       time: new Date(event.at),
-      count: event.count,
     }
   }
 
@@ -42,4 +48,10 @@ export function addActivity({ oauth, serve, uri, sessionOf }: OwnArea): void {
       })
     },
   })
+}
+
+function timesOf(count: number, what: Words): Words {
+  return count === 1
+    ? what
+    : message('{what} ({count, plural, one {# time} other {# times}})', { what, count })
 }

@@ -1,5 +1,6 @@
 /** `/account/apps`: which apps have access to an account, to what, and taking it back. */
 import type { Client } from '../../src/doors/client.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ConnectedClient } from '../../src/services/users/consents.ts'
 import { clientView } from '../pages/client-view.ts'
@@ -13,9 +14,9 @@ const REVOKE = '/apps/revoke'
 const REVOKE_ALL = '/apps/revoke-all'
 /** Apps on a page. */
 const PAGE = 50
-const DONE: Readonly<Record<string, string>> = {
-  one: 'The app no longer has access to your account.',
-  all: 'No app has access to your account any more.',
+const DONE: Readonly<Record<string, Words>> = {
+  one: message('The app no longer has access to your account.'),
+  all: message('No app has access to your account any more.'),
 }
 
 export function addApps(area: OwnArea): void {
@@ -36,12 +37,12 @@ export function addApps(area: OwnArea): void {
     }
   }
 
-  /** The longest that one of these resources takes a token of ours without asking us. */
-  async function lifetimeOf(apps: readonly ConnectedClient[]): Promise<string> {
+  /** The longest that one of these resources takes a token of ours without asking us, in minutes. */
+  async function lifetimeOf(apps: readonly ConnectedClient[]): Promise<number> {
     const lifetimes = [config.OIDC_TOKEN_EXPIRE]
     for (const resource of new Set(apps.flatMap(({ resources }) => resources)))
       lifetimes.push((await oauth.findResource(resource))?.accessTokenLifetime ?? 0)
-    return inWords(Math.max(...lifetimes))
+    return Math.ceil(Math.max(...lifetimes) / 60)
   }
 
   serve({
@@ -103,9 +104,4 @@ function faceOf(client: Client): Pick<ClientView, 'name' | 'host'> {
     parameters: {},
     ...(redirectUri === undefined ? {} : { redirectUri }),
   })
-}
-
-function inWords(seconds: number): string {
-  const minutes = Math.ceil(seconds / 60)
-  return minutes === 1 ? '1 minute' : `${minutes} minutes`
 }

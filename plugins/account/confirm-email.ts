@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { PageCall } from '../pages/index.ts'
 
@@ -9,12 +10,14 @@ export const CONFIRM_EMAIL = '/confirm-email'
 const PATH = CONFIRM_EMAIL
 const Text = Type.Optional(Type.String())
 const SPENT = {
-  title: 'This link is no longer good',
-  text: 'It was used, is more than a day old, or was replaced by another. Ask for a new one at your account.',
+  title: message('This link is no longer good'),
+  text: message(
+    'It was used, is more than a day old, or was replaced by another. Ask for a new one at your account.',
+  ),
 }
 const TAKEN = {
-  title: 'This address is another account’s',
-  text: 'Somebody has confirmed it as theirs. Yours stays as it was.',
+  title: message('This address is another account’s'),
+  text: message('Somebody has confirmed it as theirs. Yours stays as it was.'),
 }
 
 export function addConfirmEmail(fastify: FastifyInstance): void {
@@ -51,10 +54,12 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
     form: Type.Object({ token: Text }),
     async show({ token = '', done }, call) {
       if (done !== undefined) {
-        const text =
-          'From now on you are reached by it, and can sign in by it in the place of your user name.'
-        const primary = { href: `${basePath}/account`, text: 'Go to your account' }
-        return call.reply.page('page-message', { title: 'Your address is confirmed', text, primary })
+        const title = message('Your address is confirmed')
+        const text = message(
+          'From now on you are reached by it, and can sign in by it in the place of your user name.',
+        )
+        const primary = { href: `${basePath}/account`, text: message('Go to your account') }
+        return call.reply.page('page-message', { title, text, primary })
       }
       const found = await emailLinks.find(token)
       if (found === null) return refuse(call, SPENT)
@@ -62,9 +67,12 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
         action: `${basePath}${PATH}`,
         csrfToken: browser.csrfToken(call, purposeOf(token)),
         token,
-        title: 'Confirm your email address',
-        text: `${found.email} becomes the address of the account ${found.user.username}.`,
-        button: 'Confirm it',
+        title: message('Confirm your email address'),
+        text: message('{email} becomes the address of the account {username}.', {
+          email: found.email,
+          username: found.user.username,
+        }),
+        button: message('Confirm it'),
       })
     },
     async submit({ token = '' }, call) {

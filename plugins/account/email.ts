@@ -3,13 +3,14 @@
  * mailed to it is followed; where no mail can be sent it is taken as it is, and not verified. Who changes it has signed in a moment ago: a
  * browser that was left open must not give an account away.
  */
-import type { Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import type { User } from '../../src/doors/user.ts'
 import { waitFor } from '../../src/http/wait.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import { readerOf } from '../mail/reader-of.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { OwnArea } from './area.ts'
@@ -17,6 +18,7 @@ import { CONFIRM_EMAIL } from './confirm-email.ts'
 import { confirmLetter, takenLetter } from './email-letters.ts'
 
 const PATH = '/email'
+const NO_ADDRESS = message('This must be an email address, such as alice@example.com.')
 /** Each mail counts: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
   account: { failures: 10, recovery: 600 },
@@ -54,17 +56,21 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
   }
 
   /** Whose the address is already, the mail to it says, and nobody else is told. Throws 429 for who has to wait. */
-  async function sendLink({ id, username }: User, email: string, { request }: PageCall): Promise<void> {
-    const attempt = await throttle.attempt(id, request.ip)
+  async function sendLink(user: User, email: string, call: PageCall): Promise<void> {
+    const { id, username } = user
+    const attempt = await throttle.attempt(id, call.request.ip)
     await attempt.failed()
     const owner = await oauth.users.findByEmail(email)
     const token = await kernel.emailLinks.make(id, email)
     const href = `${oauth.issuer}${CONFIRM_EMAIL}?token=${token}`
-    const isTaken = owner !== null && owner.id !== id
-    await fastify.letters.send(
-      email,
-      isTaken ? takenLetter(oauth.issuer) : confirmLetter(username, oauth.issuer, href),
-    )
+    if (owner !== null && owner.id !== id)
+      await fastify.letters.send(email, takenLetter(oauth.issuer), await readerOf(fastify, owner))
+    else
+      await fastify.letters.send(
+        email,
+        confirmLetter(username, oauth.issuer, href),
+        await readerOf(fastify, user, call),
+      )
   }
 
   async function change(call: PageCall, typed: string) {
@@ -97,8 +103,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       const again = area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
       const typed = email.trim()
-      if (typed !== '' && !isMailAddress(typed))
-        return show(call, { typed, error: 'This must be an email address, such as alice@example.com.' })
+      if (typed !== '' && !isMailAddress(typed)) return show(call, { typed, error: NO_ADDRESS })
       return change(call, typed)
     },
     again: async ({ email = '' }, call) => show(call, { typed: email, error: LOOK_AGAIN }),

@@ -1,63 +1,73 @@
 /** What happened to an account, in the words of its owner. What the server notes for others has none. */
 import type { AuditEvent, EventDetails, EventType } from '../../src/events.ts'
+import { type Message, message } from '../../src/protocol/message.ts'
+import { wordsOfMember } from '../pages/member-words.ts'
 
-type Words = { [Type in EventType]?: string | ((details: EventDetails[Type]) => string) }
+type EventWords = { [Type in EventType]?: Message | ((details: EventDetails[Type]) => Message) }
 
-const WORDS: Words = {
-  'user.registered': 'The account was made',
-  'user.changed': ({ changes }) => `Your profile was changed: ${Object.keys(changes).map(plain).join(', ')}`,
-  'user.password_changed': 'Your password was changed; all that was signed in ended',
-  'user.password_removed': 'Your password was removed',
-  'user.invited': 'You were invited by mail',
-  'user.invitation_withdrawn': 'Your invitation was withdrawn',
-  'user.password_link_made': 'A link was made by which your password can be set',
-  'user.passkey_added': ({ name }) => `A passkey was added: ${name}`,
-  'user.passkey_removed': ({ name }) => `A passkey was deleted: ${name}`,
-  'user.passkey_refused': ({ reason }) =>
-    reason === 'counter'
-      ? 'A passkey was refused, since it may have been copied: delete it, and add another one'
-      : 'A passkey was refused',
-  'user.upstream_linked': ({ upstream }) => `A sign-in by ${upstream} was linked with your account`,
-  'user.upstream_unlinked': ({ upstream }) => `A sign-in by ${upstream} was taken away from your account`,
-  'user.disabled': 'Your account was disabled',
-  'user.enabled': 'Your account was enabled again',
-  'user.deletion_requested': 'You asked for the deletion of your account; all that was signed in ended',
-  'user.deletion_cancelled': 'Your account was kept: it is not deleted',
-  'user.signed_in': 'You signed in',
-  'user.sign_in_pending':
+const COPIED = message('A passkey was refused, since it may have been copied: delete it, and add another one')
+const WORDS: EventWords = {
+  'user.registered': message('The account was made'),
+  'user.changed': ({ changes }) =>
+    message('Your profile was changed: {members}', { members: Object.keys(changes).map(wordsOfMember) }),
+  'user.password_changed': message('Your password was changed; all that was signed in ended'),
+  'user.password_removed': message('Your password was removed'),
+  'user.invited': message('You were invited by mail'),
+  'user.invitation_withdrawn': message('Your invitation was withdrawn'),
+  'user.password_link_made': message('A link was made by which your password can be set'),
+  'user.passkey_added': ({ name }) => message('A passkey was added: {name}', { name }),
+  'user.passkey_removed': ({ name }) => message('A passkey was deleted: {name}', { name }),
+  'user.passkey_refused': ({ reason }) => (reason === 'counter' ? COPIED : message('A passkey was refused')),
+  'user.upstream_linked': ({ upstream }) =>
+    message('A sign-in by {upstream} was linked with your account', { upstream }),
+  'user.upstream_unlinked': ({ upstream }) =>
+    message('A sign-in by {upstream} was unlinked from your account', { upstream }),
+  'user.disabled': message('Your account was disabled'),
+  'user.enabled': message('Your account was enabled again'),
+  'user.deletion_requested': message(
+    'You asked for the deletion of your account; all that was signed in ended',
+  ),
+  'user.deletion_cancelled': message('Your account was kept: it is not deleted'),
+  'user.signed_in': message('You signed in'),
+  'user.sign_in_pending': message(
     'A sign-in began with your password, or another first factor, and was asked for more',
-  'user.factor_added': 'A second factor was set up',
-  'user.factor_removed': 'A second factor was taken away',
-  'user.recovery_codes_made': 'New recovery codes were made',
-  'user.recovery_code_used': ({ left }) => `A recovery code was used; left: ${left}`,
-  'user.sign_in_failed': 'A wrong password was tried',
-  'limit.reached': 'Wrong passwords were too many: whoever tried them is refused for a while',
-  'user.signed_out': 'You signed out',
-  'session.ended': ({ sid, except }) =>
-    sid !== undefined
-      ? 'A browser was signed out'
-      : `${except === undefined ? 'Every browser' : 'Every other browser'} was signed out`,
-  'consent.given': 'You allowed an app access',
-  'consent.denied': 'You denied an app access',
-  'consent.withdrawn': 'The access of an app was taken back',
-  'authorization.revoked': 'The access of an app ended',
-  'authorization.replayed': 'A token of an app was used twice, so the access of the app ended',
+  ),
+  'user.factor_added': message('A second factor was set up'),
+  'user.factor_removed': message('A second factor was taken away'),
+  'user.recovery_codes_made': message('New recovery codes were made'),
+  'user.recovery_code_used': ({ left }) =>
+    message(
+      'A recovery code was used: {left, plural, =0 {none is left} one {# is left} other {# are left}}',
+      {
+        left,
+      },
+    ),
+  'user.sign_in_failed': message('A wrong password was tried'),
+  'limit.reached': message('Too many wrong passwords were tried: whoever did is refused for a while'),
+  'user.signed_out': message('You signed out'),
+  'session.ended': ({ sid, except }) => {
+    if (sid !== undefined) return message('A browser was signed out')
+    return except === undefined
+      ? message('Every browser was signed out')
+      : message('Every other browser was signed out')
+  },
+  'consent.given': message('You allowed an app access'),
+  'consent.denied': message('You denied an app access'),
+  'consent.withdrawn': message('The access of an app was taken back'),
+  'authorization.revoked': message('The access of an app ended'),
+  'authorization.replayed': message('A token of an app was used twice, so the access of the app ended'),
 }
 
 /** Undefined for what is nothing to tell its user. */
-export function eventInWords({ type, details }: AuditEvent): string | undefined {
+export function eventInWords({ type, details }: AuditEvent): Message | undefined {
   // A plugin may have called its own as it likes.
   if (!Object.hasOwn(WORDS, type)) return undefined
-  const words = WORDS[type] as string | ((details: unknown) => string) | undefined
+  const words = WORDS[type] as Message | ((details: unknown) => Message) | undefined
   return typeof words === 'function' ? words(details) : words
 }
 
 /** Null for the user, and for strangers, of whom nothing is known. */
-export function whoElse({ actor, user }: AuditEvent): string | null {
-  if (actor.kind === 'user') return actor.id === null || actor.id === user ? null : 'an administrator'
-  return actor.kind === 'client' ? 'the app' : 'this service'
-}
-
-function plain(claim: string): string {
-  return claim.replaceAll('_', ' ')
+export function whoElse({ actor, user }: AuditEvent): 'administrator' | 'app' | 'service' | null {
+  if (actor.kind === 'user') return actor.id === null || actor.id === user ? null : 'administrator'
+  return actor.kind === 'client' ? 'app' : 'service'
 }

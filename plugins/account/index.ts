@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { ConfigError } from '../../src/config.ts'
+import { message } from '../../src/protocol/message.ts'
 import { addLink } from '../pages/areas.ts'
 import { createServePage } from '../pages/serve.ts'
 import { addActivity } from './activity.ts'
@@ -33,18 +34,18 @@ const TEMPLATES = [
 ] as const
 /** As they stand at the top of each page; `here` of a template's `title` is one of these texts. */
 const SECTIONS = [
-  ['Overview', '/account'],
-  ['Profile', '/account/profile'],
-  ['Security', '/account/security'],
-  ['Sessions', '/account/sessions'],
-  ['Apps', '/account/apps'],
-  ['Activity', '/account/activity'],
+  [message('Overview'), '/account'],
+  [message('Profile'), '/account/profile'],
+  [message('Security'), '/account/security'],
+  [message('Sessions'), '/account/sessions'],
+  [message('Apps'), '/account/apps'],
+  [message('Activity'), '/account/activity'],
 ] as const
 
 async function account(fastify: FastifyInstance): Promise<void> {
   const { basePath } = fastify.oauth.config
   const links = SECTIONS.map(([text, path]) => ({ text, href: `${basePath}${path}` }))
-  fastify.pages.addArea('account', { label: 'Your account', links })
+  fastify.pages.addArea('account', { label: message('Your account'), links })
   for (const name of TEMPLATES)
     await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
 

@@ -34,7 +34,7 @@ export interface ProfilePage extends FormTarget {
   saved: boolean
   /** What the form was filled in from. */
   version: string
-  groups: readonly { title: string; fields: readonly ProfileField[] }[]
+  groups: readonly { title: Words; fields: readonly ProfileField[] }[]
   /** What is wrong and belongs to no field; null when nothing is. */
   error: Words | null
 }
@@ -58,7 +58,7 @@ export interface SecurityPassword {
   /** Null where they could not sign in without it. */
   remove: FormTarget | null
   /** What was done, or was not; null for nothing. */
-  done: { kind: 'success' | 'alert'; text: string } | null
+  done: { kind: 'success' | 'alert'; text: Words } | null
 }
 
 export interface SecurityPage {
@@ -82,7 +82,7 @@ export interface PasswordPage extends FormTarget {
 export interface SessionsPage {
   sessions: readonly {
     /** The browser and its system, in words. */
-    title: string
+    title: Words
     address: string | null
     since: Date
     lastSeen: Date
@@ -94,7 +94,7 @@ export interface SessionsPage {
   /** Null where there are no others. */
   endOthers: FormTarget | null
   /** What was done; null for nothing. */
-  done: string | null
+  done: Words | null
 }
 
 export interface AppsPage {
@@ -104,7 +104,7 @@ export interface AppsPage {
     host: string | null
     scopes: readonly DescribedScope[]
     /** What was allowed beside them. */
-    lines: readonly string[]
+    lines: readonly Words[]
     since: Date
     lastUsed: Date
     /** It keeps its access when its user signs out. */
@@ -113,9 +113,9 @@ export interface AppsPage {
   }[]
   /** Null where there is none. */
   revokeAll: FormTarget | null
-  /** How long an API that verifies tokens by itself may still accept them, in words. */
-  lifetime: string
-  done: string | null
+  /** Minutes for which an API that verifies tokens by itself may still accept them. */
+  lifetime: number
+  done: Words | null
   /** Null at the end. */
   nextUri: string | null
   /** Null on the first page. */
@@ -124,13 +124,12 @@ export interface AppsPage {
 
 export interface ActivityPage {
   events: readonly {
-    text: string
-    app: string | null
+    /** With the app that it is about, and how often it was so. */
+    text: Words
     /** Who else did it; null for the user. */
-    by: string | null
+    by: Words | null
     address: string | null
     time: Date
-    count: number
   }[]
   passwordUri: string
   sessionsUri: string

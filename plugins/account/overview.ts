@@ -1,4 +1,5 @@
 /** `/account`: where things stand, and the way to each. */
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { OwnArea } from './area.ts'
 import type { AccountSection, OverviewNotice } from './sections.ts'
@@ -19,7 +20,6 @@ export function addOverview(
       const sessions = (await oauth.sessions.list(id)).filter(({ pending }) => !pending)
       const apps = await kernel.consents.list(id, { limit: MANY + 1 })
       const email = claims['email'] as string | undefined
-      const confirmed = claims['email_verified'] === true ? '' : ' (not confirmed)'
       return call.reply.page('account', {
         username,
         name: (claims['name'] as string | undefined) ?? null,
@@ -27,20 +27,32 @@ export function addOverview(
           await Promise.all(notices.map(async ({ part, model }) => ({ part, model: await model(call) })))
         ).filter((one): one is { part: string; model: object } => one.model !== null),
         parts: [
-          { title: 'Profile', href: uri('/profile'), text: 'What apps learn of you when you allow it.' },
           {
-            title: 'Email address',
+            title: message('Profile'),
+            href: uri('/profile'),
+            text: message('What apps learn of you when you allow it.'),
+          },
+          {
+            title: message('Email address'),
             href: uri('/email'),
-            text: email === undefined ? 'None' : `${email}${confirmed}`,
+            text: wordsOfAddress(email, claims['email_verified'] === true),
           },
-          { title: 'Security', href: uri('/security'), text: 'How you sign in, and what to do next.' },
           {
-            title: 'Sessions',
-            href: uri('/sessions'),
-            text: counted(sessions.length, 'browser', 'signed in'),
+            title: message('Security'),
+            href: uri('/security'),
+            text: message('How you sign in, and what to do next.'),
           },
-          { title: 'Apps', href: uri('/apps'), text: counted(apps.length, 'app', 'with access') },
-          { title: 'Activity', href: uri('/activity'), text: 'What happened in the last 90 days.' },
+          {
+            title: message('Sessions'),
+            href: uri('/sessions'),
+            text: wordsOfSessions(sessions.length),
+          },
+          { title: message('Apps'), href: uri('/apps'), text: wordsOfApps(apps.length) },
+          {
+            title: message('Activity'),
+            href: uri('/activity'),
+            text: message('What happened in the last 90 days.'),
+          },
           ...(await Promise.all(
             sections.map(async ({ text: title, path, about }) => ({
               title,
@@ -54,7 +66,27 @@ export function addOverview(
   })
 }
 
-function counted(count: number, what: string, more: string): string {
-  const many = count > MANY ? `More than ${MANY}` : count === 0 ? 'No' : String(count)
-  return `${many} ${what}${count === 1 ? '' : 's'} ${more}`
+function wordsOfAddress(email: string | undefined, isConfirmed: boolean): Words {
+  if (email === undefined) return message('None')
+  return isConfirmed ? email : message('{email} (not confirmed)', { email })
+}
+
+function wordsOfSessions(count: number): Words {
+  return count > MANY
+    ? message('More than {count} browsers signed in', { count: MANY })
+    : message(
+        '{count, plural, =0 {No browsers signed in} one {# browser signed in} other {# browsers signed in}}',
+        { count },
+      )
+}
+
+function wordsOfApps(count: number): Words {
+  return count > MANY
+    ? message('More than {count} apps with access', { count: MANY })
+    : message(
+        '{count, plural, =0 {No apps with access} one {# app with access} other {# apps with access}}',
+        {
+          count,
+        },
+      )
 }

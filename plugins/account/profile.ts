@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
@@ -22,8 +23,9 @@ import type { OwnArea } from './area.ts'
 const PATH = '/profile'
 /** The key of an error that belongs to no field. */
 const FORM = ''
-const CHANGED_MEANWHILE =
-  'Your profile was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+const CHANGED_MEANWHILE = message(
+  'Your profile was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
+)
 
 interface Sent {
   values?: Values
@@ -45,7 +47,7 @@ export function addProfile(area: OwnArea): void {
       saved,
       version: versionOf(claims),
       groups: groupsOf(values, errors),
-      error: wrong ? (errors[FORM] ?? 'Please look at the marked fields.') : null,
+      error: wrong ? (errors[FORM] ?? message('Please look at the marked fields.')) : null,
     }
     return call.reply.page('account-profile', model, { status: wrong ? 400 : 200 })
   }

@@ -9,7 +9,7 @@ import type { FormTarget } from '../pages/models.ts'
 
 export interface AccountSection extends Section {
   /** What the overview says of it to this user. */
-  about(call: PageCall): Promise<string>
+  about(call: PageCall): Promise<Words>
 }
 
 /** What a plugin adds to the page "Security": a factor, another way to sign in. */

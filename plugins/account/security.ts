@@ -1,6 +1,7 @@
 /** `/account/security`: how its user signs in, part by part, and what to do next. The password is the first part; plugins add theirs. */
 import { ConfigError } from '../../src/config.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { OwnArea } from './area.ts'
@@ -10,10 +11,15 @@ import type { NextStep, SecurityPart } from './sections.ts'
 const PATH = '/security'
 const REMOVE = '/password/remove'
 const DONE: Readonly<Record<string, SecurityPassword['done']>> = {
-  removed: { kind: 'success', text: 'Your password is removed. From now on you sign in without one.' },
+  removed: {
+    kind: 'success',
+    text: message('Your password is removed. From now on you sign in without one.'),
+  },
   last: {
     kind: 'alert',
-    text: 'Your password is the only way by which you can sign in. Add another one first, and then remove it.',
+    text: message(
+      'Your password is the only way by which you can sign in. Add another one first, and then remove it.',
+    ),
   },
 }
 

@@ -1,4 +1,5 @@
 /** `/account/sessions`: the browsers in which a user is signed in, and signing them out. */
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { SessionInformation } from '../../src/services/users/sessions.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -8,9 +9,9 @@ import type { OwnArea } from './area.ts'
 const PATH = '/sessions'
 const END = '/sessions/end'
 const END_OTHERS = '/sessions/end-others'
-const DONE: Readonly<Record<string, string>> = {
-  one: 'That browser is signed out.',
-  others: 'Every other browser is signed out.',
+const DONE: Readonly<Record<string, Words>> = {
+  one: message('That browser is signed out.'),
+  others: message('Every other browser is signed out.'),
 }
 const Fields = Type.Object({ sid: Type.Optional(Type.String()) })
 

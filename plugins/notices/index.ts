@@ -12,6 +12,8 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { chosenBy } from '../../src/services/languages/languages.ts'
+import { readerOf } from '../mail/reader-of.ts'
 import { ADDRESS_CHANGED, farewellOf, letterOf, TOLD } from './words.ts'
 
 const KIND = 'notice'
@@ -26,7 +28,14 @@ const Payload = Type.Object({
   asPresent: Type.Optional(Type.Boolean()),
 })
 const FAREWELL = 'farewell'
-const Farewell = Type.Object({ to: Type.String(), username: Type.String(), at: Type.Number() })
+const Farewell = Type.Object({
+  to: Type.String(),
+  username: Type.String(),
+  at: Type.Number(),
+  /** What they read, by preference, and their time zone. */
+  tags: Type.Optional(Type.Array(Type.String())),
+  zone: Type.Optional(Type.String()),
+})
 type Payload = Static<typeof Payload>
 
 async function notices(fastify: FastifyInstance): Promise<void> {
@@ -59,7 +68,7 @@ async function notices(fastify: FastifyInstance): Promise<void> {
         username: user.username,
         issuer: oauth.issuer,
       })
-      if (letter !== null) await letters.send(to, letter)
+      if (letter !== null) await letters.send(to, letter, await readerOf(fastify, user))
     },
   })
 
@@ -67,12 +76,15 @@ async function notices(fastify: FastifyInstance): Promise<void> {
   oauth.deliver({
     kind: FAREWELL,
     payload: Farewell,
-    deliver: async ({ to, username, at }) => letters.send(to, farewellOf({ username, time: new Date(at) })),
+    deliver: async ({ to, username, at, tags = [], zone = null }) =>
+      letters.send(to, farewellOf({ username, time: new Date(at) }), { tags, zone }),
   })
   accountDeletions.onFarewell((user) => {
     const to = verifiedAddressOf(user)
     if (to === null || !isMailAddress(to) || !letters.isOn()) return []
-    return [{ kind: FAREWELL, payload: { to, username: user.username, at: Date.now() } }]
+    const { tags, zone } = chosenBy(user)
+    const payload = { to, username: user.username, at: Date.now(), tags, ...(zone === null ? {} : { zone }) }
+    return [{ kind: FAREWELL, payload }]
   })
 
   const notice = ({ type, user = '', at }: AuditEvent, more: Partial<Payload> = {}): Enqueued => ({

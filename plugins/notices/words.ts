@@ -1,5 +1,5 @@
 /** What people are told by mail of what happened to their account, by the type of the event. What plugins may bring is among it. */
-import { message } from '../../src/protocol/message.ts'
+import { type Message, message } from '../../src/protocol/message.ts'
 import type { Letter } from '../mail/letters.ts'
 
 export interface Happening {
@@ -11,30 +11,59 @@ export interface Happening {
   readonly issuer: string
 }
 
-interface Words {
-  readonly subject: string
-  readonly what: string
+interface What {
+  readonly subject: Message
+  readonly what: Message
 }
 
-const CHANGED: Words = {
-  subject: 'Your email address was changed',
-  what: 'The email address of your account was changed.',
+const CHANGED: What = {
+  subject: message('Your email address was changed'),
+  what: message('The email address of your account was changed.'),
 }
-const WORDS: Readonly<Record<string, Words>> = {
+const WORDS: Readonly<Record<string, What>> = {
   'user.password_changed': {
-    subject: 'Your password was changed',
-    what: 'Your account has a new password. Wherever you were signed in, you are signed out.',
+    subject: message('Your password was changed'),
+    what: message('Your account has a new password. Wherever you were signed in, you are signed out.'),
   },
-  'user.password_removed': { subject: 'Your password was removed', what: 'Your account has no password any more: nobody signs in by the one that it had.' },
-  'user.passkey_added': { subject: 'A passkey was added', what: 'A passkey was added to your account.' },
-  'user.passkey_removed': { subject: 'A passkey was removed', what: 'A passkey was removed from your account.' },
-  'user.factor_added': { subject: 'A second step was added', what: 'Your account asks for a second step at sign-in from now on.' },
-  'user.factor_removed': { subject: 'A second step was removed', what: 'A second step was removed from your account.' },
-  'user.recovery_codes_made': { subject: 'You have new recovery codes', what: 'New recovery codes were made for your account. Those from before are no longer good.' },
-  'user.deletion_requested': { subject: 'Your account will be deleted', what: 'Somebody who was signed in as you asked for the deletion of your account. You are signed out everywhere, and no app has access any more. Until it is deleted, you can sign in and keep it.' },
-  'user.deletion_cancelled': { subject: 'Your account is kept', what: 'Your account was to be deleted, and is not any more.' },
-  'user.signed_in': { subject: 'A sign-in from a new browser', what: 'Somebody signed in to your account with a browser that it did not know.' },
-} // prettier-ignore
+  'user.password_removed': {
+    subject: message('Your password was removed'),
+    what: message('Your account has no password any more: nobody signs in by the one that it had.'),
+  },
+  'user.passkey_added': {
+    subject: message('A passkey was added'),
+    what: message('A passkey was added to your account.'),
+  },
+  'user.passkey_removed': {
+    subject: message('A passkey was removed'),
+    what: message('A passkey was removed from your account.'),
+  },
+  'user.factor_added': {
+    subject: message('A second step was added'),
+    what: message('Your account asks for a second step at sign-in from now on.'),
+  },
+  'user.factor_removed': {
+    subject: message('A second step was removed'),
+    what: message('A second step was removed from your account.'),
+  },
+  'user.recovery_codes_made': {
+    subject: message('You have new recovery codes'),
+    what: message('New recovery codes were made for your account. Those from before are no longer good.'),
+  },
+  'user.deletion_requested': {
+    subject: message('Your account will be deleted'),
+    what: message(
+      'Somebody who was signed in as you asked for the deletion of your account. You are signed out everywhere, and no app has access any more. Until it is deleted, you can sign in and keep it.',
+    ),
+  },
+  'user.deletion_cancelled': {
+    subject: message('Your account is kept'),
+    what: message('Your account was to be deleted, and is not any more.'),
+  },
+  'user.signed_in': {
+    subject: message('A sign-in from a new browser'),
+    what: message('Somebody signed in to your account with a browser that it did not know.'),
+  },
+}
 
 export const ADDRESS_CHANGED = 'user.changed'
 
@@ -44,14 +73,14 @@ export const TOLD: readonly string[] = Object.keys(WORDS)
 /** To who has no account any more. */
 export function farewellOf({ time, username }: Pick<Happening, 'time' | 'username'>): Letter {
   return {
-    subject: 'Your account is deleted',
+    subject: message('Your account is deleted'),
     paragraphs: [
-      'Your account is deleted, as you asked for, with all that was kept of you.',
+      message('Your account is deleted, as you asked for, with all that was kept of you.'),
       message('Account: {username}', { username }),
       message('When: {time}', { time }),
     ],
     button: null,
-    otherwise: 'If this was not you, tell those who run this service.',
+    otherwise: message('If this was not you, tell those who run this service.'),
   }
 }
 
@@ -59,7 +88,8 @@ export function farewellOf({ time, username }: Pick<Happening, 'time' | 'usernam
 export function letterOf({ type, whose, time, username, issuer }: Happening): Letter | null {
   const words = type === ADDRESS_CHANGED ? CHANGED : WORDS[type]
   if (words === undefined) return null
-  const now = whose === 'former' ? ['It was this one until now, and is another one from now on.'] : []
+  const now =
+    whose === 'former' ? [message('It was this one until now, and is another one from now on.')] : []
   return {
     subject: words.subject,
     paragraphs: [
@@ -68,8 +98,9 @@ export function letterOf({ type, whose, time, username, issuer }: Happening): Le
       message('Account: {username}', { username }),
       message('When: {time}', { time }),
     ],
-    button: { text: 'See what happened', href: `${issuer}/account/activity` },
-    otherwise:
+    button: { text: message('See what happened'), href: `${issuer}/account/activity` },
+    otherwise: message(
       'If this was you, there is nothing for you to do. If not, somebody else may have your account: change your password at once, and tell those who run this service.',
+    ),
   }
 }

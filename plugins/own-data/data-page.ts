@@ -1,9 +1,10 @@
 /** `/account/data`: what people may do with what is kept of them. */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AccountArea } from '../account/sections.ts'
-import { graceOf, inWords } from './grace.ts'
+import { graceOf } from './grace.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -13,10 +14,8 @@ declare module '../pages/models.ts' {
 
 interface DataPage {
   downloadUri: string
-  /** Null where nobody can ask for it. */
-  deleteUri: string | null
-  /** Until it is done, in words. */
-  grace: string
+  /** Where it is asked for, and the days until it is done; null where nobody can. */
+  deletion: { uri: string; days: number } | null
 }
 
 /** Below `/account`. */
@@ -28,13 +27,14 @@ export const DELETE = `${DATA}/delete`
 export async function addDataPage(fastify: FastifyInstance): Promise<AccountArea> {
   const { account, pages } = fastify
   const days = graceOf(kernelOf(fastify).config)
-  const canDelete = days !== null
   await pages.add('account-data', new URL('../../templates/account-data.eta', import.meta.url))
   const area = account.addSection({
-    text: 'Your data',
+    text: message('Your data'),
     path: DATA,
     about: async () =>
-      canDelete ? 'Download it, or delete your account.' : 'What is kept of you, as a file.',
+      days === null
+        ? message('What is kept of you, as a file.')
+        : message('Download it, or delete your account.'),
   })
   area.serve({
     path: `/account${DATA}`,
@@ -42,8 +42,7 @@ export async function addDataPage(fastify: FastifyInstance): Promise<AccountArea
     show: async (_query, call) =>
       call.reply.page('account-data', {
         downloadUri: area.uri(DOWNLOAD),
-        deleteUri: canDelete ? area.uri(DELETE) : null,
-        grace: canDelete ? inWords(days) : '',
+        deletion: days === null ? null : { uri: area.uri(DELETE), days },
       }),
   })
   return area

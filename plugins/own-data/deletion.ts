@@ -2,12 +2,13 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { AccountArea } from '../account/sections.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { DATA, DELETE } from './data-page.ts'
-import { graceOf, inWords, toSeconds } from './grace.ts'
+import { graceOf, toSeconds } from './grace.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -17,28 +18,28 @@ declare module '../pages/models.ts' {
 
 interface DeletePage extends FormTarget {
   username: string
-  /** Until it is done, in words. */
-  grace: string
+  /** Until it is done. */
+  days: number
   dataUri: string
-  error: string | null
+  error: Words | null
 }
 
 /** Below the issuer, for who is not signed in any more. */
 const ASKED = '/account-deletion'
-const LAST =
-  'You are the last administrator who may sign in. Give somebody else the role admin first, and then delete your account.'
+const LAST = message(
+  'You are the last administrator who may sign in. Give somebody else the role admin first, and then delete your account.',
+)
 
 export async function addDeletion(fastify: FastifyInstance, area: AccountArea): Promise<void> {
   const { oauth, browser, pages } = fastify
   const { accountDeletions, config } = kernelOf(fastify)
   const days = graceOf(config)
   if (days === null) return
-  const grace = inWords(days)
   await pages.add('account-delete', new URL('../../templates/account-delete.eta', import.meta.url))
 
-  async function show(call: PageCall, error: string | null = null): Promise<FastifyReply> {
+  const show = async (call: PageCall, error: Words | null = null): Promise<FastifyReply> => {
     const { username } = await area.userOf(call)
-    const model = { ...area.target(call, DELETE), username, grace, dataUri: area.uri(DATA), error }
+    const model = { ...area.target(call, DELETE), username, days, dataUri: area.uri(DATA), error }
     return call.reply.page('account-delete', model, { status: error === null ? 200 : 400 })
   }
 
@@ -69,8 +70,11 @@ export async function addDeletion(fastify: FastifyInstance, area: AccountArea): 
     query: Type.Object({}),
     show: async (_query, call) =>
       call.reply.page('page-message', {
-        title: 'Your account will be deleted',
-        text: `You are signed out everywhere, and no app has access any more. In ${grace} all that is kept of you is deleted. If you change your mind, sign in before then and keep your account.`,
+        title: message('Your account will be deleted'),
+        text: message(
+          'You are signed out everywhere, and no app has access any more. In {days, plural, one {# day} other {# days}} all that is kept of you is deleted. If you change your mind, sign in before then and keep your account.',
+          { days },
+        ),
         primary: null,
       }),
   })

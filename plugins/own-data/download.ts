@@ -70,6 +70,9 @@ async function* activityOf(log: Pick<AuditLog, 'list'>, user: string): AsyncGene
   }
 }
 
+/** As programs read it. */
+const BY = { administrator: 'an administrator', app: 'the app', service: 'this service' }
+
 /** Where somebody else did it from, and as whom, is for nobody but them. */
 function toTold(event: AuditEvent): Bag {
   const by = whoElse(event)
@@ -77,7 +80,7 @@ function toTold(event: AuditEvent): Bag {
     at: new Date(event.at).toISOString(),
     type: event.type,
     count: event.count,
-    by: by ?? 'you',
+    by: by === null ? 'you' : BY[by],
     client_id: event.client ?? null,
     address: by === null ? event.address : null,
     details: event.details,

@@ -11,7 +11,3 @@ export function graceOf({ OIDC_ACCOUNT_DELETION: setting }: Config): number | nu
 export function toSeconds(days: number): number {
   return days * DAY
 }
-
-export function inWords(days: number): string {
-  return days === 1 ? '1 day' : `${days} days`
-}

@@ -166,9 +166,9 @@ export interface NewPassword extends FormTarget {
 /** A link from a mail: what it does is done by the button alone, since programs open links that stand in mails. */
 export interface ConfirmPage extends FormTarget {
   token: string
-  title: string
-  text: string
-  button: string
+  title: Words
+  text: Words
+  button: Words
 }
 
 export interface MessagePage {

@@ -3,7 +3,8 @@
  * reads is found by what was asked for, by their own choice and by their browser, in this order.
  */
 import { ConfigError, type Config } from '../../config.ts'
-import { lookUp } from '../../protocol/language-tags.ts'
+import type { User } from '../../doors/user.ts'
+import { lookUp, tagsIn } from '../../protocol/language-tags.ts'
 import { createCatalogues, type Catalogue } from './catalogues.ts'
 import { createLanguage, type Language, type Parsed } from './language.ts'
 import { pseudo, PSEUDO } from './pseudo.ts'
@@ -76,6 +77,15 @@ export function createLanguages({
       if (made.size < MOST) made.set(key, language)
       return language
     },
+  }
+}
+
+/** Who reads what they have chosen themselves: the claims `locale` and `zoneinfo` (OpenID Connect Core §5.1). */
+export function chosenBy({ claims }: Pick<User, 'claims'>): Reader {
+  const { locale, zoneinfo } = claims as { locale?: string; zoneinfo?: string }
+  return {
+    tags: locale === undefined ? [] : tagsIn(locale.replaceAll('_', '-')),
+    zone: zoneinfo ?? null,
   }
 }
 

@@ -1,0 +1,14 @@
+/** Who reads a mail that goes to a user, also where no plugin says in which language pages are. */
+import type { FastifyInstance } from 'fastify'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
+import type { User } from '../../src/doors/user.ts'
+import { chosenBy, type Reader } from '../../src/services/languages/languages.ts'
+
+/** `call` is what causes the mail, where it is theirs. */
+export async function readerOf(
+  fastify: FastifyInstance,
+  user: Pick<User, 'claims'>,
+  call?: BrowserCall,
+): Promise<Reader> {
+  return fastify.hasDecorator('language') ? fastify.language.readerOf(user, call) : chosenBy(user)
+}
