@@ -56,7 +56,7 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
       if (done !== undefined) {
         const title = message('Your address is confirmed')
         const text = message(
-          'From now on you are reached by it, and can sign in by it in the place of your user name.',
+          'We now reach you at it, and you can sign in with it instead of your user name.',
         )
         const primary = { href: `${basePath}/account`, text: message('Go to your account') }
         return call.reply.page('page-message', { title, text, primary })

@@ -11,7 +11,7 @@ export function confirmLetter(username: string, issuer: string, href: string): L
       message('The link is good for a day, and works once.'),
     ],
     button: { text: message('Confirm this address'), href },
-    otherwise: message('If this was not you, do nothing: the address is not taken without you.'),
+    otherwise: message('If this was not you, do nothing: the address is added only once the link is followed.'),
   }
 }
 
@@ -29,7 +29,7 @@ export function takenLetter(issuer: string): Letter {
     ],
     button: { text: message('Go to your account'), href: `${issuer}/account` },
     otherwise: message(
-      'If you have two accounts and want this address for the other one, take it off this one first. If not, there is nothing for you to do.',
+      'If you have two accounts and want this address for the other one, remove it from this one first. If not, there is nothing for you to do.',
     ),
   }
 }

@@ -10,11 +10,11 @@ const WORDS: EventWords = {
   'user.registered': message('The account was made'),
   'user.changed': ({ changes }) =>
     message('Your profile was changed: {members}', { members: Object.keys(changes).map(wordsOfMember) }),
-  'user.password_changed': message('Your password was changed; all that was signed in ended'),
+  'user.password_changed': message('Your password was changed: every session and all access of apps ended'),
   'user.password_removed': message('Your password was removed'),
   'user.invited': message('You were invited by mail'),
   'user.invitation_withdrawn': message('Your invitation was withdrawn'),
-  'user.password_link_made': message('A link was made by which your password can be set'),
+  'user.password_link_made': message('A link to set your password was made'),
   'user.passkey_added': ({ name }) => message('A passkey was added: {name}', { name }),
   'user.passkey_removed': ({ name }) => message('A passkey was deleted: {name}', { name }),
   'user.passkey_refused': ({ reason }) => (reason === 'counter' ? COPIED : message('A passkey was refused')),
@@ -25,12 +25,12 @@ const WORDS: EventWords = {
   'user.disabled': message('Your account was disabled'),
   'user.enabled': message('Your account was enabled again'),
   'user.deletion_requested': message(
-    'You asked for the deletion of your account; all that was signed in ended',
+    'You asked for the deletion of your account: every session and all access of apps ended',
   ),
   'user.deletion_cancelled': message('Your account was kept: it is not deleted'),
   'user.signed_in': message('You signed in'),
   'user.sign_in_pending': message(
-    'A sign-in began with your password, or another first factor, and was asked for more',
+    'A sign-in passed its first step and was asked for a second one',
   ),
   'user.factor_added': message('A second factor was set up'),
   'user.factor_removed': message('A second factor was taken away'),
@@ -43,7 +43,7 @@ const WORDS: EventWords = {
       },
     ),
   'user.sign_in_failed': message('A wrong password was tried'),
-  'limit.reached': message('Too many wrong passwords were tried: whoever did is refused for a while'),
+  'limit.reached': message('Too many wrong passwords were tried: whoever tries them is refused for a while'),
   'user.signed_out': message('You signed out'),
   'session.ended': ({ sid, except }) => {
     if (sid !== undefined) return message('A browser was signed out')

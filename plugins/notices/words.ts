@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<string, What>> = {
   },
   'user.password_removed': {
     subject: message('Your password was removed'),
-    what: message('Your account has no password any more: nobody signs in by the one that it had.'),
+    what: message('Your account no longer has a password. The one that it had is not accepted any more.'),
   },
   'user.passkey_added': {
     subject: message('A passkey was added'),
@@ -52,16 +52,16 @@ const WORDS: Readonly<Record<string, What>> = {
   'user.deletion_requested': {
     subject: message('Your account will be deleted'),
     what: message(
-      'Somebody who was signed in as you asked for the deletion of your account. You are signed out everywhere, and no app has access any more. Until it is deleted, you can sign in and keep it.',
+      'Somebody who was signed in to your account asked for its deletion. You are signed out everywhere, and no app has access any more. Until it is deleted, you can sign in and keep it.',
     ),
   },
   'user.deletion_cancelled': {
     subject: message('Your account is kept'),
-    what: message('Your account was to be deleted, and is not any more.'),
+    what: message('The deletion of your account was cancelled: you keep it.'),
   },
   'user.signed_in': {
     subject: message('A sign-in from a new browser'),
-    what: message('Somebody signed in to your account with a browser that it did not know.'),
+    what: message('Somebody signed in to your account with a browser that was not used for it before.'),
   },
 }
 

@@ -67,7 +67,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
 
     await page.click('nav a[href="/account/activity"]')
     const told = await page.locator('tbody th').allInnerTexts()
-    expect(told.slice(0, 2)).toEqual(['You signed in', 'Your password was changed; all that was signed in ended'])
+    expect(told.slice(0, 2)).toEqual(['You signed in', 'Your password was changed: every session and all access of apps ended'])
     for (const one of ['The access of an app was taken back: web', 'A browser was signed out']) expect(told).toContain(one)
 
     const stranger = await newPerson()
