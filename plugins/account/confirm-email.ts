@@ -55,9 +55,7 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
     async show({ token = '', done }, call) {
       if (done !== undefined) {
         const title = message('Your address is confirmed')
-        const text = message(
-          'We now reach you at it, and you can sign in with it instead of your user name.',
-        )
+        const text = message('We now reach you at it, and you can sign in with it instead of your user name.')
         const primary = { href: `${basePath}/account`, text: message('Go to your account') }
         return call.reply.page('page-message', { title, text, primary })
       }

@@ -11,7 +11,9 @@ export function confirmLetter(username: string, issuer: string, href: string): L
       message('The link is good for a day, and works once.'),
     ],
     button: { text: message('Confirm this address'), href },
-    otherwise: message('If this was not you, do nothing: the address is added only once the link is followed.'),
+    otherwise: message(
+      'If this was not you, do nothing: the address is added only once the link is followed.',
+    ),
   }
 }
 

@@ -34,7 +34,8 @@ interface Sent {
 }
 
 export function addProfile(area: OwnArea): void {
-  const { oauth, serve, uri, userOf } = area
+  const { oauth, kernel, serve, uri, userOf } = area
+  const asked = { languages: kernel.languages.tags, asBrowser: message('As my browser') }
 
   function show(call: PageCall, { username, claims }: User, sent: Sent) {
     const { values = valuesOf(claims), errors = {}, saved = false } = sent
@@ -46,7 +47,7 @@ export function addProfile(area: OwnArea): void {
       emailUri: uri('/email'),
       saved,
       version: versionOf(claims),
-      groups: groupsOf(values, errors),
+      groups: groupsOf(values, errors, asked),
       error: wrong ? (errors[FORM] ?? message('Please look at the marked fields.')) : null,
     }
     return call.reply.page('account-profile', model, { status: wrong ? 400 : 200 })

@@ -3,60 +3,71 @@
  * them, and the way from text to claims and back. The user name, the roles and `sub` are not among them, nor what says
  * that something was verified; the email address has a page of its own.
  */
-import type { Words } from '../../src/protocol/message.ts'
+import { type Message, message, type Words } from '../../src/protocol/message.ts'
+import { isLanguage, isZone, languageChoices, zoneChoices, type Choice } from './locale-choices.ts'
 
 /** A claim as people edit it; its name is that of OpenID Connect Core §5.1. */
 export interface ProfileField {
   name: string
-  label: string
+  label: Words
   /** `''` for none. */
-  hint: string
-  type: 'text' | 'url' | 'tel' | 'lines'
+  hint: Words
+  type: 'text' | 'url' | 'tel' | 'lines' | 'choice'
   autocomplete: string
   value: string
   error: Words | null
+  /** Of a choice; of a text, what may be chosen instead of typed. */
+  options: readonly Choice[]
 }
 
 type Field = Pick<ProfileField, 'name' | 'label' | 'hint' | 'type' | 'autocomplete'> & {
   /** Why this cannot be it, as a sentence. */
-  problem?: (text: string) => string | undefined
+  problem?: (text: string) => Message | undefined
 }
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
 export type Errors = Readonly<Record<string, Words>>
 
-const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
+/** Whose form it is. */
+export interface Asked {
+  /** The languages of the server. */
+  readonly languages: readonly string[]
+  /** What choosing none of them means. */
+  readonly asBrowser: Words
+}
+
+const GROUPS: readonly { title: Message; fields: readonly Field[] }[] = [
   {
-    title: 'You',
+    title: message('You'),
     fields: [
-      { name: 'name', label: 'Full name', hint: 'As it is shown.', type: 'text', autocomplete: 'name' },
-      { name: 'given_name', label: 'Given name', hint: '', type: 'text', autocomplete: 'given-name' },
-      { name: 'middle_name', label: 'Middle name', hint: '', type: 'text', autocomplete: 'additional-name' },
-      { name: 'family_name', label: 'Family name', hint: '', type: 'text', autocomplete: 'family-name' },
-      { name: 'nickname', label: 'Nickname', hint: '', type: 'text', autocomplete: 'nickname' },
-      { name: 'gender', label: 'Gender', hint: '', type: 'text', autocomplete: 'sex' },
-      { name: 'birthdate', label: 'Date of birth', hint: 'Such as 1990-12-31, or the year alone.', type: 'text', autocomplete: 'bday', problem: birthdateProblem },
-      { name: 'picture', label: 'Picture', hint: 'The web address of an image.', type: 'url', autocomplete: 'photo', problem: webProblem },
-      { name: 'profile', label: 'Profile page', hint: 'A web address.', type: 'url', autocomplete: 'off', problem: webProblem },
-      { name: 'website', label: 'Website', hint: '', type: 'url', autocomplete: 'url', problem: webProblem },
+      { name: 'name', label: message('Full name'), hint: message('As it is shown.'), type: 'text', autocomplete: 'name' },
+      { name: 'given_name', label: message('Given name'), hint: '', type: 'text', autocomplete: 'given-name' },
+      { name: 'middle_name', label: message('Middle name'), hint: '', type: 'text', autocomplete: 'additional-name' },
+      { name: 'family_name', label: message('Family name'), hint: '', type: 'text', autocomplete: 'family-name' },
+      { name: 'nickname', label: message('Nickname'), hint: '', type: 'text', autocomplete: 'nickname' },
+      { name: 'gender', label: message('Gender'), hint: '', type: 'text', autocomplete: 'sex' },
+      { name: 'birthdate', label: message('Date of birth'), hint: message('Such as 1990-12-31, or the year alone.'), type: 'text', autocomplete: 'bday', problem: birthdateProblem },
+      { name: 'picture', label: message('Picture'), hint: message('The web address of an image.'), type: 'url', autocomplete: 'photo', problem: webProblem },
+      { name: 'profile', label: message('Profile page'), hint: message('A web address.'), type: 'url', autocomplete: 'off', problem: webProblem },
+      { name: 'website', label: message('Website'), hint: '', type: 'url', autocomplete: 'url', problem: webProblem },
     ],
   },
   {
-    title: 'Language and time',
+    title: message('Language and time'),
     fields: [
-      { name: 'locale', label: 'Language', hint: 'Such as en-GB or de.', type: 'text', autocomplete: 'language', problem: localeProblem },
-      { name: 'zoneinfo', label: 'Time zone', hint: 'Such as Europe/Berlin.', type: 'text', autocomplete: 'off', problem: zoneProblem },
+      { name: 'locale', label: message('Language'), hint: message('For the pages and mails of this service.'), type: 'choice', autocomplete: 'language', problem: localeProblem },
+      { name: 'zoneinfo', label: message('Time zone'), hint: message('Such as Europe/Berlin. Without one, times are those of the device.'), type: 'text', autocomplete: 'off', problem: zoneProblem },
     ],
   },
   {
-    title: 'Phone and post',
+    title: message('Phone and post'),
     fields: [
-      { name: 'phone_number', label: 'Phone number', hint: 'With the country, such as +1 555 0100.', type: 'tel', autocomplete: 'tel', problem: phoneProblem },
-      { name: 'street_address', label: 'Street and number', hint: '', type: 'lines', autocomplete: 'street-address' },
-      { name: 'locality', label: 'City', hint: '', type: 'text', autocomplete: 'address-level2' },
-      { name: 'region', label: 'State or region', hint: '', type: 'text', autocomplete: 'address-level1' },
-      { name: 'postal_code', label: 'Postal code', hint: '', type: 'text', autocomplete: 'postal-code' },
-      { name: 'country', label: 'Country', hint: '', type: 'text', autocomplete: 'country-name' },
+      { name: 'phone_number', label: message('Phone number'), hint: message('With the country, such as +1 555 0100.'), type: 'tel', autocomplete: 'tel', problem: phoneProblem },
+      { name: 'street_address', label: message('Street and number'), hint: '', type: 'lines', autocomplete: 'street-address' },
+      { name: 'locality', label: message('City'), hint: '', type: 'text', autocomplete: 'address-level2' },
+      { name: 'region', label: message('State or region'), hint: '', type: 'text', autocomplete: 'address-level1' },
+      { name: 'postal_code', label: message('Postal code'), hint: '', type: 'text', autocomplete: 'postal-code' },
+      { name: 'country', label: message('Country'), hint: '', type: 'text', autocomplete: 'country-name' },
     ],
   },
 ] // prettier-ignore
@@ -116,7 +127,11 @@ export function fieldOf(claim: string): string | undefined {
 }
 
 /** The form as people see it. */
-export function groupsOf(values: Values, errors: Errors) {
+export function groupsOf(values: Values, errors: Errors, { languages, asBrowser }: Asked) {
+  const optionsOf = (name: string): readonly Choice[] => {
+    if (name === 'locale') return languageChoices(languages, asBrowser, values[name] ?? '')
+    return name === 'zoneinfo' ? zoneChoices() : []
+  }
   const view = ({ name, label, hint, type, autocomplete }: Field): ProfileField => ({
     name,
     label,
@@ -125,47 +140,36 @@ export function groupsOf(values: Values, errors: Errors) {
     autocomplete,
     value: values[name] ?? '',
     error: errors[name] ?? null,
+    options: optionsOf(name),
   })
   return GROUPS.map(({ title, fields }) => ({ title, fields: fields.map(view) }))
 }
 
-function webProblem(text: string): string | undefined {
+function webProblem(text: string): Message | undefined {
   const isWeb = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
-  return isWeb ? undefined : 'This must be a web address that begins with https:// or http://.'
+  return isWeb ? undefined : message('This must be a web address that begins with https:// or http://.')
 }
 
 /** §5.1: `YYYY-MM-DD`, the year 0000 for none, or the year alone. */
-function birthdateProblem(text: string): string | undefined {
+function birthdateProblem(text: string): Message | undefined {
   const [, year, month, day] = /^(\d{4})(?:-(\d\d)-(\d\d))?$/.exec(text) ?? []
-  const wrong = 'This must be a date such as 1990-12-31, or a year.'
+  const wrong = message('This must be a date such as 1990-12-31, or a year.')
   if (year === undefined) return wrong
   if (month === undefined) return undefined
   const date = new Date(Date.UTC(year === '0000' ? 2000 : Number(year), Number(month) - 1, Number(day)))
   return date.getUTCMonth() + 1 === Number(month) && date.getUTCDate() === Number(day) ? undefined : wrong
 }
 
-function localeProblem(text: string): string | undefined {
-  return isKnown(() => Intl.getCanonicalLocales(text))
-    ? undefined
-    : 'This must be a language tag, such as en-GB.'
+function localeProblem(text: string): Message | undefined {
+  return isLanguage(text) ? undefined : message('This must be a language tag, such as en-GB.')
 }
 
-function zoneProblem(text: string): string | undefined {
-  const isZone = isKnown(() => new Intl.DateTimeFormat('en', { timeZone: text }))
-  return isZone ? undefined : 'This must be a time zone, such as Europe/Berlin.'
+function zoneProblem(text: string): Message | undefined {
+  return isZone(text) ? undefined : message('This must be a time zone, such as Europe/Berlin.')
 }
 
-function phoneProblem(text: string): string | undefined {
+function phoneProblem(text: string): Message | undefined {
   return /^\+?[\d ().\-/]{3,32}(?:;ext=\d{1,15})?$/.test(text)
     ? undefined
-    : 'This must be a phone number, such as +1 555 0100.'
-}
-
-function isKnown(look: () => unknown): boolean {
-  try {
-    look()
-    return true
-  } catch {
-    return false
-  }
+    : message('This must be a phone number, such as +1 555 0100.')
 }

@@ -3,6 +3,8 @@
  * from another. What is not known for sure is called unknown.
  */
 
+import { message, type Words } from '../../src/protocol/message.ts'
+
 /** In this order: most of them also say the names of those below. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:A|iOS)?\//, 'Edge'],
@@ -25,9 +27,9 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Such as `Firefox on Windows`, `Unknown browser on Linux` or `Unknown browser`. */
-export function describeUserAgent(userAgent: string | null): string {
+export function describeUserAgent(userAgent: string | null): Words {
   const nameIn = (known: typeof BROWSERS): string | undefined =>
     known.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
-  const [browser = 'Unknown browser', system] = [nameIn(BROWSERS), nameIn(SYSTEMS)]
-  return system === undefined ? browser : `${browser} on ${system}`
+  const [browser = message('Unknown browser'), system] = [nameIn(BROWSERS), nameIn(SYSTEMS)]
+  return system === undefined ? browser : message('{browser} on {system}', { browser, system })
 }

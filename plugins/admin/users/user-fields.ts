@@ -101,10 +101,12 @@ export function changesOf(values: Values, shown: Values): Record<string, unknown
   }
 }
 
-export function groupsOf(values: Values, errors: Errors): Groups {
-  const [you, ...rest] = profile.groupsOf(values, errors).map(({ title, fields }) => ({
+/** `languages` are those of the server. */
+export function groupsOf(values: Values, errors: Errors, languages: readonly string[]): Groups {
+  const asked = { languages, asBrowser: message('As their browser') }
+  const [you, ...rest] = profile.groupsOf(values, errors, asked).map(({ title, fields }) => ({
     title,
-    fields: fields.map(({ type: kind, ...one }) => ({ ...one, kind, autocomplete: 'off', options: [] })),
+    fields: fields.map(({ type: kind, ...one }) => ({ ...one, kind, autocomplete: 'off' })),
   }))
   const own = OWN.map((one) => view(one, values, errors))
   return [{ title: message('Account'), fields: own }, { ...you!, title: message('The person') }, ...rest]

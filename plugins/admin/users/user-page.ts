@@ -85,7 +85,11 @@ export async function showUser(
     isSelf: area.administratorOf(call.request).user.id === id,
     done: noticeOfDone(done),
     refused: refused ?? null,
-    form: { ...target(PATH), groups: groupsOf(values, errors), error: summaryOf(errors) },
+    form: {
+      ...target(PATH),
+      groups: groupsOf(values, errors, area.kernel.languages.tags),
+      error: summaryOf(errors),
+    },
     version: versionOf(user),
     hasPassword: await area.oauth.users.canSignInByPassword(username),
     parts: parts.filter((one): one is { part: string; model: object } => one.model !== null),

@@ -1,5 +1,6 @@
 /** Browsers by what they say of themselves. */
 import { expect, test } from 'vitest'
+import { inEnglish } from '../../../src/protocol/message.ts'
 import { describeUserAgent } from '../../../plugins/pages/user-agent.ts'
 
 const MOZILLA = 'Mozilla/5.0'
@@ -20,5 +21,5 @@ test.each([
   ['Unknown browser', '<script>alert(1)</script>'],
   ['Unknown browser', null],
 ])('%s', (words, userAgent) => {
-  expect(describeUserAgent(userAgent)).toBe(words)
+  expect(inEnglish(describeUserAgent(userAgent))).toBe(words)
 }) // prettier-ignore
