@@ -32,7 +32,7 @@ test('is in plain words, the latest first', async () => {
   expect(lines).toEqual([
     'You signed in 127.0.0.1',
     'Every other browser was signed out by this service',
-    'Your profile was changed: nickname, phone number by this service',
+    'Your profile was changed: nickname and phone number by this service',
     'The access of an app was taken back: web by this service',
     'You allowed an app access: web 127.0.0.1',
     'You signed in 127.0.0.1',
