@@ -6,15 +6,12 @@ import { textsIn, unsaidIn } from './unsaid.ts'
 
 /** Pages that are not said by messages yet. */
 const ENGLISH = new Set<string>([
-  'confirm',
   'consent',
   'error',
   'forgot-password',
   'form-post',
   'home',
-  'keep-account',
   'new-password',
-  'page-message',
   'setup',
   'setup-done',
   'sign-out',

@@ -1,5 +1,6 @@
 /** Every page with models as the flows give them: the plain case, and those that look different. */
 import type { ClientView, Pages } from '../../../plugins/pages/models.ts'
+import { message } from '../../../src/protocol/message.ts'
 import { standardScopes } from '../../../plugins/pages/words.ts'
 import { message, reason, sentenceOf } from '../../../src/protocol/message.ts'
 
@@ -304,14 +305,17 @@ export const samples: readonly Sample[] = [
   sample('confirm', 'plain', {
     ...form,
     token: 'one-time-token',
-    title: 'Confirm your email address',
-    text: 'The account ada gets the address ada@example.com.',
-    button: 'Confirm it',
+    title: message('Confirm your email address'),
+    text: message('{email} becomes the address of the account {username}.', {
+      email: 'ada@example.com',
+      username: 'ada',
+    }),
+    button: message('Confirm it'),
   }),
   sample('page-message', 'way-on', {
-    title: 'This link has been used',
-    text: 'Ask for a new one in the terminal of the server.',
-    primary: { href: '/', text: 'Go to the start page' },
+    title: message('Your address is confirmed'),
+    text: message('We now reach you at it, and you can sign in with it instead of your user name.'),
+    primary: { href: '/', text: message('Go to your account') },
   }),
   sample('page-message', 'plain', {
     title: 'You may close this window',
