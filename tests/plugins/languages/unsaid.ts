@@ -3,7 +3,8 @@
 /** Whatever people themselves chose, and what is for programs, stands in these. */
 const OWN = /<(bdi|code|script|style|time)\b[^>]*>.*?<\/\1>/gs
 /** Attributes that people read, or hear; scripts read theirs from data. */
-const READ = /\s(?:aria-label|placeholder|alt|title|data-(?!options|origin|signals|unknown)[a-z-]+)="([^"]*)"/g
+const READ =
+  /\s(?:aria-label|placeholder|alt|title|data-(?!options|origin|signals|unknown)[a-z-]+)="([^"]*)"/g
 const PSEUDO = /\u{202E}[^\u{202C}]*\u{202C}/gu
 /** As labels have them; pages have them in elements. */
 const INSTANT = /\d{1,2} [A-Z][a-z]+ \d{4} at \d\d:\d\d UTC/g
