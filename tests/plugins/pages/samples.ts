@@ -1,6 +1,5 @@
 /** Every page with models as the flows give them: the plain case, and those that look different. */
 import type { ClientView, Pages } from '../../../plugins/pages/models.ts'
-import { message } from '../../../src/protocol/message.ts'
 import { standardScopes } from '../../../plugins/pages/words.ts'
 import { message, reason, sentenceOf } from '../../../src/protocol/message.ts'
 
