@@ -1,0 +1,102 @@
+/** Sign-up and invitations say all of their words by messages, and their mails those of who reads them. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { linkIn, openMailbox } from '../../support/mailbox.ts'
+import { startServer } from '../../support/server.ts'
+import { ALICE, SEED } from '../../support/sign-in.ts'
+import { createUserAgent, type Page, type UserAgent } from '../../support/user-agent.ts'
+import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
+import { unsaidIn } from './unsaid.ts'
+
+const ROOT = { username: 'root', password: 'the long password of root', roles: ['admin'] }
+const seed = { ...SEED, users: [...SEED.users, ROOT] }
+const server = await startServer({ OIDC_SIGN_UP: 'example.com, example.org' }, { seed })
+const { oauth } = server.server
+const mailbox = openMailbox(server)
+const PASSWORD = 'a password of their own'
+
+beforeEach(async () => {
+  await server.database.query('delete from throttles')
+})
+
+const form = async (agent: UserAgent): Promise<Page> => agent.get(`${server.url}/sign-up`)
+const newcomer = (username: string) => ({ username, email: `${username}@example.com`, password: PASSWORD })
+async function ask(accepts: string, username: string, email = `${username}@example.com`) {
+  const agent = createUserAgent(server.url, { 'accept-language': accepts })
+  const page = await agent.submit(await form(agent), 'sign-up', { ...newcomer(username), email })
+  return { agent, page, mail: await mailbox.next(email) }
+}
+
+describe('sign-up', () => {
+  const KNOWN = ['example.com', 'example.org', 'uma', 'ute']
+
+  test('the form, what is wrong with it, and what comes after', async () => {
+    const agent = createUserAgent(server.url, PSEUDO_HEADERS)
+    const page = await form(agent)
+    expectSaid(page, KNOWN)
+    const who = newcomer('uma')
+    for (const wrong of [
+      { username: '', email: 'uma', password: '' },
+      { username: 'uma@elsewhere.example' },
+      { username: 'a\u0007b' },
+      { email: 'uma@elsewhere.example' },
+      { password: 'password' },
+    ]) {
+      const refused = await agent.submit(page, 'sign-up', { ...who, ...wrong })
+      expect(refused.status).toBe(400)
+      expectSaid(refused, KNOWN)
+    }
+    expectSaid(await agent.submit(page, 'sign-up', who), KNOWN)
+    let last = page
+    for (let asked = 0; last.status !== 429; asked++) {
+      if (asked > 20) throw new Error('nobody has to wait')
+      last = await agent.submit(page, 'sign-up', who)
+    }
+    expectSaid(last, KNOWN)
+  })
+
+  test('the link, here and in another browser, with a name that is taken and after it', async () => {
+    const { agent, mail } = await ask('ar-XB', 'ute')
+    expect(unsaidIn(mail.html!, [linkIn(mail), server.url, ...KNOWN, 'Latchkey', '127.0.0.1'])).toEqual([])
+    const other = createUserAgent(server.url, PSEUDO_HEADERS)
+    const page = await other.get(linkIn(mail))
+    expectSaid(page, KNOWN)
+    expectSaid(await other.submit(page, 'sign-up-confirm', { password: 'password' }), KNOWN)
+    await oauth.users.create({ username: 'ute' })
+    expectSaid(await agent.get(linkIn(mail)), KNOWN)
+    const chosen = { username: 'ute-too', password: PASSWORD }
+    expectSaid(await other.submit(await other.get(linkIn(mail)), 'sign-up-confirm', chosen), KNOWN)
+    expectSaid(await agent.get(linkIn(mail)), KNOWN)
+    expectSaid(await agent.get(`${server.url}/sign-up/confirm?done=yes`))
+    expectSaid(await agent.get(`${server.url}/sign-up/confirm?token=none`))
+  })
+
+  test('an address that has an account by now', async () => {
+    const { agent, mail } = await ask('ar-XB', 'una')
+    const page = await agent.get(linkIn(mail))
+    await oauth.users.create({ username: 'quick', email: 'una@example.com', email_verified: true })
+    const refused = await agent.submit(page, 'sign-up-confirm')
+    expect(refused.status).toBe(410)
+    expectSaid(refused)
+  })
+
+  test.each([
+    ['de-AT', 'Bestätigen Sie Ihre E-Mail-Adresse', 'Sie haben schon ein Konto'],
+    ['es', 'Confirme su dirección de correo', 'Ya tiene una cuenta'],
+    ['fr', 'Confirm your email address', 'You have an account already'],
+  ])('its mails are in the language of the page: %s', async (accepts, subject, existing) => {
+    const tag = accepts.slice(0, 2)
+    const { page, mail } = await ask(accepts, `new-${tag}`)
+    expect(mail.subject).toBe(subject)
+    const known = await ask(accepts, `other-${tag}`, ALICE.email)
+    expect(known.mail.subject).toBe(existing)
+    // Nothing else tells them apart.
+    expect([known.page.url, known.page.body]).toEqual([page.url, page.body])
+  })
+
+  test('a mail that waits since an earlier version, which knew no languages, is sent all the same', async () => {
+    const { username, email } = newcomer('early')
+    const asked = { username, email, passwordHash: 'a hash', browser: 'a browser', back: '' }
+    await oauth.enqueue('sign-up', asked)
+    expect((await mailbox.next(email)).subject).toBe('Confirm your email address')
+  })
+})
