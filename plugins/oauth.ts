@@ -21,6 +21,7 @@ import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import { createKernel, type Kernel } from '../src/services/kernel.ts'
 import { publishedKeysOf, type PublishedKeys } from '../src/services/keys/published-keys.ts'
+import type { Languages } from '../src/services/languages/languages.ts'
 import { discreet } from '../src/services/log.ts'
 import type { Mailer } from '../src/services/mail.ts'
 import type { ResourceRegistry } from '../src/services/resource-registry.ts'
@@ -53,6 +54,8 @@ export interface OAuth extends OAuthDoors {
   readonly sessions: Pick<Sessions, 'isOpen' | 'list' | 'endOne' | 'endAll'>
   /** What clients hold of users. */
   readonly authorizations: Authorizations
+  /** In which languages the server speaks, and what it says in them; catalogues are added while it starts. */
+  readonly languages: Pick<Languages, 'tags' | 'add' | 'of'>
   /** Letters to people. */
   readonly mail: Mailer
   /** What has happened: to be noted, listened to and asked for. */
@@ -150,7 +153,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
 
 /** What of the kernel everybody gets, member by member: nothing is handed out for being there. */
 function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): OAuth {
-  const { config, doors, sessions, audit, directory, verifier, revoker, mail } = kernel
+  const { config, doors, sessions, audit, directory, verifier, revoker, mail, languages } = kernel
   return {
     issuer: config.issuer,
     config: { basePath: config.basePath, production: config.production, BRAND_NAME: config.BRAND_NAME },
@@ -165,6 +168,14 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
       endAll: sessions.endAll,
     },
     authorizations: kernel.authorizations,
+    languages: {
+      tags: languages.tags,
+      of: languages.of,
+      add(tag, messages) {
+        doors.assertOpen(`The catalogue of ${tag}`)
+        languages.add(tag, messages)
+      },
+    },
     mail: { send: mail.send, isOn: mail.isOn, kept: mail.kept },
     audit: { list: audit.list, activity: audit.activity, observe: audit.observe, on: audit.on },
     registerGrant: doors.registerGrant,

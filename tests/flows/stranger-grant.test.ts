@@ -39,7 +39,7 @@ compiling.catch(() => {})
 /** All that a plugin finds. */
 const DOORS =
   'add artifacts audit authorizations checkSecret clients config deliver endpoints enqueue enqueueOn extend extendClientMetadata ' +
-  'fetch findClient findResource findScope findUser givenUpDeliveries idTokens isFromTrustedProxy issue issuer keys mail once owners parseApproval parseRequest readToken records register ' +
+  'fetch findClient findResource findScope findUser givenUpDeliveries idTokens isFromTrustedProxy issue issuer keys languages mail once owners parseApproval parseRequest readToken records register ' +
   'registerEndpoint registerGrant resources revoke revokeToken secret selfRegistration sessions settings signStatement subjectOf throttle users verify'
 /** And within these four. */
 const WITHIN =
@@ -78,7 +78,8 @@ async function race(voucher: string): Promise<{ winners: Answer[]; losers: Answe
 
 test('the package is JavaScript with declarations, templates, a README and a licence', () => {
   const code = /^dist\/(?:src|plugins)\/[\w/-]+(?:\.js|\.d\.ts)$/
-  const pages = /^dist\/templates\/(?:[\w-]+\.eta|mail\/[\w.-]+\.eta|assets\/[\w-]+\.(?:css|js|svg))$/
+  const pages =
+    /^dist\/templates\/(?:[\w-]+\.eta|mail\/[\w.-]+\.eta|assets\/[\w-]+\.(?:css|js|svg)|languages\/(?:README\.md|[\w-]+\/[\w-]+\.json))$/
   const others = packed.files.filter((file) => !code.test(file) && !pages.test(file))
   expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'bin/latchkey.js', 'package.json'])
 })

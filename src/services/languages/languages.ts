@@ -6,6 +6,7 @@ import { ConfigError, type Config } from '../../config.ts'
 import type { User } from '../../doors/user.ts'
 import { lookUp, tagsIn } from '../../protocol/language-tags.ts'
 import { createCatalogues, type Catalogue } from './catalogues.ts'
+import { assertCatalogue } from './checked-catalogue.ts'
 import { createLanguage, type Language, type Parsed } from './language.ts'
 import { pseudo, PSEUDO } from './pseudo.ts'
 
@@ -22,7 +23,7 @@ export interface Languages {
   readonly tags: readonly string[]
   /**
    * Adds to what is said in a language, or replaces it: English to that language, both in ICU MessageFormat. For pages of plugins, and
-   * for languages that the server does not bring.
+   * for languages that the server does not bring; UI_LOCALES names those that are spoken. Throws `ConfigError` for what cannot be said.
    */
   add(tag: string, messages: Catalogue): void
   /** @internal Throws `ConfigError` for a language that nobody has brought. */
@@ -57,6 +58,7 @@ export function createLanguages({
   return {
     tags,
     add(tag, messages) {
+      assertCatalogue(tag, messages)
       catalogues.add(tag, messages)
       made.clear()
       parsed.clear()

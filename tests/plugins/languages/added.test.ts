@@ -1,0 +1,95 @@
+/** What a plugin adds to what the server says: French of its own, and what is refused of it at the start. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { temporaryDirectory } from '../../support/cleanup.ts'
+import { openMailbox } from '../../support/mailbox.ts'
+import { startServer } from '../../support/server.ts'
+import { ALICE, authorizationUrl, SEED } from '../../support/sign-in.ts'
+import { createUserAgent } from '../../support/user-agent.ts'
+import { ROOT, signedIn } from '../admin/administrator.ts'
+
+/** As somebody else writes it, whom no compiler of ours reads. */
+const FRENCH = `
+import { message } from 'latchkey'
+
+export default async function french({ oauth, letters, language, admin }) {
+  oauth.languages.add('fr', { 'Sign in': 'Se connecter', Vouchers: 'Bons', 'Your voucher, {name}': 'Votre bon, {name}' })
+  oauth.languages.add('en', { 'voucher.spent': 'Voucher spent' })
+  oauth.languages.add('fr', { 'voucher.spent': 'Bon dépensé' })
+  admin.addSection({ text: message('Vouchers'), path: '/vouchers' })
+  oauth.registerEndpoint({
+    path: '/voucher',
+    caller: 'anybody',
+    parameters: { type: 'object', properties: { user: { type: 'string' } } },
+    async handle({ user: name }) {
+      const user = await oauth.users.find(name)
+      oauth.audit.observe({ type: 'voucher.spent', user: user.id, details: {} })
+      const reader = await language.readerOf(user)
+      const subject = message('Your voucher, {name}', { name })
+      await letters.send(user.claims.email, { subject, paragraphs: [subject], button: null, otherwise: subject }, reader)
+      return { said: (await oauth.languages.of(reader)).say(subject), spoken: oauth.languages.tags }
+    },
+  })
+}
+`
+
+async function pluginOf(source: string): Promise<string> {
+  const file = join(await temporaryDirectory(), 'stranger.js')
+  await writeFile(file, source)
+  return file
+}
+
+const adding = async (statements: string): Promise<unknown> =>
+  startServer({
+    PLUGINS: await pluginOf(`export default async function stranger({ oauth }) { ${statements} }`),
+  })
+
+test('its words stand on our pages, in its mails and in its answers, in French before English', async () => {
+  const seed = { ...SEED, users: [{ ...ALICE, locale: 'fr-CA' }, ROOT] }
+  const server = await startServer({ PLUGINS: await pluginOf(FRENCH), UI_LOCALES: 'fr,en' }, { seed })
+  const agent = createUserAgent(server.url, { 'accept-language': 'de' })
+  const login = await agent.get(authorizationUrl(server))
+  expect(login.body).toContain('<html lang="fr">')
+  expect(login.body).toContain('<h1>Se connecter</h1>')
+  // What it has no words for is in English.
+  expect(login.body).toContain('User name or email')
+
+  const response = await server.post('/voucher', { user: 'alice' })
+  expect(await response.json()).toEqual({ said: 'Votre bon, alice', spoken: ['fr', 'en'] })
+  expect((await openMailbox(server).next(ALICE.email)).subject).toBe('Votre bon, alice')
+
+  // What is observed is stored behind the request.
+  const noted = async () => (await server.server.oauth.audit.list({ type: 'voucher.spent' })).events.length
+  await expect.poll(noted).toBe(1)
+  const root = await signedIn(server)
+  const french = await root.get(`${server.url}/admin/audit?type=voucher.spent`)
+  expect(french.body).toContain('<strong>Bon dépensé</strong>')
+  expect(french.body).toContain('<a href="/admin/vouchers">Bons</a>')
+  await server.server.oauth.users.update('root', { locale: 'en' })
+  const english = await root.get(`${server.url}/admin/audit?type=voucher.spent`)
+  expect(english.body).toContain('<strong>Voucher spent</strong>')
+})
+
+describe('what could not be said ends the start, with the message that it is about:', () => {
+  test.each([
+    [`oauth.languages.add('français', {})`, '"français" is no language tag, such as fr or pt-BR.'],
+    [`oauth.languages.add('fr')`, 'The catalogue of fr must be an object: English to fr.'],
+    [`oauth.languages.add('fr', ['Sign in'])`, 'The catalogue of fr must be an object'],
+    [`oauth.languages.add('fr', { 'Sign in': 7 })`, 'has "Sign in", whose words are no text.'],
+    [`oauth.languages.add('fr', { 'Sign in': '{' })`, 'has "Sign in", whose words are no ICU MessageFormat.'],
+    [`oauth.languages.add('fr', { 'At {time}': 'À {time, time}' })`, 'whose words are no ICU MessageFormat.'],
+    [`oauth.languages.add('fr', { 'Hello {name}': 'Salut {nom}' })`, 'has "Hello {name}", whose words have {nom}, which its English has not.'],
+    [`oauth.languages.add('fr', { 'Hello <b>x</b>': '<i>x</i>' })`, 'whose words have <i>, which its English has not.'],
+    [`oauth.languages.add('fr', { 'Hello {': 'Salut' })`, 'has "Hello {", which is no ICU MessageFormat.'],
+  ])('%s', async (statements, sentence) => {
+    await expect(adding(statements)).rejects.toThrow(sentence)
+  }) // prettier-ignore
+
+  test('later than the start', async () => {
+    const server = await startServer()
+    expect(() => server.server.oauth.languages.add('fr', {})).toThrow(
+      'The catalogue of fr must be registered before the server is ready.',
+    )
+  })
+})
