@@ -208,6 +208,13 @@ export const Settings = Type.Object({
         'of buttons and links, such as #0b6b5e; links are made darker or lighter where they could not be read',
     }),
   ),
+  BRAND_DIRECTORY: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'a folder with a stylesheet, pictures, fonts, words and templates of your own; latchkey brand init begins one',
+    }),
+  ),
   BRAND_SUPPORT_URL: Type.Optional(
     Type.String({
       description: 'where people get help: an https or mailto address, at the foot of each page',

@@ -25,6 +25,9 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
   '.jpg': 'image/jpeg',
   '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.avif': 'image/avif',
+  '.woff2': 'font/woff2',
 }
 
 const SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -60,7 +63,7 @@ export async function createAssets(
 
   function addContent(name: string, content: Buffer): string {
     const extension = extname(name)
-    if (!/^[a-z][a-z0-9-]*\.[a-z]+$/.test(name) || TYPES[extension] === undefined)
+    if (!/^[a-z][a-z0-9-]*\.[a-z0-9]+$/.test(name) || TYPES[extension] === undefined)
       throw new ConfigError(
         `The asset ${name} needs a name of small letters, digits and hyphens, and .css, .js, .svg, .png, .webp or .jpg.`,
       )

@@ -1,4 +1,4 @@
-/** Whose service it is, on every page: its name, logo, colour and links, by the settings `BRAND_*`. */
+/** Whose service it is, on every page: its name, logo, colour and links by the settings `BRAND_*`, and its own sheet and pictures. */
 import type { FastifyInstance } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
@@ -6,6 +6,8 @@ import { ConfigError, type Config } from '../../src/config.ts'
 import { colorCaution } from '../../src/protocol/brand-colors.ts'
 import { inEnglish, message, type Message } from '../../src/protocol/message.ts'
 import type { Assets } from './assets.ts'
+import type { BrandDirectory } from './brand/directory.ts'
+import { brandStyle } from './brand/style.ts'
 import { themeOf } from './theme.ts'
 
 export interface Brand {
@@ -16,6 +18,10 @@ export interface Brand {
   links: readonly { id: string; href: string; text: Message }[]
   /** The address of a stylesheet after ours; null for the look as it is. */
   theme: string | null
+  /** The address of the operator's own stylesheet; null for none. */
+  style: string | null
+  /** Where the operator's own pictures and fonts are, by the names of their files. */
+  assets: Readonly<Record<string, string>>
 }
 
 /** Throws `ConfigError` for a logo that cannot be read. */
@@ -23,12 +29,16 @@ export async function createBrand(
   config: Config,
   log: FastifyInstance['log'],
   assets: Assets,
+  own: BrandDirectory | null,
 ): Promise<Brand> {
+  const ownAssets = addAssets(own, assets)
   return {
     name: config.BRAND_NAME,
     logo: await logoOf(config, assets),
     links: linksOf(config),
     theme: config.BRAND_COLOR === undefined ? null : addTheme(config.BRAND_COLOR, assets, log),
+    style: own?.style == null ? null : addStyle(own.style, ownAssets, assets),
+    assets: ownAssets,
   }
 }
 
@@ -61,4 +71,16 @@ function addTheme(color: string, assets: Assets, log: FastifyInstance['log']): s
   const caution = colorCaution(color)
   if (caution !== undefined) log.warn(`BRAND_COLOR ${inEnglish(caution)}`)
   return assets.addContent('brand.css', Buffer.from(themeOf(color)))
+}
+
+function addAssets(own: BrandDirectory | null, assets: Assets): Record<string, string> {
+  const added = [...(own?.assets ?? [])].map(([name, content]) => [
+    name,
+    assets.addContent(`own-${name}`, content),
+  ])
+  return Object.fromEntries(added) as Record<string, string>
+}
+
+function addStyle(css: string, own: Readonly<Record<string, string>>, assets: Assets): string {
+  return assets.addContent('own.css', Buffer.from(brandStyle(css, own)))
 }

@@ -7,6 +7,8 @@ import fp from 'fastify-plugin'
 import { readFile } from 'node:fs/promises'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { type Assets, createAssets } from './assets.ts'
+import { beginWith, sourceOf } from './brand/beginning.ts'
+import { readBrandDirectory } from './brand/directory.ts'
 import { createBrand, originOfLogo } from './brand.ts'
 import { createClientThemes } from './client-themes.ts'
 import { pageHeaders } from './headers.ts'
@@ -16,7 +18,7 @@ import type { Reader } from '../../src/services/languages/languages.ts'
 import type { Pages, Person } from './models.ts'
 import { createRegistry, type PageRegistry } from './registry.ts'
 import { createServePage, type ServePage } from './serve.ts'
-import { createTemplates, LAYOUT } from './templates.ts'
+import { createTemplates, LAYOUT, type Site } from './templates.ts'
 
 export type { PageOptions, PageRegistry } from './registry.ts'
 export type { FormPage, PageCall, ServePage, ShownPage } from './serve.ts'
@@ -72,15 +74,19 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   const { config, issuer } = fastify.oauth
   const { languages } = kernelOf(fastify)
   const assets = await createAssets(fastify, config.basePath, new URL('assets/', DIRECTORY))
-  const brand = await createBrand(kernelOf(fastify).config, fastify.log, assets)
-  const templates = await createTemplates(fastify, {
+  const { BRAND_DIRECTORY: directory } = kernelOf(fastify).config
+  const own = directory === undefined ? null : await readBrandDirectory(directory)
+  const brand = await createBrand(kernelOf(fastify).config, fastify.log, assets, own)
+  const site: Site = {
     brand,
     host: new URL(issuer).host,
     home: `${config.basePath}/`,
     development: !config.production,
     assets: assets.addresses,
-  })
-  const registry = createRegistry(templates)
+  }
+  const templates = await createTemplates(fastify, site)
+  const source = sourceOf(templates, site, own)
+  const registry = createRegistry(source)
   const themes = createClientThemes(fastify, config.basePath, kernelOf(fastify).box)
   const ledTo = new WeakMap<FastifyRequest, Client>()
 
@@ -130,9 +136,12 @@ async function pages(fastify: FastifyInstance): Promise<void> {
       .then((answer) => this.send(answer))
     return this
   })
-  fastify.addHook('onReady', async () => registry.close())
+  fastify.addHook('onReady', async () => {
+    registry.close()
+    if (own !== null) await beginWith(own, source, kernelOf(fastify), fastify.log)
+  })
 
-  templates.add(LAYOUT, await readFile(inDirectory(LAYOUT), 'utf8'))
+  source.add(LAYOUT, inDirectory(LAYOUT), await readFile(inDirectory(LAYOUT), 'utf8'))
   await addOurs(registry)
 }
 

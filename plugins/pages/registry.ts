@@ -5,7 +5,8 @@ import { ConfigError } from '../../src/config.ts'
 import { sendErrorPage } from './error-page.ts'
 import type { HeaderFacts, PageKind } from './headers.ts'
 import type { Pages } from './models.ts'
-import { LAYOUT, type Area, type Templates } from './templates.ts'
+import type { Source } from './brand/own-templates.ts'
+import { LAYOUT, type Area } from './templates.ts'
 
 export interface PageOptions<Model> {
   /** Default `page`. */
@@ -38,7 +39,7 @@ export interface OpenRegistry extends PageRegistry {
 }
 
 /** @internal */
-export function createRegistry(templates: Templates): OpenRegistry {
+export function createRegistry(templates: Source): OpenRegistry {
   const registered = new Map<string, PageOptions<never>>()
   let closed = false
   return {
@@ -49,7 +50,7 @@ export function createRegistry(templates: Templates): OpenRegistry {
       if (registered.has(name) || (name as string) === LAYOUT)
         throw new ConfigError(`The page ${name} is registered twice.`)
       registered.set(name, options)
-      templates.add(name, await readFile(template, 'utf8'))
+      templates.add(name, template, await readFile(template, 'utf8'))
     },
     addArea: templates.addArea,
     sendError: sendErrorPage,

@@ -40,11 +40,18 @@ export interface Reading {
   readonly theme: string | null
 }
 
-export interface Templates {
+export interface Compiled {
   /** Throws `ConfigError` for one that does not compile, or would print without escaping. */
   add(name: string, source: string): void
+  has(name: string): boolean
   /** From now on pages stand in it by `title('…', { area: '<name>', here: '<text of a link>' })`. */
   addArea(name: string, area: Area): void
+  /** What a template makes of a model, also one of a part of pages. */
+  print(name: string, model: object, reading: Reading): string
+}
+
+export interface Templates extends Compiled {
+  /** A whole page. */
   render(name: string, model: object, reading: Reading): Promise<string>
 }
 
@@ -53,6 +60,8 @@ interface Data {
 }
 
 export const LAYOUT = 'layout'
+/** What every page begins with, as the layout does. */
+export const DOCTYPE = '<!doctype html>'
 /**
  * Every template begins with it: the names that it may use, `title`, which puts the page into the layout, and `part`,
  * which prints another template, of a part of pages, with a model of its own. `t` says a message in the reader's language as plain text,
@@ -66,14 +75,13 @@ const part = (name, own) => output(include(\`\${name}.eta\`, { model: own }))`
 /** Ways of Eta to print as it is; \`<%body%>\` in the layout is ours. */
 const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/
 
-export async function createTemplates(fastify: FastifyInstance, site: Site): Promise<Templates> {
+export function compileTemplates(site: Site) {
   const eta = new Eta({
     escapeFunction: escapeHtml,
     functionHeader: HEADER,
     parse: { exec: '', interpolate: '=', raw: '' },
     customTags: { body: (_content, data) => (data as Data).body },
   })
-  const render = await createView(fastify, eta)
   const areas: Record<string, Area> = {}
   const shared = { site: strict(site, 'site'), link: linkTo, apology: apologyFor }
 
@@ -87,7 +95,11 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
       language: { tag: language.tag, direction: language.direction, inTheirZone: language.inTheirZone },
     }
   }
-  return {
+  function givenTo(name: string, model: object, { person, language, theme }: Reading): object {
+    const own = { ...shared, ...spoken(language), person, theme }
+    return { ...own, areas: strict(areas, 'areas'), model: strict(model, name) }
+  }
+  const compiled: Compiled = {
     add(name, source) {
       if (UNESCAPED.test(source)) throw new ConfigError(`The template ${name} prints without escaping.`)
       try {
@@ -96,14 +108,23 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
         throw new ConfigError(`The template ${name} does not compile.`, { cause })
       }
     },
+    has: (name) => eta.templatesSync.get(`${name}.eta`) !== undefined,
     addArea(name, area) {
       areas[name] = area
     },
-    async render(name, model, { person, language, theme }) {
-      const own = { ...shared, ...spoken(language), person, theme }
-      const given = { ...own, areas: strict(areas, 'areas'), model: strict(model, name) }
-      const html = await render(name, given)
-      if (!html.startsWith('<!doctype html>')) throw new Error(`The template ${name} has no title.`)
+    print: (name, model, reading) => eta.render(`${name}.eta`, givenTo(name, model, reading)),
+  }
+  return { ...compiled, eta, givenTo }
+}
+
+export async function createTemplates(fastify: FastifyInstance, site: Site): Promise<Templates> {
+  const { eta, givenTo, ...compiled } = compileTemplates(site)
+  const render = await createView(fastify, eta)
+  return {
+    ...compiled,
+    async render(name, model, reading) {
+      const html = await render(name, givenTo(name, model, reading))
+      if (!html.startsWith(DOCTYPE)) throw new Error(`The template ${name} has no title.`)
       return html
     },
   }

@@ -5,6 +5,7 @@ import { withJson } from './json-option.ts'
 
 /** Commands of a file each, with what is said of them without it. */
 const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
+  ['brand', 'a folder with a look of your own: init, templates, template', async () => (await import('./brand.ts')).brandCommand()],
   ['client', 'registered clients: create, list, show, update, rotate-secret, delete', async () => (await import('./client.ts')).clientCommand()],
   ['delivery', 'what could not be delivered to others: list, retry', async () => (await import('./delivery.ts')).deliveryCommand()],
   ['distribute', 'the tables of tokens, over several PostgreSQL servers: plan, apply, status, back', async () => (await import('./distribute.ts')).distributeCommand()],
