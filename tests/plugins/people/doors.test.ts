@@ -62,6 +62,9 @@ async function addBadges(server: FastifyInstance): Promise<void> {
   expect(oauth.mail.isOn()).toBe(true)
 } // prettier-ignore
 
+/** Who comes back without having shown who they are. */
+const NOBODY = 'nobody'
+
 /** Anybody may make an account, and is signed in by it. */
 async function addSignUp({ oauth, browser, interactions, pages }: FastifyInstance): Promise<void> {
   await (pages as unknown as AnyPages).add('sign-up', new URL('sign-up.eta', import.meta.url))
@@ -80,6 +83,7 @@ async function addSignUp({ oauth, browser, interactions, pages }: FastifyInstanc
     },
     async submit({ continue: to = '', username }, call) {
       browser.assertGenuine(call, call.wire, 'sign-up')
+      if (username === NOBODY) return interactions.leadBack(to, { method: 'password', state: null }, call)
       const user = await oauth.users.create({ username })
       return interactions.prove(to, { user, amr: ['swk'], acr: '1' }, call)
     },
@@ -208,12 +212,20 @@ describe('the way back', () => {
     const other = createUserAgent(server.url)
     const elsewhere = await other.get(server.url + linkOn(login.body))
     expect(findForm(elsewhere, 'sign-up')!.fields['continue']).toBe('')
+    // Also where a plugin does not look.
+    const to = new URL(server.url + linkOn(login.body)).searchParams.get('continue')!
+    for (const username of ['gina', NOBODY]) {
+      const forced = await other.submit(elsewhere, 'sign-up', { continue: to, username })
+      expect([username, forced.status, other.cookies.has('latchkey-session')]).toEqual([username, 403, false])
+    }
+    const own = await agent.get(server.url + linkOn(login.body))
+    expect(findForm(await agent.submit(own, 'sign-up', { username: NOBODY }), 'login')).toBeDefined()
     await goThrough(agent, login)
     const late = await agent.get(server.url + linkOn(login.body))
     expect(findForm(late, 'sign-up')!.fields['continue']).toBe('')
-    for (const to of ['', '/', 'https://evil.example/', '//evil.example/interaction/x?request=y', '/interaction/x', '/interaction/%2e%2e/account?request=x']) {
-      const page_ = await other.get(`${server.url}/sign-up?${new URLSearchParams({ continue: to }).toString()}`)
-      expect([to, findForm(page_, 'sign-up')!.fields['continue']]).toEqual([to, ''])
+    for (const address of ['', '/', 'https://evil.example/', '//evil.example/interaction/x?request=y', '/interaction/x', '/interaction/%2e%2e/account?request=x']) {
+      const page_ = await other.get(`${server.url}/sign-up?${new URLSearchParams({ continue: address }).toString()}`)
+      expect([address, findForm(page_, 'sign-up')!.fields['continue']]).toEqual([address, ''])
     }
   }) // prettier-ignore
 
