@@ -46,7 +46,7 @@ test('an English browser, from an app that asks for German, stays in German unti
   expectGerman(await agent.submit(factor, 'totp', { code: '000' }), 'Dieser Code stimmt nicht')
   const codes = await agent.submit(factor, 'totp', { code: codeOf(secretOn(factor)) })
   expect(recoveryCodesOn(codes)).toHaveLength(10)
-  expectGerman(codes, 'Ihre Wiederherstellungscodes')
+  expectGerman(codes, 'Mit jedem melden Sie sich einmal an')
   const consent = await agent.submit(codes, 'recovery-codes-saved')
   expectGerman(consent, '<form id="consent"')
   const answer = answerOf(await agent.submit(consent, 'consent', { decision: 'allow' }))

@@ -28,7 +28,7 @@ test('at sign-in: a button, the field for an address, and what went wrong', asyn
   const who = reader()
   const page = await who.here.get(authorizationUrl(server))
   expectSaid(page, KNOWN)
-  expect(page.body).toMatch(/id="upstream-corp"[^>]*>[^<]+<bdi>CORP<\/bdi></)
+  expect(page.body).toMatch(/id="upstream-corp"[^>]*><span>[^<]+<bdi>CORP<\/bdi></)
   const unknown = await who.here.submit(page, 'upstreams-find', { address: 'someone@nowhere.example' })
   expect(findForm(unknown, 'upstreams-find')).toBeDefined()
   expectSaid(unknown, ['someone@nowhere.example', ...KNOWN])
