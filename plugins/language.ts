@@ -15,10 +15,13 @@ export interface PageLanguage {
   ask(request: FastifyRequest, tags: unknown): void
   /** Whose page it is, where their sign-in lacks a factor still. */
   isFor(request: FastifyRequest, userId: string): void
-  /** Who reads the answer: for mails that it causes, too. */
-  reader(call: BrowserCall): Promise<Reader>
-  /** Who reads what goes to a user by mail; `call` is what causes it, where it is theirs. */
-  readerOf(user: Pick<User, 'claims'>, call?: BrowserCall): Promise<Reader>
+  /** Who reads the answer: for mails that it causes, too. `isOwn` where it comes from an area of one's own. */
+  reader(call: BrowserCall, isOwn?: boolean): Promise<Reader>
+  /**
+   * Who reads what goes to a user by mail. Whoever has chosen no language gets that of who caused it, where it is theirs: of the call, or
+   * by the tags of its `reader`, with spaces between, where that is over.
+   */
+  readerOf(user: Pick<User, 'claims'>, cause?: BrowserCall | string): Promise<Reader>
 }
 
 declare module 'fastify' {
@@ -62,10 +65,11 @@ async function language(fastify: FastifyInstance): Promise<void> {
     isFor(request, userId) {
       people.set(request, userId)
     },
-    reader: async (call) => readerOf(call, await personOf(call), false),
-    async readerOf(user, call) {
+    reader: async (call, isOwn = false) => readerOf(call, await personOf(call), isOwn),
+    async readerOf(user, cause) {
       const own = chosenBy(user)
-      return call === undefined || own.tags.length > 0 ? own : readerOf(call, user, false)
+      if (cause === undefined || own.tags.length > 0) return own
+      return typeof cause === 'string' ? { ...own, tags: tagsIn(cause) } : readerOf(cause, user, false)
     },
   })
   pages.speak(async (call, { isOwn, isError }) => {

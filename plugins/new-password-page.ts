@@ -20,7 +20,7 @@ export interface NewPasswordPage {
   /** What the audit log calls the link. */
   readonly link: 'password' | 'reset' | 'invitation'
   /** What is said of one that is not good any more. */
-  readonly spent: string
+  readonly spent: Words
   /** Whether it is there at all; always, by default. */
   isOn?(): boolean
   /** Whose link it is; null where it is not good now. */

@@ -40,12 +40,14 @@ const TAKEN = message('This is the confirmed address of another user.')
 
 /** `kind` is that of the delivery which sends them. */
 export async function addAdministration(fastify: FastifyInstance, kind: string): Promise<void> {
-  const { admin, oauth, letters, pages } = fastify
+  const { admin, oauth, language, letters, pages } = fastify
   const { passwordResets } = kernelOf(fastify)
   await pages.add(PART, new URL('../../templates/admin-user-invitation.eta', import.meta.url))
 
-  async function invite({ id: user }: User): Promise<void> {
-    await oauth.enqueue(kind, { user })
+  /** By a mail in the language that this administrator reads, for who has chosen none. */
+  async function invite({ id: user }: User, call: PageCall): Promise<void> {
+    const { tags } = await language.reader(call, true)
+    await oauth.enqueue(kind, { user, locales: tags.join(' ') })
     oauth.audit.observe({ type: 'user.invited', user, details: {} })
   }
 
@@ -83,13 +85,13 @@ export async function addAdministration(fastify: FastifyInstance, kind: string):
       return (await oauth.users.findByEmail(email)) === null ? undefined : TAKEN
     },
     async submit(user, call) {
-      await invite(user)
+      await invite(user, call)
       return back(call, user.id, 'sent')
     },
   })
 
   /** A form on the page of a user that does one thing. */
-  function serve(path: string, work: (user: User) => Promise<string>): void {
+  function serve(path: string, work: (user: User, call: PageCall) => Promise<string>): void {
     const Id = Type.Object({ id: Type.Optional(Type.String()) })
     area.serve({
       path: `/admin${path}`,
@@ -102,12 +104,12 @@ export async function addAdministration(fastify: FastifyInstance, kind: string):
         if (again !== undefined) return again
         const user = await oauth.findUser(id)
         if (user === null) throw new OAuthError('not_found', 'no user has this id', { status: 404 })
-        return back(call, id, await work(user))
+        return back(call, id, await work(user, call))
       },
     })
   }
-  serve(SEND, async (user) => {
-    await invite(user)
+  serve(SEND, async (user, call) => {
+    await invite(user, call)
     return 'sent'
   })
   serve(WITHDRAW, async ({ id: user }) => {

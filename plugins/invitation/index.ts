@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { serveNewPassword } from '../new-password-page.ts'
 import { addAdministration } from './administration.ts'
@@ -15,19 +16,21 @@ const PATH = '/invitation'
 
 async function invitation(fastify: FastifyInstance): Promise<void> {
   if (!fastify.hasDecorator('letters')) return
-  const { oauth, letters } = fastify
+  const { oauth, language, letters } = fastify
   const { passwordResets } = kernelOf(fastify)
 
   oauth.deliver({
     kind: KIND,
-    payload: Type.Object({ user: Type.String() }),
-    async deliver({ user: id }) {
+    // Those of earlier versions do not say which languages the administrator reads.
+    payload: Type.Object({ user: Type.String(), locales: Type.Optional(Type.String()) }),
+    async deliver({ user: id, locales }) {
       const user = await oauth.findUser(id)
       // Of who is gone, or may not sign in, there is nobody to be told.
       const made = user === null ? null : await passwordResets.invite(id)
       if (user === null || made === null) return
       const href = `${oauth.issuer}${PATH}?token=${made.token}`
-      await letters.send(made.email, invitationLetter(user.username, oauth.issuer, href))
+      const letter = invitationLetter(user.username, oauth.issuer, href)
+      await letters.send(made.email, letter, await language.readerOf(user, locales))
     },
   })
 
@@ -36,8 +39,9 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
     ids: { form: 'accept-invitation', button: 'set-password' },
     throttle: KIND,
     link: KIND,
-    spent:
+    spent: message(
       'It was used, is more than seven days old, or was withdrawn. Ask for another one where you got it.',
+    ),
     isOn: letters.isOn,
     find: async (token) => (await passwordResets.find(token))?.user ?? null,
     setPassword: passwordResets.setPassword,
@@ -47,5 +51,5 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
 
 export default fp(invitation, {
   name: 'latchkey-invitation',
-  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-pages'],
+  dependencies: ['latchkey-oauth', 'latchkey-browser', 'latchkey-language', 'latchkey-pages'],
 })

@@ -9,7 +9,6 @@ import { ConfigError } from '../../src/config.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { waitFor } from '../../src/http/wait.ts'
-import { tagsIn } from '../../src/protocol/language-tags.ts'
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -31,6 +30,8 @@ const LIMITS: ThrottleLimits = {
 }
 /** Languages of the page on which it was asked for, with spaces between; what an earlier version has enqueued does not say. */
 const Locales = Type.Optional(Type.String())
+/** Whoever has no account has chosen no language. */
+const NOBODY = { claims: {} }
 const Text = Type.Optional(Type.String())
 const Continue = Type.Optional(Type.String({ maxLength: 8000 }))
 const Fields = Type.Object({ continue: Continue, username: Text, email: Text, password: Text })
@@ -93,13 +94,12 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
       locales: Locales,
     }),
     async deliver({ locales, ...asked }) {
-      const reader = { tags: tagsIn(locales ?? ''), zone: null }
       const user = await oauth.users.findByEmail(asked.email)
       const letter =
         user === null
           ? confirmLetter(asked.username, oauth.issuer, await signUps.make(asked))
           : existingLetter(user.username, oauth.issuer)
-      return letters.send(asked.email, letter, reader)
+      return letters.send(asked.email, letter, await language.readerOf(user ?? NOBODY, locales))
     },
   })
 

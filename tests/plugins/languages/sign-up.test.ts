@@ -4,6 +4,7 @@ import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from '../../support/user-agent.ts'
+import { signedIn } from '../account/owner.ts'
 import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
 import { unsaidIn } from './unsaid.ts'
 
@@ -93,10 +94,75 @@ describe('sign-up', () => {
     expect([known.page.url, known.page.body]).toEqual([page.url, page.body])
   })
 
+  test('who has an account and has chosen a language is written to in that one', async () => {
+    await oauth.users.create({
+      username: 'sofia',
+      email: 'sofia@example.com',
+      email_verified: true,
+      locale: 'es-MX',
+    })
+    const { mail } = await ask('de', 'soraya', 'sofia@example.com')
+    expect(mail.subject).toBe('Ya tiene una cuenta')
+  })
+
   test('a mail that waits since an earlier version, which knew no languages, is sent all the same', async () => {
     const { username, email } = newcomer('early')
     const asked = { username, email, passwordHash: 'a hash', browser: 'a browser', back: '' }
     await oauth.enqueue('sign-up', asked)
     expect((await mailbox.next(email)).subject).toBe('Confirm your email address')
+  })
+})
+
+describe('an invitation', () => {
+  const PART = '<section class="part" aria-labelledby="invitation"'
+  const adminOf = async (headers: Record<string, string>) => signedIn(server, ROOT, headers)
+  const openUser = async (admin: UserAgent, id: string): Promise<Page> =>
+    admin.get(`${server.url}/admin/user?id=${id}`)
+
+  test('is sent, sent once more and withdrawn on the page of a user', async () => {
+    const { id } = await oauth.users.create({ username: 'guest', email: 'guest@example.com' })
+    const admin = await adminOf(PSEUDO_HEADERS)
+    const page = await openUser(admin, id)
+    expectSaid(page, ['guest@example.com'], PART)
+    expectSaid(await admin.submit(page, 'send-invitation'), ['guest@example.com'], PART)
+    const mail = await mailbox.next('guest@example.com')
+    expect(unsaidIn(mail.html!, [linkIn(mail), server.url, 'guest', 'Latchkey', '127.0.0.1'])).toEqual([])
+    const invited = await openUser(admin, id)
+    expectSaid(invited, ['guest@example.com'], PART)
+    expectSaid(await admin.submit(invited, 'withdraw-invitation'), ['guest@example.com'], PART)
+    const spent = await createUserAgent(server.url, PSEUDO_HEADERS).get(linkIn(mail))
+    expect(spent.status).toBe(410)
+    expectSaid(spent)
+  })
+
+  test('is refused in the form for a new user', async () => {
+    const admin = await adminOf(PSEUDO_HEADERS)
+    const page = await admin.get(`${server.url}/admin/users/new`)
+    expect(page.body).toMatch(/id="invite"/)
+    for (const email of ['nowhere', ALICE.email]) {
+      const refused = await admin.submit(page, 'user', { username: 'nobody', email, way: 'invite' })
+      const [, said = ''] = /<p class="problem" id="email-error">([^<]*)</.exec(refused.body) ?? []
+      expect([refused.status, said === '', unsaidIn(said, [])]).toEqual([400, false, []])
+    }
+  })
+
+  test.each([
+    ['of the invited, who have chosen one', 'es', 'de', 'Su cuenta en'],
+    ['of the administrator, for who has not', undefined, 'de', 'Ihr Konto bei'],
+  ])('is written in the language %s', async (_whose, locale, accepts, subject) => {
+    const username = `guest-${locale ?? accepts}`
+    const email = `${username}@example.com`
+    const { id } = await oauth.users.create({ username, email, ...(locale === undefined ? {} : { locale }) })
+    const admin = await adminOf({ 'accept-language': accepts })
+    // What an app asked for in this browser is not what the administration is read in.
+    admin.cookies.set('latchkey-ui-locales', 'en')
+    await admin.submit(await openUser(admin, id), 'send-invitation')
+    expect((await mailbox.next(email)).subject).toBe(`${subject} ${new URL(server.url).host}`)
+  })
+
+  test('that waits since an earlier version is sent all the same', async () => {
+    const { id: user } = await oauth.users.create({ username: 'early', email: 'early-guest@example.com' })
+    await oauth.enqueue('invitation', { user })
+    expect((await mailbox.next('early-guest@example.com')).subject).toMatch(/^Your account at /)
   })
 })
