@@ -145,7 +145,7 @@ function withoutAliases(input: Record<string, unknown>): Record<string, unknown>
 function checkMember(name: string, schema: TSchema, value: unknown, insecure: string[]): unknown {
   if (!isStorable(value)) throw metadataError(name, 'must not hold NUL or broken Unicode')
   const misfit = misfitOf(schema, value)
-  if (misfit !== undefined) throw metadataError(name, misfit.message)
+  if (misfit !== undefined) throw metadataError(name, misfit.words)
   const { format } = schema as { format?: string }
   if (format === 'redirect-uris') {
     for (const uri of value as string[]) {
