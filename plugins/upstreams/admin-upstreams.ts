@@ -1,62 +1,63 @@
 /** `/admin/upstreams`: the OpenID providers by which people sign in here. Their secrets go in, and are never shown. */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { message } from '../../src/protocol/message.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import { addRecordPages } from '../admin/scopes-and-resources/record-pages.ts'
 import type { RecordField } from '../admin/scopes-and-resources/record-kind.ts'
 
 const FIELDS: readonly RecordField[] = [
-  { name: 'issuer', label: 'Issuer', kind: 'url', hint: 'Letter by letter as its metadata has it, such as https://accounts.google.com.' },
-  { name: 'client_id', label: 'Client id', hint: 'What this server is called there.' },
-  { name: 'client_secret', label: 'Client secret', kind: 'password', hint: 'Kept encrypted, and never shown. Empty: it stays as it is.' },
-  { name: 'name', label: 'Name', kind: 'prose', hint: 'What people read on its button.' },
-  { name: 'scope', label: 'Scope', hint: 'Empty: openid profile email.' },
-  { name: 'domains', label: 'Domains', hint: 'Of mail addresses that are its people’s, such as example.com.' },
+  { name: 'issuer', label: message('Issuer'), kind: 'url', hint: message('Letter by letter as its metadata has it, such as https://accounts.google.com.') },
+  { name: 'client_id', label: message('Client ID'), hint: message('What this server is called there.') },
+  { name: 'client_secret', label: message('Client secret'), kind: 'password', hint: message('Kept encrypted, and never shown. Leave it empty to keep the one that is there.') },
+  { name: 'name', label: message('Name'), kind: 'prose', hint: message('What people read on its button.') },
+  { name: 'scope', label: message('Scope'), hint: message('Empty: openid profile email.') },
+  { name: 'domains', label: message('Domains'), hint: message('Those of its people’s mail addresses, such as example.com.') },
   {
     name: 'trust_email',
-    label: 'Addresses of these domains',
+    label: message('Addresses of these domains'),
     kind: 'choice',
     options: [
-      { value: '', text: 'Prove nothing here' },
-      { value: 'true', text: 'Are believed where it has verified them' },
+      { value: '', text: message('Prove nothing here') },
+      { value: 'true', text: message('Are believed where it has verified them') },
     ],
-    hint: 'Who has the same verified address here is signed in without being asked for more.',
+    hint: message('Who has the same verified address here is signed in without being asked for more.'),
   },
   {
     name: 'sign_up',
-    label: 'New people',
+    label: message('New people'),
     kind: 'choice',
     options: [
-      { value: '', text: 'Get an account where their address is believed' },
-      { value: 'true', text: 'Always get an account' },
-      { value: 'false', text: 'Never get an account' },
+      { value: '', text: message('Get an account where their address is believed') },
+      { value: 'true', text: message('Always get an account') },
+      { value: 'false', text: message('Never get an account') },
     ],
   },
   {
     name: 'sign_out',
-    label: 'Who signs out here',
+    label: message('Who signs out here'),
     kind: 'choice',
     options: [
-      { value: '', text: 'Stays signed in there' },
-      { value: 'true', text: 'Is led there to sign out too' },
+      { value: '', text: message('Stays signed in there') },
+      { value: 'true', text: message('Is led there to sign out too') },
     ],
   },
   {
     name: 'button',
-    label: 'On the sign-in page',
+    label: message('On the sign-in page'),
     kind: 'choice',
     options: [
-      { value: '', text: 'It has a button' },
-      { value: 'false', text: 'People find it by their address' },
+      { value: '', text: message('It has a button') },
+      { value: 'false', text: message('People find it by their address') },
     ],
   },
-  { name: 'claims', label: 'Claims by other names there', hint: 'Such as email=mail preferred_username=upn.' },
+  { name: 'claims', label: message('Claims that have other names there'), hint: message('Such as email=mail preferred_username=upn.') },
 ] // prettier-ignore
 
 export function addAdminUpstreams(fastify: FastifyInstance): void {
   const { upstreams } = kernelOf(fastify)
   const { issuer } = fastify.oauth
-  const area = fastify.admin.addSection({ text: 'Upstreams', path: '/upstreams' })
+  const area = fastify.admin.addSection({ text: message('Upstreams'), path: '/upstreams' })
 
   addRecordPages<UpstreamInformation>(area, {
     path: '/upstream',
@@ -69,9 +70,9 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       one: 'upstream',
       lead: `An OpenID provider by which people sign in here. Where its id is corp, register ${issuer}/upstream/corp/callback there as the redirect URI, and ${issuer}/upstream/corp/signed-out for after a sign-out.`,
       endings: [
-        'Nobody signs in by it from then on. Who has no other way in cannot sign in any more.',
-        'Who is linked with it is so again when it is registered again.',
-        'Who is signed in stays so.',
+        'Nobody signs in by it from then on. Those who have no other way in cannot sign in any more.',
+        'Accounts stay linked: when it is registered again, their sign-ins work again.',
+        'Those who are signed in stay signed in.',
       ],
     },
     columns: ['Id', 'Name', 'Issuer'],
