@@ -1,5 +1,4 @@
 /** Whose service it is, on every page: its name, logo, colour and links by the settings `BRAND_*`, and its own sheet and pictures. */
-import type { FastifyInstance } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { ConfigError, type Config } from '../../src/config.ts'
@@ -8,6 +7,7 @@ import { inEnglish, message, type Message } from '../../src/protocol/message.ts'
 import type { Assets } from './assets.ts'
 import type { BrandDirectory } from './brand/directory.ts'
 import { brandStyle } from './brand/style.ts'
+import type { Notes } from './brand/when-listening.ts'
 import { themeOf } from './theme.ts'
 
 export interface Brand {
@@ -27,7 +27,7 @@ export interface Brand {
 /** Throws `ConfigError` for a logo that cannot be read. */
 export async function createBrand(
   config: Config,
-  log: FastifyInstance['log'],
+  notes: Notes,
   assets: Assets,
   own: BrandDirectory | null,
 ): Promise<Brand> {
@@ -36,7 +36,7 @@ export async function createBrand(
     name: config.BRAND_NAME,
     logo: await logoOf(config, assets),
     links: linksOf(config),
-    theme: config.BRAND_COLOR === undefined ? null : addTheme(config.BRAND_COLOR, assets, log),
+    theme: config.BRAND_COLOR === undefined ? null : addTheme(config.BRAND_COLOR, assets, notes),
     style: own?.style == null ? null : addStyle(own.style, ownAssets, assets),
     assets: ownAssets,
   }
@@ -67,9 +67,9 @@ function linksOf({ BRAND_SUPPORT_URL, BRAND_POLICY_URL, BRAND_TERMS_URL }: Confi
   return all.flatMap(([id, href, text]) => (href === undefined ? [] : [{ id, href, text }]))
 }
 
-function addTheme(color: string, assets: Assets, log: FastifyInstance['log']): string {
+function addTheme(color: string, assets: Assets, notes: Notes): string {
   const caution = colorCaution(color)
-  if (caution !== undefined) log.warn(`BRAND_COLOR ${inEnglish(caution)}`)
+  if (caution !== undefined) notes.warn(`BRAND_COLOR ${inEnglish(caution)}`)
   return assets.addContent('brand.css', Buffer.from(themeOf(color)))
 }
 

@@ -9,6 +9,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { type Assets, createAssets } from './assets.ts'
 import { beginWith, sourceOf } from './brand/beginning.ts'
 import { readBrandDirectory } from './brand/directory.ts'
+import { notesWhenListening } from './brand/when-listening.ts'
 import { createBrand, originOfLogo } from './brand.ts'
 import { createClientThemes } from './client-themes.ts'
 import { pageHeaders } from './headers.ts'
@@ -74,9 +75,10 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   const { config, issuer } = fastify.oauth
   const { languages } = kernelOf(fastify)
   const assets = await createAssets(fastify, config.basePath, new URL('assets/', DIRECTORY))
+  const notes = notesWhenListening(fastify)
   const { BRAND_DIRECTORY: directory } = kernelOf(fastify).config
   const own = directory === undefined ? null : await readBrandDirectory(directory)
-  const brand = await createBrand(kernelOf(fastify).config, fastify.log, assets, own)
+  const brand = await createBrand(kernelOf(fastify).config, notes, assets, own)
   const site: Site = {
     brand,
     host: new URL(issuer).host,
@@ -138,7 +140,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   })
   fastify.addHook('onReady', async () => {
     registry.close()
-    if (own !== null) await beginWith(own, source, kernelOf(fastify), fastify.log)
+    if (own !== null) await beginWith(own, source, kernelOf(fastify), notes)
   })
 
   source.add(LAYOUT, inDirectory(LAYOUT), await readFile(inDirectory(LAYOUT), 'utf8'))

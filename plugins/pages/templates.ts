@@ -75,7 +75,11 @@ const part = (name, own) => output(include(\`\${name}.eta\`, { model: own }))`
 /** Ways of Eta to print as it is; \`<%body%>\` in the layout is ours. */
 const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/
 
-export function compileTemplates(site: Site) {
+export function compileTemplates(site: Site): Compiled {
+  return createEngine(site).compiled
+}
+
+function createEngine(site: Site) {
   const eta = new Eta({
     escapeFunction: escapeHtml,
     functionHeader: HEADER,
@@ -114,11 +118,11 @@ export function compileTemplates(site: Site) {
     },
     print: (name, model, reading) => eta.render(`${name}.eta`, givenTo(name, model, reading)),
   }
-  return { ...compiled, eta, givenTo }
+  return { compiled, eta, givenTo }
 }
 
 export async function createTemplates(fastify: FastifyInstance, site: Site): Promise<Templates> {
-  const { eta, givenTo, ...compiled } = compileTemplates(site)
+  const { compiled, eta, givenTo } = createEngine(site)
   const render = await createView(fastify, eta)
   return {
     ...compiled,

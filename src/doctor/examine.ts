@@ -6,6 +6,7 @@ import { ConfigError, parseConfig, type Config, type SettingValues } from '../co
 import { risksOf } from '../words/risks.ts'
 import { readSecretKey } from '../services/database/data-dir.ts'
 import { describeStrays } from '../setting-names.ts'
+import { examineBrand } from './brand.ts'
 import { examineDatabase } from './database.ts'
 import { openEmbedded } from './embedded.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -25,7 +26,7 @@ export async function examine(settings: SettingValues): Promise<Finding[]> {
   if (isRefused) return [...findings, fail('settings', config.message)]
   findings.push(ok('settings', describe(config)), ...plugins.findings)
   for (const risk of await risksOf(config)) findings.push(warn('choices', risk))
-  findings.push(...(await examineSeedFile(config.SEED_FILE)))
+  findings.push(...(await examineSeedFile(config.SEED_FILE)), ...(await examineBrand(config.BRAND_DIRECTORY)))
   findings.push(...(await examineStored(config)))
   findings.push(await examineMail(config), await examineIssuer(config))
   return findings

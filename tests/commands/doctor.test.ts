@@ -8,6 +8,7 @@ import { CHECKS, type Finding } from '../../src/doctor/finding.ts'
 import { examineProcess } from '../../src/doctor/process.ts'
 import { migrationNames } from '../../src/migrations/names.ts'
 import { createSecretBox } from '../../src/services/keys/secret-box.ts'
+import { brandDirectory } from '../support/brand-directory.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
@@ -270,6 +271,17 @@ test('a seed file with which no server starts', async () => {
   expect(await complaints({ ...settings, SEED_FILE })).toEqual([
     `fail seed file: SEED_FILE ${SEED_FILE} is not a JSON object: no server starts with it.`,
   ])
+})
+
+test('a look with which no server starts', async () => {
+  const { settings } = await leaveServer()
+  const BRAND_DIRECTORY = await brandDirectory({ 'style.css': 'a { background: url(x.png) }' })
+  expect(await complaints({ ...settings, BRAND_DIRECTORY })).toEqual([
+    expect.stringContaining('fail brand: BRAND_DIRECTORY: style.css loads "x.png"'),
+  ])
+  await writeFile(join(BRAND_DIRECTORY, 'style.css'), '')
+  const { findings } = await examine({ ...settings, BRAND_DIRECTORY })
+  expect(findings.find(({ check }) => check === 'brand')?.status).toBe('ok')
 })
 
 test('an issuer whose address is answered by somebody else, or by nobody', async () => {

@@ -1,10 +1,10 @@
 /** How a server begins with a folder of an operator's: its templates are tried, its words are said, and the log tells of what is in use. */
-import type { FastifyBaseLogger } from 'fastify'
 import type { Kernel } from '../../../src/services/kernel.ts'
 import { createCatalogues } from '../../../src/services/languages/catalogues.ts'
 import { compileTemplates, type Site, type Templates } from '../templates.ts'
 import type { BrandDirectory } from './directory.ts'
 import { createOwnTemplates, type OwnTemplates } from './own-templates.ts'
+import type { Notes } from './when-listening.ts'
 
 const FOLDER = new URL('../../../templates/', import.meta.url)
 /** Has all that pages say. */
@@ -29,7 +29,7 @@ export async function beginWith(
   own: BrandDirectory,
   source: OwnTemplates,
   { languages }: Pick<Kernel, 'languages'>,
-  log: FastifyBaseLogger,
+  notes: Notes,
 ): Promise<void> {
   for (const [tag, catalogues] of own.languages)
     for (const catalogue of catalogues) languages.add(tag, catalogue)
@@ -41,23 +41,19 @@ export async function beginWith(
     templates.length === 0 ? '' : `templates in the place of ours: ${templates.join(', ')}`,
     tags.length === 0 ? '' : `words in ${tags.join(', ')}`,
   ].filter((one) => one !== '')
-  log.info(`BRAND_DIRECTORY: ${all.length === 0 ? 'nothing is in it yet' : all.join('; ')}.`)
-  await warnOfUnused(own, languages.tags, log)
+  notes.info(`BRAND_DIRECTORY: ${all.length === 0 ? 'nothing is in it yet' : all.join('; ')}.`)
+  await warnOfUnused(own, languages.tags, notes)
 }
 
-async function warnOfUnused(
-  own: BrandDirectory,
-  spoken: readonly string[],
-  log: FastifyBaseLogger,
-): Promise<void> {
-  for (const name of own.strays) log.warn(`BRAND_DIRECTORY: nothing is made of ${JSON.stringify(name)}.`)
+async function warnOfUnused(own: BrandDirectory, spoken: readonly string[], notes: Notes): Promise<void> {
+  for (const name of own.strays) notes.warn(`BRAND_DIRECTORY: nothing is made of ${JSON.stringify(name)}.`)
   const known = own.languages.size === 0 ? new Map<string, string>() : await createCatalogues().read(WHOLE)
   for (const [tag, catalogues] of own.languages) {
     if (!spoken.includes(tag))
-      log.warn(`BRAND_DIRECTORY: nobody reads languages/${tag} before UI_LOCALES names ${tag}.`)
+      notes.warn(`BRAND_DIRECTORY: nobody reads languages/${tag} before UI_LOCALES names ${tag}.`)
     const strange = catalogues.flatMap((one) => Object.keys(one)).filter((text) => !known.has(text))
     if (strange.length > 0)
-      log.warn(
+      notes.warn(
         `BRAND_DIRECTORY: languages/${tag} has ${counted(strange.length, 'text')} that no page of ours says: ${strange
           .slice(0, NAMED)
           .map((text) => JSON.stringify(text.slice(0, 80)))
