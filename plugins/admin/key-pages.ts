@@ -20,6 +20,7 @@ export function addKeyPages(area: OwnArea): void {
   const viewOf = (key: KeyRecord): KeyView => ({
     kid: key.kid,
     state: keys.stateOf(key),
+    stateText: wordsOfState(keys.stateOf(key)),
     createdAt: new Date(key.createdAt),
     signsFrom: new Date(key.signsFrom),
     retiresAt: key.retiresAt === null ? null : new Date(key.retiresAt),

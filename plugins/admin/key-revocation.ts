@@ -21,7 +21,7 @@ export function addKeyRevocation(area: OwnArea): void {
       return call.reply.page('admin-key-revoke', {
         kid,
         algorithm: key.algorithm,
-        state: keys.stateOf(key),
+        state: wordsOfState(keys.stateOf(key)),
         ends: await whatRevokingEnds(keys, key, config.OIDC_KEY_PUBLISH),
         form: area.target(call, REVOKE, kid),
         cancelUri: uri('/keys'),
