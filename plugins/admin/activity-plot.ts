@@ -8,8 +8,18 @@ const HOURS = 24
 const [STEP, BAR, HEIGHT, LEAST] = [10, 8, 40, 1.5]
 
 const BANDS = [
-  { id: 'sign-ins', name: message('Sign-ins'), by: message('Sign-ins by the hour'), types: ['user.signed_in'] },
-  { id: 'failures', name: message('Failures'), by: message('Failures by the hour'), types: ['user.sign_in_failed', 'client.authentication_failed'] },
+  {
+    id: 'sign-ins',
+    name: message('Sign-ins'),
+    by: message('Sign-ins by the hour'),
+    types: ['user.signed_in'],
+  },
+  {
+    id: 'failures',
+    name: message('Failures'),
+    by: message('Failures by the hour'),
+    types: ['user.sign_in_failed', 'client.authentication_failed'],
+  },
   { id: 'tokens', name: message('Tokens'), by: message('Tokens by the hour'), types: ['token.issued'] },
 ] as const
 

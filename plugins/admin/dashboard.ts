@@ -27,21 +27,17 @@ export function addDashboard(area: OwnArea): void {
       ])
       const { users, clients, sessions, most } = figures
       const capped = (count: number): Message =>
-        count > most
-          ? message('{count, number}+', { count: most })
-          : message('{count, number}', { count })
+        count > most ? message('{count, number}+', { count: most }) : message('{count, number}', { count })
       const plot = plotOf(activity, now)
       const numbers = [
         { text: message('Users'), value: capped(users), href: uri('/users') },
         { text: message('Clients'), value: capped(clients), href: uri('/clients') },
         { text: message('Open sessions'), value: capped(sessions), href: null },
-        ...plot.bands
-          .slice(1)
-          .map(({ name, total }) => ({
-            text: message('{what} in 24 h', { what: name }),
-            value: message('{count, number}', { count: total }),
-            href: null,
-          })),
+        ...plot.bands.slice(1).map(({ name, total }) => ({
+          text: message('{what} in 24 h', { what: name }),
+          value: message('{count, number}', { count: total }),
+          href: null,
+        })),
       ]
       return reply.page('admin-dashboard', {
         numbers,
@@ -70,7 +66,11 @@ function stepsFor({ uri }: OwnArea, had: { users: number; clients: number; issue
       done: had.clients > 0,
     },
     { text: message('Register the people who may sign in'), href: uri('/users/new'), done: had.users > 1 },
-    { text: message('Sign in to the app, and find it in the audit log'), href: uri('/audit'), done: had.issued > 0 },
+    {
+      text: message('Sign in to the app, and find it in the audit log'),
+      href: uri('/audit'),
+      done: had.issued > 0,
+    },
   ]
   return steps.slice(0, 2).every(({ done }) => done) ? [] : steps
 }
@@ -80,7 +80,11 @@ function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds
   const current = keys.keys().filter((key) => keys.stateOf(key) === 'current')
   const ages = current.map(({ algorithm, signsFrom }) => ageOf(algorithm, signsFrom))
   return [
-    { name: message('Database'), well: true, text: message('{database} answers in {milliseconds} ms', { database: database.where, milliseconds }) },
+    {
+      name: message('Database'),
+      well: true,
+      text: message('{database} answers in {milliseconds} ms', { database: database.where, milliseconds }),
+    },
     {
       name: message('Connections of this process'),
       well: connections.waiting === 0,
@@ -100,7 +104,10 @@ function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds
     {
       name: message('Passwords being checked'),
       well: hashing.waiting < 20,
-      text: message('{running} now, {waiting} waiting', { running: hashing.running, waiting: hashing.waiting }),
+      text: message('{running} now, {waiting} waiting', {
+        running: hashing.running,
+        waiting: hashing.waiting,
+      }),
     },
     { name: message('Signing keys in use'), well: true, text: message('{ages}', { ages }) },
     { name: message('Schema'), well: true, text: schema.replace(/^Migration/, '') },
@@ -109,5 +116,8 @@ function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds
 
 function ageOf(algorithm: string, signsFrom: number): Message {
   const days = Math.max(0, Math.floor((Date.now() - signsFrom) / DAY))
-  return message('{algorithm} {days, plural, =0 {since today} one {for # day} other {for # days}}', { algorithm, days })
+  return message('{algorithm} {days, plural, =0 {since today} one {for # day} other {for # days}}', {
+    algorithm,
+    days,
+  })
 }

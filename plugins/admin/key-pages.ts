@@ -1,4 +1,5 @@
 /** `/admin/keys`: the signing keys that are published, by algorithm, and their successors when somebody asks for one. */
+import { wordsOfState } from '../../src/words/key-revocation.ts'
 import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'

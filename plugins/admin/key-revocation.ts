@@ -1,6 +1,6 @@
 /** `/admin/keys/revoke`: says what the end of a signing key ends, and ends it when the administrator still wants to. */
 import { Type } from '../../src/protocol/schema.ts'
-import { whatRevokingEnds } from '../../src/words/key-revocation.ts'
+import { whatRevokingEnds, wordsOfState } from '../../src/words/key-revocation.ts'
 import type { OwnArea } from './area.ts'
 import { noticeOf } from './notice.ts'
 

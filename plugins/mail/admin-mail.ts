@@ -46,7 +46,10 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
       const { host, port, secure } = parseSmtpUrl(config.SMTP_URL)!
       return secure
         ? message('Mails go to {host}, port {port}, by TLS.', { host, port: String(port) })
-        : message('Mails go to {host}, port {port}, by STARTTLS where it offers that.', { host, port: String(port) })
+        : message('Mails go to {host}, port {port}, by STARTTLS where it offers that.', {
+            host,
+            port: String(port),
+          })
     }
     if (!isKept()) return message('Mails go the way that a plugin has for them.')
     return config.production
@@ -80,7 +83,10 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
       assertGenuine(call, PATH, '')
       const typed = address.trim()
       if (!isMailAddress(typed))
-        return show(call, { typed, error: message('This must be an email address, such as alice@example.com.') })
+        return show(call, {
+          typed,
+          error: message('This must be an email address, such as alice@example.com.'),
+        })
       await letters.send(typed, testLetter(oauth.issuer))
       return call.reply.redirect(uri(PATH, { sent: 'yes' }), 303)
     },

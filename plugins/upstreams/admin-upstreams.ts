@@ -1,4 +1,5 @@
 /** `/admin/upstreams`: the OpenID providers by which people sign in here. Their secrets go in, and are never shown. */
+import { message } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message } from '../../src/protocol/message.ts'
@@ -61,13 +62,15 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
 
   addRecordPages<UpstreamInformation>(area, {
     path: '/upstream',
-    section: 'Upstreams',
+    section: message('Upstreams'),
     tabs: [],
     words: {
       list: 'Upstreams',
       listLead: 'OpenID providers by which people sign in here.',
       new: 'Register an upstream',
       one: 'upstream',
+      delete: message('Delete this upstream'),
+      notItsName: message('This is not the name of this upstream.'),
       lead: `An OpenID provider by which people sign in here. Where its id is corp, register ${issuer}/upstream/corp/callback there as the redirect URI, and ${issuer}/upstream/corp/signed-out for after a sign-out.`,
       endings: [
         'Nobody signs in by it from then on. Those who have no other way in cannot sign in any more.',

@@ -1,6 +1,6 @@
 /** What the revocation of a signing key ends, in words for people who are about to ask for it. */
 import { message, type Message } from '../protocol/message.ts'
-import { JWKS_LIFETIME, type KeyRing } from '../services/keys/key-ring.ts'
+import { JWKS_LIFETIME, type KeyRing, type KeyState } from '../services/keys/key-ring.ts'
 import type { RingKey } from '../services/keys/ring-key.ts'
 
 /** Sentences. `publishFor`: seconds that a new key is published before it signs. */
@@ -24,7 +24,9 @@ export async function whatRevokingEnds(keys: KeyRing, key: RingKey, publishFor: 
               { seconds: JWKS_LIFETIME },
             )
           : message('The key {kid}, which is published already, signs at once.', { kid: next.kid }),
-        message('To spare other verifiers that, replace the key first, and revoke it when its successor signs.'),
+        message(
+          'To spare other verifiers that, replace the key first, and revoke it when its successor signs.',
+        ),
         UNSIGNED,
       ]
     case 'retiring':
@@ -40,7 +42,9 @@ export async function whatRevokingEnds(keys: KeyRing, key: RingKey, publishFor: 
       return [
         message('It has signed nothing yet, so no token ends.'),
         next === undefined
-          ? message('Another key is published in its place, and signs in {seconds} seconds.', { seconds: publishFor })
+          ? message('Another key is published in its place, and signs in {seconds} seconds.', {
+              seconds: publishFor,
+            })
           : message('The key {kid} signs in its place.', { kid: next.kid }),
       ]
   }

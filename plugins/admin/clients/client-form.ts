@@ -24,7 +24,10 @@ export function clientForm(
   return {
     ...area.target(call, path, subject),
     groups: groupsOf(values, errors, servedBy(area)),
-    error: Object.keys(errors).length === 0 ? null : (errors[FORM] ?? message('Please look at the marked fields.')),
+    error:
+      Object.keys(errors).length === 0
+        ? null
+        : (errors[FORM] ?? message('Please look at the marked fields.')),
   }
 }
 

@@ -40,7 +40,11 @@ export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
           'A secret is shown once, and is then known to the app alone. Replace it if it was lost.',
         )
         const primary = { href: uri('/clients'), text: message('Go to the clients') }
-        return reply.page('page-message', { title: message('Not shown again'), text, primary }, { status: 410 })
+        return reply.page(
+          'page-message',
+          { title: message('Not shown again'), text, primary },
+          { status: 410 },
+        )
       }
       const { subject: clientId, secret } = taken
       const client = await getClient(area, clientId)

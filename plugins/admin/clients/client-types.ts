@@ -12,7 +12,9 @@ export interface ClientType {
 export const CLIENT_TYPES: Readonly<Record<string, ClientType>> = {
   web: {
     title: message('Web app'),
-    text: message('Has a server that keeps a secret, and people who sign in. With scopes, it may get tokens for itself too.'),
+    text: message(
+      'Has a server that keeps a secret, and people who sign in. With scopes, it may get tokens for itself too.',
+    ),
     preset: { response_types: 'code' },
   },
   app: {

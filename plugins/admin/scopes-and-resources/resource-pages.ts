@@ -35,7 +35,9 @@ export function addResourcePages(area: OwnArea): void {
           'Its scopes belong to the default resource from then on, and clients keep them in their lists: new tokens with them are for {issuer}.',
           { issuer },
         ),
-        message('Approvals that were for this resource alone can no longer be refreshed: the apps have to ask again.'),
+        message(
+          'Approvals that were for this resource alone can no longer be refreshed: the apps have to ask again.',
+        ),
         message('Tokens that are out already are good until they expire.'),
       ],
     },

@@ -28,7 +28,9 @@ export function addScopePages(area: OwnArea): void {
       endings: [
         message('Apps that sign people in no longer get it, from the next sign-in on.'),
         message('No client may have it in its list any more: take it out there first.'),
-        message('Tokens that have it are good until they expire. An approval for another resource than the default one can no longer be refreshed with it.'),
+        message(
+          'Tokens that have it are good until they expire. An approval for another resource than the default one can no longer be refreshed with it.',
+        ),
       ],
     },
     columns: [message('Name'), message('What people read'), message('Resource')],
@@ -52,7 +54,9 @@ export function addScopePages(area: OwnArea): void {
           label: message('Resource'),
           kind: 'url',
           options,
-          hint: message('Which API it is for: the audience of its tokens. Empty: {other}.', { other: ofDefault }),
+          hint: message('Which API it is for: the audience of its tokens. Empty: {other}.', {
+            other: ofDefault,
+          }),
         },
       ]
     },
