@@ -73,6 +73,8 @@ export function createOwnTemplates(
     if (twice !== undefined) throw refused(file, `has the id ${twice} twice`)
     const forbidden = forbiddenIn(html)
     if (forbidden !== undefined) throw refused(file, `has ${forbidden}, which the policy of pages forbids`)
+    // A value without quotes around it ends at a blank, and what comes then is an attribute.
+    if (forbiddenIn(poisoned) !== undefined) throw refused(file, 'prints in an attribute without quotes')
   }
 
   /** With everything that it may show: somebody who is signed in, and links of an area. */

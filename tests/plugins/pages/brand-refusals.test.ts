@@ -107,6 +107,7 @@ describe('templates', () => {
     ['an open tag', 'home', `<% title('x')`, 'templates/home.eta does not compile: unclosed tag at line 1'],
     ['what prints as it is', 'home', `<% title('x') %><%~ model.issuer %>`, 'templates/home.eta prints without escaping'],
     ['what prints as it is in a roundabout way', 'home', `<% title('x') %><% out\\u0070ut(model.issuer) %>`, 'templates/home.eta prints without escaping'],
+    ['what prints without quotes', 'home', `<% title('x') %><p title=<%= model.issuer %>>`, 'templates/home.eta prints in an attribute without quotes'],
     ['another file by its path', 'home', `<% title('x') %><%= include('../../brand.json') %>`, `templates/home.eta reads another file; part('name', model) prints one of ours`],
     ['another layout', 'home', `<% layout('/etc/passwd') %>`, 'templates/home.eta reads another file'],
     ['a part by a path', 'home', `<% title('x') %><% part('../../secret', {}) %>`, `templates/home.eta fails: Failed to get template '../../secret.eta'`],
