@@ -2,7 +2,7 @@
  * Pages of one-time links at which people set a new password. GET shows the form and spends nothing, as programs open links that stand in
  * messages; POST sets the password. Who makes the links, and what comes after them, is for the plugin that serves such a page.
  */
-import { sentenceOf, type Words } from '../src/protocol/message.ts'
+import { message, sentenceOf, type Words } from '../src/protocol/message.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../src/protocol/errors.ts'
@@ -60,7 +60,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
   const showSpent = ({ reply }: PageCall): FastifyReply =>
     reply.page(
       'page-message',
-      { title: 'This link is no longer good', text: page.spent, primary: null },
+      { title: message('This link is no longer good'), text: page.spent, primary: null },
       { status: 410 },
     )
 
@@ -94,9 +94,11 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       if (page.isOn?.() === false)
         throw new OAuthError('not_found', 'there are no such links here', { status: 404 })
       if (done !== undefined) {
-        const text = 'It is the only one that is good now. Wherever you were signed in, you are signed out.'
-        const primary = { href: `${basePath}/sign-in`, text: 'Sign in' }
-        return call.reply.page('page-message', { title: 'Your password is set', text, primary })
+        const text = message(
+          'From now on, only this password is good. You have been signed out wherever you were signed in.',
+        )
+        const primary = { href: `${basePath}/sign-in`, text: message('Sign in') }
+        return call.reply.page('page-message', { title: message('Your password is set'), text, primary })
       }
       const user = await page.find(token)
       if (user !== null) return show(call, token, user)

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../src/http/kernel-of.ts'
+import { message } from '../src/protocol/message.ts'
 import { serveNewPassword } from './new-password-page.ts'
 
 async function passwordLink(fastify: FastifyInstance): Promise<void> {
@@ -11,8 +12,9 @@ async function passwordLink(fastify: FastifyInstance): Promise<void> {
     ids: { form: 'set-password', button: null },
     throttle: 'password-link',
     link: 'password',
-    spent:
+    spent: message(
       'It was used, is more than a day old, or was replaced by another. Ask for a new one where you got it.',
+    ),
     find: passwordLinks.find,
     setPassword: passwordLinks.setPassword,
   })

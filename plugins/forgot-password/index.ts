@@ -2,7 +2,7 @@
  * Forgotten passwords: `/forgot-password` asks for an address, a mail has a link, and `/reset-password` takes a new password. Whether
  * anybody has the address is looked up behind the request, so that its answer, its time and its statements are the same for all.
  */
-import type { Words } from '../../src/protocol/message.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { User } from '../../src/doors/user.ts'
@@ -35,7 +35,7 @@ interface ForgotPassword extends FormTarget {
 const PATH = '/forgot-password'
 const RESET = '/reset-password'
 const KIND = 'password-reset'
-const INVALID = 'This must be an email address, such as alice@example.com.'
+const INVALID = message('This must be an email address, such as alice@example.com.')
 /** Each mail counts, whoever asks for it: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
   account: { failures: 10, recovery: 600 },
@@ -44,7 +44,7 @@ const LIMITS: ThrottleLimits = {
 }
 
 async function forgotPassword(fastify: FastifyInstance): Promise<void> {
-  const { oauth, browser, interactions, letters, pages } = fastify
+  const { oauth, browser, interactions, language, letters, pages } = fastify
   const { passwordResets } = kernelOf(fastify)
   const { basePath } = oauth.config
   const throttle = oauth.throttle('forgot-password', LIMITS)
@@ -55,7 +55,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     link: async ({ address }) =>
       letters.isOn()
         ? {
-            text: 'Forgot password?',
+            text: message('Forgot password?'),
             href: `${basePath}${PATH}?${new URLSearchParams({ continue: address }).toString()}`,
           }
         : null,
@@ -63,18 +63,25 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
 
   oauth.deliver({
     kind: KIND,
-    payload: Type.Object({ email: Type.String(), back: Type.String() }),
-    async deliver({ email, back }) {
+    // Those of earlier versions do not say which languages the page was read in.
+    payload: Type.Object({
+      email: Type.String(),
+      back: Type.String(),
+      locales: Type.Optional(Type.String()),
+    }),
+    async deliver({ email, back, locales }) {
       const user = await oauth.users.findByEmail(email)
-      if (user !== null) await sendLink(user, back)
+      if (user !== null) await sendLink(user, back, locales)
     },
   })
 
-  async function sendLink({ id, username, claims }: User, back: string): Promise<void> {
+  async function sendLink(user: User, back: string, locales?: string): Promise<void> {
+    const { id, username, claims } = user
     const token = await passwordResets.make(id, back)
     if (token === null) return
     const href = `${oauth.issuer}${RESET}?token=${token}`
-    await letters.send(String(claims['email']), resetLetter(username, oauth.issuer, href))
+    const reader = await language.readerOf(user, locales)
+    await letters.send(String(claims['email']), resetLetter(username, oauth.issuer, href), reader)
   }
 
   /** As if it were not there. */
@@ -93,10 +100,11 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
   }
 
   /** Throws 429 for who has to wait, and 503 where too much waits to be sent. */
-  async function ask(email: string, back: string | null, { request }: PageCall): Promise<void> {
-    const attempt = await throttle.attempt(usernameKey(email), request.ip)
+  async function ask(email: string, back: string | null, call: PageCall): Promise<void> {
+    const attempt = await throttle.attempt(usernameKey(email), call.request.ip)
     await attempt.failed()
-    await oauth.enqueue(KIND, { email, back: back ?? '' })
+    const { tags } = await language.reader(call)
+    await oauth.enqueue(KIND, { email, back: back ?? '', locales: tags.join(' ') })
   }
 
   const Continue = Type.Optional(Type.String({ maxLength: 8000 }))
@@ -107,9 +115,10 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     async show({ continue: to = '', sent }, call) {
       assertOn()
       if (sent === undefined) return show(call, { back: await interactions.wayBack(to, call) })
-      const text =
-        'If an account has this address, and it was confirmed, a mail with a link is on its way there. The link is good for an hour.'
-      return call.reply.page('page-message', { title: 'Look into your mail', text, primary: null })
+      const text = message(
+        'If this is the confirmed address of an account, a mail with a link is on its way there. The link is good for an hour.',
+      )
+      return call.reply.page('page-message', { title: message('Look into your mail'), text, primary: null })
     },
     async submit({ continue: to = '', email = '' }, call) {
       browser.assertGenuine(call, call.wire, PATH)
@@ -134,8 +143,9 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     ids: { form: 'reset-password', button: 'set-password' },
     throttle: 'password-reset',
     link: 'reset',
-    spent:
+    spent: message(
       'It was used, is more than an hour old, or there is a new password already. Ask for another one where you sign in.',
+    ),
     isOn: letters.isOn,
     find: async (token) => (await passwordResets.find(token))?.user ?? null,
     backOf: async (token) => (await passwordResets.find(token))?.back ?? '',
@@ -155,6 +165,7 @@ export default fp(forgotPassword, {
     'latchkey-browser',
     'latchkey-pages',
     'latchkey-interaction',
+    'latchkey-language',
     'latchkey-mail',
   ],
 })

@@ -159,6 +159,29 @@ test('it leads to the issuer, whatever name the request came by, and is stored n
   expect(JSON.stringify(stored) + server.output()).not.toContain(token)
 }) // prettier-ignore
 
+test('the mail is in the language that its reader has chosen, or else in that of the page where it was asked for', async () => {
+  const chosen = await register()
+  await oauth.users.update(chosen.username, { locale: 'es-MX' })
+  const none = await register()
+  const askIn = async (email: string, language: string) => {
+    await ask(email, createUserAgent(server.url, { 'accept-language': language }))
+    return mailbox.next(email)
+  }
+  expect((await askIn(chosen.email, 'de')).subject).toBe('Establecer una contraseña nueva')
+  const german = await askIn(none.email, 'de-AT, en;q=0.5')
+  expect(german.subject).toBe('Neues Passwort festlegen')
+  expect(german.text).toContain(`Konto: ${none.username}`)
+  expect(german.html).toContain('<html lang="de">')
+  expect((await askIn(none.email, 'fr')).subject).toBe('Set a new password')
+  // As an earlier version enqueues it, beside this one.
+  await oauth.enqueue('password-reset', { email: none.email, back: '' })
+  expect((await mailbox.next(none.email)).subject).toBe('Set a new password')
+  const app = createUserAgent(server.url, { 'accept-language': 'en' })
+  const login = await app.get(authorizationUrl(server, { ui_locales: 'de' }))
+  await app.submit(await app.get(linkOn(login, 'forgot-password')), 'forgot-password', { email: none.email })
+  expect((await mailbox.next(none.email)).subject).toBe('Neues Passwort festlegen')
+})
+
 test('only a verified address of who may sign in gets a mail', async () => {
   await oauth.users.create({ username: 'barred', email: 'barred@example.com', email_verified: true })
   await oauth.users.disable('barred')
