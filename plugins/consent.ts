@@ -12,6 +12,7 @@ import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { metadataError } from '../src/protocol/client-metadata.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { message, type Words } from '../src/protocol/message.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../src/protocol/scope.ts'
@@ -23,10 +24,11 @@ import { describeScopes } from './pages/scope-words.ts'
 const CONSENT = 'consent'
 /** The form of who is not the one that is signed in. */
 const NOT_YOU = 'not-you'
-const BY_ITSELF =
-  'This app has registered itself: nobody here has checked whose it is. Go on only if you know it.'
+const BY_ITSELF = message(
+  'This app has registered itself: nobody here has checked whose it is. Go on only if you know it.',
+)
 /** Of who has read another page than the one that there is now. */
-const CHANGED = 'What you can leave out has changed meanwhile. Please look at it once more.'
+const CHANGED = message('What you can leave out has changed meanwhile. Please look at it once more.')
 /** The field that says which boxes the page had, ticked or not. */
 const BOXES = 'boxes'
 
@@ -72,7 +74,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
 
   async function page(
     { request, session, formFor }: Interaction,
-    more: readonly string[] = [],
+    more: readonly Words[] = [],
   ): Promise<StepPage> {
     const { client, redirectUri = null, notices = [] } = request
     const user = await oauth.users.get(session!.userId)

@@ -8,6 +8,7 @@ import type { Client } from '../src/doors/client.ts'
 import type { Session } from '../src/doors/interaction.ts'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { message } from '../src/protocol/message.ts'
 import { assertLengths } from '../src/protocol/parameters.ts'
 import { parseForm, type Wire } from '../src/protocol/wire.ts'
 import type { IdTokenClaims } from '../src/services/tokens/own-jwt-verifier.ts'
@@ -101,11 +102,10 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   function leadOn(address: string, { request, reply }: BrowserCall): FastifyReply {
     if (request.method !== 'POST') return reply.redirect(address, 303)
     void reply.header('refresh', `0;url=${address}`)
-    const text = `Going on to ${new URL(address).host}, to sign out there as well.`
     return reply.page('page-message', {
-      title: 'You are signed out here',
-      text,
-      primary: { href: address, text: 'Go on' },
+      title: message('You are signed out here'),
+      text: message('Going on to {host}, to sign out there as well.', { host: new URL(address).host }),
+      primary: { href: address, text: message('Go on') },
     })
   }
 

@@ -1,6 +1,7 @@
 /** The home page: never a bare 404 at the issuer's own address. What is there depends on who is signed in. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { message } from '../src/protocol/message.ts'
 import { ADMIN } from '../src/services/users/user.ts'
 import { refuseOtherMethods } from '../src/http/methods.ts'
 import { sendErrorPage } from './pages/error-page.ts'
@@ -10,14 +11,14 @@ async function home(fastify: FastifyInstance): Promise<void> {
   const { basePath, production } = oauth.config
 
   const account = {
-    title: 'Your account',
+    title: message('Your account'),
     href: `${basePath}/account`,
-    text: 'Your profile and password, where you are signed in, and the apps with access.',
+    text: message('Your profile and password, where you are signed in, and the apps with access.'),
   }
   const administration = {
-    title: 'Administration',
+    title: message('Administration'),
     href: `${basePath}/admin`,
-    text: 'Apps, people, keys and the audit log.',
+    text: message('Apps, people, keys and the audit log.'),
   }
 
   fastify.setErrorHandler(sendErrorPage)

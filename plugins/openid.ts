@@ -77,6 +77,7 @@ function addParameters(fastify: FastifyInstance): void {
     kept: APPROVED_CLAIMS,
     parse: (raw) => (raw === undefined ? undefined : parseClaimsRequest(raw as string)),
     consent: (value) => linesOfClaims(value as ClaimsRequest),
+    wordsOf: wordsOfClaim,
     decline: (value, names) => withoutClaims(value as ClaimsRequest, names),
   })
   // Registration §2: `default_acr_values` where none are sent.

@@ -2,7 +2,7 @@
  * The page of the one-time link for the first administrator: GET shows the form and spends nothing, POST makes the
  * account. The link itself is printed where the server was started: `src/commands/welcome.ts`, `setup-link`.
  */
-import type { Words } from '../src/protocol/message.ts'
+import { message, type Words } from '../src/protocol/message.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { BrowserCall } from '../src/doors/interaction.ts'
@@ -57,13 +57,12 @@ async function setup(fastify: FastifyInstance): Promise<void> {
   }
 
   /** An administrator's password has no short form in any start. */
-  function problemOf({
-    username,
-    password = '',
-  }: Record<string, string | undefined>): Record<string, string> {
+  function problemOf({ username, password = '' }: Record<string, string | undefined>): Record<string, Words> {
     return {
-      ...(username === undefined ? { username: 'Choose a user name.' } : {}),
-      ...(password.length < minLength ? { password: `At least ${minLength} characters.` } : {}),
+      ...(username === undefined ? { username: message('Choose a user name.') } : {}),
+      ...(password.length < minLength
+        ? { password: message('At least {minLength} characters.', { minLength }) }
+        : {}),
     }
   }
 

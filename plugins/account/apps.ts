@@ -29,7 +29,7 @@ export function addApps(area: OwnArea): void {
       clientId,
       ...(client === null ? { name: clientId, host: null } : faceOf(client)),
       scopes: await describeScopes(oauth, scopes),
-      lines,
+      lines: lines.map(({ words }) => words),
       since: new Date(since),
       lastUsed: new Date(usedAt),
       offline: scopes.includes('offline_access'),

@@ -1,5 +1,6 @@
 /** Who may be on these pages: a hook that stands before every route of their scope, whatever the route is. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { message } from '../../src/protocol/message.ts'
 import { ADMIN, type User } from '../../src/services/users/user.ts'
 import { ExplainedError } from '../pages/error-page.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
@@ -21,11 +22,14 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   function notForThem({ method, url }: FastifyRequest, user: User | null): ExplainedError {
     const page = method === 'GET' || method === 'HEAD' ? url : `${basePath}/admin`
     return new ExplainedError('access_denied', 'these pages are for administrators', {
-      words: { title: 'This page is for administrators', text: 'This account is not an administrator’s.' },
+      words: {
+        title: message('This page is for administrators'),
+        text: message('This account is not an administrator’s.'),
+      },
       who: user?.username ?? null,
       ways: [
-        { uri: otherAccountAddress(basePath, page), text: 'Sign in as somebody else', app: null },
-        { uri: `${basePath}/`, text: 'Go to the start page', app: null },
+        { uri: otherAccountAddress(basePath, page), text: message('Sign in as somebody else') },
+        { uri: `${basePath}/`, text: message('Go to the start page') },
       ],
     })
   }

@@ -53,8 +53,6 @@ export interface FieldView {
 export interface KeyView {
   kid: string
   state: KeyState
-  /** The same, for people. */
-  stateText: Words
   createdAt: Date
   signsFrom: Date
   /** Null for one that has no successor. */
@@ -108,9 +106,9 @@ export interface DeliveriesPage extends Paged {
 export interface KeyRevokePage {
   kid: string
   algorithm: string
-  state: Words
+  state: KeyState
   /** What that ends. */
-  ends: readonly Words[]
+  ends: readonly string[]
   form: FormTarget
   cancelUri: string
   /** What was asked for and is not done; null for nothing. */
@@ -122,30 +120,30 @@ export interface PlotView {
   hours: readonly Date[]
   bands: readonly {
     id: string
-    name: Words
+    name: string
     /** By the hour. */
     counts: readonly number[]
     total: number
-    /** Of an hour. */
-    most: number
-    title: Words
-    description: Words
+    /** Of an hour, to be read. */
+    mostText: string
+    title: string
+    description: string
     bars: readonly { x: number; y: number; width: number; height: number }[]
   }[]
 }
 
 export interface HealthView {
-  name: Words
+  name: string
   well: boolean
-  text: Words
+  text: string
 }
 
 export interface DashboardPage {
-  numbers: readonly { text: Words; value: Words; href: string | null }[]
+  numbers: readonly { text: string; value: string; href: string | null }[]
   plot: PlotView
   health: readonly HealthView[]
   rows: readonly AuditRow[]
   auditUri: string
   /** None once there is somebody and something. */
-  steps: readonly { text: Words; href: string; done: boolean }[]
+  steps: readonly { text: string; href: string; done: boolean }[]
 }

@@ -4,6 +4,7 @@ import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { logFailure } from '../../src/http/errors.ts'
 import { formText } from '../../src/http/forms.ts'
+import { message } from '../../src/protocol/message.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
 import { type Explanation, showError } from '../pages/error-page.ts'
@@ -13,22 +14,26 @@ import { clientView } from '../pages/client-view.ts'
 import type { InteractionOver, WhyOver } from './over.ts'
 import type { InteractionStore, Stored } from './store.ts'
 
-const WORDS: Readonly<Record<WhyOver, { title: string; text: string }>> = {
+const WORDS: Readonly<Record<WhyOver, NonNullable<Explanation['words']>>> = {
   done: {
-    title: 'This step is done',
-    text: 'You have been through it already, here or in another tab. Nothing is left to do on this page.',
+    title: message('This step is done'),
+    text: message(
+      'You have been through it already, here or in another tab. Nothing is left to do on this page.',
+    ),
   },
   'too old': {
-    title: 'This page is too old',
-    text: 'It has been open for more than an hour. Nothing is lost: start again from the app.',
+    title: message('This page is too old'),
+    text: message('It has been open for more than an hour. Nothing is lost: start again from the app.'),
   },
   elsewhere: {
-    title: 'This page has expired',
-    text: 'This browser does not know it any more, or it was opened in another one. Nothing of it is done.',
+    title: message('This page has expired'),
+    text: message('This browser no longer knows it, or it was opened in another one. Nothing has been done.'),
   },
   unknown: {
-    title: 'This page has ended',
-    text: 'It has been used, or has been open for too long. Go back to the app that you want to use, and start again there.',
+    title: message('This page has ended'),
+    text: message(
+      'It has been used, or has been open for too long. Go back to the app that you want to use, and start again there.',
+    ),
   },
 }
 
@@ -47,7 +52,9 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
   async function wayToApp(asked: Asked, call: BrowserCall): Promise<Explanation> {
     const request = await store.revive(asked)
     const { name: app, homeUri } = clientView(request)
-    const to = (uri: string): Explanation => ({ ways: [{ uri, text: 'Continue to', app }] })
+    const to = (uri: string): Explanation => ({
+      ways: [{ uri, text: message('Continue to {app}', { app }) }],
+    })
     const initiate = request.client.metadata['initiate_login_uri'] as string | undefined
     if (initiate !== undefined) {
       const uri = new URL(initiate)
@@ -56,7 +63,7 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
     }
     if (homeUri !== null) return to(homeUri)
     // The page that asked is the way on: it asks again for what it needs.
-    if (isOurs(request)) return { ways: [{ uri: String(asked.state['returnTo']), text: 'Go on', app: null }] }
+    if (isOurs(request)) return { ways: [{ uri: String(asked.state['returnTo']), text: message('Go on') }] }
     // Without one there is nothing to begin again: what asked is elsewhere, as a device is.
     if (request.redirectUri === undefined) return {}
     return to(store.addressOf(await beginAgain(asked, request, call)))
@@ -70,7 +77,7 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
     if (step !== undefined) browser.assertFromHere(call)
     const begun = await beginAgain(asked, request, call)
     if (step === undefined)
-      return { ways: [{ uri: store.addressOf(begun), text: 'Open the page again', app: null }] }
+      return { ways: [{ uri: store.addressOf(begun), text: message('Open the page again') }] }
     const fields = typedAgain(parseForm(formText(call.request)))
     return { again: { action: store.addressOf(begun, step), fields } }
   }

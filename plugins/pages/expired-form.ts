@@ -2,25 +2,30 @@
  * Forms of ours that are not genuine any more, as after a sign-in elsewhere: people are told so, and what they typed comes
  * again where its page can show it, but for passwords.
  */
+import { message } from '../../src/protocol/message.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { ExplainedError } from './error-page.ts'
 import type { ErrorPage } from './models.ts'
 
 /** For pages that show what was typed, at the top of their form. */
-export const LOOK_AGAIN =
-  'This page had expired. Nothing is saved yet: look at it once more, and then save it.'
+export const LOOK_AGAIN = message(
+  'This page had expired. Nothing is saved yet: look at it once more, and then save it.',
+)
 /** What the form that shows a page again has beside what was typed. */
 const AGAIN = 'expired_form'
 /** Those of plugins too, by the names that they usually have: a password, a PIN, a code that is good once. */
 const SECRETS = /^(?:csrf_token|pin|otp|code)$|pass|secret/i
 const WORDS = {
-  title: 'This page has expired',
-  text: 'It was open for too long, or you have signed in or out meanwhile. Nothing of what you sent is done.',
+  title: message('This page has expired'),
+  text: message(
+    'It was open for too long, or you have signed in or out meanwhile. What you sent has not been carried out.',
+  ),
 }
+const OPEN_AGAIN = message('Open the page again')
 
 const SIGNED_OUT = {
-  title: 'You are not signed in any more',
-  text: 'Sign in, and look whether what you wanted is done.',
+  title: message('You are not signed in any more'),
+  text: message('Sign in, and check whether what you wanted is done.'),
 }
 
 /** Where the way on leads: to a page, by its path, or to the one that shows again what was typed. */
@@ -29,7 +34,7 @@ export type WayOn = string | NonNullable<ErrorPage['again']> | null
 export class ExpiredForm extends ExplainedError {
   constructor(way: WayOn) {
     const description = 'the form did not come from a page of ours in this browser; go back and try again'
-    const ways = typeof way === 'string' ? [{ uri: way, text: 'Open the page again', app: null }] : []
+    const ways = typeof way === 'string' ? [{ uri: way, text: OPEN_AGAIN }] : []
     super('access_denied', description, { words: WORDS, ways, again: typeof way === 'string' ? null : way })
   }
 }
@@ -41,7 +46,7 @@ export class ExpiredForm extends ExplainedError {
 export class SignedOutForm extends ExplainedError {
   /** `signInUri` leads back to the page by the sign-in. */
   constructor(signInUri: string) {
-    const ways = [{ uri: signInUri, text: 'Sign in', app: null }]
+    const ways = [{ uri: signInUri, text: message('Sign in') }]
     super('access_denied', 'nobody is signed in any more; sign in and try again', { words: SIGNED_OUT, ways })
   }
 }

@@ -76,7 +76,7 @@ export interface ConsentPage extends FormTarget {
   scopes: readonly ConsentScope[]
   details: { clientId: string; redirectUri: string | null; registeredAt: Date }
   /** What people must know before they decide. */
-  notices: readonly string[]
+  notices: readonly Words[]
   /** What parameters ask for beside scopes. */
   lines: readonly ConsentText[]
 }
@@ -89,7 +89,7 @@ export interface ConsentScope extends DescribedScope {
 }
 
 export interface ConsentText {
-  text: string
+  text: Words
   /** Not allowed before. */
   isNew: boolean
 }
@@ -105,7 +105,7 @@ export interface ErrorPage {
   /** Where people can go on, the best first; without any it is the home page. */
   ways: readonly Way[]
   /** What people are told instead of what the status says; null for that. */
-  words: { title: string; text: string } | null
+  words: { title: Words; text: Words } | null
   /** Who is signed in, where that is the reason; null elsewhere. */
   who: string | null
   /** Shows the page again from which a form came, with what was typed; null where there is none. */
@@ -117,9 +117,7 @@ export interface ErrorPage {
 /** A way on from an error. */
 export interface Way {
   uri: string
-  text: string
-  /** Whatever its name is, it is shown behind the text; null for a page of ours. */
-  app: string | null
+  text: Words
 }
 
 export interface SignOutPage extends FormTarget {
@@ -140,7 +138,7 @@ export interface HomePage {
   discoveryUri: string
   user: { username: string; name: string | null } | null
   development: boolean
-  links: readonly { title: string; href: string; text: string }[]
+  links: readonly { title: Words; href: string; text: Words }[]
 }
 
 /** The first administrator, by the one-time link. */

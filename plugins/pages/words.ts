@@ -1,86 +1,114 @@
 /** The words that people read for what the standards name: scopes, the statuses of the error page, reasons at a field. */
 
 import type { OAuthError } from '../../src/protocol/errors.ts'
-import { sentenceOf, type Words } from '../../src/protocol/message.ts'
+import { type Message, message, sentenceOf, type Words } from '../../src/protocol/message.ts'
 
 export interface ScopeText {
-  title: string
-  description: string | null
+  title: Words
+  description: Words | null
 }
 
 /** The scopes of OpenID Connect Core §5.4 and §11; `openid` is not shown. */
-export const standardScopes: ReadonlyMap<string, ScopeText> = new Map([
-  ['profile', { title: 'Your profile', description: 'Your name, picture, time zone and language.' }],
-  ['email', { title: 'Your email address', description: 'And whether it has been confirmed.' }],
-  ['address', { title: 'Your postal address', description: null }],
-  ['phone', { title: 'Your phone number', description: 'And whether it has been confirmed.' }],
+export const standardScopes: ReadonlyMap<string, ScopeText> = new Map<string, ScopeText>([
+  [
+    'profile',
+    { title: message('Your profile'), description: message('Your name, picture, time zone and language.') },
+  ],
+  [
+    'email',
+    { title: message('Your email address'), description: message('And whether it has been confirmed.') },
+  ],
+  ['address', { title: message('Your postal address'), description: null }],
+  [
+    'phone',
+    { title: message('Your phone number'), description: message('And whether it has been confirmed.') },
+  ],
   [
     'offline_access',
     {
-      title: 'Stay connected when you are away',
-      description: 'It keeps this access, without asking again, until you take it back.',
+      title: message('Stay connected when you are away'),
+      description: message('It keeps this access, without asking again, until you take it back.'),
     },
   ],
 ])
 
 /** The claims of OpenID Connect Core §5.1. */
-const CLAIMS: ReadonlyMap<string, string> = new Map([
-  ['name', 'Your full name'],
-  ['given_name', 'Your given name'],
-  ['middle_name', 'Your middle name'],
-  ['family_name', 'Your family name'],
-  ['nickname', 'Your nickname'],
-  ['preferred_username', 'Your user name'],
-  ['profile', 'The address of your profile page'],
-  ['picture', 'Your picture'],
-  ['website', 'Your website'],
-  ['gender', 'Your gender'],
-  ['birthdate', 'Your date of birth'],
-  ['zoneinfo', 'Your time zone'],
-  ['locale', 'Your language'],
-  ['updated_at', 'When your profile last changed'],
-  ['email', 'Your email address'],
-  ['email_verified', 'Whether your email address has been confirmed'],
-  ['phone_number', 'Your phone number'],
-  ['phone_number_verified', 'Whether your phone number has been confirmed'],
-  ['address', 'Your postal address'],
+const CLAIMS: ReadonlyMap<string, Message> = new Map([
+  ['name', message('Your full name')],
+  ['given_name', message('Your given name')],
+  ['middle_name', message('Your middle name')],
+  ['family_name', message('Your family name')],
+  ['nickname', message('Your nickname')],
+  ['preferred_username', message('Your user name')],
+  ['profile', message('The address of your profile page')],
+  ['picture', message('Your picture')],
+  ['website', message('Your website')],
+  ['gender', message('Your gender')],
+  ['birthdate', message('Your date of birth')],
+  ['zoneinfo', message('Your time zone')],
+  ['locale', message('Your language')],
+  ['updated_at', message('When your profile last changed')],
+  ['email', message('Your email address')],
+  ['email_verified', message('Whether your email address has been confirmed')],
+  ['phone_number', message('Your phone number')],
+  ['phone_number_verified', message('Whether your phone number has been confirmed')],
+  ['address', message('Your postal address')],
 ])
 
 /** A single claim, as the consent page names it. */
-export function wordsOfClaim(name: string): string {
+export function wordsOfClaim(name: string): Message {
   const [base = name, language] = name.split('#', 2)
-  const words = CLAIMS.get(base)
-  if (words === undefined) return `“${name}” of your profile`
-  return language === undefined ? words : `${words} (${language})`
+  const claim = CLAIMS.get(base)
+  if (claim === undefined) return message('“{name}” of your profile', { name })
+  return language === undefined ? claim : message('{claim} ({language})', { claim, language })
 }
 
 interface Apology {
-  title: string
-  text: string
+  title: Message
+  text: Message
 }
 
 const APOLOGIES: ReadonlyMap<number, Apology> = new Map([
   [
     403,
-    { title: 'This is not allowed', text: 'This page is not for you, or it has been open for too long.' },
+    {
+      title: message('This is not allowed'),
+      text: message('This page is not for you, or it has been open for too long.'),
+    },
   ],
-  [404, { title: 'There is nothing here', text: 'The page has moved, or its address was mistyped.' }],
+  [
+    404,
+    {
+      title: message('There is nothing here'),
+      text: message('The page has moved, or its address was mistyped.'),
+    },
+  ],
   [
     429,
-    { title: 'Too many tries', text: 'To keep accounts safe, we ask you to wait a little and try again.' },
+    {
+      title: message('Too many tries'),
+      text: message('To keep accounts safe, we ask you to wait a little and try again.'),
+    },
   ],
   [
     503,
-    { title: 'We are briefly away', text: 'Something that we need does not answer. Try again in a moment.' },
+    {
+      title: message('We are briefly away'),
+      text: message('Something that we need does not answer. Try again in a moment.'),
+    },
   ],
 ])
-const THEIRS = {
-  title: 'We cannot go on',
-  text: 'This is not your fault: the app that sent you here asked for something that we cannot do. Go back to it and try again.',
+const THEIRS: Apology = {
+  title: message('We cannot go on'),
+  text: message(
+    'This is not your fault: the app that sent you here asked for something that we cannot do. Go back to it and try again.',
+  ),
 }
-const OURS = {
-  title: 'Something went wrong',
-  text: 'This is not your fault: something broke here, and we have a record of it. Try again in a moment.',
+const OURS: Apology = {
+  title: message('Something went wrong'),
+  text: message(
+    'This is not your fault: something broke here, and we have a record of it. Try again in a moment.',
+  ),
 }
 
 /** What the error page says to the person in front of it. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { queryText } from '../../src/http/forms.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { ExplainedError } from '../pages/error-page.ts'
@@ -134,8 +135,10 @@ function isStale({ authTime }: Identity, { begun }: Flow, { known, maxAge }: Sig
 function ended(): ExplainedError {
   return new ExplainedError('invalid_request', 'this answer belongs to no sign-in that is under way here', {
     words: {
-      title: 'This sign-in has ended',
-      text: 'It was used already, is too old, or began in another browser. Go back to the app that you want to use, and start again there.',
+      title: message('This sign-in has ended'),
+      text: message(
+        'It was used already, is too old, or began in another browser. Go back to the app that you want to use, and start again there.',
+      ),
     },
   })
 }

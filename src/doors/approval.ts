@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Bag } from '../protocol/bag.ts'
+import type { Words } from '../protocol/message.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { ClientCall } from './back-channel.ts'
 import type { Client } from './client.ts'
@@ -19,8 +20,11 @@ export interface ApprovalRequest {
   readonly user?: string
   /** Where the answer will take the browser; absent where it takes it nowhere. */
   readonly redirectUri?: string
-  /** What people must know before they decide, such as how the request came to them; for the consent page. */
-  readonly notices?: readonly string[]
+  /**
+   * What people must know before they decide, such as how the request came to them; for the consent page. It travels as JSON, so the values
+   * of a message are texts and numbers.
+   */
+  readonly notices?: readonly Words[]
 }
 
 /** What of an authorization request says how it is answered, also where the rest of it is refused. */
@@ -65,6 +69,11 @@ export interface Parameter {
   /** What it says on the consent page: asked for while it is new, and remembered by its key unless it is for `once`. */
   consent?(value: unknown): readonly ConsentLine[]
   /**
+   * What the line of this key says, for who looks later at what they have allowed, in whatever language they read then. By default, and
+   * where it is undefined, the text that is remembered.
+   */
+  wordsOf?(key: string): Words | undefined
+  /**
    * What is left of the value where somebody has left out the scopes that give the lines of these keys; undefined for nothing.
    * Without it, nothing is.
    */
@@ -75,8 +84,8 @@ export interface Parameter {
 export interface ConsentLine {
   /** What is allowed with it, among the lines of its parameter: another key is asked for again. */
   readonly key: string
-  /** For people, as it is shown and remembered. */
-  readonly text: string
+  /** For people, as it is shown; remembered in English. */
+  readonly text: Words
   /** Scopes that give the same: with one of them, allowed or asked for, there is nothing more to ask. */
   readonly scopes?: readonly string[]
   /** Whether it is allowed for this one request, as a payment is: asked for each time, and never remembered. Default false. */

@@ -59,6 +59,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     kept: maybe(either(BOOLEAN, TEXT)),
     narrow: maybe(FUNCTION),
     consent: maybe(FUNCTION),
+    wordsOf: maybe(FUNCTION),
     decline: maybe(FUNCTION),
   },
   interactionStep: {

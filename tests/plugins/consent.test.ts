@@ -67,7 +67,10 @@ async function silently(parameters: Parameters): Promise<string> {
 async function asked(parameters: Parameters): Promise<string | undefined> {
   const page = await agent.get(authorizationUrl(server, parameters))
   if (findForm(page, 'consent') === undefined) return undefined
-  return page.body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ')
+  return page.body
+    .replaceAll(/<\/?bdi>/g, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
 }
 
 async function tokensFor(parameters: Parameters): Promise<Tokens> {

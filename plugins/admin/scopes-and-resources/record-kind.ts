@@ -1,5 +1,4 @@
 /** What the pages of `record-pages.ts` need to know of a kind of things. */
-import { message, type Message, type Words } from '../../../src/protocol/message.ts'
 import type { FieldView } from '../models.ts'
 import type { RecordPage } from './record-models.ts'
 
@@ -13,26 +12,21 @@ export interface RecordKind<Information extends object> {
   /** Such as `/scope`: its page; the list is at the same with an s. */
   readonly path: `/${string}`
   /** The text of the section that they are in. */
-  readonly section: Message
+  readonly section: string
   /** The kinds that stand beside each other there. */
-  readonly tabs: readonly { text: Words; path: string }[]
+  readonly tabs: readonly { text: string; path: string }[]
   readonly words: Pick<RecordPage, 'lead' | 'endings'> & {
-    list: Words
-    listLead: Words
-    new: Words
-    /** In the singular, for answers to developers. */
+    list: string
+    listLead: string
+    new: string
     one: string
-    /** Of the button that deletes it. */
-    delete: Words
-    /** That another name was typed to delete it. */
-    notItsName: Words
   }
   /** Titles of the list's columns: the identifier's, and one for each of `cellsOf`. */
-  readonly columns: readonly Words[]
+  readonly columns: readonly string[]
   /** The member that identifies it: the first field of a new one, and fixed from then on. */
   readonly identifier: RecordField & { name: keyof Information & string }
   fields(): Promise<readonly RecordField[]>
-  cellsOf(one: Information): readonly Words[]
+  cellsOf(one: Information): readonly string[]
   /** What it has, as it would be typed. */
   valuesOf(one: Information): Values
   list(options: { after?: string | undefined; limit: number }): Promise<Information[]>
@@ -45,10 +39,10 @@ export interface RecordKind<Information extends object> {
 
 /** Scopes and resources stand beside each other. */
 export const SCOPES_AND_RESOURCES = {
-  section: message('Scopes and resources'),
+  section: 'Scopes and resources',
   tabs: [
-    { text: message('Scopes'), path: '/scopes' },
-    { text: message('Resources'), path: '/resources' },
+    { text: 'Scopes', path: '/scopes' },
+    { text: 'Resources', path: '/resources' },
   ],
 } as const
 

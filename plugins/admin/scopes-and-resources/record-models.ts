@@ -14,24 +14,23 @@ declare module '../../pages/models.ts' {
 export interface RecordsPage extends Paged {
   /** The text of the section that they are in. */
   section: string
-  sectionText: Words
-  heading: Words
-  lead: Words
+  heading: string
+  lead: string
   newUri: string
-  newText: Words
-  columns: readonly Words[]
-  rows: readonly { id: string; href: string; cells: readonly Words[] }[]
+  newText: string
+  columns: readonly string[]
+  rows: readonly { id: string; href: string; cells: readonly string[] }[]
   /** The kinds that stand beside each other. */
-  tabs: readonly { text: Words; href: string; current: boolean }[]
+  tabs: readonly { text: string; href: string; current: boolean }[]
 }
 
 /** One of them, or a form for a new one, whose `deletion` is null. */
 export interface RecordPage extends FormTarget {
   section: string
-  heading: Words
-  lead: Words
-  /** Of the button that deletes it. */
-  deleteText: Words
+  heading: string
+  /** The kind, in the singular. */
+  what: string
+  lead: string
   /** `''` for a new one. */
   id: string
   /** What was done; null for nothing. */
@@ -41,13 +40,13 @@ export interface RecordPage extends FormTarget {
   error: Words | null
   fields: readonly FieldView[]
   related: {
-    title: Words
-    none: Words
+    title: string
+    none: string
     links: readonly { text: string; href: string }[]
   } | null
   /** What becomes of what names it, when it is deleted. */
-  endings: readonly Words[]
+  endings: readonly string[]
   deletion: (FormTarget & { error: Words | null; typed: string }) | null
   listUri: string
-  listText: Words
+  listText: string
 }

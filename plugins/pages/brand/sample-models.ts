@@ -79,7 +79,7 @@ export const failure: Pages['error'] = {
   requestId: '0b8f3c8e-6a52-4d2c-9c51-6d6f0e2f9a11',
   time: AT,
   detail: [{ name: 'redirect_uri', value: 'https://prints.example/signed-in/' }],
-  ways: [{ uri: 'https://prints.example/', text: 'Continue to', app: 'Photo Prints' }],
+  ways: [{ uri: 'https://prints.example/', text: 'Continue to Photo Prints' }],
   words: null,
   who: null,
   again: null,

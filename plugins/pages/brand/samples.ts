@@ -68,7 +68,7 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
     failure,
     {
       ...failure,
-      ways: [{ uri: '/', text: 'Go on', app: null }],
+      ways: [{ uri: '/', text: 'Go on' }],
       words: { title: 'Expired', text: 'It is old.' },
       who: 'ada',
     },

@@ -1,5 +1,7 @@
 /** What the parameters of a request ask people for, beside scopes and resources: line by line, each known by its key. */
 import type { ApprovalRequest, ConsentLine, Parameter } from '../../doors/approval.ts'
+import type { Words } from '../../protocol/message.ts'
+import { createLanguage } from '../languages/language.ts'
 
 /** `key` tells it from those of all parameters. */
 export type AskedLine = Required<ConsentLine>
@@ -22,3 +24,16 @@ export function linesOf(
   }
   return asked
 }
+
+/** What is remembered of a line: a text that is the same whoever reads the page, and that any version shows as it is. */
+export function rememberedText({ text }: Pick<ConsentLine, 'text'>): string {
+  return english.say(text)
+}
+
+/** What a line that is remembered says; its text where its parameter has no words for it, or is gone. */
+export function wordsOfLine(parameters: readonly Parameter[], key: string, text: string): Words {
+  const owner = parameters.find(({ name }) => key.startsWith(`${name}:`))
+  return owner?.wordsOf?.(key.slice(owner.name.length + 1)) ?? text
+}
+
+const english = createLanguage({ tag: 'en', region: 'en-GB', zone: null, find: () => undefined })

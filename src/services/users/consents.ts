@@ -1,5 +1,5 @@
 /** What users have allowed clients: remembered per user and client, by scopes, resources and the lines of parameters. */
-import type { ApprovalRequest } from '../../doors/approval.ts'
+import type { ApprovalRequest, Parameter } from '../../doors/approval.ts'
 import {
   statements as authorizationStatements,
   type ListedAuthorizationRow,
@@ -7,12 +7,13 @@ import {
 import { statements, withdraw, type ConnectedRow } from '../../store/consents.ts'
 import type { Database } from '../../store/database.ts'
 import { OAuthError } from '../../protocol/errors.ts'
+import type { Words } from '../../protocol/message.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Audiences } from '../tokens/audiences.ts'
 import { createNarrow } from '../tokens/narrowing.ts'
-import { linesOf } from './consent-lines.ts'
+import { linesOf, rememberedText, wordsOfLine } from './consent-lines.ts'
 
 export interface RememberedConsent {
   /** Another one after it was withdrawn and given again; undefined where there is none. */
@@ -22,7 +23,7 @@ export interface RememberedConsent {
   readonly declined: ReadonlySet<string>
   /** Those that tokens may be for. Empty for what an earlier version remembered: then all those of the scopes. */
   readonly resources: ReadonlySet<string>
-  /** What was read and allowed beside them, by `parameter:key`. */
+  /** What was allowed beside them, in English, by `parameter:key`. */
   readonly lines: ReadonlyMap<string, string>
 }
 
@@ -35,7 +36,7 @@ export interface ComparedConsent {
   /** Of its scopes, those that were left out before, may be, and are not asked for again. */
   readonly declined: ReadonlySet<string>
   /** What it asks for beside scopes and resources. */
-  readonly lines: readonly { readonly text: string; readonly isNew: boolean }[]
+  readonly lines: readonly { readonly text: Words; readonly isNew: boolean }[]
   /** Whether there is anything to ask. */
   readonly isNew: boolean
 }
@@ -70,8 +71,8 @@ export interface ConnectedClient {
   /** Allowed or held, of all Authorizations. */
   readonly scopes: readonly string[]
   readonly resources: readonly string[]
-  /** What was allowed beside them, as it was read. */
-  readonly lines: readonly string[]
+  /** What was allowed beside them: in English, as it is remembered, and for people. */
+  readonly lines: readonly { readonly text: string; readonly words: Words }[]
   /** The first that is known. */
   readonly since: number
   /** When a code or refresh token was last exchanged, or something allowed. */
@@ -147,7 +148,7 @@ export function createConsents(
       const [scopes, resources] = [[...request.scopes], await audienceOf(request)]
       const lines = linesOf(doors.all('parameter'), request)
       const lasting = lines.filter(({ once }) => !once)
-      const texts = Object.fromEntries(lasting.map(({ key, text }) => [key, text]))
+      const texts = Object.fromEntries(lasting.map((line) => [line.key, rememberedText(line)]))
       const keys = lines.length === 0 ? {} : { lines: [...new Set(lines.map(({ key }) => key))] }
       // Who allows a single claim is asked for the scope that holds it once more.
       const lifted = lasting.flatMap((line) => line.scopes)
@@ -174,7 +175,8 @@ export function createConsents(
       const ids = rows.map(({ clientId }) => clientId)
       const held = await database.query(authorizationStatements.listByClients, [userId, ids])
       const heldBy = Map.groupBy(held, ({ clientId }) => clientId)
-      return rows.map((row) => toConnected(row, heldBy.get(row.clientId) ?? []))
+      const parameters = doors.all('parameter')
+      return rows.map((row) => toConnected(row, heldBy.get(row.clientId) ?? [], parameters))
     },
     async withdraw(userId, clientId) {
       if (!isUuid(userId)) return false
@@ -198,13 +200,16 @@ export function optionalScopes({ client, scopes }: ApprovalRequest): ReadonlySet
 function toConnected(
   { clientId, scopes, resources, lines, grantedAt }: ConnectedRow,
   held: readonly ListedAuthorizationRow[],
+  parameters: readonly Parameter[],
 ): ConnectedClient {
   const granted = grantedAt === null ? [] : [grantedAt.getTime()]
+  /** Two keys may say the same. */
+  const texts = new Map(Object.entries(lines ?? {}).map(([key, text]) => [text, key]))
   return {
     clientId,
     scopes: united(scopes ?? [], ...held.map((one) => one.scopes)),
     resources: united(resources ?? [], ...held.map((one) => one.resources)),
-    lines: united(Object.values(lines ?? {})),
+    lines: [...texts].map(([text, key]) => ({ text, words: wordsOfLine(parameters, key, text) })),
     since: Math.min(...granted, ...held.map(({ createdAt }) => createdAt.getTime())),
     usedAt: Math.max(...granted, ...held.map(({ usedAt, createdAt }) => (usedAt ?? createdAt).getTime())),
     refreshable: held.some(({ refreshable }) => refreshable),

@@ -40,7 +40,8 @@ export function createUserExport({
     for (let after: string | undefined = ''; after !== undefined;) {
       const page: Awaited<ReturnType<Consents['list']>> = await consents.list(id, { after, limit: PAGE })
       yield page.map(({ clientId, scopes, resources, lines, since, usedAt }) => {
-        return { client_id: clientId, scopes, resources, lines, since: at(since), used: at(usedAt) }
+        const texts = lines.map(({ text }) => text)
+        return { client_id: clientId, scopes, resources, lines: texts, since: at(since), used: at(usedAt) }
       })
       after = page.length === PAGE ? page.at(-1)?.clientId : undefined
     }

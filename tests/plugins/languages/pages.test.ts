@@ -4,23 +4,9 @@ import { samples } from '../pages/samples.ts'
 import { startPages } from '../pages/server.ts'
 import { textsIn, unsaidIn } from './unsaid.ts'
 
-/** Pages that are not said by messages yet. */
-const ENGLISH = new Set<string>([
-  'consent',
-  'error',
-  'forgot-password',
-  'form-post',
-  'home',
-  'new-password',
-  'setup',
-  'setup-done',
-  'sign-out',
-  'signed-out',
-])
-
 const server = await startPages()
 
-describe.each(samples.filter(({ name }) => !ENGLISH.has(name)))('$name, $state', (sample) => {
+describe.each(samples)('$name, $state', (sample) => {
   test('says everything by messages', async () => {
     const response = await server.server.inject({
       url: server.address(sample).slice(server.url.length),

@@ -1,6 +1,7 @@
 /** Every page with models as the flows give them: the plain case, and those that look different. */
 import type { ClientView, Pages } from '../../../plugins/pages/models.ts'
-import { standardScopes } from '../../../plugins/pages/words.ts'
+import { LOOK_AGAIN } from '../../../plugins/pages/expired-form.ts'
+import { standardScopes, wordsOfClaim } from '../../../plugins/pages/words.ts'
 import { message, reason, sentenceOf } from '../../../src/protocol/message.ts'
 
 export interface Sample {
@@ -137,13 +138,17 @@ function sample<Name extends keyof Pages>(name: Name, state: string, model: Page
 export const samples: readonly Sample[] = [
   sample('login', 'plain', login()),
   sample('login', 'registered', login({ username: 'ada' }, { client: registered })),
-  sample('login', 'refused', login({ username: 'ada', error: 'That user name and password do not match.' })),
+  sample(
+    'login',
+    'refused',
+    login({ username: 'ada', error: message('That user name and password do not match.') }),
+  ),
   sample(
     'login',
     'throttled',
     login({
       username: 'ada',
-      error: 'There were too many tries.',
+      error: message('There were too many tries.'),
       wait: { seconds: 72, until: new Date('2026-11-21T16:30:12Z') },
     }),
   ),
@@ -152,7 +157,7 @@ export const samples: readonly Sample[] = [
   sample(
     'login',
     'linked',
-    login({}, { links: [{ id: 'sign-up', text: 'Make an account', href: '/sign-up' }] }),
+    login({}, { links: [{ id: 'sign-up', text: message('Create an account'), href: '/sign-up' }] }),
   ),
   sample('consent', 'new', consent),
   sample('consent', 'optional', {
@@ -172,7 +177,9 @@ export const samples: readonly Sample[] = [
     scopes: [...scopes.map((scope) => ({ ...scope, isNew: false })), books],
     lines: [
       { text: 'Transfer 100.00 EUR to Grace Hopper', isNew: true },
-      { text: 'Your picture', isNew: false },
+      { text: wordsOfClaim('name#de'), isNew: true },
+      { text: wordsOfClaim('picture'), isNew: false },
+      { text: wordsOfClaim('department'), isNew: false },
     ],
   }),
   sample('consent', 'elsewhere', {
@@ -200,7 +207,12 @@ export const samples: readonly Sample[] = [
     status: 403,
     code: 'access_denied',
     detail: [],
-    words: { title: 'This page has expired', text: 'Nothing of what you sent is done.' },
+    words: {
+      title: message('This page has expired'),
+      text: message(
+        'It was open for too long, or you have signed in or out meanwhile. What you sent has not been carried out.',
+      ),
+    },
     again: { action: '/answer', fields: { username: 'ada', expired_form: 'yes' } },
   }),
   sample('error', 'not-theirs', {
@@ -208,27 +220,36 @@ export const samples: readonly Sample[] = [
     status: 403,
     code: 'access_denied',
     detail: [],
-    words: { title: 'This page is for administrators', text: 'This account is not an administrator’s.' },
+    words: {
+      title: message('This page is for administrators'),
+      text: message('This account is not an administrator’s.'),
+    },
     who: 'ada',
     ways: [
-      { uri: '/sign-in?account=other', text: 'Sign in as somebody else', app: null },
-      { uri: '/', text: 'Go to the start page', app: null },
+      { uri: '/sign-in?account=other', text: message('Sign in as somebody else') },
+      { uri: '/', text: message('Go to the start page') },
     ],
   }),
   sample('error', 'over', {
     ...failure,
     detail: [],
-    ways: [{ uri: 'https://prints.example/', text: 'Continue to', app: long }],
-    words: { title: 'This step is done', text: 'You have been through it already.' },
+    ways: [{ uri: 'https://prints.example/', text: message('Continue to {app}', { app: long }) }],
+    words: {
+      title: message('This step is done'),
+      text: message(
+        'You have been through it already, here or in another tab. Nothing is left to do on this page.',
+      ),
+    },
   }),
   sample('error', 'ours', {
     ...failure,
     status: 500,
     code: 'server_error',
     detail: [],
-    ways: [{ uri: 'https://prints.example/', text: 'Go back', app: null }],
+    ways: [{ uri: 'https://prints.example/', text: message('Open the page again') }],
   }),
   sample('error', 'nothing', { ...failure, status: 404, code: 'not_found', detail: [] }),
+  sample('error', 'stays', { ...failure, detail: [], offersSignOut: true }),
   sample('sign-out', 'client', {
     ...form,
     client: registered,
@@ -247,8 +268,16 @@ export const samples: readonly Sample[] = [
     user: { username: 'ada', name: 'Ada Lovelace' },
     development: false,
     links: [
-      { title: 'Your account', href: '/account', text: 'What has access, and where you are signed in.' },
-      { title: 'Administration', href: '/admin', text: 'Apps, people, keys and the audit log.' },
+      {
+        title: message('Your account'),
+        href: '/account',
+        text: message('Your profile and password, where you are signed in, and the apps with access.'),
+      },
+      {
+        title: message('Administration'),
+        href: '/admin',
+        text: message('Apps, people, keys and the audit log.'),
+      },
     ],
   }),
   sample('setup', 'plain', setup),
@@ -256,21 +285,25 @@ export const samples: readonly Sample[] = [
     ...setup,
     token: '',
     values: { username: 'ada', name: 'Ada Lovelace', email: 'ada' },
-    errors: { email: 'This is not an email address.', password: 'The password is too short.' },
+    errors: {
+      email: sentenceOf(reason('must be an email address, such as alice@example.com')),
+      password: message('At least {minLength} characters.', { minLength: 12 }),
+    },
   }),
+  sample('setup', 'form', { ...setup, errors: { form: LOOK_AGAIN } }),
   sample('setup-done', 'plain', { username: 'ada', continueUri: '/' }),
   sample('new-password', 'plain', newPassword),
   sample('new-password', 'refused', {
     ...newPassword,
     ids: { form: 'reset-password', button: 'set-password' },
-    error: 'Must have 8 characters at least.',
+    error: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
   }),
   sample('forgot-password', 'plain', { ...form, email: '', back: null, error: null }),
   sample('forgot-password', 'refused', {
     ...form,
     email: 'ada',
     back: '/interaction/x?request=y',
-    error: 'This must be an email address.',
+    error: message('This must be an email address, such as alice@example.com.'),
   }),
   sample('sign-up-form', 'plain', signUp),
   sample('sign-up-form', 'refused', {
@@ -316,6 +349,7 @@ export const samples: readonly Sample[] = [
     text: message('We now reach you at it, and you can sign in with it instead of your user name.'),
     primary: { href: '/', text: message('Go to your account') },
   }),
+  // As of a plugin that has no catalogue.
   sample('page-message', 'plain', {
     title: 'You may close this window',
     text: 'The app goes on by itself.',
