@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { ALICE, authorizationUrl, BOB, goThrough, SEED, WEB } from '../../support/sign-in.ts'
 import { answerAt, answerFrom, startBelow, startUpstream, type Traveller } from '../../support/upstreams.ts'
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
+import { signedIn } from '../account/owner.ts'
 import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
 
 const ROOT = { username: 'root', password: 'the long password of root', roles: ['admin'] }
@@ -55,4 +56,33 @@ test('on the account: none, one that is refused, one that is linked, and unlinke
   const last = await who.here.submit(linked, 'unlink-0')
   expect(last.status).toBe(400)
   expectSaid(last, KNOWN)
+})
+
+test('in the administration: the list, a new one, one that is there, and its end', async () => {
+  const admin = await signedIn(server, ROOT, PSEUDO_HEADERS)
+  const open = async (path: string) => admin.get(`${server.url}/admin${path}`)
+  const known = [corp.issuer, server.url, 'CORP', 'SCHOOL', 'corp', 'school']
+  expectSaid(await open('/upstreams'), known)
+  const form = await open('/upstreams/new')
+  expectSaid(form, known)
+  const values = { id: 'new', issuer: 'https://id.example', client_id: 'us', client_secret: 'a secret' }
+  for (const wrong of [
+    { id: 'NEW' },
+    { id: 'corp' },
+    { issuer: 'nowhere' },
+    { client_id: '' },
+    { scope: 'email' },
+    { domains: 'nothing at all!' },
+    { claims: 'email' },
+    { claims: 'made_up=mail' },
+    { name: 'x'.repeat(300) },
+  ]) {
+    const refused = await admin.submit(form, 'record', { ...values, ...wrong })
+    expect([wrong, refused.status]).toEqual([wrong, 400])
+    expectSaid(refused, known)
+  }
+  const made = await admin.submit(form, 'record', values)
+  expectSaid(made, [values.issuer, ...known, 'new'])
+  expectSaid(await admin.submit(made, 'record', { issuer: 'nowhere' }), [values.issuer, ...known, 'new'])
+  expectSaid(await admin.submit(made, 'delete-record', { confirm: 'old' }), [values.issuer, ...known, 'new'])
 })
