@@ -1,4 +1,5 @@
 /** The last 24 hours as bars: what each hour had, by kind, and where its bar stands in a picture of 240 by 40. */
+import { message } from '../../src/protocol/message.ts'
 import type { PlotView } from './models.ts'
 
 const HOUR = 3_600_000
@@ -7,9 +8,19 @@ const HOURS = 24
 const [STEP, BAR, HEIGHT, LEAST] = [10, 8, 40, 1.5]
 
 const BANDS = [
-  { id: 'sign-ins', name: 'Sign-ins', types: ['user.signed_in'] },
-  { id: 'failures', name: 'Failures', types: ['user.sign_in_failed', 'client.authentication_failed'] },
-  { id: 'tokens', name: 'Tokens', types: ['token.issued'] },
+  {
+    id: 'sign-ins',
+    name: message('Sign-ins'),
+    by: message('Sign-ins by the hour'),
+    types: ['user.signed_in'],
+  },
+  {
+    id: 'failures',
+    name: message('Failures'),
+    by: message('Failures by the hour'),
+    types: ['user.sign_in_failed', 'client.authentication_failed'],
+  },
+  { id: 'tokens', name: message('Tokens'), by: message('Tokens by the hour'), types: ['token.issued'] },
 ] as const
 
 /** Where the first of the hours begins, the last being the one that is not over yet. */
@@ -23,31 +34,29 @@ export function plotOf(
 ): PlotView {
   const first = firstHour(now)
   const hours = Array.from({ length: HOURS }, (_, at) => new Date(first + at * HOUR))
-  const bands = BANDS.map(({ id, name, types }) => {
+  const bands = BANDS.map(({ id, name, by, types }) => {
     const counts = hours.map(() => 0)
     for (const { hour, type, count } of activity) {
       const at = (hour - first) / HOUR
       if ((types as readonly string[]).includes(type) && at in counts) counts[at]! += count
     }
-    return { id, name, counts, ...summary(name, counts, hours), bars: barsOf(counts) }
+    return { id, name, counts, title: by, ...summary(counts, hours), bars: barsOf(counts) }
   })
   return { hours, bands }
 }
 
-/** With a thin space between thousands, which no language reads as a decimal point. */
-export function grouped(count: number): string {
-  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f')
-}
-
-function summary(name: string, counts: readonly number[], hours: readonly Date[]) {
+function summary(counts: readonly number[], hours: readonly Date[]) {
   const most = Math.max(...counts)
   const busiest = hours[counts.indexOf(most)]!.toISOString().slice(11, 16)
   const total = counts.reduce((sum, one) => sum + one, 0)
-  const described =
+  const description =
     total === 0
-      ? 'None in the last 24 hours.'
-      : `${grouped(total)} in the last 24 hours; ${grouped(most)} in the hour from ${busiest} UTC on, the busiest.`
-  return { total, mostText: grouped(most), title: `${name} by the hour`, description: described }
+      ? message('None in the last 24 hours.')
+      : message(
+          '{total, number} in the last 24 hours; {most, number} in the hour from {busiest} UTC on, the busiest.',
+          { total, most, busiest },
+        )
+  return { total, most, description }
 }
 
 function barsOf(counts: readonly number[]): PlotView['bands'][number]['bars'] {

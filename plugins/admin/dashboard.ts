@@ -1,7 +1,8 @@
 /** `/admin`: how much there is, how the last day went, whether all is well, and what to do first. */
+import { message, type Message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
-import { firstHour, grouped, plotOf } from './activity-plot.ts'
+import { firstHour, plotOf } from './activity-plot.ts'
 import { auditRows } from './audit/audit-rows.ts'
 import type { OwnArea } from './area.ts'
 import type { HealthView } from './models.ts'
@@ -25,15 +26,18 @@ export function addDashboard(area: OwnArea): void {
         timed(async () => kernel.database.ping()),
       ])
       const { users, clients, sessions, most } = figures
-      const capped = (count: number): string => (count > most ? `${grouped(most)}+` : grouped(count))
+      const capped = (count: number): Message =>
+        count > most ? message('{count, number}+', { count: most }) : message('{count, number}', { count })
       const plot = plotOf(activity, now)
       const numbers = [
-        { text: 'Users', value: capped(users), href: uri('/users') },
-        { text: 'Clients', value: capped(clients), href: uri('/clients') },
-        { text: 'Open sessions', value: capped(sessions), href: null },
-        ...plot.bands
-          .slice(1)
-          .map(({ name, total }) => ({ text: `${name} in 24 h`, value: grouped(total), href: null })),
+        { text: message('Users'), value: capped(users), href: uri('/users') },
+        { text: message('Clients'), value: capped(clients), href: uri('/clients') },
+        { text: message('Open sessions'), value: capped(sessions), href: null },
+        ...plot.bands.slice(1).map(({ name, total }) => ({
+          text: message('{what} in 24 h', { what: name }),
+          value: message('{count, number}', { count: total }),
+          href: null,
+        })),
       ]
       return reply.page('admin-dashboard', {
         numbers,
@@ -57,12 +61,16 @@ async function timed(work: () => Promise<void>): Promise<number> {
 function stepsFor({ uri }: OwnArea, had: { users: number; clients: number; issued: number }) {
   const steps = [
     {
-      text: 'Register the first app that people sign in to, or a service',
+      text: message('Register the first app that people sign in to, or a service'),
       href: uri('/clients/new'),
       done: had.clients > 0,
     },
-    { text: 'Register the people who may sign in', href: uri('/users/new'), done: had.users > 1 },
-    { text: 'Sign in to the app, and find it in the audit log', href: uri('/audit'), done: had.issued > 0 },
+    { text: message('Register the people who may sign in'), href: uri('/users/new'), done: had.users > 1 },
+    {
+      text: message('Sign in to the app, and find it in the audit log'),
+      href: uri('/audit'),
+      done: had.issued > 0,
+    },
   ]
   return steps.slice(0, 2).every(({ done }) => done) ? [] : steps
 }
@@ -70,31 +78,46 @@ function stepsFor({ uri }: OwnArea, had: { users: number; clients: number; issue
 function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds: number): HealthView[] {
   const { connections, hashing, changesAge } = load()
   const current = keys.keys().filter((key) => keys.stateOf(key) === 'current')
-  const ages = current.map(({ algorithm, signsFrom }) => `${algorithm} ${daysSince(signsFrom)}`)
+  const ages = current.map(({ algorithm, signsFrom }) => ageOf(algorithm, signsFrom))
   return [
-    { name: 'Database', well: true, text: `${database.where} answers in ${milliseconds} ms` },
     {
-      name: 'Connections of this process',
+      name: message('Database'),
+      well: true,
+      text: message('{database} answers in {milliseconds} ms', { database: database.where, milliseconds }),
+    },
+    {
+      name: message('Connections of this process'),
       well: connections.waiting === 0,
-      text: `${connections.total} open, ${connections.idle} idle, ${connections.waiting} requests waiting for one`,
+      text: message(
+        '{total} open, {idle} idle, {waiting, plural, one {# request} other {# requests}} waiting for one',
+        connections,
+      ),
     },
     {
-      name: 'Changes of other processes',
+      name: message('Changes of other processes'),
       well: changesAge !== undefined && changesAge < 5,
-      text: changesAge === undefined ? 'not read yet' : `read ${changesAge.toFixed(1)} s ago`,
+      text:
+        changesAge === undefined
+          ? message('not read yet')
+          : message('read {seconds, number} s ago', { seconds: Math.round(changesAge * 10) / 10 }),
     },
     {
-      name: 'Passwords being checked',
+      name: message('Passwords being checked'),
       well: hashing.waiting < 20,
-      text: `${hashing.running} now, ${hashing.waiting} waiting`,
+      text: message('{running} now, {waiting} waiting', {
+        running: hashing.running,
+        waiting: hashing.waiting,
+      }),
     },
-    { name: 'Signing keys in use', well: true, text: ages.join(', ') },
-    { name: 'Schema', well: true, text: schema.replace(/^Migration/, '') },
+    { name: message('Signing keys in use'), well: true, text: message('{ages}', { ages }) },
+    { name: message('Schema'), well: true, text: schema.replace(/^Migration/, '') },
   ]
 }
 
-function daysSince(instant: number): string {
-  const days = Math.max(0, Math.floor((Date.now() - instant) / DAY))
-  if (days === 0) return 'since today'
-  return days === 1 ? 'for 1 day' : `for ${days} days`
+function ageOf(algorithm: string, signsFrom: number): Message {
+  const days = Math.max(0, Math.floor((Date.now() - signsFrom) / DAY))
+  return message('{algorithm} {days, plural, =0 {since today} one {for # day} other {for # days}}', {
+    algorithm,
+    days,
+  })
 }

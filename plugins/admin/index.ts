@@ -2,6 +2,7 @@
  * The administration, at `/admin`: pages for those who have the role `admin`. They use the services that the command
  * line uses; what each page does is in the file named after it, who may come here is for `guard.ts` to say.
  */
+import { message, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { ConfigError } from '../../src/config.ts'
@@ -47,20 +48,20 @@ const TEMPLATES = [
 ] as const
 
 /** In the order in which they stand at the top of each page; `here` of a template's `title` is one of these names. */
-const SECTIONS: readonly (readonly [text: string, path: string])[] = [
-  ['Dashboard', '/admin'],
-  ['Clients', '/admin/clients'],
-  ['Users', '/admin/users'],
-  ['Scopes and resources', '/admin/scopes'],
-  ['Keys', '/admin/keys'],
-  ['Deliveries', '/admin/deliveries'],
-  ['Audit log', '/admin/audit'],
+const SECTIONS: readonly (readonly [text: Words, path: string])[] = [
+  [message('Dashboard'), '/admin'],
+  [message('Clients'), '/admin/clients'],
+  [message('Users'), '/admin/users'],
+  [message('Scopes and resources'), '/admin/scopes'],
+  [message('Keys'), '/admin/keys'],
+  [message('Deliveries'), '/admin/deliveries'],
+  [message('Audit log'), '/admin/audit'],
 ]
 
 async function admin(fastify: FastifyInstance): Promise<void> {
   const { basePath } = fastify.oauth.config
   const links = SECTIONS.map(([text, path]) => ({ text, href: `${basePath}${path}` }))
-  fastify.pages.addArea('admin', { label: 'Administration', links })
+  fastify.pages.addArea('admin', { label: message('Administration'), links })
   for (const name of TEMPLATES)
     await fastify.pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
 

@@ -1,4 +1,5 @@
 /** `/admin/keys`: the signing keys that are published, by algorithm, and their successors when somebody asks for one. */
+import { wordsOfState } from '../../src/words/key-revocation.ts'
 import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -20,6 +21,7 @@ export function addKeyPages(area: OwnArea): void {
   const viewOf = (key: KeyRecord): KeyView => ({
     kid: key.kid,
     state: keys.stateOf(key),
+    stateText: wordsOfState(keys.stateOf(key)),
     createdAt: new Date(key.createdAt),
     signsFrom: new Date(key.signsFrom),
     retiresAt: key.retiresAt === null ? null : new Date(key.retiresAt),

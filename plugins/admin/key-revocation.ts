@@ -1,6 +1,6 @@
 /** `/admin/keys/revoke`: says what the end of a signing key ends, and ends it when the administrator still wants to. */
 import { Type } from '../../src/protocol/schema.ts'
-import { whatRevokingEnds } from '../../src/words/key-revocation.ts'
+import { whatRevokingEnds, wordsOfState } from '../../src/words/key-revocation.ts'
 import type { OwnArea } from './area.ts'
 import { noticeOf } from './notice.ts'
 
@@ -21,7 +21,7 @@ export function addKeyRevocation(area: OwnArea): void {
       return call.reply.page('admin-key-revoke', {
         kid,
         algorithm: key.algorithm,
-        state: keys.stateOf(key),
+        state: wordsOfState(keys.stateOf(key)),
         ends: await whatRevokingEnds(keys, key, config.OIDC_KEY_PUBLISH),
         form: area.target(call, REVOKE, kid),
         cancelUri: uri('/keys'),

@@ -53,6 +53,8 @@ export interface FieldView {
 export interface KeyView {
   kid: string
   state: KeyState
+  /** The same, for people. */
+  stateText: Words
   createdAt: Date
   signsFrom: Date
   /** Null for one that has no successor. */
@@ -106,9 +108,9 @@ export interface DeliveriesPage extends Paged {
 export interface KeyRevokePage {
   kid: string
   algorithm: string
-  state: KeyState
+  state: Words
   /** What that ends. */
-  ends: readonly string[]
+  ends: readonly Words[]
   form: FormTarget
   cancelUri: string
   /** What was asked for and is not done; null for nothing. */
@@ -120,30 +122,30 @@ export interface PlotView {
   hours: readonly Date[]
   bands: readonly {
     id: string
-    name: string
+    name: Words
     /** By the hour. */
     counts: readonly number[]
     total: number
-    /** Of an hour, to be read. */
-    mostText: string
-    title: string
-    description: string
+    /** Of an hour. */
+    most: number
+    title: Words
+    description: Words
     bars: readonly { x: number; y: number; width: number; height: number }[]
   }[]
 }
 
 export interface HealthView {
-  name: string
+  name: Words
   well: boolean
-  text: string
+  text: Words
 }
 
 export interface DashboardPage {
-  numbers: readonly { text: string; value: string; href: string | null }[]
+  numbers: readonly { text: Words; value: Words; href: string | null }[]
   plot: PlotView
   health: readonly HealthView[]
   rows: readonly AuditRow[]
   auditUri: string
   /** None once there is somebody and something. */
-  steps: readonly { text: string; href: string; done: boolean }[]
+  steps: readonly { text: Words; href: string; done: boolean }[]
 }

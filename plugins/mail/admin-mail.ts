@@ -1,4 +1,5 @@
 /** `/admin/mail`: where mails go, and a test that goes the same way as all others: by the outbox, for which nobody waits. */
+import { message, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
 import { isMailAddress, parseSmtpUrl } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -15,12 +16,12 @@ declare module '../pages/models.ts' {
 
 interface AdminMail {
   /** Where they go, as a sentence. */
-  way: string
+  way: Words
   from: string | null
   /** Null where no mail can be sent. */
   form: FormTarget | null
   typed: string
-  error: string | null
+  error: Words | null
   /** A test is on its way. */
   sent: boolean
   deliveriesUri: string
@@ -35,20 +36,25 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
   const { config } = kernelOf(fastify)
   await pages.add('admin-mail', new URL('../../templates/admin-mail.eta', import.meta.url))
   const { serve, target, uri, assertGenuine, administratorOf } = fastify.admin.addSection({
-    text: 'Mail',
+    text: message('Mail'),
     path: PATH,
   })
 
   const isKept = (): boolean => oauth.owners('mailTransport').size === 0
-  function way(): string {
+  function way(): Words {
     if (config.SMTP_URL !== undefined) {
       const { host, port, secure } = parseSmtpUrl(config.SMTP_URL)!
-      return `Mails go to ${host}, port ${port}, ${secure ? 'by TLS' : 'by STARTTLS where it offers that'}.`
+      return secure
+        ? message('Mails go to {host}, port {port}, by TLS.', { host, port: String(port) })
+        : message('Mails go to {host}, port {port}, by STARTTLS where it offers that.', {
+            host,
+            port: String(port),
+          })
     }
-    if (!isKept()) return 'Mails go the way that a plugin has for them.'
+    if (!isKept()) return message('Mails go the way that a plugin has for them.')
     return config.production
-      ? 'No mail can be sent: set SMTP_URL and MAIL_FROM. Until then, what needs mail is off.'
-      : 'There is no mail server: this development server keeps mails in memory.'
+      ? message('No mail can be sent: set SMTP_URL and MAIL_FROM. Until then, what needs mail is off.')
+      : message('There is no mail server: this development server keeps mails in memory.')
   }
 
   function show(call: PageCall, { typed = '', error = null, sent = false }: Partial<AdminMail>) {
@@ -77,7 +83,10 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
       assertGenuine(call, PATH, '')
       const typed = address.trim()
       if (!isMailAddress(typed))
-        return show(call, { typed, error: 'This must be an email address, such as alice@example.com.' })
+        return show(call, {
+          typed,
+          error: message('This must be an email address, such as alice@example.com.'),
+        })
       await letters.send(typed, testLetter(oauth.issuer), await fastify.language.reader(call, true))
       return call.reply.redirect(uri(PATH, { sent: 'yes' }), 303)
     },

@@ -61,25 +61,32 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
 
   addRecordPages<UpstreamInformation>(area, {
     path: '/upstream',
-    section: 'Upstreams',
+    section: message('Upstreams'),
     tabs: [],
     words: {
-      list: 'Upstreams',
-      listLead: 'OpenID providers by which people sign in here.',
-      new: 'Register an upstream',
+      list: message('Upstreams'),
+      listLead: message('OpenID providers by which people sign in here.'),
+      new: message('Register an upstream'),
       one: 'upstream',
-      lead: `An OpenID provider by which people sign in here. Where its id is corp, register ${issuer}/upstream/corp/callback there as the redirect URI, and ${issuer}/upstream/corp/signed-out for after a sign-out.`,
+      delete: message('Delete this upstream'),
+      notItsName: message('This is not the name of this upstream.'),
+      lead: message(
+        'An OpenID provider by which people sign in here. Where its id is corp, register {issuer}/upstream/corp/callback there as the redirect URI, and {issuer}/upstream/corp/signed-out for after a sign-out.',
+        { issuer },
+      ),
       endings: [
-        'Nobody signs in by it from then on. Those who have no other way in cannot sign in any more.',
-        'Accounts stay linked: when it is registered again, their sign-ins work again.',
-        'Those who are signed in stay signed in.',
+        message(
+          'Nobody signs in by it from then on. Those who have no other way in cannot sign in any more.',
+        ),
+        message('Accounts stay linked: when it is registered again, their sign-ins work again.'),
+        message('Those who are signed in stay signed in.'),
       ],
     },
-    columns: ['Id', 'Name', 'Issuer'],
+    columns: [message('Id'), message('Name'), message('Issuer')],
     identifier: {
       name: 'id',
-      label: 'Id',
-      hint: 'Small letters, digits and hyphens. It cannot be changed later.',
+      label: message('Id'),
+      hint: message('Small letters, digits and hyphens. It cannot be changed later.'),
     },
     fields: async () => FIELDS,
     cellsOf: ({ name = '', issuer: theirs }) => [name, theirs],

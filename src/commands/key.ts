@@ -1,4 +1,5 @@
 /** `key list`, `key rotate` and `key revoke`. */
+import { inEnglish } from '../protocol/message.ts'
 import { Command } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
@@ -56,7 +57,11 @@ async function explain(keys: Kernel['keys'], kid: string, publishFor: number): P
   const key = keys.find(kid)
   if (key === undefined) throw metadataError('kid', 'is not that of a published key')
   const ends = await whatRevokingEnds(keys, key, publishFor)
-  return [`key revoke ends ${kid} (${key.algorithm}) for good.`, ...ends, 'To do it, add --yes.'].join('\n')
+  return [
+    `key revoke ends ${kid} (${key.algorithm}) for good.`,
+    ...ends.map(inEnglish),
+    'To do it, add --yes.',
+  ].join('\n')
 }
 
 /** The algorithm that was named, or all that have a key. */

@@ -1,4 +1,5 @@
 /** What may be registered as an address that we send browsers to (RFC 6749 §3.1.2, RFC 9700 §2.1, RFC 8252 §7). */
+import { reason, type Words } from './message.ts'
 
 /** Schemes that are no app's own: each is run, shown, fetched or handed to another program. */
 const NOBODYS: ReadonlySet<string> = new Set(
@@ -20,25 +21,29 @@ export function isLoopbackHost(host: string): boolean {
  * Why `uri` may not be registered, in words that can follow its field's name, or undefined when it may.
  * `insecure` marks plain http to another host, which a development start only warns of.
  */
-export function redirectUriProblem(uri: string): { reason: string; insecure?: true } | undefined {
-  if (uri.length > MAX_LENGTH) return { reason: `must not be longer than ${MAX_LENGTH} characters` }
+export function redirectUriProblem(uri: string): { reason: Words; insecure?: true } | undefined {
+  if (uri.length > MAX_LENGTH)
+    return { reason: reason('must not be longer than {most} characters', { most: MAX_LENGTH }) }
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   if (/[\u0000-\u0020\u007f-\uffff\\"<>^`{|}]/.test(uri))
-    return { reason: 'must hold only the characters of a URI (RFC 3986)' }
-  if (!/^[a-z][a-z0-9+.-]*:/i.test(uri) || !URL.canParse(uri)) return { reason: 'must be an absolute URI' }
+    return { reason: reason('must hold only the characters of a URI (RFC 3986)') }
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(uri) || !URL.canParse(uri))
+    return { reason: reason('must be an absolute URI') }
   const url = new URL(uri)
-  if (NOBODYS.has(url.protocol)) return { reason: `must not use the scheme ${url.protocol}` }
-  if (uri.includes('#')) return { reason: 'must not have a fragment' }
-  if (url.username !== '' || url.password !== '') return { reason: 'must not carry a user name or password' }
+  if (NOBODYS.has(url.protocol))
+    return { reason: reason('must not use the scheme {scheme}', { scheme: url.protocol }) }
+  if (uri.includes('#')) return { reason: reason('must not have a fragment') }
+  if (url.username !== '' || url.password !== '')
+    return { reason: reason('must not carry a user name or password') }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return url.protocol.includes('.') || uri.includes('://')
       ? undefined
-      : { reason: 'needs a scheme that the app owns, such as com.example.app:' }
+      : { reason: reason('needs a scheme that the app owns, such as com.example.app:') }
   }
-  if (!/^https?:\/\/[^/]/i.test(uri)) return { reason: 'must be an absolute URI' }
-  if (url.hostname.includes('*')) return { reason: 'must not hold a wildcard' }
+  if (!/^https?:\/\/[^/]/i.test(uri)) return { reason: reason('must be an absolute URI') }
+  if (url.hostname.includes('*')) return { reason: reason('must not hold a wildcard') }
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    return { reason: 'must use https (http only to this machine)', insecure: true }
+    return { reason: reason('must use https (http only to this machine)'), insecure: true }
   }
   return undefined
 }

@@ -1,4 +1,5 @@
 /** `/admin/client/delete`: removes a client, once its id was typed. */
+import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { getClient, showClient } from './client-page.ts'
 import type { OwnArea } from '../area.ts'
@@ -24,7 +25,7 @@ export function addClientEnd(area: OwnArea): void {
       const again = area.signInAgain(call, uri('/client', { client_id: clientId, again: 'yes' }))
       if (again !== undefined) return again
       if (typed.trim() !== clientId) {
-        const deletion = { error: 'This is not the client ID of this client.', typed }
+        const deletion = { error: message('This is not the client ID of this client.'), typed }
         return showClient(area, call, client, { deletion })
       }
       await oauth.clients.delete(clientId)

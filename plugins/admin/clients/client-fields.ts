@@ -69,7 +69,7 @@ export function problemsOf(values: Values): Errors {
   for (const { name } of FIELDS.filter(({ kind }) => kind === 'number')) {
     const text = values[name]?.trim() ?? ''
     if (text !== '' && !WHOLE_NUMBER.test(text))
-      errors[name] = 'This must be a whole number, of nine digits at most.'
+      errors[name] = message('This must be a whole number, of nine digits at most.')
   }
   for (const name of REDIRECTS) {
     const lines = itemsOf('lines', values[name] ?? '')

@@ -1,4 +1,5 @@
 /** The form for a client's metadata, shown and sent, whether the client is there already or not. */
+import { message } from '../../../src/protocol/message.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { PageCall } from '../../pages/index.ts'
@@ -23,7 +24,10 @@ export function clientForm(
   return {
     ...area.target(call, path, subject),
     groups: groupsOf(values, errors, servedBy(area)),
-    error: Object.keys(errors).length === 0 ? null : (errors[FORM] ?? 'Please look at the marked fields.'),
+    error:
+      Object.keys(errors).length === 0
+        ? null
+        : (errors[FORM] ?? message('Please look at the marked fields.')),
   }
 }
 

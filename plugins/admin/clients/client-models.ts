@@ -19,7 +19,7 @@ export interface ClientsPage extends SearchedList {
 
 /** A form for client metadata, as it was filled in. */
 export interface ClientForm extends FormTarget {
-  groups: readonly { title: string; fields: readonly FieldView[] }[]
+  groups: readonly { title: Words; fields: readonly FieldView[] }[]
   /** What is wrong and belongs to no field; null when nothing is. */
   error: Words | null
 }
@@ -28,7 +28,7 @@ export interface NewClientPage {
   form: ClientForm
   /** Which of `types` the form was filled in for. */
   type: string
-  types: readonly { title: string; text: string; href: string; current: boolean }[]
+  types: readonly { title: Words; text: Words; href: string; current: boolean }[]
   listUri: string
 }
 

@@ -1,4 +1,5 @@
 /** `/admin/client`: one client, to look at and to change. Its secret and its end are in `client-secret.ts` and `client-end.ts`. */
+import { type Words, message } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
@@ -7,7 +8,6 @@ import { colorCaution } from '../../../src/protocol/brand-colors.ts'
 import { addressCautions } from '../../../src/protocol/client-addresses.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
-import type { Words } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
@@ -19,18 +19,20 @@ import type { OwnArea } from '../area.ts'
 import { noticeOf } from '../notice.ts'
 
 const PATH = '/client'
-const CHANGED_MEANWHILE =
-  'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+const CHANGED_MEANWHILE = message(
+  'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
+)
 
-const BY_ITSELF =
-  'The app has registered itself, and manages its registration: nobody here has checked whose it is. What you give it beside, it loses when it changes something.'
+const BY_ITSELF = message(
+  'The app has registered itself, and manages its registration: nobody here has checked whose it is. What you give it beside, it loses when it changes something.',
+)
 
 /** What the page says besides what is registered. */
 export interface Shown {
   notice?: Notice | null
   values?: Values
   errors?: Errors
-  deletion?: { error: string; typed: string }
+  deletion?: { error: Words; typed: string }
 }
 
 export async function getClient({ oauth }: OwnArea, clientId = ''): Promise<ClientInformation> {
@@ -108,9 +110,11 @@ export function addClientPage(area: OwnArea): void {
 
 /** Of who registered it, and of addresses and a colour that are registered as they are. */
 function cautionsOf(client: ClientInformation, known: Client | null): Words[] {
-  const addresses = addressCautions(client).map(
-    ({ uri, reason }) =>
-      `The address ${uri} ${reason}. One that the app owns looks like com.example.app:/callback.`,
+  const addresses = addressCautions(client).map(({ uri }) =>
+    message(
+      'The address {uri} has {scheme}, a scheme without a dot, which another app on the same device may take. One that the app owns looks like com.example.app:/callback.',
+      { uri, scheme: new URL(uri).protocol },
+    ),
   )
   const color = client.brand_color === undefined ? undefined : colorCaution(client.brand_color)
   const cautions = [...addresses, ...(color === undefined ? [] : [color])]

@@ -1,4 +1,5 @@
 /** A client's secret: replaced at `/admin/client/rotate-secret`, and shown once at `/admin/client/secret`. */
+import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { appSettings } from './app-settings.ts'
 import { getClient } from './client-page.ts'
@@ -35,9 +36,15 @@ export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
     async show({ handle = '' }, { request, reply }) {
       const taken = await shownOnce.take(handle, area.administratorOf(request))
       if (taken === null) {
-        const text = 'A secret is shown once, and is then known to the app alone. Replace it if it was lost.'
-        const primary = { href: uri('/clients'), text: 'Go to the clients' }
-        return reply.page('page-message', { title: 'Not shown again', text, primary }, { status: 410 })
+        const text = message(
+          'A secret is shown once, and is then known to the app alone. Replace it if it was lost.',
+        )
+        const primary = { href: uri('/clients'), text: message('Go to the clients') }
+        return reply.page(
+          'page-message',
+          { title: message('Not shown again'), text, primary },
+          { status: 410 },
+        )
       }
       const { subject: clientId, secret } = taken
       const client = await getClient(area, clientId)

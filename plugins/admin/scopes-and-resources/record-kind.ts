@@ -1,4 +1,5 @@
 /** What the pages of `record-pages.ts` need to know of a kind of things. */
+import { message, type Message, type Words } from '../../../src/protocol/message.ts'
 import type { FieldView } from '../models.ts'
 import type { RecordPage } from './record-models.ts'
 
@@ -12,21 +13,26 @@ export interface RecordKind<Information extends object> {
   /** Such as `/scope`: its page; the list is at the same with an s. */
   readonly path: `/${string}`
   /** The text of the section that they are in. */
-  readonly section: string
+  readonly section: Message
   /** The kinds that stand beside each other there. */
-  readonly tabs: readonly { text: string; path: string }[]
+  readonly tabs: readonly { text: Words; path: string }[]
   readonly words: Pick<RecordPage, 'lead' | 'endings'> & {
-    list: string
-    listLead: string
-    new: string
+    list: Words
+    listLead: Words
+    new: Words
+    /** In the singular, for answers to developers. */
     one: string
+    /** Of the button that deletes it. */
+    delete: Words
+    /** That another name was typed to delete it. */
+    notItsName: Words
   }
   /** Titles of the list's columns: the identifier's, and one for each of `cellsOf`. */
-  readonly columns: readonly string[]
+  readonly columns: readonly Words[]
   /** The member that identifies it: the first field of a new one, and fixed from then on. */
   readonly identifier: RecordField & { name: keyof Information & string }
   fields(): Promise<readonly RecordField[]>
-  cellsOf(one: Information): readonly string[]
+  cellsOf(one: Information): readonly Words[]
   /** What it has, as it would be typed. */
   valuesOf(one: Information): Values
   list(options: { after?: string | undefined; limit: number }): Promise<Information[]>
@@ -39,10 +45,10 @@ export interface RecordKind<Information extends object> {
 
 /** Scopes and resources stand beside each other. */
 export const SCOPES_AND_RESOURCES = {
-  section: 'Scopes and resources',
+  section: message('Scopes and resources'),
   tabs: [
-    { text: 'Scopes', path: '/scopes' },
-    { text: 'Resources', path: '/resources' },
+    { text: message('Scopes'), path: '/scopes' },
+    { text: message('Resources'), path: '/resources' },
   ],
 } as const
 

@@ -14,23 +14,24 @@ declare module '../../pages/models.ts' {
 export interface RecordsPage extends Paged {
   /** The text of the section that they are in. */
   section: string
-  heading: string
-  lead: string
+  sectionText: Words
+  heading: Words
+  lead: Words
   newUri: string
-  newText: string
-  columns: readonly string[]
-  rows: readonly { id: string; href: string; cells: readonly string[] }[]
+  newText: Words
+  columns: readonly Words[]
+  rows: readonly { id: string; href: string; cells: readonly Words[] }[]
   /** The kinds that stand beside each other. */
-  tabs: readonly { text: string; href: string; current: boolean }[]
+  tabs: readonly { text: Words; href: string; current: boolean }[]
 }
 
 /** One of them, or a form for a new one, whose `deletion` is null. */
 export interface RecordPage extends FormTarget {
   section: string
-  heading: string
-  /** The kind, in the singular. */
-  what: string
-  lead: string
+  heading: Words
+  lead: Words
+  /** Of the button that deletes it. */
+  deleteText: Words
   /** `''` for a new one. */
   id: string
   /** What was done; null for nothing. */
@@ -40,13 +41,13 @@ export interface RecordPage extends FormTarget {
   error: Words | null
   fields: readonly FieldView[]
   related: {
-    title: string
-    none: string
+    title: Words
+    none: Words
     links: readonly { text: string; href: string }[]
   } | null
   /** What becomes of what names it, when it is deleted. */
-  endings: readonly string[]
+  endings: readonly Words[]
   deletion: (FormTarget & { error: Words | null; typed: string }) | null
   listUri: string
-  listText: string
+  listText: Words
 }

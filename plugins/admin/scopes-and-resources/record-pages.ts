@@ -1,5 +1,5 @@
 /** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
-import { sentenceOf, type Words } from '../../../src/protocol/message.ts'
+import { sentenceOf, type Words, message } from '../../../src/protocol/message.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
@@ -10,8 +10,9 @@ import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
 
 const PAGE = 50
-const CHANGED_MEANWHILE =
-  'It was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.'
+const CHANGED_MEANWHILE = message(
+  'It was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
+)
 const Text = () => Type.Optional(Type.String())
 
 type Add = <Information extends object>(
@@ -49,7 +50,8 @@ const addList: Add = ({ serve, uri }, kind, { idOf }) => {
         rows,
         nextUri: found.length > PAGE ? uri(list, { after: rows.at(-1)!.id }) : null,
         firstUri: after === undefined ? null : uri(list),
-        section: kind.section,
+        section: kind.section.text,
+        sectionText: kind.section,
         tabs: kind.tabs.map((tab) => ({ text: tab.text, href: uri(tab.path), current: tab.path === list })),
       })
     },
@@ -109,8 +111,7 @@ const addEnd: Add = (area, kind, { get, show }) => {
       const again = area.signInAgain(call, area.uri(page, { id, again: 'yes' }))
       if (again !== undefined) return again
       if (confirm.trim() !== id) {
-        const error = `This is not the name of this ${kind.words.one}.`
-        return show(call, one, { deletion: { error, typed: confirm } })
+        return show(call, one, { deletion: { error: kind.words.notItsName, typed: confirm } })
       }
       const refusal = await refusalOf(kind.delete(id))
       if (refusal !== null) return show(call, one, { deletion: { error: refusal, typed: confirm } })

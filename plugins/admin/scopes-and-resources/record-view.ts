@@ -1,5 +1,5 @@
 /** The page of one thing, or of the form for a new one, with whatever was refused; and the way from what was typed to what is saved. */
-import type { Words } from '../../../src/protocol/message.ts'
+import { type Words, message } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../../../src/protocol/errors.ts'
@@ -66,11 +66,11 @@ export function createRecordView<Information extends object>(
     const blank = { heading: words.new, id: '', version: '', related: null, deletion: null }
     const model = {
       ...(one === null ? { ...blank, ...area.target(call, create, '') } : await existing(call, one, shown)),
-      section: kind.section,
-      what: words.one,
+      section: kind.section.text,
+      deleteText: words.delete,
       lead: words.lead,
       notice,
-      error: refused ? (errors[FORM] ?? 'Please look at the marked fields.') : null,
+      error: refused ? (errors[FORM] ?? message('Please look at the marked fields.')) : null,
       fields: fields.map((field) => ({
         hint: '',
         kind: 'text' as const,

@@ -1,4 +1,5 @@
 /** `/admin/resources`: APIs that tokens are for, and what their tokens are like (RFC 8707). */
+import { message } from '../../../src/protocol/message.ts'
 import type { ResourceInformation } from '../../../src/services/resource-registry.ts'
 import type { OwnArea } from '../area.ts'
 import { SCOPES_AND_RESOURCES } from './record-kind.ts'
@@ -7,9 +8,9 @@ import { addRecordPages } from './record-pages.ts'
 /** Scopes that the page of a resource shows. */
 const SHOWN = 100
 const FORMATS = [
-  { value: '', text: 'As the client says' },
-  { value: 'jwt', text: 'jwt: APIs verify it by themselves' },
-  { value: 'opaque', text: 'opaque: APIs ask this server' },
+  { value: '', text: message('As the client says') },
+  { value: 'jwt', text: message('jwt: APIs verify it by themselves') },
+  { value: 'opaque', text: message('opaque: APIs ask this server') },
 ]
 
 export function addResourcePages(area: OwnArea): void {
@@ -19,44 +20,59 @@ export function addResourcePages(area: OwnArea): void {
     ...SCOPES_AND_RESOURCES,
     path: '/resource',
     words: {
-      list: 'Resources',
-      listLead: `The APIs that tokens are for. Scopes that belong to none of them are for the default one, ${issuer}.`,
-      new: 'Register a resource',
+      list: message('Resources'),
+      listLead: message(
+        'The APIs that tokens are for. Scopes that belong to none of them are for the default one, {issuer}.',
+        { issuer },
+      ),
+      new: message('Register a resource'),
       one: 'resource',
-      lead: 'An API that tokens are for: their audience.',
+      delete: message('Delete this resource'),
+      notItsName: message('This is not the name of this resource.'),
+      lead: message('An API that tokens are for: their audience.'),
       endings: [
-        `Its scopes belong to the default resource from then on, and clients keep them in their lists: new tokens with them are for ${issuer}.`,
-        'Approvals that were for this resource alone can no longer be refreshed: the apps have to ask again.',
-        'Tokens that are out already are good until they expire.',
+        message(
+          'Its scopes belong to the default resource from then on, and clients keep them in their lists: new tokens with them are for {issuer}.',
+          { issuer },
+        ),
+        message(
+          'Approvals that were for this resource alone can no longer be refreshed: the apps have to ask again.',
+        ),
+        message('Tokens that are out already are good until they expire.'),
       ],
     },
-    columns: ['Identifier', 'Name', 'Tokens'],
+    columns: [message('Identifier'), message('Name'), message('Tokens')],
     identifier: {
       name: 'resource',
-      label: 'Identifier',
+      label: message('Identifier'),
       kind: 'url',
-      hint: 'An absolute URI, the aud of its tokens. It cannot be changed later.',
+      hint: message('An absolute URI, the aud of its tokens. It cannot be changed later.'),
     },
     fields: async () => [
       {
         name: 'name',
-        label: 'Name',
+        label: message('Name'),
         kind: 'prose',
-        hint: 'People see it when they are asked to allow its scopes.',
+        hint: message('People see it when they are asked to allow its scopes.'),
       },
-      { name: 'access_token_format', label: 'Access tokens', kind: 'choice', options: FORMATS },
+      { name: 'access_token_format', label: message('Access tokens'), kind: 'choice', options: FORMATS },
       {
         name: 'access_token_lifetime',
-        label: 'Lifetime of access tokens, in seconds',
+        label: message('Lifetime of access tokens, in seconds'),
         kind: 'number',
-        hint: `Empty: ${config.OIDC_TOKEN_EXPIRE}, as OIDC_TOKEN_EXPIRE says.`,
+        hint: message('Empty: {seconds}, as OIDC_TOKEN_EXPIRE says.', { seconds: config.OIDC_TOKEN_EXPIRE }),
       },
     ],
     cellsOf: ({
       name = '',
-      access_token_format: format = 'as the client says',
+      access_token_format: format,
       access_token_lifetime: seconds = config.OIDC_TOKEN_EXPIRE,
-    }) => [name, `${format}, ${seconds} s`],
+    }) => [
+      name,
+      format === undefined
+        ? message('as the client says, {seconds} s', { seconds })
+        : message('{format}, {seconds} s', { format, seconds }),
+    ],
     valuesOf: ({ name = '', access_token_format: format = '', access_token_lifetime: seconds = '' }) => ({
       name,
       access_token_format: format,
@@ -82,8 +98,8 @@ export function addResourcePages(area: OwnArea): void {
       const scopes = await resources.scopesOf(resource, SHOWN)
       const links = scopes.map(({ name }) => ({ text: name, href: area.uri('/scope', { id: name }) }))
       return {
-        title: 'Its scopes',
-        none: 'No scope belongs to it yet.',
+        title: message('Its scopes'),
+        none: message('No scope belongs to it yet.'),
         links: links.toSorted((a, b) => a.text.localeCompare(b.text)),
       }
     },

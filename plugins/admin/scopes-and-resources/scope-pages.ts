@@ -1,4 +1,5 @@
 /** `/admin/scopes`: what clients may ask for, what people read of it, and which resource it belongs to. */
+import { message } from '../../../src/protocol/message.ts'
 import type { ScopeInformation } from '../../../src/services/resource-registry.ts'
 import type { OwnArea } from '../area.ts'
 import { SCOPES_AND_RESOURCES } from './record-kind.ts'
@@ -9,29 +10,34 @@ const SUGGESTED = 100
 
 export function addScopePages(area: OwnArea): void {
   const { resources, issuer } = area.oauth
-  const ofDefault = `${issuer} (the default)`
+  const ofDefault = message('{issuer} (the default)', { issuer })
 
   addRecordPages<ScopeInformation>(area, {
     ...SCOPES_AND_RESOURCES,
     path: '/scope',
     words: {
-      list: 'Scopes',
-      listLead:
+      list: message('Scopes'),
+      listLead: message(
         'What clients may ask for, beyond the scopes of OpenID Connect. A client also needs it in its own list.',
-      new: 'Register a scope',
+      ),
+      new: message('Register a scope'),
       one: 'scope',
-      lead: 'What clients may ask for, once it is in their list.',
+      delete: message('Delete this scope'),
+      notItsName: message('This is not the name of this scope.'),
+      lead: message('What clients may ask for, once it is in their list.'),
       endings: [
-        'Apps that sign people in no longer get it, from the next sign-in on.',
-        'No client may have it in its list any more: take it out there first.',
-        'Tokens that have it are good until they expire. An approval for another resource than the default one can no longer be refreshed with it.',
+        message('Apps that sign people in no longer get it, from the next sign-in on.'),
+        message('No client may have it in its list any more: take it out there first.'),
+        message(
+          'Tokens that have it are good until they expire. An approval for another resource than the default one can no longer be refreshed with it.',
+        ),
       ],
     },
-    columns: ['Name', 'What people read', 'Resource'],
+    columns: [message('Name'), message('What people read'), message('Resource')],
     identifier: {
       name: 'name',
-      label: 'Name',
-      hint: 'As it stands in requests and tokens, such as read:books. It cannot be changed later.',
+      label: message('Name'),
+      hint: message('As it stands in requests and tokens, such as read:books. It cannot be changed later.'),
     },
     async fields() {
       const known = await resources.listResources({ limit: SUGGESTED })
@@ -39,16 +45,18 @@ export function addScopePages(area: OwnArea): void {
       return [
         {
           name: 'description',
-          label: 'What people read',
+          label: message('What people read'),
           kind: 'prose',
-          hint: 'They see it when they are asked to allow it, such as: Read your books.',
+          hint: message('They see it when they are asked to allow it, such as: Read your books.'),
         },
         {
           name: 'resource',
-          label: 'Resource',
+          label: message('Resource'),
           kind: 'url',
           options,
-          hint: `Which API it is for: the audience of its tokens. Empty: ${ofDefault}.`,
+          hint: message('Which API it is for: the audience of its tokens. Empty: {other}.', {
+            other: ofDefault,
+          }),
         },
       ]
     },

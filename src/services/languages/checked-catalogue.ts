@@ -1,56 +1,54 @@
-/** Catalogues that plugins bring: what of one could not be said is refused at the start, and not on somebody's page. */
+/**
+ * Catalogues that others bring: each text must be one that can be said with the values of the message that it is for. What cannot is found
+ * when it is brought, and not on somebody's page.
+ */
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser'
-import { ConfigError } from '../../config.ts'
-import { isTag } from '../../protocol/language-tags.ts'
+import { isObject } from '../../protocol/json.ts'
 
-/** Throws `ConfigError` for what is no language, or no catalogue. */
-export function assertCatalogue(tag: unknown, messages: unknown): void {
-  if (typeof tag !== 'string' || !isTag(tag))
-    throw new ConfigError(`${shown(tag)} is no language tag, such as fr or pt-BR.`)
-  if (typeof messages !== 'object' || messages === null || Array.isArray(messages))
-    throw new ConfigError(`The catalogue of ${tag} must be an object: English to ${tag}.`)
-  for (const [english, words] of Object.entries(messages)) {
-    const refused = (why: string) => new ConfigError(`The catalogue of ${tag} has ${shown(english)}, ${why}.`)
-    if (typeof words !== 'string') throw refused('whose words are no text')
-    const has = namesOf(english)
-    if (has === undefined) throw refused('which is no ICU MessageFormat')
-    const uses = namesOf(words)
-    if (uses === undefined) throw refused('whose words are no ICU MessageFormat')
-    const [stray] = [...uses].filter((name) => !has.has(name))
-    if (stray !== undefined) throw refused(`whose words have ${stray}, which its English has not`)
+/** Formats that messages have not: instants are values. */
+const FOREIGN = new Set<TYPE>([TYPE.number, TYPE.date, TYPE.time])
+
+/** What of it could not be said, as it follows the name of the catalogue; undefined where all can be. */
+export function problemIn(catalogue: unknown): string | undefined {
+  if (!isObject(catalogue)) return ' must be an object of texts by their English'
+  for (const [english, words] of Object.entries(catalogue)) {
+    const problem = problemOf(english, words)
+    if (problem !== undefined) return `: ${JSON.stringify(english.slice(0, 80))} ${problem}`
   }
+  return undefined
 }
 
-/** Its values and elements; undefined for what is no message, or has a format that messages have not. */
-function namesOf(text: string): ReadonlySet<string> | undefined {
-  const names = new Set<string>()
-  const read = (elements: readonly MessageFormatElement[]): boolean =>
-    elements.every((element) => {
-      switch (element.type) {
-        case TYPE.literal:
-        case TYPE.pound:
-          return true
-        case TYPE.argument:
-          names.add(`{${element.value}}`)
-          return true
-        case TYPE.tag:
-          names.add(`<${element.value}>`)
-          return read(element.children)
-        case TYPE.select:
-        case TYPE.plural:
-          names.add(`{${element.value}}`)
-          return Object.values(element.options).every(({ value }) => read(value))
-        default:
-          return false
-      }
-    })
+function problemOf(english: string, words: unknown): string | undefined {
+  if (typeof words !== 'string' || words.trim() === '') return 'must have a text'
   try {
-    return read(parse(text)) ? names : undefined
-  } catch {
-    return undefined
+    const given = new Set(parse(english).flatMap(namesOf))
+    const odd = parse(words)
+      .flatMap(namesOf)
+      .find((name) => !given.has(name))
+    return odd === undefined ? undefined : `is said without ${odd}`
+  } catch (error) {
+    if (error instanceof ForeignFormat) return 'has a format that messages have not'
+    return `is not in ICU MessageFormat (${(error as Error).message})`
   }
 }
 
-function shown(value: unknown): string {
-  return JSON.stringify(String(value).slice(0, 80))
+class ForeignFormat extends Error {}
+
+/** The names of its values and elements. */
+function namesOf(element: MessageFormatElement): string[] {
+  if (FOREIGN.has(element.type)) throw new ForeignFormat()
+  switch (element.type) {
+    case TYPE.argument:
+      return [`{${element.value}}`]
+    case TYPE.tag:
+      return [`<${element.value}>`, ...element.children.flatMap(namesOf)]
+    case TYPE.select:
+    case TYPE.plural:
+      return [
+        `{${element.value}}`,
+        ...Object.values(element.options).flatMap(({ value }) => value.flatMap(namesOf)),
+      ]
+    default:
+      return []
+  }
 }

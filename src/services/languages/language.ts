@@ -116,6 +116,8 @@ export function createLanguage(options: LanguageOptions): Language {
           return composer.text(shape(element.value))
         case TYPE.argument:
           return composer.value(valueOf(element.value))
+        case TYPE.number:
+          return composer.text(numbers.format(Number(valueOf(element.value))))
         case TYPE.pound:
           return composer.text(numbers.format(count ?? 0))
         case TYPE.tag:

@@ -4,9 +4,9 @@
  */
 import { ConfigError, type Config } from '../../config.ts'
 import type { User } from '../../doors/user.ts'
-import { lookUp, tagsIn } from '../../protocol/language-tags.ts'
+import { isTag, lookUp, tagsIn } from '../../protocol/language-tags.ts'
 import { createCatalogues, type Catalogue } from './catalogues.ts'
-import { assertCatalogue } from './checked-catalogue.ts'
+import { problemIn } from './checked-catalogue.ts'
 import { createLanguage, type Language, type Parsed } from './language.ts'
 import { pseudo, PSEUDO } from './pseudo.ts'
 
@@ -58,7 +58,10 @@ export function createLanguages({
   return {
     tags,
     add(tag, messages) {
-      assertCatalogue(tag, messages)
+      if (!isTag(tag))
+        throw new ConfigError(`${JSON.stringify(tag)} is no language tag, such as fr or pt-BR.`)
+      const problem = problemIn(messages)
+      if (problem !== undefined) throw new ConfigError(`The catalogue of ${tag}${problem}.`)
       catalogues.add(tag, messages)
       made.clear()
       parsed.clear()

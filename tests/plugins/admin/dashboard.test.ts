@@ -33,7 +33,7 @@ test('it counts what there is, up to 10 000', async () => {
   await server.database.query(`insert into users (id, username, username_key) select gen_random_uuid(), 'u' || n, 'u' || n from generate_series(1, 10050) n`)
   await server.database.query(`insert into sessions (hash, sid, user_id, authenticated_at, amr, expires_at, ends_at)
     select 'dead-' || n, gen_random_uuid(), (select id from users limit 1), now(), '{}', now() - interval '1 minute', now() from generate_series(1, 5) n`)
-  expect(numbersOn(await open())).toMatchObject({ Users: '10\u202f000+', 'Open sessions': '1' })
+  expect(numbersOn(await open())).toMatchObject({ Users: '10,000+', 'Open sessions': '1' })
 }) // prettier-ignore
 
 test('it draws the last day, and has the same numbers as a table', async () => {
@@ -44,8 +44,8 @@ test('it draws the last day, and has the same numbers as a table', async () => {
       ('${hour.toISOString()}', 'user.sign_in_failed', gen_random_uuid(), 2), ('${hour.toISOString()}', 'client.authentication_failed', gen_random_uuid(), 3)`,
   )
   const page = await open()
-  expect(numbersOn(page)).toMatchObject({ 'Failures in 24 h': '5', 'Tokens in 24 h': '1\u202f234' })
-  expect(page.body).toContain('<desc id="tokens-desc">1\u202f234 in the last 24 hours')
+  expect(numbersOn(page)).toMatchObject({ 'Failures in 24 h': '5', 'Tokens in 24 h': '1,234' })
+  expect(page.body).toContain('<desc id="tokens-desc">1,234 in the last 24 hours')
   const row = new RegExp(`<time datetime="${hour.toISOString()}">[^<]*</time></th><td>\\d+</td><td>5</td><td>1234</td>`)
   expect(page.body).toMatch(row)
   expect(page.body.match(/<th scope="row"><time/g)).toHaveLength(24)
@@ -72,8 +72,8 @@ test('an hour that is outside of the day is in no bar, and one of few has a bar 
   const { counts, total, bars, description } = bands.find(({ id }) => id === 'tokens')!
   expect([counts[0], counts.at(-1), total]).toEqual([1, 10_000, 10_001])
   expect(bars).toEqual([{ x: 1, y: 38.5, width: 8, height: 1.5 }, { x: 231, y: 0, width: 8, height: 40 }])
-  expect(description).toContain('in the hour from 16:00 UTC on')
-  expect(bands[0]).toMatchObject({ bars: [], description: 'None in the last 24 hours.' })
+  expect(description).toMatchObject({ values: { busiest: '16:00' } })
+  expect(bands[0]).toMatchObject({ bars: [], description: { text: 'None in the last 24 hours.' } })
 }) // prettier-ignore
 
 test('an empty database of a new server has a dashboard, and so has a full one', async () => {

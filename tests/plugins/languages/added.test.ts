@@ -74,14 +74,14 @@ test('its words stand on our pages, in its mails and in its answers, in French b
 describe('what could not be said ends the start, with the message that it is about:', () => {
   test.each([
     [`oauth.languages.add('français', {})`, '"français" is no language tag, such as fr or pt-BR.'],
-    [`oauth.languages.add('fr')`, 'The catalogue of fr must be an object: English to fr.'],
+    [`oauth.languages.add('fr')`, 'The catalogue of fr must be an object of texts by their English.'],
     [`oauth.languages.add('fr', ['Sign in'])`, 'The catalogue of fr must be an object'],
-    [`oauth.languages.add('fr', { 'Sign in': 7 })`, 'has "Sign in", whose words are no text.'],
-    [`oauth.languages.add('fr', { 'Sign in': '{' })`, 'has "Sign in", whose words are no ICU MessageFormat.'],
-    [`oauth.languages.add('fr', { 'At {time}': 'À {time, time}' })`, 'whose words are no ICU MessageFormat.'],
-    [`oauth.languages.add('fr', { 'Hello {name}': 'Salut {nom}' })`, 'has "Hello {name}", whose words have {nom}, which its English has not.'],
-    [`oauth.languages.add('fr', { 'Hello <b>x</b>': '<i>x</i>' })`, 'whose words have <i>, which its English has not.'],
-    [`oauth.languages.add('fr', { 'Hello {': 'Salut' })`, 'has "Hello {", which is no ICU MessageFormat.'],
+    [`oauth.languages.add('fr', { 'Sign in': 7 })`, 'The catalogue of fr: "Sign in" must have a text.'],
+    [`oauth.languages.add('fr', { 'Sign in': '{' })`, '"Sign in" is not in ICU MessageFormat ('],
+    [`oauth.languages.add('fr', { 'At {time}': 'À {time, time}' })`, '"At {time}" has a format that messages have not.'],
+    [`oauth.languages.add('fr', { 'Hello {name}': 'Salut {nom}' })`, '"Hello {name}" is said without {nom}.'],
+    [`oauth.languages.add('fr', { 'Hello <b>x</b>': '<i>x</i>' })`, '"Hello <b>x</b>" is said without <i>.'],
+    [`oauth.languages.add('fr', { 'Hello {': 'Salut' })`, '"Hello {" is not in ICU MessageFormat ('],
   ])('%s', async (statements, sentence) => {
     await expect(adding(statements)).rejects.toThrow(sentence)
   }) // prettier-ignore

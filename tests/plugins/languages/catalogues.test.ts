@@ -49,6 +49,7 @@ function namesIn(elements: readonly MessageFormatElement[]): string[] {
       elements.flatMap((element): string[] => {
         switch (element.type) {
           case TYPE.argument:
+          case TYPE.number:
             return [`{${element.value}}`]
           case TYPE.tag:
             return [`<${element.value}>`, ...namesIn(element.children)]
