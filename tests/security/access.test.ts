@@ -24,7 +24,15 @@ const CORP = {
   client_id: 'us',
   client_secret: 'a secret of theirs',
 }
-const seed = { ...SEED, users: [ALICE, BOB, ROOT, FORMER], resources: [API], upstreams: [CORP] }
+const COLOURED = { ...WEB, client_id: 'coloured', brand_color: '#b3124f' }
+const users = [ALICE, BOB, ROOT, FORMER]
+const seed = {
+  ...SEED,
+  users,
+  clients: [...SEED.clients, COLOURED],
+  resources: [API],
+  upstreams: [CORP],
+}
 const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed })
 const { oauth } = server.server
 const routes = routesOf(server.server).map(({ url, methods }): Route => ({
@@ -43,6 +51,10 @@ const agents: Record<Role, UserAgent> = {
 }
 await oauth.users.disable(FORMER.username)
 
+const coloured = await createUserAgent(server.url).get(authorizationUrl(server, { client_id: 'coloured' }))
+/** Of a client's colours, the sheet that a page names: there is no other. */
+const [sheet = ''] = /\/assets\/client\/[^"]+/.exec(coloured.body) ?? []
+
 /** The row's name: the assets have the hash of their content in theirs. */
 const rowOf = (url: string): string => url.replace(/^\/assets\/.*/, '/assets/:name')
 
@@ -53,7 +65,8 @@ function headersOf(role: Role): Record<string, string> {
 }
 
 async function send(role: Role, method: string, url: string, query = '') {
-  const path = url.replace(':id', 'A'.repeat(43)).replace(':step', 'consent') || '/'
+  const known = url.replace('/assets/client/:name', sheet)
+  const path = known.replace(':id', 'A'.repeat(43)).replace(':step', 'consent') || '/'
   const response = await server.request(`${path}?${query.replace(':user', alice)}`, {
     method,
     headers: headersOf(role),
