@@ -48,7 +48,7 @@ test('an English browser, from an app that asks for German, stays in German unti
   expect(recoveryCodesOn(codes)).toHaveLength(10)
   expectGerman(codes, 'Mit jedem melden Sie sich einmal an')
   const consent = await agent.submit(codes, 'recovery-codes-saved')
-  expectGerman(consent, '<form id="consent"')
+  expectGerman(consent, 'möchte Zugriff auf Ihr Konto')
   const answer = answerOf(await agent.submit(consent, 'consent', { decision: 'allow' }))
   expect([answer.get('state'), answer.has('code')]).toEqual(['way back', true])
   // One's own pages are as one's own browser has them.

@@ -18,6 +18,8 @@ const { server, upstreams } = await startBelow(
 const [corp] = upstreams as [(typeof upstreams)[number]]
 /** Names, and what is known of the app on the sign-in page. */
 const KNOWN = ['CORP', 'SCHOOL', WEB.client_id, 'app.example']
+/** What the page of an error has for developers is in English. */
+const DEVELOPERS = ['this answer belongs to no sign-in that is under way here', 'invalid_request']
 const SECURITY = '<section class="part" aria-labelledby="security-upstreams"'
 
 const reader = (): Traveller => ({
@@ -36,6 +38,9 @@ test('at sign-in: a button, the field for an address, and what went wrong', asyn
   const refused = await who.here.get(await answerFrom(who, page, 'corp'))
   expect(refused.body).toContain('id="upstreams-error"')
   expectSaid(refused, KNOWN)
+  const over = await who.here.get(`${server.url}/upstream/corp/callback?state=none`)
+  expect(over.body).toContain(DEVELOPERS[0])
+  expectSaid(over, DEVELOPERS)
 })
 
 test('on the account: none, one that is refused, one that is linked, and unlinked', async () => {
