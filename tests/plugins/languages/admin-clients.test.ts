@@ -47,7 +47,7 @@ const KNOWN = [
   'https://app.example/callback',
 ]
 /** Of keys and deliveries, and where the database is. */
-const MADE = /\b[\w-]{43}\b|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\/tmp\/\S+/g
+const MADE = /(?<![\w-])[\w-]{43}(?![\w-])|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\/tmp\/\S+/g
 let agent: UserAgent
 
 function assertSaid(page: Page, known: readonly string[] = []): void {
