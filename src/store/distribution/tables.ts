@@ -1,6 +1,6 @@
 /**
  * What is distributed: the tables that grow with each sign-in, by the id of the Authorization that every row of them belongs to. All
- * else stays on the one server that the processes are connected to, which is small or rarely changed (docs/adr/0056).
+ * else stays on the one server that the processes are connected to, which is small or rarely changed (docs/adr/0055).
  */
 import type { EntityClass } from '@mikro-orm/core'
 import { AccessToken } from '../../entities/access-token.ts'
