@@ -56,7 +56,7 @@ const coloured = await createUserAgent(server.url).get(authorizationUrl(server, 
 const [sheet = ''] = /\/assets\/client\/[^"]+/.exec(coloured.body) ?? []
 
 /** The row's name: the assets have the hash of their content in theirs. */
-const rowOf = (url: string): string => url.replace(/^\/assets\/.*/, '/assets/:name')
+const rowOf = (url: string): string => url.replace(/^\/assets\/[^/]*$/, '/assets/:name')
 
 function headersOf(role: Role): Record<string, string> {
   const cookie = [...agents[role].cookies].map((pair) => pair.join('=')).join('; ')
