@@ -5,8 +5,8 @@
 import { parse, TYPE, type MessageFormatElement } from '@formatjs/icu-messageformat-parser'
 import { isObject } from '../../protocol/json.ts'
 
-/** Formats that messages have not: instants are values. */
-const FOREIGN = new Set<TYPE>([TYPE.number, TYPE.date, TYPE.time])
+/** Formats that messages have not: an instant is a value, which says itself. */
+const FOREIGN = new Set<TYPE>([TYPE.date, TYPE.time])
 
 /** What of it could not be said, as it follows the name of the catalogue; undefined where all can be. */
 export function problemIn(catalogue: unknown): string | undefined {
@@ -39,6 +39,7 @@ function namesOf(element: MessageFormatElement): string[] {
   if (FOREIGN.has(element.type)) throw new ForeignFormat()
   switch (element.type) {
     case TYPE.argument:
+    case TYPE.number:
       return [`{${element.value}}`]
     case TYPE.tag:
       return [`<${element.value}>`, ...element.children.flatMap(namesOf)]

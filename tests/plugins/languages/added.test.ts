@@ -81,6 +81,7 @@ describe('what could not be said ends the start, with the message that it is abo
     [`oauth.languages.add('fr', { 'At {time}': 'À {time, time}' })`, '"At {time}" has a format that messages have not.'],
     [`oauth.languages.add('fr', { 'Hello {name}': 'Salut {nom}' })`, '"Hello {name}" is said without {nom}.'],
     [`oauth.languages.add('fr', { 'Hello <b>x</b>': '<i>x</i>' })`, '"Hello <b>x</b>" is said without <i>.'],
+    [`oauth.languages.add('fr', { '{n, number} left': 'Reste : {n, number}', 'Of {n}': '{m, number}' })`, '"Of {n}" is said without {m}.'],
     [`oauth.languages.add('fr', { 'Hello {': 'Salut' })`, '"Hello {" is not in ICU MessageFormat ('],
   ])('%s', async (statements, sentence) => {
     await expect(adding(statements)).rejects.toThrow(sentence)

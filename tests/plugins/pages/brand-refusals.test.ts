@@ -91,7 +91,7 @@ describe('words', () => {
     ['no ICU', 'languages/fr/a.json', '{"Sign in": "{"}', 'languages/fr/a.json: "Sign in" is not in ICU MessageFormat (EXPECT_ARGUMENT_CLOSING_BRACE)'],
     ['a value that is not there', 'languages/fr/a.json', '{"You are at {host}": "Ici {hote}"}', 'languages/fr/a.json: "You are at {host}" is said without {hote}'],
     ['an element that is not there', 'languages/fr/a.json', '{"Sign in": "<i>Oui</i>"}', 'languages/fr/a.json: "Sign in" is said without <i>'],
-    ['a format of its own', 'languages/fr/a.json', '{"You are at {host}": "{host, number}"}', 'languages/fr/a.json: "You are at {host}" has a format that messages have not'],
+    ['a format of its own', 'languages/fr/a.json', '{"You are at {host}": "{host, date}"}', 'languages/fr/a.json: "You are at {host}" has a format that messages have not'],
   ])('%s', async (_what, path, content, sentence) => {
     expect(await refusalOf({ [path]: content })).toBe(`ConfigError: BRAND_DIRECTORY: ${sentence}.`)
   })
