@@ -1,6 +1,7 @@
 /** How a database is distributed, which its catalogue tells: nobody sets it. */
 import type pg from 'pg'
 import { withClient, type Place } from '../connections.ts'
+import { retried } from '../retries.ts'
 import { distributedTables } from './tables.ts'
 
 /** `fdw` for partitions on other servers by postgres_fdw. */
@@ -8,7 +9,7 @@ export type Engine = 'fdw'
 
 /** Null for a database on one server. */
 export async function engineOf(place: Place): Promise<Engine | null> {
-  return withClient(place, async (client) => engineOn(client, place.schema))
+  return withClient(place, async (client) => retried(async () => engineOn(client, place.schema)))
 }
 
 export async function engineOn(client: pg.ClientBase, schema?: string): Promise<Engine | null> {
