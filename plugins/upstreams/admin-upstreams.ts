@@ -71,8 +71,8 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       delete: message('Delete this upstream'),
       notItsName: message('This is not the name of this upstream.'),
       lead: message(
-        'An OpenID provider by which people sign in here. Where its id is corp, register {issuer}/upstream/corp/callback there as the redirect URI, and {issuer}/upstream/corp/signed-out for after a sign-out.',
-        { issuer },
+        'An OpenID provider by which people sign in here. Where its id is corp, register {callback} there as the redirect URI, and {signedOut} for after a sign-out.',
+        { callback: `${issuer}/upstream/corp/callback`, signedOut: `${issuer}/upstream/corp/signed-out` },
       ),
       endings: [
         message(

@@ -20,6 +20,7 @@ export interface RecordsPage extends Paged {
   newUri: string
   newText: Words
   columns: readonly Words[]
+  /** A text is shown as it is. */
   rows: readonly { id: string; href: string; cells: readonly Words[] }[]
   /** The kinds that stand beside each other. */
   tabs: readonly { text: Words; href: string; current: boolean }[]
@@ -28,6 +29,7 @@ export interface RecordsPage extends Paged {
 /** One of them, or a form for a new one, whose `deletion` is null. */
 export interface RecordPage extends FormTarget {
   section: string
+  /** A text is shown as it is. */
   heading: Words
   lead: Words
   /** Of the button that deletes it. */
