@@ -3,6 +3,7 @@
  * secrets are generated here and kept in DATA_DIR, for the commands and the password that are printed. The API that the scope
  * is of is `plugins/demo.ts`, the web app `examples/sample-web-app`.
  */
+import { message } from '../protocol/message.ts'
 import type { ClientRegistry } from './clients/client-registry.ts'
 import { generateClientSecret } from './clients/client-secrets.ts'
 import { keptSecret } from './database/data-dir.ts'
@@ -28,6 +29,8 @@ const SAMPLE = {
   scope: [SCOPE],
   ...addresses('http://localhost:3001'),
 }
+/** As scopes are registered: in English, which catalogues have as it is. */
+const READ = message('Read your books')
 /** Of one kind, that stay registered. */
 const MAX_ADDRESSES = 5
 
@@ -43,7 +46,7 @@ const CLAIMS = {
 /** As a SEED_FILE would say it, and by the same rule: what is changed here stays. */
 export async function demoContent(dataDir: string): Promise<Record<string, unknown>> {
   return {
-    scopes: [{ name: SCOPE, description: 'Read your books' }],
+    scopes: [{ name: SCOPE, description: READ.text }],
     clients: [
       { ...SERVICE, client_secret: await secretOf(dataDir, CREDENTIALS_FILE, SERVICE.client_id) },
       { ...SAMPLE, client_secret: await secretOf(dataDir, SAMPLE_CREDENTIALS_FILE, SAMPLE.client_id) },

@@ -16,7 +16,6 @@ const server = await startServer(
       kernelOf(fastify).languages.add('de', {
         '{count, plural, one {# seat} other {# seats}}': '{count, plural, one {# Platz} other {# Plätze}}',
         'The lamp': 'Die Lampe',
-        'Read your books': 'Ihre Bücher lesen',
       })
       const seats = (count: string) =>
         message('{count, plural, one {# seat} other {# seats}}', { count: Number(count) })
