@@ -58,7 +58,7 @@ export function createLanguages({
   return {
     tags,
     add(tag, messages) {
-      if (!isTag(String(tag)))
+      if (!isTag(tag))
         throw new ConfigError(`${JSON.stringify(tag)} is no language tag, such as fr or pt-BR.`)
       const problem = problemIn(messages)
       if (problem !== undefined) throw new ConfigError(`The catalogue of ${tag}${problem}.`)
