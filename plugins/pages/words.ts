@@ -1,6 +1,6 @@
 /** The words that people read for what the standards name: scopes, the statuses of the error page, reasons at a field. */
 
-import type { OAuthError } from '../../src/protocol/errors.ts'
+import type { AboutMember, OAuthError } from '../../src/protocol/errors.ts'
 import { type Message, message, sentenceOf, type Words } from '../../src/protocol/message.ts'
 
 export interface ScopeText {
@@ -121,12 +121,19 @@ export function apologyFor(status: number): Apology {
  * under `form`.
  */
 export function problemsIn(
-  { about, message: whole }: OAuthError,
+  error: OAuthError,
   fieldOf: (member: string) => string | undefined,
   form: string,
 ): Readonly<Record<string, Words>> {
+  const about = aboutOf(error)
   const field = about === undefined ? undefined : fieldOf(about.member)
   return about === undefined || field === undefined
-    ? { [form]: sentenceOf(whole) }
+    ? { [form]: sentenceOf(error.message) }
     : { [field]: sentenceOf(about.reason) }
+}
+
+/** A check of a plugin's throws an error of a code and a description, which begins with the member. */
+function aboutOf({ about, message: whole }: OAuthError): AboutMember | undefined {
+  const [, member, reason = ''] = /^(\w+) (.+)$/s.exec(whole) ?? []
+  return about ?? (member === undefined ? undefined : { member, reason })
 }
