@@ -114,7 +114,8 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     form: Type.Object({ continue: Continue, email: Type.Optional(Type.String()) }),
     async show({ continue: to = '', sent }, call) {
       assertOn()
-      if (sent === undefined) return show(call, { back: await interactions.wayBack(to, call) })
+      const back = await interactions.wayBack(to, call)
+      if (sent === undefined) return show(call, { back })
       const text = message(
         'If this is the confirmed address of an account, a mail with a link is on its way there. The link is good for an hour.',
       )
@@ -132,7 +133,8 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
         const { advice, status } = waitFor(error, call)
         return show(call, { email: typed, back, error: advice }, status)
       }
-      return call.reply.redirect(`${basePath}${PATH}?sent=yes`, 303)
+      const told = { sent: 'yes', ...(back === null ? {} : { continue: back }) }
+      return call.reply.redirect(`${basePath}${PATH}?${new URLSearchParams(told).toString()}`, 303)
     },
     again: async ({ continue: to = '', email = '' }, call) =>
       show(call, { email, back: await interactions.wayBack(to, call) }),

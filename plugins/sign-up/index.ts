@@ -122,7 +122,8 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
     query: Type.Object({ continue: Continue, sent: Text }),
     form: Fields,
     async show({ continue: to = '', sent }, call) {
-      if (sent === undefined) return form.show(call, { back: (await interactions.wayBack(to, call)) ?? '' })
+      const back = (await interactions.wayBack(to, call)) ?? ''
+      if (sent === undefined) return form.show(call, { back })
       return call.reply.page('page-message', {
         title: message('Look into your mail'),
         text: message(
@@ -149,7 +150,8 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
         const { advice, status } = waitFor(error, call)
         return again({ form: advice }, status)
       }
-      return call.reply.redirect(`${basePath}${PATH}?sent=yes`, 303)
+      const told = { sent: 'yes', ...(back === '' ? {} : { continue: back }) }
+      return call.reply.redirect(`${basePath}${PATH}?${new URLSearchParams(told).toString()}`, 303)
     },
     again: async ({ continue: to = '', username = '', email = '' }, call) =>
       form.show(call, { values: { username, email }, back: (await interactions.wayBack(to, call)) ?? '' }),

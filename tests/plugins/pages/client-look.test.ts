@@ -74,6 +74,13 @@ test('it stays where people make an account on the way, or ask for another passw
   const page = await agent.get(toClient('rose'))
   for (const id of ['sign-up', 'forgot-password'])
     expect(colorsOf(await agent.get(linkOn(page, id)))).toEqual(['b3124f'])
+  const asking = await agent.get(linkOn(page, 'sign-up'))
+  const typed = { username: 'dora', email: 'dora@example.com', password: 'a long password of hers' }
+  const told = await agent.submit(asking, 'sign-up', typed)
+  expect([told.body.includes('id="sign-up"'), colorsOf(told)]).toEqual([false, ['b3124f']])
+  const forgotten = await agent.get(linkOn(page, 'forgot-password'))
+  const sent = await agent.submit(forgotten, 'forgot-password', { email: typed.email })
+  expect([sent.body.includes('id="forgot-password"'), colorsOf(sent)]).toEqual([false, ['b3124f']])
   const asked = authorizationUrl(server, { client_id: 'sky', prompt: 'create' })
   expect(colorsOf(await agent.get(asked))).toEqual(['7cc4ff'])
   // Another browser is on the way to nobody.
