@@ -56,7 +56,7 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
     known: User | null,
     note: MethodNote = {},
   ): SignInAsked {
-    const { request, session, notes, missing, formFor } = interaction
+    const { request, session, notes, missing, formFor, insteadOf } = interaction
     return {
       get id() {
         return interaction.id
@@ -72,6 +72,7 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
       notes,
       missing,
       formFor,
+      insteadOf,
       known,
       hint: (request.parameters['login_hint'] as string | undefined) ?? '',
       state: note.method === name ? note.state : undefined,

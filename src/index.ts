@@ -65,6 +65,7 @@ export type {
   Outcome,
   Session,
   Shown,
+  StepElement,
   StepFacts,
   StepPage,
 } from './doors/interaction.ts'

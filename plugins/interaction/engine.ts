@@ -37,8 +37,8 @@ export function createEngine(fastify: FastifyInstance): Engine {
   const { browser } = fastify
   const { doors } = kernelOf(fastify)
   const store = createInteractionStore(kernelOf(fastify))
-  const visitors = createVisitors(fastify, store)
   const phases = createPhases(doors)
+  const visitors = createVisitors(fastify, store, phases)
   const findPosition = createFindPosition(phases)
   const endings = createEndings(fastify, store)
   const walk = createWalk(fastify, { store, visitors, endings, findPosition })

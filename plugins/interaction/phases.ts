@@ -11,6 +11,8 @@ export interface Phases {
   /** Whether it comes once it is known who is there. */
   isLate(step: InteractionStep): boolean
   find(name: string): InteractionStep | undefined
+  /** Those that may have something on the page of the step of this name. */
+  beside(name: string): readonly InteractionStep[]
   /** Of the name of a form: `step`, or `step.part`. */
   partsOf(form: string): readonly [step: string, part?: string]
 }
@@ -30,6 +32,10 @@ function phasesOf(steps: readonly InteractionStep[]): Phases {
     approve: ordered.filter((step) => !isFirst(step)),
     isLate: (step) => !isFirst(step),
     find: (name) => steps.find((step) => step.name === name),
+    beside(name) {
+      const phase = steps.find((step) => step.name === name)?.phase
+      return steps.filter((step) => step.instead !== undefined && step.phase === phase && step.name !== name)
+    },
     partsOf(form) {
       const dot = form.indexOf('.')
       // A step's own name may have one.

@@ -54,11 +54,24 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     return undefined
   }
 
-  /** Where the step that refuses a form was done by the same one, as of a double click: a code is good once. */
+  /** Whether the form is of another step than the one that is asked, and stood on its page. */
+  async function isInstead(
+    sent: InteractionStep | undefined,
+    pending: Pending | undefined,
+    { interaction }: Loaded,
+  ): Promise<boolean> {
+    if (sent === undefined || pending === undefined) return false
+    return phases().beside(pending.step.name).includes(sent) && (await sent.instead!(interaction)) !== null
+  }
+
+  /**
+   * Where the step `name` that refuses a form was done by the same one, as of a double click, and `asked` is not asked any more: a code is
+   * good once.
+   */
   async function doneMeanwhile(
     address: Address,
     { stored }: Loaded,
-    name: string,
+    [name, asked]: readonly [string, string],
     wire: Wire,
     call: BrowserCall,
   ): Promise<Loaded | undefined> {
@@ -68,7 +81,7 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     const { pending } = await findPosition(loaded.interaction, call)
     // A step of several pages is asked on, and has noted the first.
     const hasNoted = !isDeepStrictEqual(loaded.stored.notes[name], stored.notes[name])
-    return pending?.step.name === name && !hasNoted ? undefined : loaded
+    return pending?.step.name === asked && !hasNoted ? undefined : loaded
   }
 
   /** The page of a form that had expired, with what was typed into it. */
@@ -95,18 +108,20 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     const position = await findPosition(interaction, call).catch(() => undefined)
     const pending = position?.pending
     if (isTypedAgain(wire)) return showAgain(loaded, pending, parts, wire, call)
-    const isPast = pending?.step.name !== name
     const sent = phases().find(name)
+    const instead = await isInstead(sent, pending, loaded)
+    const isPast = pending?.step.name !== name && !instead
     const isRepeated = isPast && ((await sent?.repeats?.(interaction, wire)) ?? true)
     await assertForm({ stored, session: interaction.session, step: name, form, isRepeated }, wire, call)
     // A form from before: what is asked now is on the page as it stands.
     const isAllowed = position !== undefined && (pending === undefined || phases().isLate(pending.step))
     const changing = isPast && isAllowed && ((await sent?.changes?.(interaction, wire, part)) ?? false)
-    const step = changing ? sent : isPast ? undefined : pending.step
+    const step = changing || instead ? sent : isPast ? undefined : pending?.step
     if (step === undefined) return walk.proceed(loaded, call)
     const page = await underWay.take(address.id, () => take(loaded, step, wire, part, call))
     if (page === undefined) return call.reply
-    const done = isRefusal(page) ? await doneMeanwhile(address, loaded, name, wire, call) : undefined
+    const asked = instead ? pending!.step.name : name
+    const done = isRefusal(page) ? await doneMeanwhile(address, loaded, [name, asked], wire, call) : undefined
     return done === undefined ? walk.show(interaction, { step, page }, call) : walk.proceed(done, call)
   }
 }

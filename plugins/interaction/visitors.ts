@@ -5,6 +5,7 @@ import type { BrowserCall, Interaction, Session } from '../../src/doors/interact
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { STEPS } from '../browser.ts'
 import { purposeOf } from './form-check.ts'
+import type { Phases } from './phases.ts'
 import type { InteractionStore, Stored } from './store.ts'
 
 export interface Visitors {
@@ -29,7 +30,11 @@ export function isSilent({ parameters }: ApprovalRequest): boolean {
   return ((parameters['prompt'] as readonly string[] | undefined) ?? []).includes('none')
 }
 
-export function createVisitors(fastify: FastifyInstance, store: InteractionStore): Visitors {
+export function createVisitors(
+  fastify: FastifyInstance,
+  store: InteractionStore,
+  phases: () => Phases,
+): Visitors {
   const { browser, language, pages } = fastify
   const { assurance } = kernelOf(fastify)
 
@@ -44,7 +49,7 @@ export function createVisitors(fastify: FastifyInstance, store: InteractionStore
     language.ask(call.request, request.parameters['ui_locales'])
     if (session !== null) language.isFor(call.request, session.userId)
     const missing = session === null ? [] : await assurance.missing(session.userId, session, request)
-    return {
+    const interaction: Interaction = {
       get id() {
         return stored().id
       },
@@ -64,7 +69,18 @@ export function createVisitors(fastify: FastifyInstance, store: InteractionStore
           csrfToken: browser.csrfToken(call, purposeOf(stored().id, session?.userId)),
         }
       },
+      async insteadOf(name) {
+        const elements = phases()
+          .beside(name)
+          .map(async (step) => {
+            const element = await step.instead!(interaction)
+            const model = { ...interaction.formFor(step.name), ...element?.model }
+            return element === null ? [] : [{ part: element.part, model }]
+          })
+        return (await Promise.all(elements)).flat()
+      },
     }
+    return interaction
   }
 
   /** Whoever signed in last, for good or not yet. What lacks nothing for this request is a session from here on. */

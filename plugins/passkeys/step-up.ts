@@ -12,16 +12,22 @@ import type { OwnPasskeys } from './passkeys.ts'
 declare module '../pages/models.ts' {
   interface Pages {
     'passkey-step': PasskeyStep
+    'passkey-instead': AssertionForm & { action: string; csrfToken: string }
   }
 }
 
 export interface PasskeyStep extends AssertionForm {
   action: string
   csrfToken: string
+  /** Back to the page that asks for a code, where there is one. */
+  links: readonly { id: string; href: string; text: Words }[]
   error: Words | null
 }
 
 const NAME = 'passkey-step'
+/** On the page that asks for a code. */
+const INSTEAD = 'passkey-instead'
+const TO_CODE = { id: 'another-way', text: message('Use your authenticator app') }
 const NOT_VERIFIED = message(
   'This passkey did not ask for your finger, your face or a PIN. Use one that does.',
 )
@@ -32,14 +38,26 @@ export async function addStepUp(
   assertions: Assertions,
 ): Promise<void> {
   await pages.add(NAME, new URL('../../templates/passkey-step.eta', import.meta.url), { kind: 'interaction' })
+  await pages.add(INSTEAD, new URL('../../templates/passkey-instead.eta', import.meta.url))
 
   /** Null where the user has none. */
-  async function page({ id, session }: Interaction, refused?: Refusal): Promise<StepPage | null> {
+  async function ask({ id, session }: Interaction): Promise<AssertionForm | null> {
     const allowed = session === null ? [] : await passkeys.list(session.userId)
-    if (allowed.length === 0) return null
-    const form = assertions.ask({ id, known: null }, allowed, true)
-    return { page: NAME, model: { ...form, error: refused?.text ?? null }, status: refused?.status ?? 200 }
+    return allowed.length === 0 ? null : assertions.ask({ id, known: null }, allowed, true)
   }
+
+  /** Null where the user has none. */
+  async function page(interaction: Interaction, refused?: Refusal): Promise<StepPage | null> {
+    const form = await ask(interaction)
+    if (form === null) return null
+    const links = (await isLeftToCode(interaction)) ? [{ ...TO_CODE, href: interaction.address }] : []
+    const model = { ...form, links, error: refused?.text ?? null }
+    return { page: NAME, model, status: refused?.status ?? 200 }
+  }
+
+  /** Whether a passkey brings somebody nearer to what is missing. */
+  const isAsked = ({ missing }: Interaction): boolean =>
+    missing.some(({ acr = [] }) => acr.some((one) => reachesAcr(PHISHING_RESISTANT, one)))
 
   /** Whoever has an authenticator app too is asked for its code, where that is enough: it is at hand where a passkey may not be. */
   async function isLeftToCode({ session, missing }: Interaction): Promise<boolean> {
@@ -55,11 +73,11 @@ export async function addStepUp(
       acr: [PHISHING_RESISTANT],
       by: async ({ id }) => (await passkeys.list(id)).length > 0,
     },
-    async run(interaction) {
-      const isAsked = interaction.missing.some(({ acr = [] }) =>
-        acr.some((one) => reachesAcr(PHISHING_RESISTANT, one)),
-      )
-      return (isAsked && !(await isLeftToCode(interaction)) ? await page(interaction) : null) ?? 'done'
+    run: async (interaction) =>
+      (isAsked(interaction) && !(await isLeftToCode(interaction)) ? await page(interaction) : null) ?? 'done',
+    async instead(interaction) {
+      const form = isAsked(interaction) ? await ask(interaction) : null
+      return form && { part: INSTEAD, model: { ...form } }
     },
     async submit(interaction, wire, call) {
       const { id, session } = interaction

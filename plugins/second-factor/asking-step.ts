@@ -1,5 +1,11 @@
 /** The interaction step `factor`: a code of the app, or a recovery code, of who has set one up, where a policy demands it. */
-import type { BrowserCall, Interaction, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
+import type {
+  BrowserCall,
+  Interaction,
+  InteractionStep,
+  StepElement,
+  StepPage,
+} from '../../src/doors/interaction.ts'
 import { waitFor, type Waiting } from '../../src/http/wait.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { isFactorMissing } from './missing.ts'
@@ -10,8 +16,10 @@ export interface FactorPage {
   csrfToken: string
   /** Whether a recovery code is asked for, in the place of one of the app. */
   recovery: boolean
-  /** The page that asks for the other one. */
+  /** The page that asks for the other one; that of recovery codes has the other ways too. */
   otherUri: string
+  /** What other steps have in its place. */
+  others: readonly StepElement[]
   error: Words | null
   /** Until another try is looked at; null for at once. */
   wait: Waiting | null
@@ -37,11 +45,16 @@ export function createAskingStep(factors: Factors): InteractionStep {
   const setUpAt = async (userId: string): Promise<number | null> =>
     (await authenticators.find(userId))?.createdAt ?? null
 
-  function page({ address, formFor }: Interaction, recovery: boolean, refusal?: Refusal): StepPage {
+  async function page(
+    { address, formFor, insteadOf }: Interaction,
+    recovery: boolean,
+    refusal?: Refusal,
+  ): Promise<StepPage> {
     const model = {
       ...formFor(STEP, recovery ? RECOVERY : undefined),
       recovery,
       otherUri: recovery ? address : `${address}&way=${RECOVERY}`,
+      others: await insteadOf(STEP),
       error: refusal?.error ?? null,
       wait: refusal?.wait ?? null,
     }
@@ -67,7 +80,10 @@ export function createAskingStep(factors: Factors): InteractionStep {
       const spend = recovery ? recoveryCodes.spend : authenticators.spend
       try {
         if (!(await guess(user, call, async () => spend(user.id, String(code ?? '')))))
-          return page(interaction, recovery, { error: recovery ? NO_SUCH_CODE : NOT_RIGHT, status: 403 })
+          return await page(interaction, recovery, {
+            error: recovery ? NO_SUCH_CODE : NOT_RIGHT,
+            status: 403,
+          })
       } catch (error) {
         const { text, status, seconds, until } = waitFor(error, call)
         return page(interaction, recovery, { error: text, status, wait: { seconds, until } })

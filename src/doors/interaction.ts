@@ -40,6 +40,8 @@ export interface Interaction {
   readonly address: string
   /** Where a form is sent to that is for a step, and its `csrf_token`; `part` tells forms of one step apart. */
   formFor(step: string, part?: string): { readonly action: string; readonly csrfToken: string }
+  /** What other steps have for the page of this one (`InteractionStep.instead`), for its template to print by `part`. */
+  insteadOf(step: string): Promise<readonly StepElement[]>
 }
 
 /** What somebody has shown beside what they had. */
@@ -55,6 +57,13 @@ export interface StepPage {
   readonly page: string
   readonly model: Bag
   readonly status?: number
+}
+
+/** What a step has on the page of another: a template that `pages.add` knows, without a title, and its model. */
+export interface StepElement {
+  readonly part: string
+  /** Completed with `action` and `csrfToken` of the step's form. */
+  readonly model: Bag
 }
 
 /** A page of somebody else's, where the browser is sent next: it comes back to an address of the plugin's own. */
@@ -107,6 +116,11 @@ export interface InteractionStep {
   ): Promise<
     StepPage | Elsewhere | { note: unknown; session?: Session; shown?: Shown } | { someoneElse: true }
   >
+  /**
+   * What it has on the page of another step of its phase, for who would rather do this: a form of it that comes from there is taken, and
+   * what it answers then is its own page. Null for who is not helped by it. By default nothing.
+   */
+  instead?(interaction: Interaction): Promise<StepElement | null>
   /** Its page with what was typed, after its form had expired; nothing else is done. Without it, the page as `run` has it. */
   again?(interaction: Interaction, wire: Wire, call: BrowserCall, part?: string): Promise<StepPage>
   /**

@@ -70,6 +70,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     required: TEXT,
     run: FUNCTION,
     submit: FUNCTION,
+    instead: maybe(FUNCTION),
     again: maybe(FUNCTION),
     repeats: maybe(FUNCTION),
     changes: maybe(FUNCTION),

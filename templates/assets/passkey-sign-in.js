@@ -19,7 +19,8 @@ for (const form of document.querySelectorAll('#passkey-form')) {
   }
 
   const suggest = async () => {
-    if (!(await Credential.isConditionalMediationAvailable?.())) return
+    // Whoever is asked for something else has not asked for it.
+    if (form.closest('[data-quiet]') || !(await Credential.isConditionalMediationAvailable?.())) return
     suggesting = new AbortController()
     // Nobody took one, or the button did: nothing is to be said.
     await navigator.credentials

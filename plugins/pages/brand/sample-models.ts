@@ -122,6 +122,7 @@ export const factor: Pages['factor'] = {
   ...TARGET,
   recovery: false,
   otherUri: '/other',
+  others: [],
   error: null,
   wait: null,
 }

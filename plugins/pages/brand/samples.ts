@@ -148,6 +148,7 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
     issued: passkey.issued,
     options: passkey.options,
     origin: passkey.origin,
+    links: [],
     error: null,
   }),
 }

@@ -1,5 +1,6 @@
 /** The pages of passkeys say all of their words by messages: signing in with one, keeping them, and the administration. */
 import { expect, test } from 'vitest'
+import { setUpFactor } from '../../support/authenticator.ts'
 import { ALICE, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
 import { makePasskey } from '../../support/soft-authenticator.ts'
 import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
@@ -74,6 +75,20 @@ test('where one is shown beside a password', async () => {
     origin: new URL(server.url).origin,
   })
   expectSaid(await signInWith(agent, page, made.passkey))
+})
+
+test('where one is shown in the place of a code', async () => {
+  const user = { username: 'of-both', password: 'a long password of both' }
+  await oauth.users.create(user)
+  const own = await signedIn(server, user)
+  await addPasskey(server, own)
+  await setUpFactor(own, server.url)
+  const agent = createUserAgent(server.url, PSEUDO_HEADERS)
+  const code = await agent.submit(await agent.get(`${server.url}/account`), 'login', user)
+  expectSaid(code)
+  const page = await agent.get(`${code.url}&way=recovery`)
+  expectSaid(page)
+  expectSaid(await agent.submit(page, 'passkey-form', { credential: 'none' }))
 })
 
 test('on the page of a user in the administration', async () => {
