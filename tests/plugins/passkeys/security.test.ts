@@ -33,7 +33,7 @@ test('each is named by the kind of its authenticator, and two of a kind are told
   const [added] = await eventsOf(server, 'user.passkey_added')
   expect(added).toMatchObject({ user: id, actor: { kind: 'user', id }, details: { name: 'Passkey' } })
   const activity = await open(server, agent, '/activity')
-  expect(activity.body).toContain('A passkey was added: Google Password Manager 2')
+  expect(activity.body).toContain('A passkey was added: <bdi>Google Password Manager 2</bdi>')
 })
 
 test('one is renamed and deleted; what its keeper is told then is what is so', async () => {
