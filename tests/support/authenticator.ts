@@ -2,7 +2,10 @@
 import { Secret, TOTP } from 'otpauth'
 import { findForm, type Page, type UserAgent } from './user-agent.ts'
 
-/** The code `steps` of thirty seconds from now. */
+/**
+ * The code `steps` of thirty seconds from now. Whoever types it may be a step later by then, and one step is forgiven: where
+ * two are needed, the first is of now and the second of the step after, never of the one before and of now.
+ */
 export function codeOf(secret: string, steps = 0): string {
   const timestamp = Date.now() + steps * 30_000
   return TOTP.generate({
@@ -36,7 +39,10 @@ export interface SetUp {
 export async function setUpFactor(agent: UserAgent, url: string): Promise<SetUp> {
   const page = await agent.get(`${url}/account/security/authenticator`)
   const secret = secretOn(page)
-  const shown = await agent.submit(page, 'totp', { code: codeOf(secret, -1) })
+  const give = async (asked: Page) => agent.submit(asked, 'totp', { code: codeOf(secret, -1) })
+  let shown = await give(page)
+  // A step has ended on the way, and then the code was two steps old.
+  if (shown.status === 403) shown = await give(shown)
   const codes = recoveryCodesOn(shown)
   if (codes.length === 0) throw new Error(`not set up: ${shown.status} ${shown.body}`)
   return { secret, codes }

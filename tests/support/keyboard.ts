@@ -7,7 +7,7 @@ export async function reach(page: Page, selector: string): Promise<void> {
     await page.keyboard.press('Tab')
     if ((await page.locator(`${selector}:focus`).count()) === 1) return
   }
-  throw new Error(`${selector} is not reached by keyboard`)
+  throw new Error(`${selector} is not reached by keyboard on ${page.url()}: ${await page.innerText('body')}`)
 }
 
 /** Uses the link or button of `selector`, which leads to `address`. */
