@@ -15,6 +15,7 @@ import { decorateKernel } from '../src/http/kernel-of.ts'
 import { isFromTrustedProxy, type ConnectedRequest } from '../src/http/trusted-proxy.ts'
 import type { PluginSettings, ReadSettings } from '../src/plugin-settings.ts'
 import type { Bag } from '../src/protocol/bag.ts'
+import type { Wire } from '../src/protocol/wire.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
 import { runAs } from '../src/services/audit/origin.ts'
 import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
@@ -28,6 +29,7 @@ import type { ResourceRegistry } from '../src/services/resource-registry.ts'
 import type { AuthorizationRequests } from '../src/services/tokens/authorization-requests.ts'
 import type { Approvals } from '../src/services/tokens/approval-requests.ts'
 import type { Authorizations } from '../src/services/tokens/authorizations.ts'
+import { parametersShownBy } from '../src/services/tokens/binding.ts'
 import { createSignStatement } from '../src/services/tokens/signed-statements.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
@@ -85,6 +87,11 @@ export interface OAuth extends OAuthDoors {
    * come by that request source of the caller's. Throws `OAuthError`.
    */
   readonly parseRequest: AuthorizationRequests['parse']
+  /**
+   * Parameters that an authorization request has by what its client shows as it sends it by itself (RFC 9449 §10.1): for
+   * `parseRequest`, and for whoever keeps the request to give it on (`SourcedRequest.shown`). Throws `OAuthError`.
+   */
+  parametersShownBy(call: Call): Promise<Wire>
   /**
    * Whether `secret` is the client's now; takes the same time when there is no client. Give the client_id of the request
    * as `claimed`: many who ask the same of one client at once share one slow hash, whether that client exists or not.
@@ -210,6 +217,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
     subjectOf: kernel.subjectOf,
     parseApproval: kernel.approvals.parse,
     parseRequest: kernel.authorizationRequests.parse,
+    parametersShownBy: async (call) => parametersShownBy(doors.all('senderConstraint'), call),
     checkSecret: kernel.checkSecret,
     isFromTrustedProxy,
     issue: kernel.tokenIssuer.issue,

@@ -53,12 +53,13 @@ export function ownConstraints(fastify: FastifyInstance): readonly SenderConstra
   const constraints: SenderConstraint[] = []
   fastify.addHook('onReady', async () => {
     for (const constraint of kernelOf(fastify).doors.all('senderConstraint')) {
-      const { scheme, confirmation, challenge, metadata } = constraint
+      const { scheme, confirmation, challenge, metadata, required } = constraint
       constraints.push({
         scheme,
         confirmation,
         challenge,
         metadata,
+        required,
         async verify(...given) {
           try {
             await constraint.verify(...given)

@@ -14,6 +14,7 @@ import clientAuthentication from '../plugins/client-authentication.ts'
 import consent from '../plugins/consent.ts'
 import demo from '../plugins/demo.ts'
 import discovery from '../plugins/discovery.ts'
+import dpop from '../plugins/dpop.ts'
 import drain from './http/drain.ts'
 import endSession from '../plugins/end-session.ts'
 import forgotPassword from '../plugins/forgot-password/index.ts'
@@ -78,6 +79,7 @@ const PLUGINS = [
   authorize,
   code,
   token,
+  dpop,
   authorizationCode,
   refreshToken,
   clientCredentials,

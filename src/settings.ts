@@ -187,6 +187,10 @@ export const Settings = Type.Object({
     description:
       'a token is active only for callers whose scope list names its client, and never when it came from client_credentials',
   }),
+  OIDC_REQUIRE_DPOP_NONCE: Type.Boolean({
+    default: false,
+    description: 'a DPoP proof must have a nonce that this server gave out lately',
+  }),
   BRAND_NAME: Type.String({
     default: 'Latchkey',
     pattern: '^(?!\\s)[^\\p{Cc}\\p{Zl}\\p{Zp}]{1,60}$',

@@ -121,7 +121,10 @@ function refuse(
   return reply
 }
 
-/** What was presented is told in its own scheme what is wrong with it; where nothing came, every scheme is named. */
+/**
+ * What was presented is told in its own scheme what is wrong with it. Beside that, where nothing came or a bearer token is no
+ * good, every other scheme is named (RFC 9449 §7.2).
+ */
 function challengesFor(
   error: BearerError,
   request: GuardedRequest,
@@ -131,15 +134,17 @@ function challengesFor(
   const { realm, resourceMetadata, senderConstraints } = policy
   const presented = credentialsOf(request, senderConstraints)?.scheme ?? BEARER
   const schemes = new Set([BEARER, ...senderConstraints.map(({ scheme }) => scheme)])
+  const namesAll = error.error === undefined || (error.error === 'invalid_token' && presented === BEARER)
   return [...schemes]
-    .filter((scheme) => error.error === undefined || scheme === presented)
+    .filter((scheme) => namesAll || scheme === presented)
     .map((scheme) => {
       const own = senderConstraints.filter((constraint) => constraint.scheme === scheme)
+      const told = scheme === presented ? error.error : undefined
       const challenge = {
         ...Object.assign({}, ...own.map((constraint) => constraint.challenge)),
         realm,
-        error: error.error,
-        error_description: error.error === undefined ? undefined : error.message,
+        error: told,
+        error_description: told === undefined ? undefined : error.message,
         ...(error.error === INSUFFICIENT ? challengeOf(demand) : {}),
         scope: error.statusCode === 400 ? undefined : scopes.join(' '),
         resource_metadata: resourceMetadata,

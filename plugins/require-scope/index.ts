@@ -20,6 +20,8 @@ export type { AuthenticationDemand } from './authentication.ts'
 export { BearerError, VerificationUnavailable } from './bearer-error.ts'
 export type { BearerErrorCode, BearerErrorOptions } from './bearer-error.ts'
 export type { Relaxation } from './claims.ts'
+export { dpop, type DpopOptions } from './dpop/dpop.ts'
+export type { Once } from './dpop/seen-proofs.ts'
 export type { RequireScopeHook } from './guard.ts'
 export type {
   IssuerModeOptions,

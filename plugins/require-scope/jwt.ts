@@ -14,6 +14,12 @@ export interface UnverifiedToken {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
+export interface UnverifiedJwt {
+  readonly header: Readonly<Record<string, unknown>>
+  readonly algorithm: string
+  readonly claims: Readonly<Record<string, unknown>>
+}
+
 const SEGMENT = /^[A-Za-z0-9_-]+$/
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -22,22 +28,34 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * @throws {BearerError} `invalid_token`
  */
 export function decodeToken(token: string): UnverifiedToken {
-  if (token.length > MAX_TOKEN_LENGTH) throw malformed('The token is too long')
-  const segments = token.split('.')
-  if (segments.length === 5) throw malformed('Encrypted tokens are not accepted')
-  const [header, payload, signature] = segments
-  if (segments.length !== 3 || !header || !payload || !signature || !SEGMENT.test(signature)) {
-    throw malformed('The token is not a signed JWT')
-  }
-  const { alg, kid, typ, crit } = decodeObject(header)
-  if (typeof alg !== 'string') throw malformed('The token names no algorithm')
-  if (crit !== undefined) throw malformed('The token has a critical header that is not understood')
+  const { header, algorithm, claims } = decodeJwt(token, MAX_TOKEN_LENGTH)
+  const { kid, typ } = header
   if (typeof kid !== 'string' || kid === '' || kid.length > MAX_KID_LENGTH) {
     throw malformed('The token does not say which key signed it')
   }
   if (typ !== undefined && typeof typ !== 'string') throw malformed('The token has a malformed type')
   const type = typ?.toLowerCase().replace(/^application\//, '')
-  return { algorithm: alg, kid, type, claims: decodeObject(payload) }
+  return { algorithm, kid, type, claims }
+}
+
+/**
+ * Any signed JWT, such as a proof.
+ * @param longest characters
+ * @throws {BearerError} `invalid_token`
+ */
+export function decodeJwt(token: string, longest: number): UnverifiedJwt {
+  if (token.length > longest) throw malformed('The token is too long')
+  const segments = token.split('.')
+  if (segments.length === 5) throw malformed('Encrypted tokens are not accepted')
+  const [head, payload, signature] = segments
+  if (segments.length !== 3 || !head || !payload || !signature || !SEGMENT.test(signature)) {
+    throw malformed('The token is not a signed JWT')
+  }
+  const header = decodeObject(head)
+  const { alg, crit } = header
+  if (typeof alg !== 'string') throw malformed('The token names no algorithm')
+  if (crit !== undefined) throw malformed('The token has a critical header that is not understood')
+  return { header, algorithm: alg, claims: decodeObject(payload) }
 }
 
 function decodeObject(segment: string): Readonly<Record<string, unknown>> {

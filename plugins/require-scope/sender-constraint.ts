@@ -41,6 +41,8 @@ export interface SenderConstraint {
   readonly challenge?: Readonly<Record<string, string>> | undefined
   /** Members for the metadata of whoever checks it, under their wire names (RFC 9728 §2, RFC 8414 §2). */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** Whether every token must be bound by it; default false. */
+  readonly required?: boolean | undefined
   /**
    * Whether whoever sent the request holds what the token is bound to.
    * @throws {BearerError} with a code of its own, such as `invalid_dpop_proof`, and headers if need be: 401
@@ -66,6 +68,7 @@ export function boundBy(
   constraints: readonly SenderConstraint[],
 ): readonly Confirmed[] {
   if (!Object.hasOwn(claims, 'cnf')) {
+    assertRequired(NONE, constraints)
     if (presented.scheme === BEARER) return NONE
     throw refused(`The token is bound to no key: it is presented as ${BEARER}`)
   }
@@ -74,7 +77,16 @@ export function boundBy(
   if (bound === undefined || scheme === undefined)
     throw refused('The token is bound to a key, which is not supported here')
   if (presented.scheme !== scheme) throw refused(`The token is bound to a key: it is presented as ${scheme}`)
+  assertRequired(bound, constraints)
   return bound
+}
+
+function assertRequired(bound: readonly Confirmed[], constraints: readonly SenderConstraint[]): void {
+  const missing = constraints.find(
+    (one) => one.required === true && !bound.some(([constraint]) => constraint === one),
+  )
+  if (missing !== undefined)
+    throw refused(`The token must be bound to a key, and be presented as ${missing.scheme}`)
 }
 
 /**

@@ -75,22 +75,26 @@ export async function readKeySet(document: unknown): Promise<VerificationKey[]> 
 }
 
 async function readKey(value: unknown): Promise<VerificationKey | undefined> {
-  const { kid, kty, crv, x, y, n, e, alg, use, key_ops } = (value ?? {}) as JWK
-  if (typeof kid !== 'string' || kid === '') return undefined
-  if ((use ?? 'sig') !== 'sig') return undefined
-  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) return undefined
-  if (kty === 'RSA' && !hasFairModulus(n)) return undefined
-  // Public members only: should an issuer publish a private key, none of it enters this process's key store.
-  const publicMembers = Object.entries({ kty, crv, x, y, n, e }).filter(([, member]) => member !== undefined)
-  const key = new VerificationKey(kid, Object.fromEntries(publicMembers), alg)
-  const algorithm = ALGORITHMS.find((name) => key.fits(name))
-  if (algorithm === undefined) return undefined
+  const { kid } = (value ?? {}) as JWK
+  const key = typeof kid === 'string' && kid !== '' ? publicKeyOf(kid, value) : undefined
+  const algorithm = ALGORITHMS.find((name) => key?.fits(name))
+  if (key === undefined || algorithm === undefined) return undefined
   try {
     await key.import(algorithm)
     return key
   } catch {
     return undefined
   }
+}
+
+/** The public part of a JWK, not imported yet: should it hold a private key, none of it enters this process's key store. */
+export function publicKeyOf(kid: string, jwk: unknown): VerificationKey | undefined {
+  const { kty, crv, x, y, n, e, alg, use, key_ops } = (jwk ?? {}) as JWK
+  if ((use ?? 'sig') !== 'sig') return undefined
+  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) return undefined
+  if (kty === 'RSA' && !hasFairModulus(n)) return undefined
+  const publicMembers = Object.entries({ kty, crv, x, y, n, e }).filter(([, member]) => member !== undefined)
+  return new VerificationKey(kid, Object.fromEntries(publicMembers), alg)
 }
 
 function hasFairModulus(n: unknown): boolean {

@@ -11,7 +11,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { RegisteredGrant } from '../../src/doors/registry.ts'
 import type { SenderConstraint } from '../../src/doors/sender-constraint.ts'
-import { bindingOf, boundTo } from './binding.ts'
+import { assertAskedKey, bindingOf, boundTo } from '../../src/services/tokens/binding.ts'
 
 async function token(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -34,6 +34,7 @@ async function token(fastify: FastifyInstance): Promise<void> {
       const binding = constraints.length === 0 ? undefined : await bindingOf(constraints, call)
       const granted = await grant.authorize(call.wire, call)
       if (isAnswer(granted)) return granted
+      assertAskedKey(granted, binding, constraints)
       const narrowed = await requestParameters.narrow(granted, call)
       return oauth.issue(boundTo(narrowed, binding, call.client), call)
     },

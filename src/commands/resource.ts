@@ -13,6 +13,11 @@ export function resourceCommand(): Command {
       { name: 'name', value: 'text', text: 'what people read when they are asked to allow its scopes' },
       { name: 'access_token_format', value: 'format', text: 'jwt or opaque; by default as the client says' },
       { name: 'access_token_lifetime', value: 'seconds', text: 'by default OIDC_TOKEN_EXPIRE' },
+      {
+        name: 'dpop_bound_access_tokens',
+        value: 'boolean',
+        text: 'true: its tokens are always bound to a key by DPoP',
+      },
     ],
     find: async ({ resources }, resource) => resources.findResource(resource),
     list: async ({ resources }, options) => resources.listResources(options),

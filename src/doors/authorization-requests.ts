@@ -44,6 +44,11 @@ export interface RequestSource {
 /** What a source has of a request. */
 export interface SourcedRequest {
   readonly wire: Wire
+  /**
+   * Parameters that the client proved when it sent the request (`oauth.parametersShownBy`): they count whatever a request object
+   * in it says, and one with another value is refused.
+   */
+  readonly shown?: Wire
   /** Artifacts that are spent with its answer: it may be looked at before as often as somebody likes, and answered once. */
   readonly spends?: readonly Spend[]
 }

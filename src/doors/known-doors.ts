@@ -91,6 +91,8 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     confirmation: TEXT,
     challenge: maybe(OBJECT),
     metadata: maybe(OBJECT),
+    required: maybe(BOOLEAN),
+    requestParameter: maybe(TEXT),
     bind: FUNCTION,
     verify: FUNCTION,
   },

@@ -10,9 +10,15 @@ import type { Call } from './back-channel.ts'
  */
 export interface SenderConstraint extends CheckedConstraint {
   /**
-   * What this token request shows that it holds, and its tokens will be bound to: the value of the constraint's member of
-   * `cnf`. Undefined where it shows nothing. Throws `OAuthError`: for a proof that is no good, and where the client must
-   * have one.
+   * The registered, kept parameter of an authorization request that names the key which whoever redeems its code must show, in
+   * the form that `bind` gives: `dpop_jkt`. A client that sends the request by itself may show the key instead
+   * (`oauth.parametersShownBy`).
+   */
+  readonly requestParameter?: string | undefined
+  /**
+   * What this request of a client shows that it holds, and its tokens will be bound to: the value of the constraint's member
+   * of `cnf`. Undefined where it shows nothing. Throws `OAuthError` for a proof that is no good. Whether there must be one, the
+   * server knows.
    */
   bind(call: Call): Promise<string | undefined>
 }

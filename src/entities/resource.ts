@@ -11,6 +11,7 @@ const ResourceSchema = defineEntity({
     accessTokenFormat: p.text().nullable(),
     /** Seconds. */
     accessTokenLifetime: p.integer().nullable(),
+    dpopBoundAccessTokens: p.boolean().nullable(),
   },
 })
 

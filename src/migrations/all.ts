@@ -35,6 +35,7 @@ import { Migration20261124000100_plugin_records } from './Migration2026112400010
 import { Migration20261124000110_account_deletions } from './Migration20261124000110_account_deletions.ts'
 import { Migration20261124000120_declined_scopes } from './Migration20261124000120_declined_scopes.ts'
 import { Migration20261124000130_upstream_sign_out } from './Migration20261124000130_upstream_sign_out.ts'
+import { Migration20261125000200_bound_resources } from './Migration20261125000200_bound_resources.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -73,4 +74,5 @@ export const migrations = [
   Migration20261124000110_account_deletions,
   Migration20261124000120_declined_scopes,
   Migration20261124000130_upstream_sign_out,
+  Migration20261125000200_bound_resources,
 ]

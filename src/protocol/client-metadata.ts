@@ -62,6 +62,9 @@ export const ClientMetadata = Type.Partial(
     token_endpoint_auth_signing_alg: open(Text()),
     default_max_age: open(Type.Integer({ minimum: 0, maximum: 1e9 })),
     require_auth_time: open(Type.Boolean()),
+    dpop_bound_access_tokens: open(Type.Boolean()),
+    /** Of no RFC: whether its proofs need a nonce of ours. */
+    require_dpop_nonce: open(Type.Boolean()),
     default_acr_values: open(Names()),
     post_logout_redirect_uris: open(RedirectUris()),
     backchannel_logout_session_required: open(Type.Boolean()),

@@ -10,6 +10,8 @@ export interface ResourceInformation {
   access_token_format?: 'jwt' | 'opaque'
   /** Seconds. */
   access_token_lifetime?: number
+  /** Whether its tokens are always bound to a key by DPoP. */
+  dpop_bound_access_tokens?: boolean
 }
 
 export interface ScopeInformation {
@@ -31,6 +33,7 @@ export function assertResource({
   name,
   access_token_format: format,
   access_token_lifetime: lifetime,
+  dpop_bound_access_tokens: bound,
 }: Laid<ResourceInformation>): void {
   if (
     typeof resource !== 'string' ||
@@ -46,6 +49,8 @@ export function assertResource({
   if (isGiven(lifetime) && !(Number.isSafeInteger(lifetime) && lifetime >= 0 && lifetime <= LONGEST)) {
     throw metadataError('access_token_lifetime', `must be a whole number of seconds from 0 to ${LONGEST}`)
   }
+  if (isGiven(bound) && typeof bound !== 'boolean')
+    throw metadataError('dpop_bound_access_tokens', 'must be true or false')
 }
 
 /** The same for a scope. */

@@ -43,6 +43,7 @@ export interface ResourceEntry {
   readonly accessTokenFormat: string | null
   /** Seconds. */
   readonly accessTokenLifetime: number | null
+  readonly dpopBoundAccessTokens: boolean | null
 }
 
 /** What is registered of a scope. */
@@ -99,7 +100,8 @@ export function createDirectory(database: Database, feed: ChangeFeed): Directory
     const [row] = await database.query(statements.resources, [[identifier]])
     if (row === undefined) return null
     const { resource, name = null, accessTokenFormat = null, accessTokenLifetime = null } = row
-    return { resource, name, accessTokenFormat, accessTokenLifetime }
+    const { dpopBoundAccessTokens = null } = row
+    return { resource, name, accessTokenFormat, accessTokenLifetime, dpopBoundAccessTokens }
   }, feed)
 
   feed.on('client', async ({ key }) =>

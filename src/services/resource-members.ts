@@ -2,14 +2,24 @@
 import type { Resource, Scope } from '../entities/resource.ts'
 import type { ResourceInformation, ScopeInformation } from '../protocol/resource-information.ts'
 
-type StoredResource = Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>
+type StoredResource = Pick<
+  Resource,
+  'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime' | 'dpopBoundAccessTokens'
+>
 
-export function resourceMembers({ resource, name, accessTokenFormat, accessTokenLifetime }: StoredResource) {
+export function resourceMembers({
+  resource,
+  name,
+  accessTokenFormat,
+  accessTokenLifetime,
+  dpopBoundAccessTokens,
+}: StoredResource) {
   return {
     resource,
     name,
     access_token_format: accessTokenFormat,
     access_token_lifetime: accessTokenLifetime,
+    dpop_bound_access_tokens: dpopBoundAccessTokens,
   }
 }
 

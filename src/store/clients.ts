@@ -80,14 +80,16 @@ export const statements = {
     return `select ${scope.column('name')} as "name" from ${scope.name} where ${scope.column('name')} = any($1)
       union select ${client.column('clientId')} from ${client.name} where ${client.column('clientId')} = any($1)`
   }),
-  resources: statement<Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>>(
-    'resources-find',
-    (table) => {
-      const resource = table(Resource)
-      return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime')}
+  resources: statement<
+    Pick<
+      Resource,
+      'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime' | 'dpopBoundAccessTokens'
+    >
+  >('resources-find', (table) => {
+    const resource = table(Resource)
+    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens')}
         from ${resource.name} where ${resource.column('resource')} = any($1)`
-    },
-  ),
+  }),
   longestLifetime: statement<{ seconds: number }>('resources-longest-lifetime', (table) => {
     const resource = table(Resource)
     return `select coalesce(max(${resource.column('accessTokenLifetime')}), 0) as "seconds" from ${resource.name}`

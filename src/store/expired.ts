@@ -23,7 +23,7 @@ export const statements = {
   accessTokens: removal('access-tokens-expired', AccessToken, ['hash'], 'expiresAt', { kept: '1 hour' }),
   revokedTokens: removal('revoked-tokens-expired', RevokedToken, ['jti'], 'expiresAt', { kept: '1 hour' }),
   /** A process whose clock is behind may still take one for good. */
-  spentHandles: removal('spent-handles-expired', SpentHandle, ['hash'], 'expiresAt', { kept: '1 hour' }),
+  spentHandles: removal('spent-handles-expired', SpentHandle, ['hash'], 'expiresAt', { kept: '10 minutes' }),
   sessions: removal('sessions-expired', Session, ['hash'], 'endsAt'),
   pendingSessions: removal('pending-sessions-expired', PendingSession, ['hash'], 'expiresAt'),
   /** Spent ones go with their Authorizations. */

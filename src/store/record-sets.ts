@@ -3,7 +3,10 @@ import { Resource, Scope } from '../entities/resource.ts'
 import { insertGiven, updateGiven } from './given-rows.ts'
 import { statement } from './statement.ts'
 
-export type ResourceSetRow = Pick<Resource, 'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime'>
+export type ResourceSetRow = Pick<
+  Resource,
+  'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime' | 'dpopBoundAccessTokens'
+>
 export type ScopeSetRow = Pick<Scope, 'name' | 'description'> & { resource: string | null }
 
 const RESOURCE = {
@@ -11,6 +14,7 @@ const RESOURCE = {
   name: 'text',
   accessTokenFormat: 'text',
   accessTokenLifetime: 'int',
+  dpopBoundAccessTokens: 'boolean',
 } as const
 const SCOPE = { name: 'text', description: 'text', resource: 'text' } as const
 
@@ -19,7 +23,7 @@ export const statements = {
   lockResources: statement<ResourceSetRow>('resources-lock', (table) => {
     const resource = table(Resource)
     const id = resource.column('resource')
-    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime')}
+    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens')}
       from ${resource.name} where ${id} = any($1) order by ${id} for update`
   }),
   lockScopes: statement<ScopeSetRow>('scopes-lock', (table) => {

@@ -37,6 +37,7 @@ const folder = await installStranger('dpop', 'latchkey', await pack('latchkey'),
 const compiling = compile(folder)
 compiling.catch(() => {})
 const settings = {
+  WITHOUT: 'latchkey-dpop',
   PLUGINS: [join(folder, 'dpop.ts'), GUARDED].join(','),
   OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
 }

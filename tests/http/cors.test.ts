@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
 import { createClient, getToken } from '../support/clients.ts'
 import { createDatabase } from '../support/database.ts'
+import { createDpopKey, prove } from '../support/dpop.ts'
 import { startServer } from '../support/server.ts'
 
 const ORIGIN = 'https://spa.example'
@@ -19,6 +20,7 @@ const database = await createDatabase()
 const proxy = await startDatabaseProxy(database.url)
 const server = await startServer({ DATABASE_URL: proxy.url, TRUSTED_PROXIES: '127.0.0.1' }, { database })
 const client = await createClient(server, { scope: ['read'] })
+const key = await createDpopKey()
 
 /** The headers of CORS among the headers of an answer, without their common prefix. */
 function corsOf({ headers }: Response): Record<string, string> {
@@ -73,7 +75,11 @@ test('a page reads the metadata, gets a token and gives it back', async () => {
   const post = async (url: string, form: Record<string, string>) =>
     fetchAsBrowser(url, {
       method: 'POST',
-      headers: { ...client.basic, dpop: 'a proof', 'content-type': 'application/x-www-form-urlencoded' },
+      headers: {
+        ...client.basic,
+        dpop: await prove(key, { method: 'POST', url }),
+        'content-type': 'application/x-www-form-urlencoded',
+      },
       body: new URLSearchParams(form).toString(),
     })
   const granted = await post(metadata['token_endpoint']!, { grant_type: 'client_credentials' })

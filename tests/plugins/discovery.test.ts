@@ -31,6 +31,9 @@ describe('the document', () => {
       response_types_supported: ['code'],
       response_modes_supported: ['query', 'fragment', 'form_post'],
       grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      dpop_signing_alg_values_supported: [
+        'ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'PS384', 'PS512',
+      ], // prettier-ignore
       code_challenge_methods_supported: ['S256'],
       scopes_supported: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'],
       subject_types_supported: ['public', 'pairwise'],

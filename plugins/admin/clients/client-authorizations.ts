@@ -27,13 +27,14 @@ export function addClientAuthorizations(area: OwnArea): void {
       const own = authorizations.filter(
         ({ createdAt }) => client !== null && isOfClient(clientId, createdAt, client),
       )
-      const rows = own.map(async ({ id, userId, scopes, createdAt, refreshedAt, refreshable }) => ({
+      const rows = own.map(async ({ id, userId, scopes, createdAt, refreshedAt, refreshable, bound }) => ({
         id,
         username: (await oauth.findUser(userId))?.username ?? userId,
         userUri: area.userUri(userId),
         scopes: scopes.join(' '),
         since: new Date(createdAt),
         refreshed: refreshable && refreshedAt !== null ? new Date(refreshedAt) : null,
+        bound,
         revoke: area.target(call, REVOKE, subjectOf(clientId, id)),
       }))
       const ofClient = { client_id: clientId }

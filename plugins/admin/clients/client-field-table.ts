@@ -21,6 +21,7 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['grant_types', message('Grant types'), 'words', message('Separated by spaces. Empty: those that follow from the rest, which are authorization_code and refresh_token where people sign in, and client_credentials where there are a secret and scopes.')],
     ['response_types', message('Response types'), 'lines', message('One per line. Empty: code, where there is a redirect URI.')],
     ['access_token_format', message('Access tokens'), 'choice'],
+    ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
   ]],
   [message('Signing people in'), [
     ['default_scope', message('Scopes where it asks for none'), 'words', message('Separated by spaces, such as openid profile. Empty: a request without scopes is refused.')],
@@ -50,6 +51,10 @@ export const GROUPS = TABLE.map(([title, rows]) => ({
 export const CHOICES: Readonly<Record<string, { unset: Message; texts?: Readonly<Record<string, Message>> }>> = {
   token_endpoint_auth_method: { unset: message('Secret, as Basic or in the form'), texts: { none: message('none: a public client, with PKCE') } },
   access_token_format: { unset: message('As the resource says') },
+  dpop_bound_access_tokens: {
+    unset: message('Where the app shows a key'),
+    texts: { true: message('Always: without a key, the app gets none'), false: message('Where the app shows a key') },
+  },
   require_consent: {
     unset: message('People are asked once, and again for more'),
     texts: { true: message('People are asked'), false: message('Nobody is asked: the app is our own') },

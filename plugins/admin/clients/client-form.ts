@@ -36,6 +36,11 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
   return {
     token_endpoint_auth_method: [...oauth.owners('clientAuthentication').keys(), 'none'],
     access_token_format: ['jwt', 'opaque'],
+    dpop_bound_access_tokens: kernel.doors
+      .all('senderConstraint')
+      .some(({ confirmation }) => confirmation === 'jkt')
+      ? ['true']
+      : [],
     require_consent: ['false'],
     show_logo: ['true', 'false'],
     minimum_acr_value: reachableAcr(kernel.doors).filter((one) => one !== PASSWORD_ACR),

@@ -69,6 +69,8 @@ export interface ClientAuthorizationsPage extends Paged {
     since: Date
     /** Null for one that cannot be refreshed. */
     refreshed: Date | null
+    /** To a key of the client. */
+    bound: boolean
     revoke: FormTarget
   }[]
   clientUri: string

@@ -13,6 +13,11 @@ const FORMATS = [
   { value: 'opaque', text: message('opaque: APIs ask this server') },
 ]
 
+const BOUND = [
+  { value: '', text: message('Where the app shows a key') },
+  { value: 'true', text: message('Always: without a key, the app gets none') },
+]
+
 export function addResourcePages(area: OwnArea): void {
   const { resources, issuer, config } = area.kernel
 
@@ -62,6 +67,12 @@ export function addResourcePages(area: OwnArea): void {
         kind: 'number',
         hint: message('Empty: {seconds}, as OIDC_TOKEN_EXPIRE says.', { seconds: config.OIDC_TOKEN_EXPIRE }),
       },
+      {
+        name: 'dpop_bound_access_tokens',
+        label: message('Access tokens are bound to a key (DPoP)'),
+        kind: 'choice',
+        options: BOUND,
+      },
     ],
     cellsOf: ({
       name = '',
@@ -73,15 +84,27 @@ export function addResourcePages(area: OwnArea): void {
         ? message('as the client says, {seconds} s', { seconds })
         : message('{format}, {seconds} s', { format, seconds }),
     ],
-    valuesOf: ({ name = '', access_token_format: format = '', access_token_lifetime: seconds = '' }) => ({
+    valuesOf: ({
+      name = '',
+      access_token_format: format = '',
+      access_token_lifetime: seconds = '',
+      dpop_bound_access_tokens: bound = false,
+    }) => ({
       name,
       access_token_format: format,
       access_token_lifetime: String(seconds),
+      dpop_bound_access_tokens: bound ? 'true' : '',
     }),
     list: async (options) => resources.listResources(options),
     find: async (resource) => resources.findResource(resource),
     save: async (
-      { resource = '', name, access_token_format: format, access_token_lifetime: seconds = '' },
+      {
+        resource = '',
+        name,
+        access_token_format: format,
+        access_token_lifetime: seconds = '',
+        dpop_bound_access_tokens: bound = '',
+      },
       options,
     ) =>
       resources.saveResource(
@@ -90,6 +113,7 @@ export function addResourcePages(area: OwnArea): void {
           name: name || null,
           access_token_format: (format || null) as 'jwt' | 'opaque' | null,
           access_token_lifetime: seconds === '' ? null : numberIn(seconds),
+          dpop_bound_access_tokens: bound === 'true' ? true : null,
         },
         options,
       ),

@@ -41,7 +41,7 @@ export async function authorizationsOf(
 ): Promise<Pick<UserPage, 'authorizations' | 'nextUri'>> {
   const { oauth, uri } = area
   const { authorizations, next } = await oauth.authorizations.listByUser(userId, { after, limit: PAGE })
-  const views = authorizations.map(async ({ id, clientId, scopes, createdAt, refreshedAt, refreshable }) => {
+  const views = authorizations.map(async ({ id, clientId, scopes, createdAt, refreshedAt, ...held }) => {
     const client = await oauth.findClient(clientId)
     // One that was deleted holds nothing any more, nor does its namesake.
     const lives = client !== null && isOfClient(clientId, createdAt, client)
@@ -51,7 +51,8 @@ export async function authorizationsOf(
       clientUri: lives ? uri('/client', { client_id: clientId }) : null,
       scopes: scopes.join(' '),
       since: new Date(createdAt),
-      refreshed: lives && refreshable ? new Date(refreshedAt!) : null,
+      refreshed: lives && held.refreshable ? new Date(refreshedAt!) : null,
+      bound: held.bound,
       revoke: area.target(call, '/user/revoke', subjectOf(userId, id)),
     }
   })

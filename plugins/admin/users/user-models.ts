@@ -85,6 +85,8 @@ export interface UserPage {
     since: Date
     /** When its tokens were last refreshed; null where they cannot be. */
     refreshed: Date | null
+    /** To a key of the client. */
+    bound: boolean
     revoke: FormTarget
   }[]
   /** The next Authorizations; null at the end. */

@@ -22,7 +22,13 @@ interface Made<Row> {
   readonly changes: Changes
 }
 
-const RESOURCE_MEMBERS = ['resource', 'name', 'access_token_format', 'access_token_lifetime']
+const RESOURCE_MEMBERS = [
+  'resource',
+  'name',
+  'access_token_format',
+  'access_token_lifetime',
+  'dpop_bound_access_tokens',
+]
 const SCOPE_MEMBERS = ['name', 'description', 'resource']
 
 /** What the entries say. Throws `ConfigError`. */
@@ -84,14 +90,18 @@ export function seededResources(database: Database): SeededKind<ResourceSetRow, 
         name: null,
         accessTokenFormat: null,
         accessTokenLifetime: null,
+        dpopBoundAccessTokens: null,
       }
-      const { name, access_token_format, access_token_lifetime } = members as Laid<ResourceInformation>
+      const { name, access_token_format, access_token_lifetime, dpop_bound_access_tokens } =
+        members as Laid<ResourceInformation>
       return madeOf(row, resourceMembers, {
         resource: wanted.key,
         name: name === undefined ? had.name : name,
         accessTokenFormat: access_token_format === undefined ? had.accessTokenFormat : access_token_format,
         accessTokenLifetime:
           access_token_lifetime === undefined ? had.accessTokenLifetime : access_token_lifetime,
+        dpopBoundAccessTokens:
+          dpop_bound_access_tokens === undefined ? had.dpopBoundAccessTokens : dpop_bound_access_tokens,
       })
     },
     async store(query, note, made) {

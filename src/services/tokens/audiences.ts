@@ -10,6 +10,8 @@ export interface TokenTerms {
   /** Seconds: the shortest of what the resources allow. */
   lifetime: number
   format: 'jwt' | 'opaque'
+  /** The members by which its resources want it bound to a key, such as `dpop_bound_access_tokens`. */
+  bound: ReadonlySet<string>
 }
 
 export interface Audiences {
@@ -52,12 +54,14 @@ export function createAudiences(
       let lifetime = Infinity
       let format: TokenTerms['format'] =
         client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
+      const bound = new Set<string>()
       for (const identifier of audience) {
         const resource = identifier === defaultResource ? null : await directory.findResource(identifier)
         lifetime = Math.min(lifetime, resource?.accessTokenLifetime ?? defaultLifetime)
         if (resource?.accessTokenFormat === 'opaque') format = 'opaque'
+        if (resource?.dpopBoundAccessTokens === true) bound.add('dpop_bound_access_tokens')
       }
-      return { audience, lifetime, format }
+      return { audience, lifetime, format, bound }
     },
   }
 }

@@ -30,6 +30,8 @@ export interface AuthorizationRequests {
 export interface ParseRequestOptions {
   /** The key of the caller's own request source, where that will give the request to the authorization endpoint: for checks. */
   readonly source?: string
+  /** What the client proves as it sends the request (`oauth.parametersShownBy`). */
+  readonly shown?: Wire
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -63,8 +65,8 @@ export function createAuthorizationRequests(
     async review(request) {
       for (const one of doors.all('authorizationCheck')) await one.review?.(request)
     },
-    async parse(wire, client, { source } = {}) {
-      const found = await finder.find(client, { wire, repeated: NONE })
+    async parse(wire, client, { source, shown } = {}) {
+      const found = await finder.find(client, { wire, repeated: NONE }, shown)
       const through = source === undefined ? found : { ...found, sources: [source, ...found.sources] }
       return read(through, addressOf(client, found))
     },

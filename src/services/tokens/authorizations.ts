@@ -17,6 +17,8 @@ export interface AuthorizationInformation {
   readonly refreshedAt: number | null
   /** Whether that refresh token is good now. */
   readonly refreshable: boolean
+  /** Whether it began with a key of the client (DPoP, a certificate), so that what is stolen of it is good for nobody. */
+  readonly bound: boolean
 }
 
 export interface AuthorizationPage {
@@ -70,8 +72,10 @@ function toInformation({
   subject,
   createdAt,
   usedAt,
+  binding,
   ...row
 }: ListedAuthorizationRow): AuthorizationInformation {
   const refreshedAt = usedAt?.getTime() ?? null
-  return { ...row, userId: subject, createdAt: createdAt.getTime(), refreshedAt }
+  const bound = binding !== null && binding !== undefined
+  return { ...row, userId: subject, createdAt: createdAt.getTime(), refreshedAt, bound }
 }

@@ -12,11 +12,14 @@ import { type SentForm, type Wire, without } from '../../protocol/wire.ts'
 
 /** A request, and what is spent when it is answered. */
 export interface FoundRequest extends AskedRequest, SentForm {
+  /** Parameters that the client proved when it sent the request. */
+  readonly shown?: Wire
   readonly spends?: readonly Spend[]
 }
 
 export interface RequestFinder {
-  find(client: Client, sent: SentForm): Promise<FoundRequest>
+  /** `shown`: what the client proves as it sends this by itself. */
+  find(client: Client, sent: SentForm, shown?: Wire): Promise<FoundRequest>
 }
 
 const NONE: ReadonlySet<string> = new Set()
@@ -34,14 +37,14 @@ export function createRequestFinder(doors: DoorRegistry): RequestFinder {
   async function follow(found: FoundRequest): Promise<FoundRequest> {
     const { client, wire, repeated, sources } = found
     const source = sourceOf(wire)
-    if (source === undefined) return found
+    if (source === undefined) return withShown(found)
     if (repeated.size > 0) throw new OAuthError('invalid_request', 'a parameter is repeated')
     // RFC 9101 §5.
     if (wire['request'] !== undefined && wire['request_uri'] !== undefined)
       throw new OAuthError('invalid_request', 'request and request_uri do not go together')
     assertLengths(wire)
     const [name, owner] = source
-    const { wire: resolved, spends = [] } = await owner.resolve(wire, client)
+    const { wire: resolved, shown, spends = [] } = await owner.resolve(wire, client)
     assertOfClient(resolved, client, wire)
     assertNoLoop(resolved, wire)
     const all = [...(found.spends ?? []), ...spends]
@@ -50,16 +53,26 @@ export function createRequestFinder(doors: DoorRegistry): RequestFinder {
       wire: resolved,
       repeated: NONE,
       sources: [...sources, name],
+      shown: { ...found.shown, ...shown },
       ...(all.length === 0 ? {} : { spends: all }),
     })
   }
 
   return {
-    find: async (client, { wire, repeated }) => {
-      const found = { client, wire: without(wire, doors.credentials), repeated, sources: [] }
-      return doors.owners('requestSource').size === 0 ? found : follow(found)
+    find: async (client, { wire, repeated }, shown = {}) => {
+      const found = { client, wire: without(wire, doors.credentials), repeated, sources: [], shown }
+      return doors.owners('requestSource').size === 0 ? withShown(found) : follow(found)
     },
   }
+}
+
+/** RFC 9449 §10.1: what a request says of a key is the key that its client showed. */
+function withShown(found: FoundRequest): FoundRequest {
+  const { wire, shown = {} } = found
+  for (const [name, value] of Object.entries(shown))
+    if (wire[name] !== undefined && wire[name] !== value)
+      throw new OAuthError('invalid_request', `${name} is another than the request proves`)
+  return Object.keys(shown).length === 0 ? found : { ...found, wire: { ...wire, ...shown } }
 }
 
 /** RFC 9101 §6.3: in the request and beside it the client_id is one and the same. */

@@ -20,6 +20,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { StoreIssuance } from './issue-transaction.ts'
+import { assertBound } from './demanded-bindings.ts'
 import { authorizationOf } from './new-authorization.ts'
 import { createOpaqueToken } from './opaque-tokens.ts'
 import type { Parents } from './parents.ts'
@@ -52,9 +53,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     client.grantTypes.has('refresh_token') &&
     doors.grants.has('refresh_token')
 
-  /** One that a public client can use with its key alone stays as it is: stolen, it is good for nobody. */
-  function refreshTokenOf({ id }: Authorization, { continues }: Granted, client: Client): string {
-    if (continues?.authorization.binding !== undefined && client.isPublic()) return continues.refreshToken
+  /** One that can be used with a key alone, or by a client that proves itself, stays as it is: stolen, it is good for nobody. */
+  function refreshTokenOf({ id }: Authorization, { continues }: Granted): string {
+    if (continues?.authorization.binding !== undefined) return continues.refreshToken
     return refreshTokens.create(id!, continues?.refreshToken)
   }
 
@@ -81,6 +82,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const { client } = call
       assertScopes(granted, call)
       const { terms, approved } = await termsOf(granted, client)
+      assertBound(granted, client, terms, doors.all('senderConstraint'))
       const authorization = authorizationOf(granted, client)
       const { parent, notAfter } = authorization
       if (parent !== undefined) await assertStanding(parent)
@@ -117,9 +119,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       )
       const opaque = terms.format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
       const accessToken = opaque ?? (await sign(claims))
-      const refreshToken = mayRefresh(granted, client)
-        ? refreshTokenOf(authorization, granted, client)
-        : undefined
+      const refreshToken = mayRefresh(granted, client) ? refreshTokenOf(authorization, granted) : undefined
       const response = await doors.withContributions(
         'tokenResponse',
         authorization,

@@ -66,7 +66,9 @@ describe('request.token', () => {
 
 describe('a challenge', () => {
   const metadata = `${server.url}/.well-known/oauth-protected-resource`
-  const bare = `Bearer realm="${server.url}", scope="read", resource_metadata="${metadata}"`
+  const bearerAlone = `Bearer realm="${server.url}", scope="read", resource_metadata="${metadata}"`
+  const algs = 'ES256 ES384 ES512 Ed25519 EdDSA PS256 PS384 PS512'
+  const bare = `${bearerAlone}, ${bearerAlone.replace('Bearer', 'DPoP').replace(' scope', ` algs="${algs}", scope`)}`
 
   test('without a token: 401 and no error code', async () => {
     expect(await refusal('/books')).toEqual([401, bare])
@@ -78,6 +80,7 @@ describe('a challenge', () => {
       resource: server.url,
       authorization_servers: [server.url],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: algs.split(' '),
       scopes_supported: ['read', 'write', 'play'],
     })
   })

@@ -5,7 +5,7 @@
 import { createHash, createHmac, timingSafeEqual, type KeyObject } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { calculateJwkThumbprint, EmbeddedJWK, jwtVerify, type JWTVerifyResult } from 'jose'
-import { BearerError, OAuthError, Type } from 'latchkey'
+import { BearerError, Type } from 'latchkey'
 import type { ConstrainedReply, ConstrainedRequest, SenderConstraint } from 'latchkey'
 
 const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'PS384', 'PS512', 'RS256']
@@ -52,11 +52,11 @@ export function createDpop({ origin, spend, nonces }: DpopOptions): SenderConstr
     confirmation: 'jkt',
     challenge: { algs: ALGORITHMS.join(' ') },
     metadata: { dpop_signing_alg_values_supported: ALGORITHMS },
-    async bind({ request, reply, client }) {
+    // Of authorization requests (§10): the server keeps it, and compares.
+    requestParameter: 'dpop_jkt',
+    async bind({ request, reply }) {
       const proof = request.headers['dpop']
-      if (proof !== undefined) return prove(request, proof, reply)
-      if (client.metadata['dpop_bound_access_tokens'] === true) throw refused('the client must send a proof')
-      return undefined
+      return proof === undefined ? undefined : prove(request, proof, reply)
     },
     async verify(request, { value, confirmation }, reply) {
       const thumbprint = await prove(request, request.headers['dpop'], reply, value)
@@ -68,9 +68,7 @@ export function createDpop({ origin, spend, nonces }: DpopOptions): SenderConstr
 
 export default async function dpop({ oauth }: FastifyInstance): Promise<void> {
   const secret = (): Promise<KeyObject> => oauth.secret('dpop nonces')
-  oauth.extendClientMetadata(
-    Type.Object({ dpop_bound_access_tokens: Type.Optional(Type.Boolean({ open: true })) }),
-  )
+  oauth.add('parameter', { name: 'dpop_jkt', schema: Type.String({ pattern: '^[\\w-]{43}$' }), kept: true })
   oauth.add(
     'senderConstraint',
     createDpop({
@@ -79,14 +77,6 @@ export default async function dpop({ oauth }: FastifyInstance): Promise<void> {
       nonces: process.env['DPOP_NONCES'] === 'required' ? secret : undefined,
     }),
   )
-
-  // A code may be bound from the start (§10).
-  oauth.add('parameter', { name: 'dpop_jkt', schema: Type.String({ pattern: '^[\\w-]{43}$' }), kept: true })
-  oauth.add('policy', async ({ parameters, binding, continues }) => {
-    const wanted = parameters?.['dpop_jkt']
-    if (wanted !== undefined && continues === undefined && wanted !== binding?.cnf['jkt'])
-      throw new OAuthError('invalid_grant', 'the code is bound to a key that the request does not prove')
-  })
 }
 
 /** Signed by the key that it names, of the right type, and of this minute. */

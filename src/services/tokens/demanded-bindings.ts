@@ -1,0 +1,46 @@
+/**
+ * Who wants access tokens bound to a key, by a member of the client or of a resource, gets no others: also where nobody is
+ * registered any more who could bind them.
+ */
+import type { Client } from '../../doors/client.ts'
+import type { Granted } from '../../doors/facts.ts'
+import type { SenderConstraint } from '../../doors/sender-constraint.ts'
+import { OAuthError } from '../../protocol/errors.ts'
+import type { TokenTerms } from './audiences.ts'
+
+interface Demand {
+  /** Of client metadata, and of resources. */
+  readonly member: string
+  /** The member of `cnf` that its tokens have. */
+  readonly confirmation: string
+  /** Of a request that shows nothing. */
+  readonly error: string
+  readonly description: string
+}
+
+const DEMANDS: readonly Demand[] = [
+  {
+    member: 'dpop_bound_access_tokens',
+    confirmation: 'jkt',
+    error: 'invalid_dpop_proof',
+    description: 'the access token must be bound: the request needs a DPoP proof',
+  },
+]
+
+/** Throws `OAuthError`. */
+export function assertBound(
+  { binding }: Granted,
+  { metadata }: Client,
+  { bound }: TokenTerms,
+  constraints: readonly SenderConstraint[],
+): void {
+  for (const { member, confirmation, error, description } of DEMANDS) {
+    if (metadata[member] !== true && !bound.has(member)) continue
+    if (binding?.cnf[confirmation] !== undefined) continue
+    if (constraints.some((one) => one.confirmation === confirmation)) throw new OAuthError(error, description)
+    throw new OAuthError(
+      'unauthorized_client',
+      `the access token must be bound (${member}), which is not served here`,
+    )
+  }
+}
