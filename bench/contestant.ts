@@ -6,6 +6,7 @@ import type { Server } from './server-process.ts'
 /** What is compared: each has a table, with a heading in `report.ts`. */
 export type Endpoint =
   | 'client_credentials'
+  | 'client_credentials_with_dpop'
   | 'authorization_code'
   | 'refresh_token'
   | 'introspection'

@@ -1,7 +1,7 @@
 // Owns the words between bench/main.ts and the load generator (bench/load.ts): what to send, what came back.
 
-/** A form that is posted, or a GET with an access token in its header, or without one. */
-export type Request = { body: string } | { bearer: string } | 'get'
+/** A form that is posted, with a proof of possession where there is one, or a GET with an access token in its header, or without one. */
+export type Request = { body: string; dpop?: string } | { bearer: string } | 'get'
 
 /**
  * How requests are taken. `repeated`: round and round, a window goes on where the last one ended. `once`: each a

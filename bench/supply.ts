@@ -55,9 +55,10 @@ function render({ path, ports, closing }: Prepare, request: Request): Buffer {
   const common = `${path} HTTP/1.1\r\nHost: 127.0.0.1:${ports[0]}\r\nAccept: application/json\r\n${connection}`
   if (request === 'get') return Buffer.from(`GET ${common}\r\n`)
   if ('bearer' in request) return Buffer.from(`GET ${common}Authorization: Bearer ${request.bearer}\r\n\r\n`)
-  const { body } = request
+  const { body, dpop } = request
+  const proof = dpop === undefined ? '' : `DPoP: ${dpop}\r\n`
   return Buffer.from(
-    `POST ${common}Content-Type: application/x-www-form-urlencoded\r\n` +
+    `POST ${common}${proof}Content-Type: application/x-www-form-urlencoded\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
 }

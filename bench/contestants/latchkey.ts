@@ -11,6 +11,7 @@ import {
   type Format,
   type Row,
 } from '../contestant.ts'
+import { boundTokenRow } from '../dpop.ts'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
 import { signIn, type User, type UserClient } from '../user-client.ts'
 import { userRows } from '../user-rows.ts'
@@ -42,6 +43,7 @@ export const latchkey: Entry = {
         }),
         tokenRow('Latchkey, JWT', 'jwt', client),
         tokenRow('Latchkey, opaque', 'opaque', opaqueClient),
+        boundTokenRow({ label: 'Latchkey, JWT' }, port, grantFor(client)),
         ...(await rowsOfUser(server, user, 'jwt', 'ES256', [repeatedTokens, freshTokens])),
         ...(await rowsOfUser(server, user, 'jwt', 'RS256', [])),
         ...(await rowsOfUser(server, user, 'opaque', 'ES256', [repeatedTokens])),

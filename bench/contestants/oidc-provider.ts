@@ -13,6 +13,7 @@ import {
   type Format,
   type Row,
 } from '../contestant.ts'
+import { boundTokenRow } from '../dpop.ts'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
 import { freePort, startServer } from '../server-process.ts'
 import { redirectUri, signIn, userClaims, userScope, type UserClient } from '../user-client.ts'
@@ -92,6 +93,7 @@ export const oidcProvider: Entry = {
           requests: async () => [toBody(grant('opaque'))],
           expectation: { tokens: ['access_token'] },
         },
+        boundTokenRow({ label: 'oidc-provider, JWT', baseline: 'peer' }, port, grant('jwt')),
         introspectionRow('user', 'oidc-provider, opaque', async () =>
           signedIn.getAccessTokens(repeatedTokens),
         ),
