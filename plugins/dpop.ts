@@ -32,7 +32,7 @@ async function dpop(fastify: FastifyInstance): Promise<void> {
   oauth.add('senderConstraint', {
     ...describeDpop(DPOP_ALGORITHMS),
     requestParameter: 'dpop_jkt',
-    async bind({ request, reply, client }) {
+    bind({ request, reply, client }) {
       if (request.headers['dpop'] === undefined) return undefined
       return proofs.assert(request, reply, { nonce: needsNonce(client) })
     },

@@ -20,5 +20,5 @@ export interface SenderConstraint extends CheckedConstraint {
    * of `cnf`. Undefined where it shows nothing. Throws `OAuthError` for a proof that is no good. Whether there must be one, the
    * server knows.
    */
-  bind(call: Call): Promise<string | undefined>
+  bind(call: Call): string | undefined | Promise<string | undefined>
 }

@@ -19,15 +19,16 @@ export async function bindingOf(
   constraints: readonly SenderConstraint[],
   call: Call,
 ): Promise<Binding | undefined> {
-  const cnf: Record<string, string> = {}
+  let cnf: Record<string, string> | undefined
   const bound: SenderConstraint[] = []
   for (const constraint of constraints) {
-    const confirmation = await shownBy(constraint, call)
+    const shown = shownBy(constraint, call)
+    const confirmation = shown instanceof Promise ? await shown : shown
     if (confirmation === undefined) continue
-    cnf[constraint.confirmation] = confirmation
+    cnf = { ...cnf, [constraint.confirmation]: confirmation }
     bound.push(constraint)
   }
-  if (bound.length === 0) return undefined
+  if (cnf === undefined) return undefined
   const tokenType = schemeOfAll(bound)
   if (tokenType === undefined)
     throw new OAuthError('invalid_request', 'the proofs are of ways that do not go together')
@@ -77,13 +78,18 @@ function holds(binding: Binding | undefined, { cnf }: Binding): boolean {
   return Object.entries(cnf).every(([name, value]) => isDeepStrictEqual(binding?.cnf[name], value))
 }
 
-/** What a constraint refuses at a guarded route and here in the same words. */
-async function shownBy(constraint: SenderConstraint, call: Call): Promise<string | undefined> {
+/** What a constraint refuses at a guarded route and here in the same words. One that answers at once is not waited for. */
+function shownBy(constraint: SenderConstraint, call: Call): string | undefined | Promise<string | undefined> {
   try {
-    return await constraint.bind(call)
+    const shown = constraint.bind(call)
+    return shown instanceof Promise ? shown.catch(refuse) : shown
   } catch (error) {
-    if (!(error instanceof BearerError)) throw error
-    const { error: code = 'invalid_request', message, headers, cause } = error
-    throw new OAuthError(code, message, { status: 400, headers, cause })
+    return refuse(error)
   }
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof BearerError)) throw error
+  const { error: code = 'invalid_request', message, headers, cause } = error
+  throw new OAuthError(code, message, { status: 400, headers, cause })
 }

@@ -32,12 +32,13 @@ export function assertBound(
   { binding }: Granted,
   { metadata }: Client,
   { bound }: TokenTerms,
-  constraints: readonly SenderConstraint[],
+  constraints: () => readonly SenderConstraint[],
 ): void {
   for (const { member, confirmation, error, description } of DEMANDS) {
     if (metadata[member] !== true && !bound.has(member)) continue
     if (binding?.cnf[confirmation] !== undefined) continue
-    if (constraints.some((one) => one.confirmation === confirmation)) throw new OAuthError(error, description)
+    if (constraints().some((one) => one.confirmation === confirmation))
+      throw new OAuthError(error, description)
     throw new OAuthError(
       'unauthorized_client',
       `the access token must be bound (${member}), which is not served here`,

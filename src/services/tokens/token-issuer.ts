@@ -82,7 +82,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       const { client } = call
       assertScopes(granted, call)
       const { terms, approved } = await termsOf(granted, client)
-      assertBound(granted, client, terms, doors.all('senderConstraint'))
+      assertBound(granted, client, terms, () => doors.all('senderConstraint'))
       const authorization = authorizationOf(granted, client)
       const { parent, notAfter } = authorization
       if (parent !== undefined) await assertStanding(parent)
