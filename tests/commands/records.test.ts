@@ -111,3 +111,17 @@ test.each([
   expect(await refusal(...args)).toBe(`${sentence}\n`)
   expect([await resources.listScopes(), await resources.listResources()]).toEqual(before)
 }) // prettier-ignore
+
+test('tokens for a resource may have to be bound to a key', async () => {
+  const id = 'https://bound.example/'
+  const member = '--dpop-bound-access-tokens'
+  const bound = { resource: id, dpop_bound_access_tokens: true }
+  expect(await resource.runJson('create', id, member, 'true')).toEqual(bound)
+  expect(await runCommand(['resource', 'update', id, member, 'maybe'], settings)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('dpop_bound_access_tokens must be true or false'),
+  })
+  expect(await resource.runJson('show', id)).toEqual(bound)
+  expect(await resource.runJson('update', id, member, '')).toEqual({ resource: id })
+  await resource.run('delete', id, '--yes')
+})

@@ -5,6 +5,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createClient, introspect, statusWith, type TestClient } from '../support/clients.ts'
+import { createDpopKey, prove } from '../support/dpop.ts'
 import { forgeriesOf } from '../support/forged-jwts.ts'
 import { basic, bearer } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
@@ -64,7 +65,9 @@ beforeAll(async () => {
   const own = (await (
     await server.post('/token', { grant_type: 'client_credentials' }, service.basic)
   ).json()) as Record<string, string>
+  const key = await createDpopKey()
   Object.assign(things, {
+    'DPoP proof': await prove(key, { method: 'POST', url: `${server.url}/token` }),
     'access token': ofWeb.access_token,
     'opaque access token': opaque['access_token'],
     'ID token': ofWeb.id_token,
@@ -103,6 +106,13 @@ const PLACES: Record<string, { takes: string[]; tries(thing: string): Promise<bo
   introspection: {
     takes: ['access token'],
     tries: async (thing) => (await introspect(server, web, thing))['active'] === true,
+  },
+  'the proof of a key': {
+    takes: ['DPoP proof'],
+    async tries(thing) {
+      const form = { grant_type: 'client_credentials', scope: 'read_books' }
+      return (await server.post('/token', form, { ...web.basic, dpop: thing })).status === 200
+    },
   },
   'the code of a grant': {
     takes: [],

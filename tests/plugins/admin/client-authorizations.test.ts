@@ -1,7 +1,9 @@
 /** What a client holds of people: who approved it, page by page, and the end of it. */
 import { expect, test } from 'vitest'
+import { createDpopKey, prove } from '../../support/dpop.ts'
+import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
-import { getTokens, refresh, SEED } from '../../support/sign-in.ts'
+import { authorize, getTokens, REDIRECT_URI, refresh, SEED, WEB } from '../../support/sign-in.ts'
 import { openClient, ROOT, signedIn } from './administrator.ts'
 
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
@@ -36,6 +38,20 @@ test('what one person approved is revoked, and its tokens with it', async () => 
   expect(event).toMatchObject({ client: 'web', actor: { kind: 'user', id: (await users.find('root'))!.id } })
   // Sent once more, it finds what was wanted.
   expect((await agent.submit(page, 'revoke-0')).status).toBe(200)
+})
+
+test('what is bound to a key of the app says so, here and on the page of its user', async () => {
+  const key = await createDpopKey()
+  const code = (await authorize(server, { scope: 'openid' })).get('code')!
+  const dpop = await prove(key, { method: 'POST', url: `${server.url}/token` })
+  const form = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }
+  const headers = { ...basic(WEB.client_id, WEB.client_secret), dpop }
+  expect((await server.post('/token', form, headers)).status).toBe(200)
+  const said = 'Bound to a key of the app'
+  const { id } = (await users.find('alice'))!
+  for (const path of ['client/authorizations?client_id=web', `user?id=${id}`])
+    expect((await agent.get(`${server.url}/admin/${path}`)).body.split(said)).toHaveLength(2)
+  await server.database.query(`delete from authorizations where subject = '${id}'`)
 })
 
 test('the list goes on from page to page, each once', async () => {

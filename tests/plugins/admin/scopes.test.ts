@@ -156,3 +156,16 @@ test('other processes forget what was deleted within two seconds', async () => {
   await expect.poll(async () => (await oauth.findScope('seen')).registered).toBe(false)
   await expect.poll(async () => oauth.findResource('https://seen.example/')).toBeNull()
 }) // prettier-ignore
+
+test('tokens for a resource may have to be bound to a key', async () => {
+  const resource = 'https://bound.example/'
+  await create('/resource', { resource })
+  const bound = await agent.submit(await page('/resource', resource), 'record', {
+    dpop_bound_access_tokens: 'true',
+  })
+  expect(findForm(bound, 'record')!.fields).toMatchObject({ dpop_bound_access_tokens: 'true' })
+  expect(bound.body).toContain('Always: without a key, the app gets none')
+  expect(await resources.findResource(resource)).toEqual({ resource, dpop_bound_access_tokens: true })
+  await agent.submit(bound, 'record', { dpop_bound_access_tokens: '' })
+  expect(await resources.findResource(resource)).toEqual({ resource })
+})
