@@ -68,6 +68,19 @@ test('a bound token passes for who holds its key, once with each proof', async (
   expect(asBearer.challenge).toMatch(/^Bearer [^D]*error="invalid_token".*, DPoP realm="[^"]+", algs="ES256 /)
 })
 
+test.each([
+  [-61, 401],
+  [-55, 200],
+  [25, 200],
+  [35, 401],
+])('a proof whose iat is %i s from now: %i', async (seconds, status) => {
+  const { ask, tokenFor } = await ground()
+  const token = await tokenFor(mine.thumbprint)
+  const iat = Math.floor(Date.now() / 1000) + seconds
+  const proof = await prove(mine, { method: 'GET', url: BOOKS, token, claims: { iat } })
+  expect((await ask(token, { proof })).status).toBe(status)
+})
+
 test('unbound tokens pass as bearer tokens, unless every token must be bound', async () => {
   const { app, tokenFor, ask } = await ground()
   const token = await tokenFor()
