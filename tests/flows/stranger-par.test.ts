@@ -93,6 +93,29 @@ describe.each([
   })
 })
 
+test('a key that is shown with the pushed request binds the code (RFC 9449 section 10.1)', async () => {
+  const config = await appOf('web')
+  const [DPoP, thief] = [
+    client.getDPoPHandle(config, await client.randomDPoPKeyPair('ES256')),
+    client.getDPoPHandle(config, await client.randomDPoPKeyPair('ES256')),
+  ]
+  const asked = { redirect_uri: REDIRECT_URI, scope: 'openid' }
+  const url = await client.buildAuthorizationUrlWithPAR(config, asked, { DPoP })
+  const agent = createUserAgent(one.url)
+  const page = await goThrough(agent, await agent.get(url))
+  const callback = new URL(page.headers.get('location')!)
+  const exchange = async (options?: client.DPoPOptions) =>
+    client.authorizationCodeGrant(config, callback, {}, undefined, options)
+  for (const options of [undefined, { DPoP: thief }])
+    await expect(exchange(options)).rejects.toMatchObject({ error: 'invalid_grant' })
+  expect(await exchange({ DPoP })).toMatchObject({ token_type: 'dpop' })
+
+  const dpop_jkt = await thief.calculateThumbprint()
+  await expect(
+    client.buildAuthorizationUrlWithPAR(config, { ...asked, dpop_jkt }, { DPoP }),
+  ).rejects.toMatchObject({ error: 'invalid_request' })
+})
+
 test('oauth4webapi reads what it is told, and the metadata', async () => {
   expect(as).toMatchObject({
     pushed_authorization_request_endpoint: `${one.url}/par`,

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isSameAddress } from '../../../plugins/require-scope/dpop/address.ts'
+import { createProofKeys } from '../../../plugins/require-scope/dpop/proof-keys.ts'
 import { createSeenProofs } from '../../../plugins/require-scope/dpop/seen-proofs.ts'
 import { dpop, VerificationUnavailable, type DpopOptions } from '../../../plugins/require-scope/index.ts'
 import { createDpopKey, prove } from '../../support/dpop.ts'
@@ -167,6 +168,23 @@ test('a store that cannot tell refuses nothing for good', async () => {
     status: 503,
     error: 'temporarily_unavailable',
   })
+})
+
+test('of keys whose proofs were good, the last thousand are kept, under no name but their own', () => {
+  const keys = createProofKeys()
+  const jwkOf = (n: number) => ({ kty: 'EC', crv: 'P-256', x: `x${n}`, y: `y${n}` })
+  for (let n = 0; n < 1500; n++) keys.keep(keys.read(jwkOf(n), 'ES256')!)
+  const isKept = (n: number): boolean => keys.read(jwkOf(n), 'ES256') === keys.read(jwkOf(n), 'ES256')
+  expect([isKept(0), isKept(499), isKept(500), isKept(1499), isKept(1500)]).toEqual([
+    false,
+    false,
+    true,
+    true,
+    false,
+  ])
+  expect(keys.read({ ...jwkOf(1499), y: 'another' }, 'ES256')?.kid).not.toBe(
+    keys.read(jwkOf(1499), 'ES256')?.kid,
+  )
 })
 
 test('what is remembered in the process is forgotten in time, and has a bound', () => {

@@ -24,6 +24,8 @@ export const settings = Type.Object({
 interface Pushed {
   readonly clientId: string
   readonly wire: Wire
+  /** What the client proved as it sent it, such as the key to which its code is bound. */
+  readonly shown: Wire
   /** Milliseconds since the epoch. */
   readonly until: number
 }
@@ -43,14 +45,16 @@ export default async function pushedRequests({ oauth }: FastifyInstance): Promis
     publicClients: true,
     cors: true,
     parameters: Type.Object({}),
-    async handle(_parameters, { client, wire, request }) {
+    async handle(_parameters, call) {
+      const { client, wire, request } = call
       if (wire['request_uri'] !== undefined)
         throw new OAuthError('invalid_request', 'a pushed request has no request_uri')
       const { clientId } = client
       const asked = { ...wire, client_id: clientId }
-      await oauth.parseRequest(asked, client, { source: SOURCE })
+      const shown = await oauth.parametersShownBy(call)
+      await oauth.parseRequest(asked, client, { source: SOURCE, shown })
       const handle = await requests.put(
-        { clientId, wire: asked, until: Date.now() + LIFETIME * 1000 },
+        { clientId, wire: asked, shown, until: Date.now() + LIFETIME * 1000 },
         client.isPublic() ? { owner: networkOf(request.ip), most: MOST_OF_ANYBODY } : {},
       )
       return answer({ status: 201, body: { request_uri: PREFIX + handle, expires_in: LIFETIME } })
@@ -64,7 +68,7 @@ export default async function pushedRequests({ oauth }: FastifyInstance): Promis
       const pushed = await requests.get(handle)
       if (pushed === null || pushed.clientId !== clientId || pushed.until <= Date.now())
         throw new OAuthError('invalid_request_uri', 'the request has expired, or was answered before')
-      return { wire: pushed.wire, spends: [{ kind: 'pushed_request', handle }] }
+      return { wire: pushed.wire, shown: pushed.shown, spends: [{ kind: 'pushed_request', handle }] }
     },
   })
 
