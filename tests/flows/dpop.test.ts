@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest'
 import requireScope, { dpop } from '../../plugins/require-scope/index.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createClient } from '../support/clients.ts'
-import { createApp, signInTo } from '../support/relying-party.ts'
+import { createApp, signInBound, signInTo } from '../support/relying-party.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
 import { SEED } from '../support/sign-in.ts'
@@ -40,17 +40,7 @@ describe.each(SERVERS)('%s', (what, server) => {
 
   test('openid-client: code, userinfo, refresh, and an API, by an app without a secret', async () => {
     const config = await createApp(server, { token_endpoint_auth_method: 'none' })
-    const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair('ES256'))
-    const thief = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair('ES256'))
-    const pkceCodeVerifier = openid.randomPKCECodeVerifier()
-    const back = await signInTo(config, {
-      scope: 'openid read_books',
-      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
-      code_challenge_method: 'S256',
-      dpop_jkt: await DPoP.calculateThumbprint(),
-    })
-    const exchange = async (options?: openid.DPoPOptions) =>
-      openid.authorizationCodeGrant(config, back, { pkceCodeVerifier }, undefined, options)
+    const { DPoP, thief, exchange } = await signInBound(config)
     for (const options of [undefined, { DPoP: thief }])
       await expect(exchange(options)).rejects.toMatchObject({ error: 'invalid_grant' })
     const tokens = await exchange({ DPoP })

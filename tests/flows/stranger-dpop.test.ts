@@ -15,7 +15,7 @@ import { startApi } from '../support/foreign-api.ts'
 import { compile, installStranger, pack } from '../support/packages.ts'
 import { spawnServer } from '../support/process.ts'
 import { sendRaw } from '../support/raw-http.ts'
-import { signInTo } from '../support/relying-party.ts'
+import { signInBound } from '../support/relying-party.ts'
 import type { Requests } from '../support/requests.ts'
 import { GUARDED, OPAQUE, SIGNED, toClient } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
@@ -151,17 +151,7 @@ test('openid-client: an app without a secret binds its code, asks who it is, and
   const config = await openid.discovery(new URL(one.url), app.client_id, {}, openid.None(), {
     execute: [openid.allowInsecureRequests],
   })
-  const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair('ES256'))
-  const thief = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair('ES256'))
-  const pkceCodeVerifier = openid.randomPKCECodeVerifier()
-  const back = await signInTo(config, {
-    scope: 'openid read_books',
-    code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
-    code_challenge_method: 'S256',
-    dpop_jkt: await DPoP.calculateThumbprint(),
-  })
-  const exchange = async (options?: openid.DPoPOptions) =>
-    openid.authorizationCodeGrant(config, back, { pkceCodeVerifier }, undefined, options)
+  const { DPoP, thief, exchange } = await signInBound(config)
   for (const options of [undefined, { DPoP: thief }])
     await expect(exchange(options)).rejects.toMatchObject({ error: 'invalid_grant' })
   const tokens = await exchange({ DPoP })

@@ -55,3 +55,19 @@ export async function getTokensFor(
 ): ReturnType<typeof client.authorizationCodeGrant> {
   return client.authorizationCodeGrant(config, await signInTo(config, parameters, agent))
 }
+
+/** A user signs in to an app that binds its code to a key from the start; `exchange` may be tried with others. */
+export async function signInBound(config: client.Configuration) {
+  const DPoP = client.getDPoPHandle(config, await client.randomDPoPKeyPair('ES256'))
+  const thief = client.getDPoPHandle(config, await client.randomDPoPKeyPair('ES256'))
+  const pkceCodeVerifier = client.randomPKCECodeVerifier()
+  const back = await signInTo(config, {
+    scope: 'openid read_books',
+    code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+    dpop_jkt: await DPoP.calculateThumbprint(),
+  })
+  const exchange = async (options?: client.DPoPOptions) =>
+    client.authorizationCodeGrant(config, back, { pkceCodeVerifier }, undefined, options)
+  return { DPoP, thief, exchange }
+}
