@@ -18,6 +18,7 @@ import type { Bag } from '../src/protocol/bag.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import type { Audit } from '../src/services/audit/audit.ts'
 import { runAs } from '../src/services/audit/origin.ts'
+import type { ClientKeys } from '../src/services/clients/client-keys.ts'
 import type { ClientRegistry } from '../src/services/clients/client-registry.ts'
 import type { ResourceEntry, ScopeEntry } from '../src/services/directory.ts'
 import { createKernel, type Kernel } from '../src/services/kernel.ts'
@@ -97,6 +98,8 @@ export interface OAuth extends OAuthDoors {
    * as `claimed`: many who ask the same of one client at once share one slow hash, whether that client exists or not.
    */
   checkSecret(client: Client | null, secret: string, claimed?: string): Promise<boolean>
+  /** The public keys of clients: which has signed a JWT, and to which something is encrypted. */
+  readonly clientKeys: ClientKeys
   /**
    * Whether a request comes from a proxy that the operator trusts (TRUSTED_PROXIES; in an app that embeds the server, its `trustProxy`), so
    * that a header which the proxy sets can be believed: it takes the same one away from everybody else. False where nobody is named.
@@ -219,6 +222,7 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
     parseRequest: kernel.authorizationRequests.parse,
     parametersShownBy: async (call) => parametersShownBy(doors.all('senderConstraint'), call),
     checkSecret: kernel.checkSecret,
+    clientKeys: kernel.clientKeys,
     isFromTrustedProxy,
     issue: kernel.tokenIssuer.issue,
     verify: verifier.verify,

@@ -41,7 +41,18 @@ export interface FieldView {
   /** `''` for none. */
   hint: Words
   /** `prose` is in people's own words. */
-  kind: 'prose' | 'text' | 'email' | 'password' | 'tel' | 'url' | 'number' | 'words' | 'lines' | 'choice'
+  kind:
+    | 'prose'
+    | 'text'
+    | 'email'
+    | 'password'
+    | 'tel'
+    | 'url'
+    | 'number'
+    | 'words'
+    | 'lines'
+    | 'json'
+    | 'choice'
   /** What browsers fill it in with; `off` for nothing. */
   autocomplete: string
   value: string

@@ -10,6 +10,7 @@ import { createArtifactStore, type ArtifactStore } from './artifact-store.ts'
 import { createAudit, type AuditTrail } from './audit/audit.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
 import { createClientAuthenticator, type ClientAuthenticator } from './clients/client-authenticator.ts'
+import { createClientKeys, type ClientKeys } from './clients/client-keys.ts'
 import { createClientPolicies, type ClientPolicies } from './clients/client-policies.ts'
 import { createClientChanges } from './clients/client-changes.ts'
 import { createClientRegistry, type ClientRegistry } from './clients/client-registry.ts'
@@ -70,6 +71,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly mail: OwnMailer
   readonly seeder: Seeder
   readonly fetch: Fetch
+  readonly clientKeys: ClientKeys
   readonly outbox: Outbox
   /** Not started with the others: by who listens. */
   readonly courier: Courier
@@ -220,6 +222,7 @@ export function createKernel(
       ...createHashersAtStart({ box, rules, production, log }),
     }),
     fetch,
+    clientKeys: createClientKeys(fetch, log),
     outbox,
     courier,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),

@@ -22,6 +22,8 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['response_types', message('Response types'), 'lines', message('One per line. Empty: code, where there is a redirect URI.')],
     ['access_token_format', message('Access tokens'), 'choice'],
     ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
+    ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
+    ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
   ]],
   [message('Signing people in'), [
     ['default_scope', message('Scopes where it asks for none'), 'words', message('Separated by spaces, such as openid profile. Empty: a request without scopes is refused.')],

@@ -1,4 +1,5 @@
 /** The form for client metadata by its names of RFC 7591: the way from text to members and back, and what is wrong with it. */
+import { parseJson } from '../../../src/protocol/json.ts'
 import { type Words, message, sentenceOf } from '../../../src/protocol/message.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { redirectUriProblem } from '../../../src/protocol/redirect-uri.ts'
@@ -34,10 +35,15 @@ export function typedIn(wire: Wire): Values {
 export function valuesOf(client: ClientInformation): Values {
   return Object.fromEntries(
     FIELDS.map(({ name, kind }) => {
+      if (kind === 'json') return [name, textOf(client[name])]
       const value = [client[name] ?? []].flat() as (string | number | boolean)[]
       return [name, value.join(kind === 'lines' ? '\n' : ' ')]
     }),
   )
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? '' : JSON.stringify(value, null, 2)
 }
 
 /** The members that the fields say; null for one to be without. */
@@ -52,6 +58,7 @@ function memberOf(name: string, kind: Field['kind'], text: string): unknown {
   }
   const one = text.trim()
   if (one === '') return null
+  if (kind === 'json') return parseJson(one)
   if (kind === 'number' && WHOLE_NUMBER.test(one)) return Number(one)
   return BOOLEANS.has(name) && /^(?:true|false)$/.test(one) ? one === 'true' : one
 }
@@ -70,6 +77,10 @@ export function problemsOf(values: Values): Errors {
     const text = values[name]?.trim() ?? ''
     if (text !== '' && !WHOLE_NUMBER.test(text))
       errors[name] = message('This must be a whole number, of nine digits at most.')
+  }
+  for (const { name } of FIELDS.filter(({ kind }) => kind === 'json')) {
+    const text = values[name]?.trim() ?? ''
+    if (text !== '' && parseJson(text) === undefined) errors[name] = message('This must be JSON.')
   }
   for (const name of REDIRECTS) {
     const lines = itemsOf('lines', values[name] ?? '')

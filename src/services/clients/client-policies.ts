@@ -17,7 +17,8 @@ import {
   type ParsedMetadata,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
-import { inEnglish } from '../../protocol/message.ts'
+import { JwkSetError, parseJwkSet } from '../../protocol/jwk-set.ts'
+import { inEnglish, reason } from '../../protocol/message.ts'
 import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { assertSchema } from '../../doors/shapes.ts'
@@ -70,6 +71,18 @@ export interface ClientPolicies {
  */
 export type MetadataCheck = (metadata: Bag) => void | Promise<void>
 
+/** RFC 7591 §2: public keys, by value or by address. */
+function assertKeys({ jwks, jwks_uri: uri }: Bag): void {
+  if (jwks === undefined) return
+  if (uri !== undefined)
+    throw metadataError('jwks', reason('cannot stand beside jwks_uri: keys are registered in one place'))
+  try {
+    parseJwkSet(jwks)
+  } catch (error) {
+    throw error instanceof JwkSetError ? metadataError('jwks', error.reason) : error
+  }
+}
+
 /** A member, and the name in it. */
 export interface Unserved {
   field: string
@@ -115,6 +128,7 @@ export function createClientPolicies(
         owners('clientAuthentication'),
       ),
     ]
+    assertKeys(client.metadata)
     const { algorithms } = doors.owners('clientAuthentication').get(method ?? '') ?? {}
     const { token_endpoint_auth_signing_alg: algorithm } = client.metadata
     if (typeof algorithm === 'string' && algorithms?.includes(algorithm) === false)

@@ -135,6 +135,29 @@ test('how people sign in to it is chosen, read back, and taken away again', asyn
   expect([here.status, textOf(here, 'require_consent-error')]).toEqual([400, expect.stringContaining('Must not be false')])
 }) // prettier-ignore
 
+test('its public keys are pasted as JSON, and refused at their field', async () => {
+  await clients.create({ client_id: 'keyed', scope: ['a'] })
+  const key = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'one' }
+  const wrong: [string, string][] = [
+    ['no JSON', 'This must be JSON.'],
+    [
+      JSON.stringify({ keys: [{ ...key, d: 'AAAA' }] }),
+      expect.stringContaining('Must hold public keys alone'),
+    ],
+  ]
+  for (const [jwks, problem] of wrong) {
+    const page = await agent.submit(await openClient(server, agent, 'keyed'), 'client', { jwks })
+    expect([page.status, textOf(page, 'jwks-error')]).toEqual([400, problem])
+  }
+  const typed = { jwks: JSON.stringify({ keys: [key] }, null, 2) }
+  const page = await agent.submit(await openClient(server, agent, 'keyed'), 'client', typed)
+  expect(page.status).toBe(200)
+  expect(await clients.find('keyed')).toMatchObject({ jwks: { keys: [key] } })
+  expect(JSON.parse(findForm(page, 'client')!.fields['jwks']!)).toEqual({ keys: [key] })
+  expect((await agent.submit(page, 'client', { jwks: '' })).status).toBe(200)
+  expect(await clients.find('keyed')).not.toHaveProperty('jwks')
+})
+
 test('an edit that is refused changes nothing, and says where', async () => {
   await clients.create({ client_id: 'refused', redirect_uris: [URI] })
   const page = await openClient(server, agent, 'refused')

@@ -161,7 +161,7 @@ test('keys that another process changed are accepted at once, and by the registe
   const client_id = await registered('keyed')
   const { clients } = server.server.oauth
   for (let round = 0; round < 8; round++) {
-    await clients.update(client_id, { jwks: { keys: [{ kid: `key ${round}` }] } })
+    await clients.update(client_id, { jwks: { keys: [{ kty: 'of the plugin', kid: `key ${round}` }] } })
     expect([round, await answer({ key: `${client_id}:key ${round}` }, {}, beside)]).toEqual([round, 200])
   }
   await clients.update(client_id, { token_endpoint_auth_method: 'badge' })

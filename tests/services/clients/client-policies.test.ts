@@ -70,3 +70,16 @@ test('who needs a secret: those with a method that has one, and those with none 
     'client_secret_jwt',
   ])
 })
+
+test('keys are registered by value or by address, and only what is a set of public ones', async () => {
+  const { check } = policies()
+  const jwks_uri = 'https://app.example/jwks'
+  const of = (metadata: object) => check(client({ metadata }), true)
+  await of({ jwks: { keys: [] } })
+  await of({ jwks_uri })
+  await expect(of({ jwks: { keys: [] }, jwks_uri })).rejects.toThrow('jwks cannot stand beside jwks_uri')
+  await expect(of({ jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] } })).rejects.toMatchObject({
+    code: 'invalid_client_metadata',
+    about: { member: 'jwks' },
+  })
+})
