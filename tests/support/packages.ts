@@ -66,9 +66,7 @@ export async function installStranger(
   const theirs = await lockedVersions([...new Set(besides)].toSorted())
   const dependencies = { ...own.dependencies, ...theirs, ...files }
   const text = manifestOf({ ...own, dependencies })
-  // What ours brings is most of it, and takes npm ten times as long as what a stranger has besides.
-  const alone = await installed(manifestOf({ dependencies: { [name]: files[name]! } }), [tarball])
-  const place = await installed(text, [...tarballs.values()], alone)
+  const place = await installed(text, [...tarballs.values()], await installedAlone(name, tarball))
   await writeFile(manifest, text)
   for (const file of [...tarballs.values(), join(place, 'package-lock.json')])
     await cp(file, join(folder, basename(file)))
@@ -78,6 +76,11 @@ export async function installStranger(
 
 function manifestOf(members: Manifest): string {
   return JSON.stringify({ private: true, type: 'module', ...members })
+}
+
+/** A folder with one of ours and what it brings: most of any installation, and ten times the work of what others have besides. */
+async function installedAlone(name: PackageName, tarball: string): Promise<string> {
+  return installed(manifestOf({ dependencies: { [name]: `file:${basename(tarball)}` } }), [tarball])
 }
 
 /** A folder in which npm has installed what this package.json asks for, onto what `base` has: once in a run. */
@@ -129,6 +132,8 @@ export async function installByPage(
     (text, [name, version]) => text.replace(` ${name} `, ` ${name}@${version} `),
     commands.replace(packing, '').replaceAll(place, folder),
   )
+  // As in `installStranger`: npm finds most of it there, and asks for the rest.
+  await linkModules(await installedAlone(name, tarball), folder)
   await run('sh', ['-euc', pinned], checkout)
   await cp(join(STRANGERS, 'tsconfig.json'), join(folder, 'tsconfig.json'))
   const more = versions
