@@ -34,6 +34,7 @@ import ownData from '../plugins/own-data/index.ts'
 import passkeys from '../plugins/passkeys/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
+import privateKeyJwt from '../plugins/private-key-jwt.ts'
 import openid from '../plugins/openid.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
@@ -65,6 +66,7 @@ import { namingPlugin } from './refused-plugin.ts'
 const PLUGINS = [
   drain,
   clientAuthentication,
+  privateKeyJwt,
   subjectTypes,
   signingAlgorithms,
   pages,

@@ -51,6 +51,7 @@ const packed = await pack('latchkey')
 const folder = await installStranger('private-key-jwt', 'latchkey', packed, ['@types/node', 'jose'])
 const one = await spawnServer(
   {
+    WITHOUT: 'latchkey-private-key-jwt',
     PLUGINS: join(folder, 'private-key-jwt.ts'),
     UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${receiver.port},http://127.0.0.1:9`,
   },

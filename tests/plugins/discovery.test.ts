@@ -1,4 +1,5 @@
 /** Server metadata: where it is found, and that it says what is registered, no more and no less. */
+import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -16,7 +17,7 @@ describe('the document', () => {
   test('is made from what is registered, every member of it', async () => {
     const server = await startServer()
     const { url } = server
-    const methods = ['client_secret_basic', 'client_secret_post', 'none']
+    const methods = ['client_secret_basic', 'client_secret_post', 'none', 'private_key_jwt']
     const algorithms = ['RS256', 'ES256', 'PS256', 'EdDSA']
     expect(await metadata(server)).toEqual({
       issuer: url,
@@ -49,7 +50,10 @@ describe('the document', () => {
       id_token_signing_alg_values_supported: algorithms,
       userinfo_signing_alg_values_supported: algorithms,
       token_endpoint_auth_methods_supported: methods,
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      introspection_endpoint_auth_methods_supported: methods.filter((method) => method !== 'none'),
+      token_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
+      introspection_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
+      revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
       revocation_endpoint_auth_methods_supported: methods,
     })
   })
@@ -118,8 +122,16 @@ describe('an issuer with a path', () => {
 
 describe('a plugin of ours that is left out', () => {
   const members = {
-    'latchkey-introspection': ['introspection_endpoint', 'introspection_endpoint_auth_methods_supported'],
-    'latchkey-revocation': ['revocation_endpoint', 'revocation_endpoint_auth_methods_supported'],
+    'latchkey-introspection': [
+      'introspection_endpoint',
+      'introspection_endpoint_auth_methods_supported',
+      'introspection_endpoint_auth_signing_alg_values_supported',
+    ],
+    'latchkey-revocation': [
+      'revocation_endpoint',
+      'revocation_endpoint_auth_methods_supported',
+      'revocation_endpoint_auth_signing_alg_values_supported',
+    ],
     'latchkey-jwks': ['jwks_uri'],
   }
   const paths = {

@@ -83,7 +83,7 @@ describe('token_endpoint_auth_method', () => {
   test.each([
     ['client_secret_basic', 200, '401 invalid_client'],
     ['client_secret_post', '401 invalid_client', 200],
-    ['private_key_jwt', '401 invalid_client', '401 invalid_client'],
+    ['tls_client_auth', '401 invalid_client', '401 invalid_client'],
   ])('%s is enforced once it is set', async (method, byBasic, byPost) => {
     const set = await createClient(server, { scope: ['a'], client_secret: 'chosen' })
     await server.server.oauth.clients.update(set.clientId, { token_endpoint_auth_method: method })

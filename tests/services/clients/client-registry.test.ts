@@ -78,7 +78,7 @@ test.each([
   ['grant_types', ['urn:ietf:params:oauth:grant-type:device_code']],
   ['grant_types', ['authorization_code', 'implicit']],
   ['response_types', ['code id_token', 'none']],
-  ['token_endpoint_auth_method', 'private_key_jwt'],
+  ['token_endpoint_auth_method', 'tls_client_auth'],
   ['token_endpoint_auth_method', 'self_signed_tls_client_auth'],
 ])(
   'what a standard knows and no plugin serves is stored, warned of, and read back: %s %j',
@@ -91,7 +91,7 @@ test.each([
 
 test('a client whose method nobody serves has no secret and cannot fall back to one', async () => {
   const { client_id, client_secret } = await clients.create({
-    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_method: 'tls_client_auth',
     scope: ['a'],
   })
   expect(client_secret).toBeUndefined()
