@@ -48,6 +48,7 @@ export function parseConfig(
   assertBreachService(settings)
   assertMail(settings)
   assertSignUp(settings.OIDC_SIGN_UP)
+  assertRegistration(settings)
   assertBrandLinks(settings)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
@@ -130,6 +131,18 @@ function assertSignUp(given: readonly string[]): void {
   if (!isSwitch && (odd !== undefined || given.length === 0))
     throw new ConfigError(
       `OIDC_SIGN_UP must be off, on, or mail domains with commas between, such as example.com,example.org; it has ${JSON.stringify((odd ?? '').slice(0, 80))}.`,
+    )
+}
+
+/** The audit log tells which of them are used. */
+function assertRegistration({
+  OIDC_REGISTRATION: mode,
+  OIDC_REGISTRATION_UNUSED: unused,
+  OIDC_AUDIT_EXPIRE: kept,
+}: Settings): void {
+  if (mode !== 'off' && kept > 0 && unused > kept)
+    throw new ConfigError(
+      `OIDC_REGISTRATION_UNUSED must be at most OIDC_AUDIT_EXPIRE, which is ${kept} seconds: the audit log tells what is used.`,
     )
 }
 

@@ -110,6 +110,9 @@ export interface OwnEventDetails {
     readonly limit: 'account' | 'network' | 'everywhere'
     readonly account?: string
   }
+  /** For `uses` registrations; an initial access token, by its name. */
+  'initial_token.created': { readonly initialToken: string; readonly uses: number }
+  'initial_token.deleted': { readonly initialToken: string }
   'resource.registered': { readonly resource: string; readonly changes: Changes }
   'resource.changed': { readonly resource: string; readonly changes: Changes }
   'resource.deleted': { readonly resource: string }
@@ -181,6 +184,8 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'client.deleted': true,
   'client.authentication_failed': true,
   'limit.reached': true,
+  'initial_token.created': true,
+  'initial_token.deleted': true,
   'resource.registered': true,
   'resource.changed': true,
   'resource.deleted': true,

@@ -36,6 +36,7 @@ import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
 import privateKeyJwt from '../plugins/private-key-jwt.ts'
 import openid from '../plugins/openid.ts'
+import registration from '../plugins/registration/index.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
@@ -102,6 +103,7 @@ const PLUGINS = [
   setup,
   passwordLink,
   secondFactor,
+  registration,
   introspection,
   revocation,
   jwks,

@@ -151,6 +151,27 @@ export const Settings = Type.Object({
     description:
       'whether people make accounts themselves: off, on, or with an address at one of these domains',
   }),
+  OIDC_REGISTRATION: Type.Enum(['off', 'token', 'open'], {
+    default: 'off',
+    description:
+      'whether apps register themselves at /register: off, with an initial access token, or anybody (open)',
+  }),
+  OIDC_REGISTRATION_MOST: Type.Integer({
+    default: 10_000,
+    minimum: 1,
+    maximum: 1_000_000,
+    description: 'how many apps may have registered themselves',
+  }),
+  OIDC_REGISTRATION_SCOPES: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    description:
+      'registered scopes that such apps may have beside those of OpenID Connect, unless their initial access token says otherwise',
+  }),
+  OIDC_REGISTRATION_UNUSED: Seconds(
+    30 * 86_400,
+    0,
+    'apps that registered themselves and got no token for so long are removed; 0 keeps them',
+  ),
   OIDC_PASSWORD_MIN_LENGTH: Type.Integer({
     default: 8,
     minimum: 8,

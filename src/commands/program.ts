@@ -10,6 +10,7 @@ const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>
   ['delivery', 'what could not be delivered to others: list, retry', async () => (await import('./delivery.ts')).deliveryCommand()],
   ['distribute', 'the tables of tokens, over several PostgreSQL servers: plan, apply, status, back', async () => (await import('./distribute.ts')).distributeCommand()],
   ['import', 'clients and users from Django with django-oidc-provider', async () => (await import('./import.ts')).importCommand()],
+  ['initial-token', 'initial access tokens, by which apps register themselves: create, list, delete', async () => (await import('./initial-token.ts')).initialTokenCommand()],
   ['key', 'signing keys: list, rotate, revoke', async () => (await import('./key.ts')).keyCommand()],
   ['mail', 'mails: test', async () => (await import('./mail.ts')).mailCommand()],
   ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],

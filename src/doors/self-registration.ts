@@ -1,15 +1,27 @@
 /** Clients that register by themselves (RFC 7591) and manage what they registered (RFC 7592): what a plugin that lets them gets. */
 
-export interface SelfRegistrationOptions {
-  /** How many clients there may be by this door; who comes when there are so many is refused, but for those of one moment. */
-  readonly most: number
+/** The door of our own registration endpoint. */
+export const REGISTRAR = 'registration'
+
+/** What a client may have beyond what everybody has. */
+export interface SelfRegistrationAllowance {
   /**
    * Registered scopes that they may have beside those of OpenID Connect, which everybody has; they get all where they name none.
    * Default none.
    */
-  readonly scopes?: readonly string[]
-  /** Grants that they may use. Default `authorization_code` and `refresh_token`: a person approves each. */
-  readonly grantTypes?: readonly string[]
+  readonly scopes?: readonly string[] | undefined
+  /**
+   * Grants that they may use. Default `authorization_code`, `refresh_token` and, where it is served, `implicit`: a person approves
+   * each.
+   */
+  readonly grantTypes?: readonly string[] | undefined
+  /** Hosts that redirect URIs may have. Default any. */
+  readonly redirectHosts?: readonly string[] | undefined
+}
+
+export interface SelfRegistrationOptions extends SelfRegistrationAllowance {
+  /** How many clients there may be by this door; who comes when there are so many is refused, but for those of one moment. */
+  readonly most: number
 }
 
 /** A client's registration in the words of RFC 7591 §3.2.1. */
@@ -29,15 +41,15 @@ export interface Registration {
  * them more than a stranger. Every error is an `OAuthError` with a code of RFC 7591 §3.2.2, or 429 while there are too many.
  */
 export interface SelfRegistration {
-  /** Registers a new client, under a client_id that is made for it. */
-  create(metadata: unknown): Promise<Registration>
+  /** Registers a new client, under a client_id that is made for it. `allowance` of its own takes the place of the door's. */
+  create(metadata: unknown, allowance?: SelfRegistrationAllowance): Promise<Registration>
   /** Without its secret; null where there is none by this door. */
   find(clientId: string): Promise<Registration | null>
   /**
    * The registration is this from now on, all of it (RFC 7592 §2.2): `metadata` names the `client_id`. `access_denied` (403)
    * where an administrator has set members that clients may not set by themselves.
    */
-  replace(clientId: string, metadata: unknown): Promise<Registration>
+  replace(clientId: string, metadata: unknown, allowance?: SelfRegistrationAllowance): Promise<Registration>
   /** With its tokens; false where there is none by this door. */
   delete(clientId: string): Promise<boolean>
 }

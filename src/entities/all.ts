@@ -10,6 +10,7 @@ import { Consent } from './consent.ts'
 import { OutboxEntry } from './outbox-entry.ts'
 import { PendingSession } from './pending-session.ts'
 import { PluginRecord } from './plugin-record.ts'
+import { InitialToken, Registration } from './registration.ts'
 import { RefreshToken } from './refresh-token.ts'
 import { Resource, Scope } from './resource.ts'
 import { SeedEntry } from './seed-entry.ts'
@@ -27,4 +28,5 @@ export const entities = [
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
   SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream, PluginRecord,
+  Registration, InitialToken,
 ] // prettier-ignore

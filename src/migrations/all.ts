@@ -36,6 +36,7 @@ import { Migration20261124000110_account_deletions } from './Migration2026112400
 import { Migration20261124000120_declined_scopes } from './Migration20261124000120_declined_scopes.ts'
 import { Migration20261124000130_upstream_sign_out } from './Migration20261124000130_upstream_sign_out.ts'
 import { Migration20261125000200_bound_resources } from './Migration20261125000200_bound_resources.ts'
+import { Migration20261125000400_registration } from './Migration20261125000400_registration.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -75,4 +76,5 @@ export const migrations = [
   Migration20261124000120_declined_scopes,
   Migration20261124000130_upstream_sign_out,
   Migration20261125000200_bound_resources,
+  Migration20261125000400_registration,
 ]

@@ -37,6 +37,7 @@ export const migrationNames = [
   'Migration20261124000120_declined_scopes',
   'Migration20261124000130_upstream_sign_out',
   'Migration20261125000200_bound_resources',
+  'Migration20261125000400_registration',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -31,8 +31,8 @@ export interface JanitorOptions {
   longestLifetime: number
   /** Seconds that audit events are kept; 0 for ever. */
   auditExpire: number
-  /** Deletes a few accounts whose people asked for it, when that is due; how many. */
-  deleteDueAccounts?: () => Promise<number>
+  /** Each ends a few things that are more than rows, by what they are; how many. */
+  endings?: Readonly<Record<string, () => Promise<number>>>
   /** Milliseconds that one round may take; where more is left the next one follows soon. Default 30 000. */
   budget?: number
   /**
@@ -66,7 +66,7 @@ export function createJanitor(options: JanitorOptions): Janitor {
     interval,
     longestLifetime,
     auditExpire,
-    deleteDueAccounts,
+    endings = {},
     budget = 30_000,
     rest: usual = 8,
   } = options
@@ -121,12 +121,12 @@ export function createJanitor(options: JanitorOptions): Janitor {
     return auditExpire === 0 ? [] : [sweepOf('auditEvents', auditEvents.remove, [oldest])]
   }
 
-  const sweepAccounts =
-    (deleteDue: () => Promise<number>): Sweep =>
+  const sweepBy =
+    (name: string, end: () => Promise<number>): Sweep =>
     async ({ counts, rest }) => {
       const began = performance.now()
-      const removed = await deleteDue()
-      counts['accounts'] = (counts['accounts'] ?? 0) + removed
+      const removed = await end()
+      counts[name] = (counts[name] ?? 0) + removed
       await rest(performance.now() - began)
       return removed > 0
     }
@@ -144,8 +144,8 @@ export function createJanitor(options: JanitorOptions): Janitor {
       },
     }
     const tables = Object.entries(expired).map(([name, statement]) => sweepOf(name, statement))
-    const accounts = deleteDueAccounts === undefined ? [] : [sweepAccounts(deleteDueAccounts)]
-    let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents(), ...accounts]
+    const ended = Object.entries(endings).map(([name, end]) => sweepBy(name, end))
+    let sweeps: Sweep[] = [...tables, sweepAuthorizations, ...sweepAuditEvents(), ...ended]
     // One batch of each in turn, so that much of one thing does not keep the others.
     while (sweeps.length > 0 && !running.isOver()) {
       const unfinished: Sweep[] = []

@@ -15,7 +15,7 @@ import { createClientPolicies, type ClientPolicies } from './clients/client-poli
 import { createClientChanges } from './clients/client-changes.ts'
 import { createClientRegistry, type ClientRegistry } from './clients/client-registry.ts'
 import { createClientSecrets } from './clients/client-secrets.ts'
-import { createSelfRegistrations, type OpenSelfRegistration } from './clients/self-registration.ts'
+import { createSelfRegistrations, type OpenOwnSelfRegistration } from './clients/self-registration.ts'
 import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
@@ -34,6 +34,9 @@ import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-
 import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createMailer, type OwnMailer } from './mail.ts'
 import { createPluginRecords } from './plugin-records.ts'
+import { createInitialTokens, type InitialTokens } from './registration/initial-tokens.ts'
+import { createRegistrationTokens, type RegistrationTokens } from './registration/registration-tokens.ts'
+import { createEndUnused } from './registration/unused-registrations.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createHashersAtStart } from './seed/hashers-at-start.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
@@ -55,7 +58,11 @@ export interface Kernel extends TokenServices, UserServices {
   readonly audit: AuditTrail
   readonly policies: ClientPolicies
   readonly clients: ClientRegistry
-  readonly selfRegistration: OpenSelfRegistration
+  readonly selfRegistration: OpenOwnSelfRegistration
+  readonly initialTokens: InitialTokens
+  readonly registrationTokens: RegistrationTokens
+  /** Some of those that are due; how many. */
+  readonly endUnusedRegistrations: () => Promise<number>
   readonly resources: ResourceRegistry
   readonly upstreams: UpstreamRegistry
   readonly feed: ChangeFeed
@@ -162,13 +169,17 @@ export function createKernel(
   }
   const throttledLines = createThrottledLines(log)
   const secret = createServerSecrets(database, box)
+  const endUnusedRegistrations = createEndUnused({ config, database, changes })
   const cleaner = createJanitor({
     database,
     log,
     interval: janitor ? config.OIDC_JANITOR_INTERVAL : 0,
     longestLifetime: config.OIDC_TOKEN_EXPIRE + config.OIDC_REFRESH_REUSE_INTERVAL,
     auditExpire: config.OIDC_AUDIT_EXPIRE,
-    deleteDueAccounts: people.accountDeletions.deleteDue,
+    endings: {
+      accounts: people.accountDeletions.deleteDue,
+      registrations: endUnusedRegistrations,
+    },
   })
 
   return {
@@ -190,6 +201,9 @@ export function createKernel(
       secrets,
       policies,
     }),
+    initialTokens: createInitialTokens(database, audit),
+    registrationTokens: createRegistrationTokens(database, secret),
+    endUnusedRegistrations,
     resources: createResourceRegistry(database, audit, feed),
     upstreams: createUpstreamRegistry({ database, audit, feed, box }),
     feed,

@@ -10,6 +10,7 @@ import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Change } from '../entities/change.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { PendingSession } from '../entities/pending-session.ts'
+import { InitialToken } from '../entities/registration.ts'
 import { Session } from '../entities/session.ts'
 import { SpentHandle } from '../entities/spent-handle.ts'
 import { Throttle } from '../entities/throttle.ts'
@@ -36,6 +37,8 @@ export const statements = {
   activity: removal('activity-expired', Activity, ['hour', 'type', 'writer'], 'hour', { kept: '35 days' }),
   /** Given up, and still not tried again. */
   outbox: removal('outbox-expired', OutboxEntry, ['id'], 'triesUntil', { kept: '30 days' }),
+  /** Listed a while, so that people see which were used up. */
+  initialTokens: removal('initial-tokens-expired', InitialToken, ['name'], 'expiresAt', { kept: '30 days' }),
   throttles: removal('throttles-expired', Throttle, ['source', 'account'], 'freeAt', { kept: '1 day' }),
 }
 

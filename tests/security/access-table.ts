@@ -14,7 +14,12 @@ export type Role = (typeof ROLES)[number]
 export type Answers = readonly [get: number | 'sign-in', post: number, other: number]
 
 /** Those who are not named get what `nobody` gets. */
-type Row = Partial<Record<Role, Answers>> & { nobody: Answers; query?: string }
+type Row = Partial<Record<Role, Answers>> & {
+  nobody: Answers
+  query?: string
+  /** Of methods that are answered otherwise than all others. */
+  methods?: Readonly<Record<string, number>>
+}
 
 const open = (get: number, post = 405, other = 405): Row => ({ nobody: [get, post, other] })
 
@@ -75,6 +80,9 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/upstream/:id/signed-out': open(303),
 
   '/token': { nobody: [405, 401, 405], client: [405, 400, 405] },
+  '/register': open(405, 415),
+  // Each with a token of its own, which no session and no client has.
+  '/register/:client_id': { ...open(401), methods: { PUT: 415, DELETE: 401 } },
   '/introspect': { nobody: [405, 401, 405], client: [405, 200, 405] },
   '/revoke': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/userinfo': open(401, 401),

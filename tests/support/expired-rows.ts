@@ -93,6 +93,12 @@ export const TABLES: Table[] = [
     isDead: ({ at }) => at < 0,
   },
   {
+    table: 'initial_tokens',
+    key: 'name',
+    insert: `(name, hash, uses_left, expires_at, allowance) select key, key, 1, ${AT}, '{}'`,
+    isDead: ({ at }) => at < -30 * DAY,
+  },
+  {
     table: 'throttles',
     key: 'source',
     insert: `(source, account, free_at) select key, '*', ${AT}`,

@@ -44,6 +44,8 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'client.secret_rotated': message('Client secret replaced'),
   'client.deleted': message('Client deleted'),
   'client.authentication_failed': message('Client authentication failed'),
+  'initial_token.created': message('Initial access token made'),
+  'initial_token.deleted': message('Initial access token deleted'),
   'limit.reached': message('Too many failures, refused for a while'),
   'resource.registered': message('Resource registered'),
   'resource.changed': message('Resource changed'),

@@ -40,8 +40,14 @@ interface Judged {
 }
 
 export interface ClientChanges {
-  /** A new one; `isNamed` where somebody chose its client_id. Throws `OAuthError`. */
-  add(wanted: WantedClient, options?: Judged & { isNamed?: boolean }): Promise<ClientInformation>
+  /**
+   * A new one; `isNamed` where somebody chose its client_id. `along` stores what belongs to it, in its transaction, which may run
+   * again. Throws `OAuthError`.
+   */
+  add(
+    wanted: WantedClient,
+    options?: Judged & { isNamed?: boolean; along?: (em: EntityManager) => Promise<void> },
+  ): Promise<ClientInformation>
   /** What `want` makes of the client as it is; asked again when that has changed meanwhile. Throws `OAuthError`. */
   alter(
     clientId: string,
@@ -121,7 +127,7 @@ export function createClientChanges({
         return isGone
       })
     },
-    async add({ client: wanted, hash }, { isNamed = false, isServed } = {}) {
+    async add({ client: wanted, hash }, { isNamed = false, isServed, along } = {}) {
       const { clientId } = wanted
       assertNotTaken(clientId)
       await policies.check(wanted, hash !== undefined, isServed)
@@ -132,6 +138,7 @@ export function createClientChanges({
           if (hash !== undefined) addSecret(em, client, hash)
           await em.flush()
           if (isNamed) await claimScopeName(em, clientId)
+          await along?.(em)
           const changes = changesBetween({}, registered)
           note({ type: 'client.registered', client: clientId, details: { changes } })
           return registered

@@ -3,7 +3,7 @@
  * looked at it. What it asks for and may not have is refused; what nobody knows is ignored (RFC 7591 §2).
  */
 import type { DoorRegistry } from '../../doors/registry.ts'
-import type { SelfRegistrationOptions } from '../../doors/self-registration.ts'
+import type { SelfRegistrationAllowance } from '../../doors/self-registration.ts'
 import { addressCautions, plainAddresses } from '../../protocol/client-addresses.ts'
 import {
   metadataError,
@@ -19,7 +19,7 @@ import { newClient } from './client-changes.ts'
 import type { ClientPolicies } from './client-policies.ts'
 
 /** By which a person approves all that the client gets. */
-const GRANT_TYPES = ['authorization_code', 'refresh_token']
+const GRANT_TYPES = ['authorization_code', 'refresh_token', 'implicit']
 const NOT_BY_ITSELF = 'cannot be set by the client itself'
 
 interface Services {
@@ -29,31 +29,49 @@ interface Services {
 }
 
 /** Throws `invalid_redirect_uri` or `invalid_client_metadata`. */
-export type ParseOpenMetadata = (clientId: string, metadata: unknown) => Promise<StoredClient>
+export type ParseOpenMetadata = (
+  clientId: string,
+  metadata: unknown,
+  allowance: SelfRegistrationAllowance,
+) => Promise<StoredClient>
 
-export function createOpenMetadata(
-  { scopes = [], grantTypes = GRANT_TYPES }: SelfRegistrationOptions,
-  { doors, directory, policies }: Services,
-): ParseOpenMetadata {
+export function createOpenMetadata({ doors, directory, policies }: Services): ParseOpenMetadata {
   /** Those that are scopes now: a name may have become a client's meanwhile, and so a right. */
-  async function givenScopes(): Promise<string[]> {
+  async function givenScopes(scopes: readonly string[]): Promise<string[]> {
     const found = await Promise.all(scopes.map(async (name) => directory.findScope(name)))
     return scopes.filter((_, at) => found[at]!.registered)
   }
 
-  async function scopeOf({ scope: asked }: ClientInformation): Promise<string[]> {
-    const given = await givenScopes()
+  async function scopeOf(
+    { scope: asked }: ClientInformation,
+    { scopes = [] }: SelfRegistrationAllowance,
+  ): Promise<string[]> {
+    const given = await givenScopes(scopes)
     const beyond = asked?.filter((name) => !OPENID_SCOPES.has(name) && !given.includes(name)) ?? []
     if (beyond.length > 0) throw metadataError('scope', `${beyond.join(' ')} ${NOT_BY_ITSELF}`)
     return asked ?? given
   }
 
+  /** `implicit` is no grant at the token endpoint: who answers with tokens at once serves it. */
+  function isServed(grantType: string): boolean {
+    if (grantType === 'implicit')
+      return [...doors.owners('responseType').keys()].some((one) => isImplicit(one.split(' ')))
+    return doors.grants.has(grantType)
+  }
+
   /** Only what is served: else it would have it on the day on which somebody serves it. */
-  function grantTypesOf({ grant_types: asked }: ClientInformation): string[] {
-    const given = grantTypes.filter((type) => doors.grants.has(type))
+  function grantTypesOf(
+    { grant_types: asked, response_types: types }: ClientInformation,
+    { grantTypes = GRANT_TYPES }: SelfRegistrationAllowance,
+  ): string[] {
+    const given = grantTypes.filter(isServed)
     const beyond = asked?.filter((type) => !given.includes(type)) ?? []
     if (beyond.length > 0) throw metadataError('grant_types', `${beyond.join(' ')} ${NOT_BY_ITSELF}`)
-    return asked ?? GRANT_TYPES.filter((type) => given.includes(type))
+    const usual = usualGrantTypes(types ?? ['code']).filter((type) => given.includes(type))
+    const has = asked ?? usual
+    const missing = grantTypesOfResponses(types ?? []).find((type) => !has.includes(type))
+    if (missing !== undefined) throw metadataError('response_types', `need the grant type ${missing}`)
+    return has
   }
 
   function assertServed({
@@ -66,18 +84,56 @@ export function createOpenMetadata(
       throw metadataError('response_types', 'names what is not served here')
   }
 
-  return async (clientId, metadata) => {
+  return async (clientId, metadata, allowance) => {
     const parsed = parseMetadata(metadata, policies.schemas())
     const { members } = parsed
     const closed = Object.keys(members).find((name) => policies.isOpen(name) !== true)
     if (closed !== undefined) throw metadataError(closed, NOT_BY_ITSELF)
     assertSafe(parsed)
+    assertHosts(members, allowance)
     assertServed(members)
-    const grant_types = grantTypesOf(members)
+    const grant_types = grantTypesOf(members, allowance)
     const hasCode = grant_types.includes('authorization_code')
     const response_types = members.response_types ?? (hasCode ? ['code'] : [])
-    return newClient(clientId, { ...members, grant_types, response_types, scope: await scopeOf(members) })
+    return newClient(clientId, {
+      ...members,
+      grant_types,
+      response_types,
+      scope: await scopeOf(members, allowance),
+    })
   }
+}
+
+/** What the response types need (RFC 7591 §2.1, OpenID Connect Registration §2). */
+function grantTypesOfResponses(types: readonly string[]): string[] {
+  const parts = new Set(types.flatMap((type) => type.split(' ')))
+  return [
+    ...(parts.has('code') ? ['authorization_code'] : []),
+    ...(isImplicit([...parts]) ? ['implicit'] : []),
+  ]
+}
+
+/** With the grant by which nobody has to be asked again. */
+function usualGrantTypes(types: readonly string[]): string[] {
+  const needed = grantTypesOfResponses(types)
+  return GRANT_TYPES.filter(
+    (type) => needed.includes(type) || (type === 'refresh_token' && needed.includes('authorization_code')),
+  )
+}
+
+/** Whether a token comes with the answer. */
+function isImplicit(parts: readonly string[]): boolean {
+  return parts.includes('token') || parts.includes('id_token')
+}
+
+function assertHosts(
+  { redirect_uris = [], post_logout_redirect_uris: afterwards = [] }: ClientInformation,
+  { redirectHosts: hosts }: SelfRegistrationAllowance,
+): void {
+  const isFree = (uri: string): boolean => hosts?.includes(new URL(uri).hostname) ?? true
+  if (!redirect_uris.every(isFree)) throw metadataError('redirect_uris', 'have a host that is not allowed')
+  if (!afterwards.every(isFree))
+    throw metadataError('post_logout_redirect_uris', 'have a host that is not allowed')
 }
 
 /** An address that somebody else may take, or read on the way. */

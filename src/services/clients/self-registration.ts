@@ -2,12 +2,14 @@
  * Clients that register by themselves: what of their metadata they may say, and what they get where they do not say it
  * (docs/adr/0047). Storing it is `client-changes.ts`, as for all clients; who may come is for the plugin whose door it is.
  */
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { ConfigError } from '../../config.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type {
   Registration,
   SelfRegistration,
+  SelfRegistrationAllowance,
   SelfRegistrationOptions,
 } from '../../doors/self-registration.ts'
 import { metadataError, toMetadata, type StoredClient } from '../../protocol/client-metadata.ts'
@@ -37,8 +39,23 @@ interface SelfRegistrationServices {
 /** `name` is the door's own. Throws `ConfigError` where it is taken, or the options give too much. */
 export type OpenSelfRegistration = (name: string, options: SelfRegistrationOptions) => SelfRegistration
 
+/**
+ * With what is stored beside the client, all or nothing; `along` may run again.
+ * @internal
+ */
+export interface OwnSelfRegistration extends SelfRegistration {
+  create(
+    metadata: unknown,
+    allowance?: SelfRegistrationAllowance,
+    along?: (em: EntityManager, clientId: string) => Promise<void>,
+  ): Promise<Registration>
+}
+
 /** @internal */
-export function createSelfRegistrations(services: SelfRegistrationServices): OpenSelfRegistration {
+export type OpenOwnSelfRegistration = (name: string, options: SelfRegistrationOptions) => OwnSelfRegistration
+
+/** @internal */
+export function createSelfRegistrations(services: SelfRegistrationServices): OpenOwnSelfRegistration {
   return (name, options) => {
     services.doors.own('self-registration', name)
     // Who writes without types may leave it out, and then anything would be fewer.
@@ -58,8 +75,8 @@ function createSelfRegistration(
   registrar: string,
   options: SelfRegistrationOptions,
   { database, doors, directory, changes, finder, secrets, policies }: SelfRegistrationServices,
-): SelfRegistration {
-  const parse = createOpenMetadata(options, { doors, directory, policies })
+): OwnSelfRegistration {
+  const parse = createOpenMetadata({ doors, directory, policies })
 
   async function find(clientId: string): Promise<Registration | null> {
     const row = clientId === '' ? null : await findClientRow(database, clientId)
@@ -104,20 +121,23 @@ function createSelfRegistration(
 
   return {
     find,
-    async create(metadata) {
-      const client = await parse(randomUUID(), metadata)
+    async create(metadata, allowance = options, along) {
+      const client = await parse(randomUUID(), metadata, allowance)
       await assertRoom()
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
       const secret = isSecret ? secrets.generate() : undefined
       const hash = secret === undefined ? undefined : await secrets.hash(secret)
       const { clientId } = client
-      await asItself(clientId, async () => changes.add({ client: { ...client, registrar }, hash }))
+      const wanted = { client: { ...client, registrar }, hash }
+      await asItself(clientId, async () =>
+        changes.add(wanted, { along: async (em) => along?.(em, clientId) }),
+      )
       return withSecret(clientId, secret)
     },
-    async replace(clientId, metadata) {
+    async replace(clientId, metadata, allowance = options) {
       const { client_id, client_secret, ...said } = isObject(metadata) ? (metadata as Naming) : {}
       await assertNamed(clientId, { client_id, client_secret })
-      const client = await parse(clientId, said)
+      const client = await parse(clientId, said, allowance)
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
       const secret = secrets.generate()
       const hash = await secrets.hash(secret)

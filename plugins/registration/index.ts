@@ -1,0 +1,125 @@
+/**
+ * Dynamic client registration: `/register` (RFC 7591, OpenID Connect Dynamic Client Registration 1.0) and its management by the client
+ * (RFC 7592). What a client may say of itself is the registry's to judge (docs/adr/0047). With `OIDC_REGISTRATION=off` nothing of it is here.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { answer } from '../../src/doors/answer.ts'
+import type { OpenCall } from '../../src/doors/endpoint.ts'
+import { REGISTRAR, type Registration } from '../../src/doors/self-registration.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import type { Bag } from '../../src/protocol/bag.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { Type } from '../../src/protocol/schema.ts'
+
+const PATH = '/register'
+/** Of one network, where no initial access token is shown: so many at once, and one more in so many seconds. */
+const NEW = { failures: 20, recovery: 60 }
+/** The caller says who it is by a token, and what it sends is metadata: neither is a parameter. */
+const OPEN = { caller: 'anybody', body: 'json', cors: true, parameters: Type.Object({}) } as const
+
+async function registration(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { config, selfRegistration, initialTokens, registrationTokens } = kernelOf(fastify)
+  const { OIDC_REGISTRATION: mode, OIDC_REGISTRATION_MOST: most, OIDC_REGISTRATION_SCOPES: scopes } = config
+  if (mode === 'off') return
+  const clients = selfRegistration(REGISTRAR, { most, scopes })
+  const strangers = oauth.throttle(REGISTRAR, { account: NEW, network: NEW })
+
+  const told = (registered: Registration, token: string): Bag => ({
+    ...registered,
+    registration_client_uri: `${oauth.issuer}${PATH}/${registered.client_id}`,
+    registration_access_token: token,
+  })
+
+  /** The initial access token that is shown; null for a stranger. Throws where it is needed, or is not good. */
+  async function invitationOf(call: OpenCall) {
+    const shown = bearerOf(call)
+    const found = shown === undefined ? null : await initialTokens.find(shown)
+    if (found !== null) return found
+    // Each counts, also of those who succeed: before anything is stored.
+    const attempt = await strangers.attempt(null, call.request.ip)
+    await attempt.failed()
+    if (shown !== undefined || mode === 'token') throw refused(call)
+    return null
+  }
+
+  oauth.registerEndpoint({
+    ...OPEN,
+    path: PATH,
+    metadata: 'registration_endpoint',
+    async handle(_parameters, call) {
+      const invitation = await invitationOf(call)
+      const allowance = { scopes, ...invitation?.allowance }
+      const token = registrationTokens.create()
+      const registered = await clients.create(call.body, allowance, async (em, clientId) => {
+        if (invitation !== null && !(await initialTokens.spend(em, invitation.name))) throw refused(call)
+        registrationTokens.store(em, clientId, token, allowance)
+      })
+      return answer({ status: 201, body: told(registered, token) })
+    },
+  })
+
+  /** The same refusal where there is no such client, so that nobody learns that (RFC 7592 §2). */
+  async function authenticate(call: OpenCall) {
+    const { client_id: id = '' } = call.path
+    const used = await registrationTokens.use(id, bearerOf(call) ?? '')
+    if (used === null) throw refused(call)
+    return { id, ...used }
+  }
+
+  const own = { ...OPEN, path: `${PATH}/:client_id` } as const
+  oauth.registerEndpoint({
+    ...own,
+    method: 'GET',
+    async handle(_parameters, call) {
+      const { id, next } = await authenticate(call)
+      const registered = await clients.find(id)
+      if (registered === null) throw refused(call)
+      return told(registered, next)
+    },
+  })
+  oauth.registerEndpoint({
+    ...own,
+    method: 'PUT',
+    async handle(_parameters, call) {
+      const { id, next, allowance } = await authenticate(call)
+      return told(await clients.replace(id, replacementOf(call), allowance), next)
+    },
+  })
+  oauth.registerEndpoint({
+    ...own,
+    method: 'DELETE',
+    async handle(_parameters, call) {
+      const { id } = await authenticate(call)
+      await clients.delete(id)
+      return answer({ status: 204 })
+    },
+  })
+}
+
+/** What the server makes must not be sent (RFC 7592 §2.2): whoever sends back what they read is forgiven that. */
+function replacementOf({ body }: OpenCall): Bag {
+  const {
+    registration_access_token: _token,
+    registration_client_uri: _uri,
+    client_secret_expires_at: _end,
+    client_id_issued_at: _begin,
+    ...metadata
+  } = body
+  return metadata
+}
+
+function bearerOf({ request }: OpenCall): string | undefined {
+  return /^Bearer +([\w.~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+/** RFC 6750 §3: without a token, the challenge names no error. */
+function refused(call: OpenCall): OAuthError {
+  const error = bearerOf(call) === undefined ? '' : ', error="invalid_token"'
+  return new OAuthError('invalid_token', 'the token is not good for this', {
+    headers: { 'www-authenticate': `Bearer realm="registration"${error}` },
+  })
+}
+
+export default fp(registration, { name: 'latchkey-registration', dependencies: ['latchkey-oauth'] })

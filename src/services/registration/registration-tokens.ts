@@ -1,0 +1,68 @@
+/**
+ * Registration access tokens (RFC 7592 §3): each use gives the next one, and the one before stays good until that is used, so that
+ * a lost answer locks nobody out. The next follows from the one before under a secret of ours, so whoever asks twice is told the same.
+ */
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { createHmac, type KeyObject } from 'node:crypto'
+import { type Allowance, Registration } from '../../entities/registration.ts'
+import { hashOf, isSameHash } from '../../protocol/handle.ts'
+import { randomText } from '../../protocol/random.ts'
+import type { Database } from '../../store/database.ts'
+import { statements } from '../../store/registrations.ts'
+import type { FindServerSecret } from '../keys/server-secrets.ts'
+
+/** By which scanners find a leaked one. */
+const PREFIX = 'lkr_'
+const FORM = /^lkr_[A-Za-z0-9_-]{43}$/
+
+export interface RegistrationTokens {
+  create(): string
+  /** In the transaction that registers the client. */
+  store(em: EntityManager, clientId: string, token: string, allowance: Allowance): void
+  /** What the client was allowed; null where the token is not one of its two. */
+  find(clientId: string, token: string): Promise<Allowance | null>
+  /** The same, and the token that is to be used from now on. */
+  use(clientId: string, token: string): Promise<{ allowance: Allowance; next: string } | null>
+}
+
+/** @internal */
+export function createRegistrationTokens(database: Database, secret: FindServerSecret): RegistrationTokens {
+  let key: Promise<KeyObject> | undefined
+
+  async function nextOf(token: string): Promise<string> {
+    key ??= secret('registration-tokens')
+    key.catch(() => (key = undefined))
+    return (
+      PREFIX +
+      createHmac('sha256', await key)
+        .update(token)
+        .digest('base64url')
+    )
+  }
+
+  async function read(clientId: string, token: string) {
+    if (!FORM.test(token) || clientId === '') return null
+    const [row] = await database.query(statements.find, [clientId])
+    if (row === undefined) return null
+    const hash = hashOf(token)
+    const isNew = isSameHash(hash, row.hash)
+    const isFormer = isSameHash(hash, row.formerHash ?? '')
+    return isNew || isFormer ? { allowance: row.allowance, hash, isNew } : null
+  }
+
+  return {
+    create: () => PREFIX + randomText(32, 'base64url'),
+    store(em, client, token, allowance) {
+      const row = { client, hash: hashOf(token), allowance, usedAt: new Date() }
+      em.create(Registration, row, { persist: true })
+    },
+    find: async (clientId, token) => (await read(clientId, token))?.allowance ?? null,
+    async use(clientId, token) {
+      const found = await read(clientId, token)
+      if (found === null) return null
+      const next = await nextOf(token)
+      if (found.isNew) await database.query(statements.advance, [clientId, found.hash, hashOf(next)])
+      return { allowance: found.allowance, next }
+    },
+  }
+}

@@ -1,0 +1,316 @@
+/** Dynamic registration and its management: RFC 7591, RFC 7592, OpenID Connect Dynamic Client Registration 1.0. */
+import * as oauth4webapi from 'oauth4webapi'
+import * as openidClient from 'openid-client'
+import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { basic, bearer } from '../../support/requests.ts'
+import { startServer } from '../../support/server.ts'
+import { authorize, goThrough, REDIRECT_URI, SEED } from '../../support/sign-in.ts'
+import { createUserAgent } from '../../support/user-agent.ts'
+
+const METADATA = { client_name: 'Photo Prints', redirect_uris: [REDIRECT_URI] }
+const insecure = { [oauth4webapi.allowInsecureRequests]: true }
+const server = await startServer({ OIDC_REGISTRATION: 'token' }, { seed: SEED })
+const { initialTokens } = kernelOf(server.server)
+const manifold = await initialTokens.create({ name: 'manifold', uses: 1000 })
+let made = 0
+
+interface Registered extends Record<string, unknown> {
+  client_id: string
+  client_secret: string
+  registration_client_uri: string
+  registration_access_token: string
+}
+
+async function send(method: string, url: string, token?: string, body?: unknown) {
+  const response = await server.request(url.replace(server.url, ''), {
+    method,
+    headers: {
+      ...(token === undefined ? {} : bearer(token)),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const json = (text === '' ? {} : JSON.parse(text)) as Registered
+  return { status: response.status, headers: response.headers, body: json }
+}
+
+async function register(metadata: object = {}, token = manifold): Promise<Registered> {
+  const { status, body } = await send('POST', '/register', token, { ...METADATA, ...metadata })
+  expect([status, body]).toMatchObject([201, {}])
+  return body
+}
+
+const invite = async (more: object) => initialTokens.create({ name: `token-${++made}`, ...more })
+
+test('openid-client registers, and signs its user in', async () => {
+  const config = await openidClient.dynamicClientRegistration(new URL(server.url), METADATA, undefined, {
+    initialAccessToken: manifold,
+    execute: [openidClient.allowInsecureRequests],
+  })
+  const pkceCodeVerifier = openidClient.randomPKCECodeVerifier()
+  const [state, nonce] = [openidClient.randomState(), openidClient.randomNonce()]
+  const url = openidClient.buildAuthorizationUrl(config, {
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid email profile',
+    state,
+    nonce,
+    code_challenge: await openidClient.calculatePKCECodeChallenge(pkceCodeVerifier),
+    code_challenge_method: 'S256',
+  })
+  const agent = createUserAgent(server.url)
+  const page = await goThrough(agent, await agent.get(url))
+  const tokens = await openidClient.authorizationCodeGrant(config, new URL(page.headers.get('location')!), {
+    pkceCodeVerifier,
+    expectedState: state,
+    expectedNonce: nonce,
+  })
+  expect(tokens.scope).toBe('openid email profile')
+  expect(tokens.claims()?.aud).toBe(config.clientMetadata().client_id)
+})
+
+test('oauth4webapi is told all that is registered, and what manages it', async () => {
+  const as = await oauth4webapi.processDiscoveryResponse(
+    new URL(server.url),
+    await oauth4webapi.discoveryRequest(new URL(server.url), insecure),
+  )
+  expect(as.registration_endpoint).toBe(`${server.url}/register`)
+  const initialAccessToken = await invite({ scopes: ['read_books'] })
+  const response = await oauth4webapi.dynamicClientRegistrationRequest(
+    as,
+    { ...METADATA, logo_uri: 'https://app.example/logo.png', unknown_member: 'ignored' },
+    { ...insecure, initialAccessToken },
+  )
+  expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store'])
+  const { client_id: id, ...told } = await oauth4webapi.processDynamicClientRegistrationResponse(response)
+  expect(told).toEqual({
+    ...METADATA,
+    logo_uri: 'https://app.example/logo.png',
+    scope: 'read_books',
+    response_types: ['code'],
+    grant_types: ['authorization_code', 'refresh_token'],
+    client_id_issued_at: expect.any(Number) as number,
+    client_secret: expect.stringMatching(/^lks_/) as string,
+    client_secret_expires_at: 0,
+    registration_client_uri: `${server.url}/register/${id}`,
+    registration_access_token: expect.stringMatching(/^lkr_[\w-]{43}$/) as string,
+  })
+})
+
+test('it is read, updated as a whole, and deleted with its tokens', async () => {
+  const client = await register({ logo_uri: 'https://app.example/logo.png' })
+  const at = client.registration_client_uri
+  const read = await send('GET', at, client.registration_access_token)
+  expect([read.status, read.body]).toMatchObject([200, { client_name: 'Photo Prints' }])
+  expect(read.body).not.toHaveProperty('client_secret')
+  // What was read is sent back, with another name.
+  const { logo_uri: _logo, ...said } = read.body
+  const wanted = { ...said, client_name: 'Prints', client_secret: client.client_secret }
+  const updated = await send('PUT', at, read.body.registration_access_token, wanted)
+  expect([updated.status, updated.body]).toMatchObject([200, { client_name: 'Prints' }])
+  expect(updated.body).not.toHaveProperty('logo_uri')
+  const answer = await authorize(server, { client_id: client.client_id })
+  const form = { grant_type: 'authorization_code', code: answer.get('code')!, redirect_uri: REDIRECT_URI }
+  const response = await server.post('/token', form, basic(client.client_id, client.client_secret))
+  const tokens = (await response.json()) as { access_token: string }
+  expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(200)
+  const token = updated.body.registration_access_token
+  expect((await send('DELETE', at, token)).status).toBe(204)
+  expect((await server.get('/userinfo', bearer(tokens.access_token))).status).toBe(401)
+  for (const method of ['GET', 'PUT', 'DELETE'])
+    expect((await send(method, at, token, method === 'PUT' ? wanted : undefined)).status).toBe(401)
+  expect(
+    (await server.database.query('select 1 from registrations where client_id = $1', [client.client_id]))
+      .length,
+  ).toBe(0)
+})
+
+test('a registration token gives the next one, and is good until that is used: a lost answer locks nobody out', async () => {
+  const client = await register()
+  const read = async (token: string) => send('GET', client.registration_client_uri, token)
+  const first = client.registration_access_token
+  const all = await Promise.all(Array.from({ length: 6 }, async () => read(first)))
+  const next = all[0]!.body.registration_access_token
+  for (const { status, body } of all) expect([status, body.registration_access_token]).toEqual([200, next])
+  expect(next).not.toBe(first)
+  // Once more with the former one: the answer was lost.
+  expect((await read(first)).body.registration_access_token).toBe(next)
+  const third = (await read(next)).body.registration_access_token
+  expect(third).not.toBe(next)
+  expect((await read(first)).status).toBe(401)
+  expect((await read(next)).status).toBe(200)
+})
+
+test.each([
+  ['none', undefined, ''],
+  ['a wrong one', 'wrong', ', error="invalid_token"'],
+  ['one of the right form', `lkr_${'a'.repeat(43)}`, ', error="invalid_token"'],
+])(
+  'with %s for a token nobody manages a client, and the challenge says which',
+  async (_name, token, error) => {
+    const client = await register()
+    const wanted = { ...METADATA, client_id: client.client_id }
+    for (const at of [client.registration_client_uri, '/register/web', '/register/nobody'])
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        const { status, headers, body } = await send(method, at, token, method === 'PUT' ? wanted : undefined)
+        expect([status, body]).toMatchObject([401, { error: 'invalid_token' }])
+        expect(headers.get('www-authenticate')).toBe(`Bearer realm="registration"${error}`)
+      }
+  },
+)
+
+test.each([
+  ['a fragment', { redirect_uris: ['https://app.example/#x'] }, 'invalid_redirect_uri'],
+  ['a script', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+  ['no https', { redirect_uris: ['http://app.example/'] }, 'invalid_redirect_uri'],
+  ['no address', { redirect_uris: [] }, 'invalid_redirect_uri'],
+  ['an id of its own', { client_id: 'web' }, 'invalid_client_metadata'],
+  ['a secret of its own', { client_secret: 'chosen' }, 'invalid_client_metadata'],
+  ['trust', { require_consent: false }, 'invalid_client_metadata'],
+  ['a scope that nobody gave it', { scope: 'read_books' }, 'invalid_client_metadata'],
+  ['another grant', { grant_types: ['client_credentials'] }, 'invalid_client_metadata'],
+  [
+    'code without its grant',
+    { response_types: ['code'], grant_types: ['refresh_token'] },
+    'invalid_client_metadata',
+  ],
+  ['tokens at once', { response_types: ['token'] }, 'invalid_client_metadata'],
+  ['NUL', { client_name: 'a\0b' }, 'invalid_request'],
+])('%s is refused in the words of the standard, and costs no use', async (_name, metadata, error) => {
+  const token = await invite({ uses: 1 })
+  const { status, body } = await send('POST', '/register', token, { ...METADATA, ...metadata })
+  expect([status, body]).toMatchObject([400, { error }])
+  await register({}, token)
+})
+
+test.each([
+  ['no JSON', '{'],
+  ['a list', '[]'],
+  ['a member twice', '{"client_name":"a","client_name":"b"}'],
+  ['deep nesting', `{"jwks":${'['.repeat(200)}${']'.repeat(200)}}`],
+])('%s is no request', async (_name, body) => {
+  const response = await send('POST', '/register', manifold, body)
+  expect([response.status, response.body]).toMatchObject([400, { error: 'invalid_request' }])
+})
+
+test('other types, and too much of the right one, are refused', async () => {
+  const form = await server.post('/register', { client_name: 'a' }, bearer(manifold))
+  expect(form.status).toBe(415)
+  const large = await send('POST', '/register', manifold, { ...METADATA, client_name: 'a'.repeat(2e6) })
+  expect(large.status).toBe(413)
+})
+
+test('an initial token is good for so many uses, for the hosts, scopes and grants that it names, and no longer than that', async () => {
+  const token = await invite({
+    uses: 2,
+    scopes: ['read_books'],
+    grant_types: ['client_credentials'],
+    redirect_hosts: ['app.example'],
+  })
+  const elsewhere = { redirect_uris: ['https://other.example/'], response_types: [] }
+  expect((await send('POST', '/register', token, elsewhere)).body['error']).toBe('invalid_redirect_uri')
+  const service = await register({ grant_types: ['client_credentials'], response_types: [] }, token)
+  const form = { grant_type: 'client_credentials' }
+  const issued = await server.post('/token', form, basic(service.client_id, service.client_secret))
+  expect([issued.status, await issued.json()]).toMatchObject([200, { scope: 'read_books' }])
+  // What it may ask for stays what its token allowed.
+  const wanted = { client_id: service.client_id, ...elsewhere, grant_types: ['client_credentials'] }
+  const moved = await send('PUT', service.registration_client_uri, service.registration_access_token, wanted)
+  expect([moved.status, moved.body]).toMatchObject([400, { error: 'invalid_redirect_uri' }])
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, async () =>
+      send('POST', '/register', token, { ...METADATA, response_types: [], grant_types: [] }),
+    ),
+  )
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 401, 401, 401, 401])
+})
+
+test('an expired or deleted initial token registers nobody; what it registered stays', async () => {
+  const [expired, deleted] = [
+    await invite({ uses: 5 }),
+    await initialTokens.create({ name: 'deleted', uses: 5 }),
+  ]
+  await server.database.query(`update initial_tokens set expires_at = now() where name = 'token-${made}'`)
+  const client = await register({}, deleted)
+  expect([await initialTokens.delete('deleted'), await initialTokens.delete('deleted')]).toEqual([
+    true,
+    false,
+  ])
+  for (const token of [expired, deleted])
+    expect((await send('POST', '/register', token, METADATA)).status).toBe(401)
+  expect((await send('GET', client.registration_client_uri, client.registration_access_token)).status).toBe(
+    200,
+  )
+})
+
+test('a client to which no token was issued for long is removed, and one that is used stays', async () => {
+  const [unused, used] = [await register(), await register()]
+  const answer = await authorize(server, { client_id: used.client_id })
+  const form = { grant_type: 'authorization_code', code: answer.get('code')!, redirect_uri: REDIRECT_URI }
+  await server.post('/token', form, basic(used.client_id, used.client_secret))
+  const ids = `('${unused.client_id}', '${used.client_id}')`
+  await expect
+    .poll(
+      async () =>
+        (
+          await server.database.query(
+            `select 1 from audit_events where type = 'token.issued' and client_id in ${ids}`,
+          )
+        ).length,
+    )
+    .toBe(1)
+  await server.database.query(
+    `update registrations set used_at = now() - interval '31 days' where client_id in ${ids}`,
+  )
+  expect(await kernelOf(server.server).endUnusedRegistrations()).toBe(1)
+  expect(await server.server.oauth.clients.find(unused.client_id)).toBeNull()
+  expect(await server.server.oauth.clients.find(used.client_id)).not.toBeNull()
+  expect(await kernelOf(server.server).endUnusedRegistrations()).toBe(0)
+})
+
+test('no token is in the database or the log in the clear', async () => {
+  const client = await register()
+  const rows = await server.database.query('select to_jsonb(r) from registrations r')
+  const tokens = await server.database.query('select to_jsonb(t) from initial_tokens t')
+  const told = `${JSON.stringify([rows, tokens])}${server.output()}`
+  for (const secret of [manifold, client.client_secret, client.registration_access_token])
+    expect(told).not.toContain(secret)
+})
+
+test('pages of other origins may register and manage', async () => {
+  const asking = {
+    origin: 'https://app.example',
+    'access-control-request-method': 'PUT',
+    'access-control-request-headers': 'content-type,authorization',
+  }
+  const preflight = await server.request('/register/some', { method: 'OPTIONS', headers: asking })
+  expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([
+    204,
+    expect.stringContaining('PUT') as string,
+  ])
+})
+
+test('an open door is bounded: for one network, and for all; and tokens go before strangers', async () => {
+  const open = await startServer({ OIDC_REGISTRATION: 'open', OIDC_REGISTRATION_MOST: 21 }, { seed: SEED })
+  const come = async (token?: string) =>
+    open.request('/register', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token === undefined ? {} : bearer(token)) },
+      body: JSON.stringify(METADATA),
+    })
+  const statuses: number[] = []
+  for (let tried = 0; tried < 21; tried++) statuses.push((await come()).status)
+  expect(statuses).toEqual([...Array.from({ length: 20 }, () => 201), 429])
+  const token = await kernelOf(open.server).initialTokens.create({ name: 'partner', uses: 2 })
+  expect((await come(token)).status).toBe(201)
+  const full = await come(token)
+  expect([full.status, full.headers.get('retry-after')]).toEqual([429, '3600'])
+})
+
+test('off, the default, nothing of it is there', async () => {
+  const off = await startServer({}, { seed: SEED })
+  const metadata = (await (await off.get('/.well-known/openid-configuration')).json()) as object
+  expect(metadata).not.toHaveProperty('registration_endpoint')
+  expect((await off.request('/register', { method: 'POST' })).status).toBe(404)
+})
