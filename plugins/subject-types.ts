@@ -5,7 +5,10 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { createHmac, type KeyObject } from 'node:crypto'
+import type { Fetch } from '../src/doors/outbound.ts'
+import type { Bag } from '../src/protocol/bag.ts'
 import { metadataError } from '../src/protocol/client-metadata.ts'
+import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { sectorIdentifier } from '../src/protocol/sector-identifier.ts'
 
@@ -25,16 +28,47 @@ async function subjectTypes(fastify: FastifyInstance): Promise<void> {
         .digest('base64url'),
   })
 
-  oauth.extendClientMetadata(Type.Object({}), (metadata) => {
+  oauth.extendClientMetadata(Type.Object({}), async (metadata) => {
     const type = metadata['subject_type']
     const owners = oauth.owners('subjectType')
     if (type !== undefined && !owners.has(type as string))
       throw metadataError('subject_type', `must be one of ${[...owners.keys()].join(', ')}`)
+    await assertListed(metadata, oauth.fetch)
     if (type === 'pairwise') sectorIdentifier(metadata)
   })
   oauth.extend('metadata', async () => ({
     subject_types_supported: [...oauth.owners('subjectType').keys()],
   }))
+}
+
+/** The document of the sector names all redirect URIs, whatever the subject type (OpenID Connect Registration §5). */
+async function assertListed(
+  { sector_identifier_uri: document, redirect_uris: uris = [] }: Bag,
+  fetch: Fetch,
+): Promise<void> {
+  if (typeof document !== 'string') return
+  const listed = await listIn(document, fetch)
+  const missing = (uris as readonly string[]).find((uri) => !listed.includes(uri))
+  if (missing !== undefined)
+    throw metadataError('sector_identifier_uri', 'must name a document that lists all redirect_uris')
+}
+
+async function listIn(document: string, fetch: Fetch): Promise<readonly unknown[]> {
+  let listed: unknown
+  try {
+    const response = await fetch(document, { headers: { accept: 'application/json' } })
+    listed = response.ok ? await response.json() : undefined
+  } catch (cause) {
+    throw unreadable(cause)
+  }
+  if (!Array.isArray(listed)) throw unreadable(document)
+  return listed
+}
+
+/** The same for every reason, so that nobody sees through it what our network looks like. */
+function unreadable(cause: unknown): OAuthError {
+  const { code, message } = metadataError('sector_identifier_uri', 'must name a JSON list that can be read')
+  return new OAuthError(code, message, { cause })
 }
 
 export default fp(subjectTypes, { name: 'latchkey-subject-types', dependencies: ['latchkey-oauth'] })

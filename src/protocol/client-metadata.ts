@@ -7,7 +7,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import { memberError, type OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
 import { reason, type Words } from './message.ts'
-import { redirectUriProblem } from './redirect-uri.ts'
+import { isLoopbackHost, redirectUriProblem } from './redirect-uri.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -160,12 +160,20 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
   if (format === WEB_URI && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {
     throw metadataError(name, 'must be an absolute http or https URL without a fragment')
   }
+  if (name === 'initiate_login_uri' && !isSecure(value as string))
+    throw metadataError(name, 'must use https (http only to this machine)')
   if (format === COLOR && !/^#[0-9A-Fa-f]{6}$/.test(value as string))
     throw metadataError(name, reason('must be a colour such as #0b6b5e'))
   if (SCOPE_LISTS.includes(name) && !(value as string[]).every(isScopeToken)) {
     throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
   }
   return Array.isArray(value) ? [...new Set(value)] : value
+}
+
+/** OpenID Connect Registration §2 asks for https; who develops on this machine has none. */
+function isSecure(address: string): boolean {
+  const url = URL.parse(address)
+  return url?.protocol === 'https:' || (url !== null && isLoopbackHost(url.hostname))
 }
 
 /** RFC 7591 §2, by our rule: `code` where there is a redirect URI. */

@@ -2,22 +2,21 @@
 import { metadataError } from './client-metadata.ts'
 
 /**
- * The one host of the redirect URIs. A `sector_identifier_uri` elsewhere would have to be fetched and to list them
- * all (Registration §5), which nothing here can do yet: it is refused. Throws `invalid_client_metadata`.
+ * The host of its `sector_identifier_uri`, whose document lists all redirect URIs (Registration §5), or the one host of those.
+ * Throws `invalid_client_metadata`.
  */
 export function sectorIdentifier(metadata: Readonly<Record<string, unknown>>): string {
   const { redirect_uris = [], sector_identifier_uri: document } = metadata as {
     redirect_uris?: readonly string[]
     sector_identifier_uri?: string
   }
+  if (document !== undefined) return hostOf(document)
   const [host, ...others] = new Set(redirect_uris.map(hostOf))
-  if (document !== undefined && (others.length > 0 || new URL(document).hostname !== host))
-    throw metadataError(
-      'sector_identifier_uri',
-      'must have the one host of all redirect_uris: no other is verified',
-    )
   if (others.length > 0)
-    throw metadataError('redirect_uris', 'must have one host when the subject_type is pairwise')
+    throw metadataError(
+      'redirect_uris',
+      'must have one host when the subject_type is pairwise and there is no sector_identifier_uri',
+    )
   if (host === undefined || host === '')
     throw metadataError(
       'subject_type',

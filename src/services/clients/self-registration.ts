@@ -168,7 +168,7 @@ async function asItself<T>(clientId: string, work: () => Promise<T>): Promise<T>
 }
 
 /**
- * By whom a client knows people stays: a pairwise `sub` follows from the host of the redirect URIs, and who moved to the host of
+ * By whom a client knows people stays: a pairwise `sub` follows from its sector, and who moved to the host of
  * another client with tokens in hand would learn by which `sub` that one knows the same people.
  */
 function assertKnownAlike(had: StoredClient, client: StoredClient): void {
@@ -176,7 +176,10 @@ function assertKnownAlike(had: StoredClient, client: StoredClient): void {
   if ((before.subject_type ?? 'public') !== (after.subject_type ?? 'public'))
     throw metadataError('subject_type', 'cannot be changed')
   if (after.subject_type === 'pairwise' && sectorIdentifier(before) !== sectorIdentifier(after))
-    throw metadataError('redirect_uris', 'must keep their host when the subject_type is pairwise')
+    throw metadataError(
+      after.sector_identifier_uri === undefined ? 'redirect_uris' : 'sector_identifier_uri',
+      'must keep the host when the subject_type is pairwise',
+    )
 }
 
 function onTheWire(client: StoredClient): Record<string, unknown> {
