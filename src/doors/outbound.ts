@@ -18,11 +18,13 @@ export interface OutboundRequest {
    * half a minute is taken all the same, so that nobody can make us ask others as often as they ask us.
    */
   readonly maxAge?: number
+  /** Bytes of the answer at most, after decompression, up to 1 MiB; by default 64 KiB. With it, a GET is neither kept nor shared. */
+  readonly maxBytes?: number
 }
 
 /**
  * Asks an address that somebody named. https only; never this machine, a private network or its cloud, unless
- * UNSAFE_OUTBOUND_ORIGINS names the origin; 5 seconds and 64 KiB at most. The answer is complete, whatever its status. GETs
+ * UNSAFE_OUTBOUND_ORIGINS names the origin; 5 seconds and, unless more is asked for, 64 KiB at most. The answer is complete, whatever its status. GETs
  * are kept by the rules of HTTP (RFC 9111), half a minute at least and an hour at most. Throws `OutboundError`.
  */
 export type Fetch = (address: string | URL, request?: OutboundRequest) => Promise<Response>

@@ -12,6 +12,8 @@ export interface Asked {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | URLSearchParams | undefined
+  /** Bytes of the answer's body, after decompression. */
+  readonly maxBytes: number
 }
 
 /** The whole answer, decompressed. */
@@ -27,8 +29,6 @@ export interface Guard {
   isPublic(address: string): boolean
 }
 
-/** Bytes of a body, after decompression. */
-export const MOST_BYTES = 65_536
 /** Milliseconds, for a connection that the signal has given up. */
 const CONNECT = 5000
 /** What no longer holds of a body that was read. */
@@ -36,7 +36,7 @@ const OF_THE_WIRE = ['content-encoding', 'content-length', 'transfer-encoding', 
 
 /** Without a `guard`, wherever the system says that the name leads. Throws `OutboundError`. */
 export async function exchange(
-  { url, method, headers, body }: Asked,
+  { url, method, headers, body, maxBytes }: Asked,
   guard: Guard | undefined,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -49,7 +49,9 @@ export async function exchange(
   try {
     const sent = { method, headers, body: body ?? null }
     const response = await fetch(url, { ...sent, signal, redirect: 'manual', dispatcher: client })
-    const read = await readBody(response.body)
+    // RFC 9110 §15: no status of HTTP, and a `Response` cannot have it.
+    if (response.status > 599) throw new OutboundError(`it answers ${response.status}`)
+    const read = await readBody(response.body, maxBytes)
     const kept = new Headers([...response.headers].filter(([name]) => !OF_THE_WIRE.includes(name)))
     return { status: response.status, headers: kept, body: read }
   } catch (error) {
@@ -75,12 +77,15 @@ function lookupWith({ resolve, isPublic }: Guard): LookupFunction {
     })
 }
 
-async function readBody(body: AsyncIterable<Uint8Array> | null): Promise<Uint8Array<ArrayBuffer>> {
+async function readBody(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.byteLength
-    if (size > MOST_BYTES) throw new OutboundError(`the answer has more than ${MOST_BYTES} bytes`)
+    if (size > maxBytes) throw new OutboundError(`the answer has more than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   const whole = new Uint8Array(size)

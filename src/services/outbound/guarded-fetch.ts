@@ -22,6 +22,9 @@ const LIMIT = 5000
 const MOST = 100
 const MOST_AT_ONE = 10
 const MOST_REDIRECTS = 5
+/** Bytes of an answer, where its caller says nothing, and where it asks for more. */
+const USUAL_BYTES = 65_536
+const MOST_BYTES = 1_048_576
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 /** What a redirect to another origin does not carry along. */
 const FOR_ONE_ORIGIN = /^(?:authorization|cookie|proxy-authorization)$/i
@@ -72,11 +75,12 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
 
   return async (address, request = {}) => {
     const { method = 'GET', headers = {}, body, maxAge = Number.POSITIVE_INFINITY } = request
+    const maxBytes = Math.min(request.maxBytes ?? USUAL_BYTES, MOST_BYTES)
     const redirects = redirectsOf(method, request)
     const url = check(parse(address))
     url.hash = ''
-    const asked: Asked = { url, method, headers: { 'user-agent': 'latchkey', ...headers }, body }
-    if (method === 'POST' || !isPlain(headers)) return toResponse(await follow(asked, redirects))
+    const asked: Asked = { url, method, headers: { 'user-agent': 'latchkey', ...headers }, body, maxBytes }
+    if (method === 'POST' || !isPlain(request)) return toResponse(await follow(asked, redirects))
     const key = JSON.stringify([url.href, headers['accept'] ?? '', redirects])
     return toResponse(
       await kept.get(key, maxAge * 1000, async (conditions) =>
@@ -99,8 +103,9 @@ function parse(address: string | URL, base?: URL): URL {
   return url
 }
 
-function isPlain(headers: Readonly<Record<string, string>>): boolean {
-  return Object.keys(headers).every((name) => name === 'accept')
+/** Whether others may have the same answer. */
+function isPlain({ headers = {}, maxBytes }: OutboundRequest): boolean {
+  return maxBytes === undefined && Object.keys(headers).every((name) => name === 'accept')
 }
 
 function without(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -19,6 +19,8 @@ export interface BreachedPasswordsOptions {
 
 const PUBLIC = 'https://api.pwnedpasswords.com'
 const PREFIX = 5
+/** Bytes of a range. It knows of two thousand million passwords, some 75,000 bytes for each prefix, and of more each year. */
+const MOST_BYTES = 524_288
 /** Milliseconds: somebody waits for their form. */
 const PATIENCE = 2000
 
@@ -29,7 +31,8 @@ export function createIsBreached({ setting, fetch, log }: BreachedPasswordsOptio
 
   /** The answers are padded, so that their length tells nobody what was asked. */
   async function rangeOf(prefix: string): Promise<string> {
-    const response = await fetch(`${base}/range/${prefix}`, { headers: { 'add-padding': 'true' } })
+    const headers = { 'add-padding': 'true' }
+    const response = await fetch(`${base}/range/${prefix}`, { headers, maxBytes: MOST_BYTES })
     if (response.status !== 200) throw new Error(`it answers ${response.status}`)
     return response.text()
   }

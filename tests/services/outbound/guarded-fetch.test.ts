@@ -201,6 +201,23 @@ test('a body of 64 KiB comes whole, decompressed', async () => {
   expect(response.headers.get('content-encoding')).toBeNull()
 })
 
+test('who asks for more gets it, up to 1 MiB, each an answer of their own', async () => {
+  const { fetch, url, received } = await host(({ url: path }, response) =>
+    response.end(Buffer.alloc(Number(path.slice(1)))),
+  )
+  const size = async (bytes: number, maxBytes: number) =>
+    (await (await fetch(`${url}${bytes}`, { maxBytes })).arrayBuffer()).byteLength
+  expect([await size(100_000, 100_000), await size(100_000, 200_000)]).toEqual([100_000, 100_000])
+  expect(received).toHaveLength(2)
+  expect(await reasonOf(size(100_001, 100_000))).toBe('the answer has more than 100000 bytes')
+  expect(await reasonOf(size(1_048_577, 10_000_000))).toBe('the answer has more than 1048576 bytes')
+})
+
+test('an answer whose status HTTP does not know is none', async () => {
+  const { fetch, url } = await host((_request, response) => response.writeHead(999).end('odd'))
+  expect(await reasonOf(fetch(url))).toBe('it answers 999')
+})
+
 test('a POST carries its body, and is asked each time', async () => {
   const { fetch, url, received } = await host((_request, response) => response.writeHead(204).end())
   const body = new URLSearchParams({ logout_token: 'jwt' })
