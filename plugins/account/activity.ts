@@ -4,6 +4,7 @@ import { type Message, message, type Words } from '../../src/protocol/message.ts
 import { Type } from '../../src/protocol/schema.ts'
 import type { OwnArea } from './area.ts'
 import { eventInWords, whoElse } from './event-words.ts'
+import { faceOf } from '../pages/client-view.ts'
 
 const PATH = '/activity'
 const PAGE = 50
@@ -17,7 +18,7 @@ const BY: Readonly<Record<NonNullable<ReturnType<typeof whoElse>>, Message>> = {
 export function addActivity({ oauth, serve, uri, sessionOf }: OwnArea): void {
   async function toView(event: AuditEvent, what: Words) {
     const client = event.client === undefined ? null : await oauth.findClient(event.client)
-    const app = (client?.metadata['client_name'] as string | undefined) ?? event.client
+    const app = client === null ? event.client : faceOf(client).name
     const by = whoElse(event)
     return {
       text: timesOf(event.count, app === undefined ? what : message('{what}: {app}', { what, app })),

@@ -27,7 +27,8 @@ export function addApps(area: OwnArea): void {
     const client = await oauth.findClient(clientId)
     return {
       clientId,
-      ...(client === null ? { name: clientId, host: null } : faceOf(client)),
+      ...(client === null ? { name: clientId, host: null, claim: null } : viewOf(client)),
+      byItself: client?.registrar !== undefined,
       scopes: await describeScopes(oauth, scopes),
       lines: lines.map(({ words }) => words),
       since: new Date(since),
@@ -94,7 +95,7 @@ export function addApps(area: OwnArea): void {
 }
 
 /** Its home page's host, or that of the address where it takes people who signed in. */
-function faceOf(client: Client): Pick<ClientView, 'name' | 'host'> {
+function viewOf(client: Client): Pick<ClientView, 'name' | 'host' | 'claim'> {
   const [registered] = (client.metadata['redirect_uris'] ?? []) as readonly string[]
   const redirectUri = client.metadata['client_uri'] === undefined ? registered : undefined
   return clientView({

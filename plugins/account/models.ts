@@ -102,6 +102,9 @@ export interface AppsPage {
     clientId: string
     name: string
     host: string | null
+    claim: string | null
+    /** Nobody here has registered it. */
+    byItself: boolean
     scopes: readonly DescribedScope[]
     /** What was allowed beside them. */
     lines: readonly Words[]

@@ -67,7 +67,7 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
   const { store, visitors, endings, findPosition } = options
 
   const show: Walk['show'] = ({ request, formFor }, { step, page }, call) => {
-    const name = isOurs(request) ? { name: ourName } : {}
+    const name = isOurs(request) ? { name: ourName, claim: null } : {}
     const client = { ...clientView(request), ...name }
     const model = { ...formFor(step.name), client, ...page.model }
     return call.reply.page(page.page as keyof Pages, model as never, { status: page.status ?? 200 })

@@ -1,4 +1,7 @@
-/** A client as people see it on our pages. One that registered itself has no look of its own until an administrator allows it. */
+/**
+ * A client as people see it on our pages. One that registered itself is shown by the host to which it takes people; what it calls itself is
+ * a claim, and it has no look of its own until an administrator allows it.
+ */
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Client } from '../../src/doors/client.ts'
 import type { ClientView } from './models.ts'
@@ -6,14 +9,23 @@ import type { ClientView } from './models.ts'
 export function clientView({ client, redirectUri }: ApprovalRequest): ClientView {
   const member = (name: string): string | null => (client.metadata[name] as string | undefined) ?? null
   const homeUri = member('client_uri')
-  return {
-    name: member('client_name') ?? client.clientId,
-    host: hostOf(redirectUri ?? homeUri ?? ''),
-    logoUri: showsLogo(client) ? member('logo_uri') : null,
-    policyUri: member('policy_uri'),
-    tosUri: member('tos_uri'),
-    homeUri,
-  }
+  const links = { policyUri: member('policy_uri'), tosUri: member('tos_uri') }
+  const logoUri = showsLogo(client) ? member('logo_uri') : null
+  if (client.registrar === undefined)
+    return { ...faceOf(client), host: hostOf(redirectUri ?? homeUri ?? ''), logoUri, ...links, homeUri }
+  const home = redirectUri ?? redirectUriOf(client)
+  const isHome = homeUri !== null && hostOf(homeUri) === hostOf(home)
+  return { ...faceOf(client, home), host: null, logoUri, ...links, homeUri: isHome ? homeUri : null }
+}
+
+/** What a client is called here, and what it calls itself where nobody has checked that. */
+export function faceOf(
+  client: Client,
+  redirectUri = redirectUriOf(client),
+): Pick<ClientView, 'name' | 'claim'> {
+  const name = (client.metadata['client_name'] as string | undefined) ?? null
+  if (client.registrar === undefined) return { name: name ?? client.clientId, claim: null }
+  return { name: hostOf(redirectUri) ?? schemeOf(redirectUri) ?? client.clientId, claim: name }
 }
 
 /** Whoever registered itself cannot change what an administrator has looked at: `show_logo` is not open to it. */
@@ -21,7 +33,17 @@ function showsLogo({ metadata, registrar }: Client): boolean {
   return (metadata['show_logo'] as boolean | undefined) ?? registrar === undefined
 }
 
+function redirectUriOf({ metadata }: Client): string {
+  const [first = ''] = (metadata['redirect_uris'] ?? []) as readonly string[]
+  return first
+}
+
 /** Null for an app's own scheme, which leads to no host. */
 function hostOf(uri: string): string | null {
-  return URL.canParse(uri) ? new URL(uri).host || null : null
+  return URL.parse(uri)?.host || null
+}
+
+/** With its colon, by which it is no host. */
+function schemeOf(uri: string): string | null {
+  return URL.parse(uri)?.protocol ?? null
 }

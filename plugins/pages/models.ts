@@ -41,6 +41,8 @@ export interface Notice {
 /** A client as people see it. */
 export interface ClientView {
   name: string
+  /** What one that has registered itself calls itself, and nobody has checked; null for others, and for none. */
+  claim: string | null
   /** The host that people will be sent to; null where there is none to show. */
   host: string | null
   /** Loaded from the client's own origin, which the page's policy then allows. */

@@ -27,6 +27,37 @@ test('who is asked for consent is told that nobody has checked it', async () => 
   expect((await consentPageOf('web')).body).not.toMatch(NOBODY)
 })
 
+test('one that is called like an app that people know is shown by its host, and its name as what it says', async () => {
+  const liar = await apps.create({
+    client_name: 'Web Shop',
+    client_uri: 'https://shop.example/',
+    logo_uri: 'https://shop.example/logo.png',
+    redirect_uris: ['https://evil.example/callback'],
+  })
+  const agent = createUserAgent(server.url)
+  const asking = { client_id: liar.client_id, redirect_uri: 'https://evil.example/callback' }
+  const login = await agent.get(authorizationUrl(server, asking))
+  const consent = await agent.submit(login, 'login', { username: ALICE.username, password: ALICE.password })
+  for (const { body } of [login, consent]) {
+    expect(body).toMatch(/id="client-claim">It calls itself “<bdi>Web Shop<\/bdi>”\./)
+    expect(body).not.toMatch(/shop\.example|<img class="logo"/)
+  }
+  expect(consent.body).toMatch(/<h1><bdi>evil\.example<\/bdi> wants access to your account/)
+  await agent.submit(consent, 'consent', { decision: 'allow' })
+  const account = await agent.get(`${server.url}/account/apps`)
+  expect(account.body).toMatch(/<h2><bdi>evil\.example<\/bdi><\/h2>/)
+  expect(account.body).toContain('Registered by itself')
+  expect((await agent.get(`${server.url}/account/activity`)).body).not.toContain('Web Shop')
+  const list = await (await signedIn(server)).get(`${server.url}/admin/clients`)
+  expect(list.body).toMatch(/evil\.example<\/bdi><\/a><br><span class="small">It calls itself “<bdi>Web Shop/)
+  // An app's own scheme has no host.
+  const native = await apps.create({ client_name: 'Web Shop', redirect_uris: ['com.evil.app:/callback'] })
+  const page = await agent.get(
+    authorizationUrl(server, { client_id: native.client_id, redirect_uri: 'com.evil.app:/callback' }),
+  )
+  expect(page.body).toMatch(/<h1><bdi>com\.evil\.app:<\/bdi> wants access/)
+})
+
 test('an administrator sees it', async () => {
   const agent = await signedIn(server)
   expect((await openClient(server, agent, app.client_id)).body).toMatch(NOBODY)

@@ -4,6 +4,7 @@ import { message, type Words } from '../../../src/protocol/message.ts'
 import { wordsOf, toldBy } from './audit-words.ts'
 import type { OwnArea } from '../area.ts'
 import type { AuditRow, Party } from './audit-models.ts'
+import { faceOf } from '../../pages/client-view.ts'
 
 /** Longest name that a row shows. */
 const LONGEST = 60
@@ -54,8 +55,7 @@ async function userOf(area: OwnArea, id: string): Promise<Party> {
 async function clientOf(area: OwnArea, clientId: string): Promise<Party> {
   const client = await area.oauth.findClient(clientId)
   if (client === null) return plain(shortened(clientId))
-  const name = client.metadata['client_name']
-  const text = shortened(typeof name === 'string' ? name : clientId)
+  const text = shortened(faceOf(client).name)
   return { text, href: area.uri('/client', { client_id: clientId }) }
 }
 

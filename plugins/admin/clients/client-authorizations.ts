@@ -1,6 +1,7 @@
 /** `/admin/client/authorizations`: who approved a client, a page at a time, and the end of what it has of them. */
 import { Type } from '../../../src/protocol/schema.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
+import { findFace } from './client-face.ts'
 import { getClient } from './client-page.ts'
 import type { OwnArea } from '../area.ts'
 
@@ -17,7 +18,7 @@ export function addClientAuthorizations(area: OwnArea): void {
     path: `/admin${PATH}`,
     query: Type.Object({ client_id: Text(), after: Text(), revoked: Text() }),
     async show({ client_id: clientId = '', after, revoked }, call) {
-      const { client_name: name = clientId } = await getClient(area, clientId)
+      const { name } = await findFace(area, await getClient(area, clientId))
       const client = await oauth.findClient(clientId)
       const { authorizations, next } = await oauth.authorizations.listByClient(clientId, {
         after,

@@ -2,6 +2,7 @@
 import type { Words } from '../../../src/protocol/message.ts'
 import type { FormTarget, Notice } from '../../pages/models.ts'
 import type { FieldView, Paged, SearchedList } from '../models.ts'
+import type { ClientFace } from './client-face.ts'
 
 declare module '../../pages/models.ts' {
   interface Pages {
@@ -14,7 +15,7 @@ declare module '../../pages/models.ts' {
 }
 
 export interface ClientsPage extends SearchedList {
-  clients: readonly { clientId: string; name: string; href: string; grants: string }[]
+  clients: readonly (ClientFace & { clientId: string; href: string; grants: string })[]
 }
 
 /** A form for client metadata, as it was filled in. */

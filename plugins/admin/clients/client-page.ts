@@ -3,7 +3,6 @@ import { type Words, message } from '../../../src/protocol/message.ts'
 import type { FastifyReply } from 'fastify'
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Client } from '../../../src/doors/client.ts'
 import { colorCaution } from '../../../src/protocol/brand-colors.ts'
 import { addressCautions } from '../../../src/protocol/client-addresses.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
@@ -17,6 +16,7 @@ import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from 
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
 import type { OwnArea } from '../area.ts'
 import { noticeOf } from '../notice.ts'
+import { findFace } from './client-face.ts'
 
 const PATH = '/client'
 const CHANGED_MEANWHILE = message(
@@ -48,14 +48,15 @@ export async function showClient(
   client: ClientInformation,
   { notice = null, values = valuesOf(client), errors = {}, deletion }: Shown = {},
 ): Promise<FastifyReply> {
-  const { client_id: clientId = '', client_name: name = clientId } = client
+  const { client_id: clientId = '' } = client
+  const { name, byItself } = await findFace(area, client)
   const model = {
     clientId,
     name,
     notice,
     form: clientForm(area, call, { path: PATH, subject: clientId, values, errors }),
     version: versionOf(client),
-    cautions: cautionsOf(client, await area.oauth.findClient(clientId)),
+    cautions: [...(byItself ? [BY_ITSELF] : []), ...cautionsOf(client)],
     rotation: hasSecret(client) ? area.target(call, '/client/rotate-secret', clientId) : null,
     deletion: {
       ...area.target(call, '/client/delete', clientId),
@@ -108,8 +109,8 @@ export function addClientPage(area: OwnArea): void {
   })
 }
 
-/** Of who registered it, and of addresses and a colour that are registered as they are. */
-function cautionsOf(client: ClientInformation, known: Client | null): Words[] {
+/** Of addresses and a colour that are registered as they are. */
+function cautionsOf(client: ClientInformation): Words[] {
   const addresses = addressCautions(client).map(({ uri }) =>
     message(
       'The address {uri} has {scheme}, a scheme without a dot, which another app on the same device may take. One that the app owns looks like com.example.app:/callback.',
@@ -117,8 +118,7 @@ function cautionsOf(client: ClientInformation, known: Client | null): Words[] {
     ),
   )
   const color = client.brand_color === undefined ? undefined : colorCaution(client.brand_color)
-  const cautions = [...addresses, ...(color === undefined ? [] : [color])]
-  return known?.registrar === undefined ? cautions : [BY_ITSELF, ...cautions]
+  return [...addresses, ...(color === undefined ? [] : [color])]
 }
 
 /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */

@@ -2,6 +2,7 @@
 import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { appSettings } from './app-settings.ts'
+import { findFace } from './client-face.ts'
 import { getClient } from './client-page.ts'
 import type { OwnArea } from '../area.ts'
 import type { ShownOnce } from '../../pages/shown-once.ts'
@@ -48,9 +49,10 @@ export function addClientSecret(area: OwnArea, shownOnce: ShownOnce): void {
       }
       const { subject: clientId, secret } = taken
       const client = await getClient(area, clientId)
+      const { name } = await findFace(area, client)
       return reply.page('admin-client-secret', {
         clientId,
-        name: client.client_name ?? clientId,
+        name,
         secret,
         settings: appSettings(oauth.issuer, client, secret),
         clientUri: uri('/client', { client_id: clientId }),

@@ -4,6 +4,7 @@ import type { PageCall } from '../../pages/index.ts'
 import { describeUserAgent } from '../../pages/user-agent.ts'
 import type { OwnArea } from '../area.ts'
 import type { UserPage } from './user-models.ts'
+import { faceOf } from '../../pages/client-view.ts'
 
 /** Authorizations on a page. */
 const PAGE = 20
@@ -47,7 +48,7 @@ export async function authorizationsOf(
     const lives = client !== null && isOfClient(clientId, createdAt, client)
     return {
       id,
-      clientName: (client?.metadata['client_name'] as string | undefined) ?? clientId,
+      clientName: client === null ? clientId : faceOf(client).name,
       clientUri: lives ? uri('/client', { client_id: clientId }) : null,
       scopes: scopes.join(' '),
       since: new Date(createdAt),

@@ -5,14 +5,18 @@ export const TARGET: FormTarget = { action: '/answer', csrfToken: 'token-of-the-
 export const AT = new Date('2026-11-21T16:30:12Z')
 export const CLIENT: ClientView = {
   name: 'Photo Prints',
+  claim: null,
   host: 'prints.example',
   logoUri: 'https://prints.example/logo.png',
   policyUri: 'https://prints.example/privacy',
   tosUri: 'https://prints.example/terms',
   homeUri: 'https://prints.example/',
 }
+/** One that has registered itself. */
+export const STRANGER: ClientView = { ...CLIENT, name: 'prints.example', claim: 'Photo Prints', host: null }
 export const PLAIN: ClientView = {
   name: 'Photo Prints',
+  claim: null,
   host: null,
   logoUri: null,
   policyUri: null,

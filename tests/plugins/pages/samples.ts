@@ -13,12 +13,15 @@ export interface Sample {
 const form = { action: '/answer', csrfToken: 'token-of-the-form' }
 const plain: ClientView = {
   name: 'Photo Prints',
+  claim: null,
   host: 'prints.example',
   logoUri: null,
   policyUri: null,
   tosUri: null,
   homeUri: null,
 }
+/** One that has registered itself under a name that people know. */
+const stranger: ClientView = { ...plain, name: 'prints.example', claim: 'Google Photos', host: null }
 const registered: ClientView = {
   ...plain,
   logoUri: 'https://prints.example/logo.png',
@@ -152,6 +155,7 @@ export const samples: readonly Sample[] = [
       wait: { seconds: 72, until: new Date('2026-11-21T16:30:12Z') },
     }),
   ),
+  sample('login', 'stranger', login({}, { client: stranger })),
   sample('login', 'again', login({ username: 'ada' }, { reauthenticate: true, knownUser: 'ada' })),
   sample('login', 'long', login({}, { client: { ...plain, name: long, host: `${long}.example` } })),
   sample(
@@ -160,6 +164,7 @@ export const samples: readonly Sample[] = [
     login({}, { links: [{ id: 'sign-up', text: message('Create an account'), href: '/sign-up' }] }),
   ),
   sample('consent', 'new', consent),
+  sample('consent', 'stranger', { ...consent, client: stranger }),
   sample('consent', 'optional', {
     ...consent,
     scopes: [...scopes.slice(0, 3), books].map((scope, at) => ({
@@ -256,6 +261,7 @@ export const samples: readonly Sample[] = [
     user: 'ada',
     fields: { state: 'abc', client_id: 'photo-prints' },
   }),
+  sample('sign-out', 'stranger', { ...form, client: stranger, user: 'ada', fields: {} }),
   sample('sign-out', 'plain', { ...form, client: null, user: null, fields: {} }),
   sample('signed-out', 'plain', { homeUri: '/' }),
   sample('form-post', 'plain', {

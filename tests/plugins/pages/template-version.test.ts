@@ -116,12 +116,18 @@ const without = (all: Interface, others: Interface): string[] => [...all].filter
 /** Whether a template that did before would fail when this line is new, or is gone. */
 const asksWhenNew = (line: string): boolean => / has |: null$/.test(line)
 
+/** Whether it stood there for something, as which it may be another kind now. */
+function isKnown(line: string, before: Interface): boolean {
+  const member = line.replace(/null$/, '')
+  return / has /.test(line) || [...before].some((one) => one.startsWith(member))
+}
+
 /** What is to be done, for who changed something; `''` for nothing. */
 function verdictOf(first: string, before: Interface, now: Interface): string {
   const [more, gone] = [without(now, before), without(before, now)]
   const broken = [
     ...gone.filter((line) => !asksWhenNew(line)).map((line) => `no longer: ${line}`),
-    ...more.filter(asksWhenNew).map((line) => `now: ${line}`),
+    ...more.filter((line) => asksWhenNew(line) && isKnown(line, before)).map((line) => `now: ${line}`),
   ]
   const isSame = first === `version ${TEMPLATES_VERSION}`
   if (isSame && broken.length > 0)
