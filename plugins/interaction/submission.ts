@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BrowserCall, InteractionStep, StepPage } from '../../src/doors/interaction.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
-import { STEPS } from '../browser.ts'
-import { isTypedAgain } from '../pages/expired-form.ts'
+import { ExpiredForm, isTypedAgain } from '../pages/expired-form.ts'
 import { isEnd, type Endings } from './endings.ts'
 import { createFormCheck } from './form-check.ts'
 import type { Phases } from './phases.ts'
@@ -22,6 +21,15 @@ export interface SubmissionOptions {
   findPosition: FindPosition
   endings: Endings
   walk: Walk
+}
+
+interface Judged {
+  readonly loaded: Loaded
+  readonly pending: Pending | undefined
+  /** Whether it is of a step that stood on the page of the one that is asked. */
+  readonly instead: boolean
+  /** Whose form it is; undefined for one of before, which changes nothing. */
+  readonly step: InteractionStep | undefined
 }
 
 export function createSubmit({ browser }: FastifyInstance, options: SubmissionOptions): Submit {
@@ -76,8 +84,7 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     call: BrowserCall,
   ): Promise<Loaded | undefined> {
     await underWay.settled(address.id)
-    await browser[STEPS].adopt(call, wire)
-    const loaded = await walk.load(address, call)
+    const loaded = await walk.load(address, call, wire)
     const { pending } = await findPosition(loaded.interaction, call)
     // A step of several pages is asked on, and has noted the first.
     const hasNoted = !isDeepStrictEqual(loaded.stored.notes[name], stored.notes[name])
@@ -99,15 +106,14 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     return walk.show(interaction, { step: pending.step, page }, call)
   }
 
-  return async (address, form, wire, call) => {
-    await browser[STEPS].adopt(call, wire)
-    const loaded = await walk.load(address, call)
+  /** What a form that was sent is for, as its interaction stands; throws `ExpiredForm` for one that was shown to somebody else. */
+  async function judge(address: Address, form: string, wire: Wire, call: BrowserCall): Promise<Judged> {
+    const loaded = await walk.load(address, call, wire)
     const { stored, interaction } = loaded
-    const parts = phases().partsOf(form)
-    const [name, part] = parts
+    const [name, part] = phases().partsOf(form)
     const position = await findPosition(interaction, call).catch(() => undefined)
     const pending = position?.pending
-    if (isTypedAgain(wire)) return showAgain(loaded, pending, parts, wire, call)
+    if (isTypedAgain(wire)) return { loaded, pending, instead: false, step: undefined }
     const sent = phases().find(name)
     const instead = await isInstead(sent, pending, loaded)
     const isPast = pending?.step.name !== name && !instead
@@ -117,16 +123,30 @@ export function createSubmit({ browser }: FastifyInstance, options: SubmissionOp
     const isAllowed = position !== undefined && (pending === undefined || phases().isLate(pending.step))
     const changing = isPast && isAllowed && ((await sent?.changes?.(interaction, wire, part)) ?? false)
     const step = changing || instead ? sent : isPast ? undefined : pending?.step
+    return { loaded, pending, instead, step }
+  }
+
+  return async (address, form, wire, call) => {
+    const parts = phases().partsOf(form)
+    const [name, part] = parts
+    const { loaded, pending, instead, step } = await judge(address, form, wire, call).catch(
+      async (error: unknown) => {
+        if (!(error instanceof ExpiredForm)) throw error
+        // The same form, as of a double click, may have opened its session by now, and not noted that yet.
+        await underWay.settled(address.id)
+        return judge(address, form, wire, call)
+      },
+    )
+    if (isTypedAgain(wire)) return showAgain(loaded, pending, parts, wire, call)
     if (step === undefined) return walk.proceed(loaded, call)
     const page = await underWay.take(address.id, () => take(loaded, step, wire, part, call))
     if (page === undefined) return call.reply
     const asked = instead ? pending!.step.name : name
     const done = isRefusal(page) ? await doneMeanwhile(address, loaded, [name, asked], wire, call) : undefined
-    return done === undefined ? walk.show(interaction, { step, page }, call) : walk.proceed(done, call)
+    return done === undefined ? walk.show(loaded.interaction, { step, page }, call) : walk.proceed(done, call)
   }
 }
 
-/** Of what was sent; who is to wait has not been judged. */
 function isRefusal({ status = 200 }: StepPage): boolean {
   return status >= 400 && status !== 429
 }

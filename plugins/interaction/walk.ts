@@ -37,7 +37,8 @@ export interface Loaded {
 export type Submitted = Awaited<ReturnType<InteractionStep['submit']>>
 
 export interface Walk {
-  load(address: Address, call: BrowserCall): Promise<Loaded>
+  /** Where a `form` of it came, for who sent that: it may have been sent before, and its session be another one since. */
+  load(address: Address, call: BrowserCall, form?: Wire): Promise<Loaded>
   /** Answers with what is next. */
   proceed(loaded: Loaded, call: BrowserCall): Promise<FastifyReply>
   /**
@@ -105,10 +106,12 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
     show,
     proceed,
 
-    async load({ id, sealed }, call) {
+    async load({ id, sealed }, call, form) {
       const stored = await store.get(id, sealed, browser.id(call))
       const request = await store.revive(stored.asked)
       await endings.check(stored.asked, request)
+      // Only now is it asked who is there: a session may have been renewed by what is noted.
+      if (form !== undefined) await browser[STEPS].adopt(call, form)
       return { stored, interaction: await visitors.underWay(stored, request, call) }
     },
 
