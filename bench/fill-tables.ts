@@ -72,10 +72,22 @@ function parties(users: number, clients: number): Filling[] {
     },
     {
       table: 'clients',
-      columns: 'client_id, client_name, redirect_uris, scope, metadata',
+      columns: 'client_id, client_name, redirect_uris, scope, metadata, registrar',
       rows: clients,
       values: `'client-' || n, 'Client ' || n, array['https://app-' || n || '.example/callback'],
-        array['scope-' || n % 5000 + 1], '{}'`,
+        array['scope-' || n % 5000 + 1], '{}', case when n % 2 = 0 then 'registration' end`,
+    },
+    {
+      table: 'registrations',
+      columns: 'client_id, hash, allowance, used_at',
+      rows: clients / 2,
+      values: `'client-' || n * 2, ${hash('registration')}, '{}', now() - n * interval '1 minute'`,
+    },
+    {
+      table: 'initial_tokens',
+      columns: 'name, hash, uses_left, expires_at, allowance',
+      rows: 5000,
+      values: `'partner-' || n, ${hash('initial')}, 1, now() + (n % 100 - 50) * interval '1 day', '{}'`,
     },
     {
       table: 'client_secrets',

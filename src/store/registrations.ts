@@ -32,9 +32,10 @@ export const statements = {
   unheard: statement<{ clientId: string; usedAt: Date | null }>('registrations-unheard', (table) => {
     const [registration, client, event] = [table(Registration), table(Client), table(AuditEvent)]
     const id = `r.${registration.column('client')}`
-    return `select ${id} as "clientId", (select max(e.${event.column('at')}) from ${event.name} e
+    return `select ${id} as "clientId", (select e.${event.column('at')} from ${event.name} e
         where e.${event.column('client')} = ${id} and e.${event.column('id')} >= $4::uuid
-          and e.${event.column('type')} = 'token.issued') as "usedAt"
+          and e.${event.column('type')} = 'token.issued'
+        order by e.${event.column('id')} desc limit 1) as "usedAt"
       from ${registration.name} r join ${client.name} c on c.${client.column('clientId')} = ${id}
       where c.${client.column('registrar')} = $1
         and r.${registration.column('usedAt')} < now() - make_interval(secs => $2)

@@ -190,6 +190,16 @@ export const questions: Readonly<Record<string, Question>> = {
   'refresh-token-confirm': [[AUTHORIZATION, 'hash'], 2],
   'refresh-token-rotate': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60], 2],
   'refresh-token-rotate-opaque': [[AUTHORIZATION, 'hash', 'next', 'sealed', 60, 'opaque', {}, later], 2],
+  'initial-token-create': [['new', 'hash', 1, 60, {}], 1],
+  'initial-token-delete': [['partner-7'], 1],
+  'initial-token-find': [['hash'], 1],
+  'initial-tokens-list': [['partner-7', PAGE], PAGE],
+  'initial-tokens-expired': [[], REMOVAL],
+  'registration-find': [['client-8'], 1],
+  'registration-advance': [['client-8', 'hash', 'next'], 1],
+  'registration-heard': [['client-8', now], 1],
+  // Each with its client, and the last event of it.
+  'registrations-unheard': [['registration', 86_400, 100, NIL], 4 * 100],
   // All secrets: `doctor` counts them.
   'secret-key-uses': [[], 20_000],
   'server-secret': [['name'], 1],

@@ -14,7 +14,7 @@ const STORE = resolve(import.meta.dirname, '../../src/store')
 const SIZES = { users: 40_000, clients: 10_000, events: 100_000 }
 /** These grow with the users, and with what they do. */
 const GROWING =
-  /Seq Scan on (?:users|clients|client_secrets|sessions|consents|authoriz\w+|\w+_tokens|artifacts|plugin_records|spent_handles|throttles|changes|audit_events|activity)$/
+  /Seq Scan on (?:users|clients|client_secrets|sessions|consents|authoriz\w+|\w+_tokens|artifacts|plugin_records|registrations|spent_handles|throttles|changes|audit_events|activity)$/
 /** Read from anywhere up to a limit; or wholly, which the questions say. */
 const FROM_ANYWHERE = new Set(['figures-counts', 'secret-key-uses', 'revoked-tokens'])
 

@@ -66,7 +66,8 @@ describe.skipIf(noBrowser)('in a browser', () => {
   test('signing in needs no mouse', async () => {
     const { page } = await openPage()
     await page.goto(login)
-    expect(await focused(page)).toBe('username')
+    // The browser moves there when it has drawn the page.
+    await expect.poll(() => focused(page)).toBe('username')
     await page.keyboard.type('ada')
     for (const next of ['password', 'Show', 'sign-in']) {
       await page.keyboard.press('Tab')
