@@ -31,7 +31,7 @@ export interface JanitorOptions {
   longestLifetime: number
   /** Seconds that audit events are kept; 0 for ever. */
   auditExpire: number
-  /** Each ends a few things that are more than rows, by what they are; how many. */
+  /** Each ends a few things that are more than rows, by what they are; how many, and 0 where none is left. */
   endings?: Readonly<Record<string, () => Promise<number>>>
   /** Milliseconds that one round may take; where more is left the next one follows soon. Default 30 000. */
   budget?: number

@@ -48,6 +48,7 @@ import { createTokenServices, type TokenServices } from './tokens/token-services
 import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
 import type { PasswordRules } from './users/passwords.ts'
+import { createResealRecords } from './users/sealed-records.ts'
 import { createUserServices, type UserServices } from './users/user-services.ts'
 
 export interface Kernel extends TokenServices, UserServices {
@@ -179,6 +180,7 @@ export function createKernel(
     endings: {
       accounts: people.accountDeletions.deleteDue,
       registrations: endUnusedRegistrations,
+      ...(config.SECRET_KEY.length > 1 ? { former: createResealRecords(database, box) } : {}),
     },
   })
 

@@ -5,12 +5,18 @@ import { statement, type Table } from './statement.ts'
 
 export type UserRecordRow = Pick<UserRecord, (typeof READ)[number]>
 
+/** With whose it is. */
+export type PlacedRecordRow = Pick<UserRecord, 'kind' | 'id' | 'value'> & { userId: string }
+
 /** A password, which is no record; or a record, by its kind. */
 export type WayInRow =
   | { way: 'password'; id: null; value: null }
   | { way: string; id: string; value: UserRecord['value'] }
 
 const READ = ['id', 'value', 'revision', 'createdAt', 'updatedAt'] as const
+
+/** Rows that are looked through at a time. */
+const BATCH = 200
 
 /** In each but `owner`, $1 is the user's id and $2 the kind. */
 export const statements = {
@@ -76,6 +82,13 @@ export const statements = {
   owner: statement<{ userId: string }>('user-record-owner', (table) => {
     const record = table(UserRecord)
     return `select ${record.column('user')} as "userId" from ${record.name} where ${record.column('uniqueId')} = $1`
+  }),
+  /** Of all users, behind the record $3 of the kind $2 of the user $1. */
+  next: statement<PlacedRecordRow>('user-records-next', (table) => {
+    const record = table(UserRecord)
+    const place = (['user', 'kind', 'id'] as const).map((one) => record.column(one)).join(', ')
+    return `select ${record.column('user')} as "userId", ${record.columns('kind', 'id', 'value')} from ${record.name}
+      where (${place}) > ($1::uuid, $2, $3) order by ${place} limit ${BATCH}`
   }),
   /** Of all kinds. */
   all: statement<UserRecordRow & { kind: string }>('user-records-of-user', (table) => {

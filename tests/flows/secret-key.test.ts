@@ -2,13 +2,17 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { signedIn } from '../plugins/account/owner.ts'
+import { asksForFactor, codeOf, setUpFactor } from '../support/authenticator.ts'
 import { createClient, requestToken } from '../support/clients.ts'
 import { createDatabase } from '../support/database.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 import { GUARDED, GUARDED_SCOPE, getAccessToken, statusOf, statusOfRoute } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
+import { ALICE, BOB } from '../support/sign-in.ts'
+import { createUserAgent, type UserAgent } from '../support/user-agent.ts'
 
 const newKey = () => randomBytes(32).toString('hex')
 
@@ -66,3 +70,38 @@ test.each([['serve'], ['client list'], ['key rotate --json']])(
     expect(await database.query('select from signing_keys')).toHaveLength(2)
   },
 )
+
+test('second factors are sealed anew, also of who does not come; a browser that was to ask for none asks when its key is gone', async () => {
+  const database = await createDatabase()
+  const [former, fresh, port] = [newKey(), newKey(), await freePort()]
+  const start = async (SECRET_KEY: string, OIDC_JANITOR_INTERVAL = 1) =>
+    startServer({ PORT: port, SECRET_KEY, OIDC_JANITOR_INTERVAL }, { database, seed: { users: [ALICE, BOB] } })
+  const enter = async (agent: UserAgent, { url }: TestServer, { username, password }: typeof ALICE | typeof BOB) => {
+    agent.cookies.delete('latchkey-session')
+    return agent.submit(await agent.get(`${url}/account`), 'login', { username, password })
+  }
+  const sealed = async () =>
+    (await database.query(`select value->>'sealed' as sealed from user_records`)).map((row) => String(row['sealed']).split('.')[0])
+
+  const before = await start(former)
+  const agent = createUserAgent(before.url)
+  await enter(agent, before, ALICE)
+  const { secret } = await setUpFactor(agent, before.url)
+  await agent.submit(await enter(agent, before, ALICE), 'second-factor', { code: codeOf(secret), remember: 'yes' })
+  const bobs = await setUpFactor(await signedIn(before, BOB), before.url)
+  const [keyOfBefore] = await sealed()
+  await before.close()
+
+  const during = await start(`${fresh},${former}`)
+  expect(asksForFactor(await enter(agent, during, ALICE))).toBe(false)
+  await expect.poll(sealed).not.toContain(keyOfBefore)
+  await during.close()
+
+  const after = await start(fresh, 0)
+  const asked = await enter(agent, after, ALICE)
+  expect(asksForFactor(asked)).toBe(true)
+  expect((await agent.submit(asked, 'second-factor', { code: codeOf(secret, 1) })).body).toContain('signed-in-as')
+  const other = createUserAgent(after.url)
+  const page = await other.submit(await enter(other, after, BOB), 'second-factor', { code: codeOf(bobs.secret, 1) })
+  expect(page.body).toContain('signed-in-as')
+}) // prettier-ignore

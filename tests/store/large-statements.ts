@@ -163,6 +163,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'user-ways-in': [[SOMEBODY, true, ['kind']], FEW],
   'user-lock-ways-in': [[SOMEBODY], 1],
   'user-records-list': [[SOMEBODY, 'kind'], FEW],
+  'user-records-next': [[SOMEBODY, 'kind', 'id'], 200],
   'user-records-of-user': [[SOMEBODY], FEW],
   'artifacts-expired': [[], REMOVAL],
   'access-tokens-expired': [[], REMOVAL],

@@ -14,6 +14,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
+import { contextOf } from './sealed-records.ts'
 import type { OwnUserRegistry } from './user-registry.ts'
 
 export interface UserRecordKeeper {
@@ -55,9 +56,6 @@ export interface UserRecordsOptions {
 export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper {
   const { database, audit, feed, directory, box, takesPasswords, createWith } = options
   const kinds = new Map<string, RecordOptions>()
-
-  const contextOf = (kind: string, userId: string, id: string): string =>
-    `user-record ${kind} ${userId} ${id}`
 
   function valueOf(kind: string, userId: string, { id, value }: Pick<UserRecordRow, 'id' | 'value'>): Bag {
     const { sealed } = value as { sealed?: string }

@@ -1,5 +1,5 @@
 /** Recovery codes, browsers that are remembered, and what ends both; who takes a factor away from whom. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   asksForFactor,
   codeOf,
@@ -7,6 +7,8 @@ import {
   setUpFactor,
   type SetUp,
 } from '../../support/authenticator.ts'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { createBrowserMarks } from '../../../src/services/users/browser-marks.ts'
 import { runCommandHere as run } from '../../support/command-here.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
@@ -16,6 +18,7 @@ import { eventsOf, signedIn } from '../account/owner.ts'
 const ROOT = { username: 'root', password: 'a password of an administrator', roles: ['admin'] }
 const server = await startServer({}, { seed: { ...SEED, users: [ALICE, BOB, ROOT] } })
 const { oauth } = server.server
+const { accountDeletions, passwordLinks, box } = kernelOf(server.server)
 const alice = (await oauth.users.find(ALICE.username))!.id
 let owner: UserAgent
 let factor: SetUp
@@ -29,6 +32,11 @@ beforeEach(async () => {
 
 async function withPassword(agent: UserAgent, { username, password } = ALICE): Promise<Page> {
   return agent.submit(await agent.get(`${server.url}/account`), 'login', { username, password })
+}
+
+async function byLink(): Promise<void> {
+  const { address } = await passwordLinks.make(alice)
+  await passwordLinks.setPassword(new URL(address).searchParams.get('token')!, ALICE.password)
 }
 
 const isIn = (page: Page): boolean => page.body.includes('signed-in-as')
@@ -132,24 +140,74 @@ describe('a browser that is remembered', () => {
     await oauth.users.resetFactors((await oauth.users.find(BOB.username))!.id)
   })
 
-  test.each([
+  test.each<[string, () => Promise<unknown>]>([
     ['a new password', async () => oauth.users.setPassword(ALICE.username, ALICE.password)],
+    ['a password by a link from a mail', async () => byLink()],
     ['signing out everywhere', async () => oauth.sessions.endAll(alice)],
-    [
-      'an administrator who ends a session',
-      async () => oauth.sessions.endOne(alice, (await oauth.sessions.list(alice))[0]!.sid),
-    ],
+    ['signing out everywhere else', async () => oauth.sessions.endAll(alice, { except: (await oauth.sessions.list(alice))[0]!.sid })],
+    ['an administrator who ends a session', async () => oauth.sessions.endOne(alice, (await oauth.sessions.list(alice))[0]!.sid)],
+    ['disabling, also where that is taken back', async () => {
+      await oauth.users.disable(ALICE.username)
+      await oauth.users.enable(ALICE.username)
+    }],
+    ['an account that was to be deleted, and is kept', async () => {
+      await accountDeletions.request(alice, 3600)
+      await accountDeletions.cancel(alice)
+    }],
+    ['a factor that was taken away, where another one comes', async () => {
+      await oauth.users.resetFactors(alice)
+      await setUpFactor(await signedIn(server), server.url)
+    }],
+    ['a factor that its owner removed, where another one comes', async () => {
+      await owner.submit(await owner.get(`${server.url}/account/security`), 'remove-totp')
+      await setUpFactor(owner, server.url)
+    }],
   ])('is forgotten by %s', async (_what, end) => {
     const agent = await remembered()
     await end()
     expect(asksForFactor(await withPassword(agent))).toBe(true)
+  }) // prettier-ignore
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['new recovery codes', async () => owner.submit(await owner.get(`${server.url}/account/security/recovery-codes`), 'make-recovery-codes')],
+    ['a recovery code that is used elsewhere', async () => recover(factor.codes[0]!)],
+    ['another address', async () => oauth.users.update(ALICE.username, { email: 'alice@new.example' })],
+  ])('is not forgotten by %s', async (_what, happens) => {
+    const agent = await remembered()
+    await happens()
+    expect(asksForFactor(await withPassword(agent))).toBe(false)
+  }) // prettier-ignore
+
+  test('is forgotten after thirty days', async () => {
+    const [row] = await server.database.query(
+      `select created_at from user_records where kind = 'authenticator'`,
+    )
+    const setUpAt = (row!['created_at'] as Date).getTime()
+    const marked = async (days: number): Promise<Page> => {
+      const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - days * 86_400_000)
+      const cookie = createBrowserMarks('remembered browser', box).add(undefined, `${alice}\0${setUpAt}`)
+      clock.mockRestore()
+      const agent = createUserAgent(server.url)
+      agent.cookies.set('latchkey-remembered', cookie)
+      return withPassword(agent)
+    }
+    await server.database.query('update users set strangers_before = null')
+    expect([asksForFactor(await marked(29.9)), asksForFactor(await marked(30.1))]).toEqual([false, true])
   })
 
-  test('is forgotten with the factor, also where another one comes', async () => {
-    const agent = await remembered()
-    await oauth.users.resetFactors(alice)
-    await setUpFactor(await signedIn(server), server.url)
-    expect(asksForFactor(await withPassword(agent))).toBe(true)
+  test('by another issuer is not remembered here, though its users have the same names', async () => {
+    const other = await startServer({}, { seed: { ...SEED, users: [ALICE] } })
+    const owners = await signedIn(other)
+    const theirs = await setUpFactor(owners, other.url)
+    const agent = createUserAgent(other.url)
+    const page = await agent.submit(await agent.get(`${other.url}/account`), 'login', {
+      username: ALICE.username,
+      password: ALICE.password,
+    })
+    await agent.submit(page, 'second-factor', { code: codeOf(theirs.secret), remember: 'yes' })
+    const here = createUserAgent(server.url)
+    here.cookies.set('latchkey-remembered', agent.cookies.get('latchkey-remembered')!)
+    expect(asksForFactor(await withPassword(here))).toBe(true)
   })
 
   test('is not asked for by who says nothing', async () => {
