@@ -170,7 +170,7 @@ export function createKernel(
   }
   const throttledLines = createThrottledLines(log)
   const secret = createServerSecrets(database, box)
-  const endUnusedRegistrations = createEndUnused({ config, database, changes })
+  const endUnusedRegistrations = createEndUnused({ config, database, changes, policies })
   const cleaner = createJanitor({
     database,
     log,

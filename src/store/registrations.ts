@@ -1,6 +1,8 @@
 /** Registrations, initial access tokens and what is due of them: each is spent, changed or taken by one guarded statement. */
 import { AuditEvent } from '../entities/audit-event.ts'
+import { Authorization } from '../entities/authorization.ts'
 import { Client } from '../entities/client.ts'
+import { RefreshToken } from '../entities/refresh-token.ts'
 import { InitialToken, Registration } from '../entities/registration.ts'
 import { isAhead, statement } from './statement.ts'
 
@@ -40,6 +42,14 @@ export const statements = {
       where c.${client.column('registrar')} = $1
         and r.${registration.column('usedAt')} < now() - make_interval(secs => $2)
       order by r.${registration.column('usedAt')} limit $3`
+  }),
+  /** Whether a refresh token of the client $1 is good. */
+  holdsTokens: statement<{ holds: true }>('registration-holds-tokens', (table) => {
+    const [authorization, refresh] = [table(Authorization), table(RefreshToken)]
+    return `select true as "holds" from ${authorization.name} a join ${refresh.name} t
+        on t.${refresh.column('authorizationId')} = a.${authorization.column('id')}
+      where a.${authorization.column('clientId')} = $1 and a.${authorization.column('revokedAt')} is null
+        and ${isAhead(`t.${refresh.column('expiresAt')}`)} limit 1`
   }),
   heard: statement('registration-heard', (table) => {
     const registration = table(Registration)

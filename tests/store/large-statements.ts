@@ -198,6 +198,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'initial-tokens-expired': [[], REMOVAL],
   'registration-find': [['client-8'], 1],
   'registration-advance': [['client-8', 'hash', 'next'], 1],
+  'registration-holds-tokens': [['client-8'], 2],
   'registration-heard': [['client-8', now], 1],
   // Each with its client, and the last event of it.
   'registrations-unheard': [['registration', 86_400, 100, NIL], 4 * 100],

@@ -54,8 +54,12 @@ export interface ClientChanges {
     want: (client: StoredClient, hadSecret: boolean) => WantedClient,
     options?: Judged,
   ): Promise<ClientInformation>
-  /** False where there is none, or it came by another door than `registrar`, where that is given. */
-  remove(clientId: string, registrar?: string): Promise<boolean>
+  /** False where there is none, it came by another door than `registrar`, where that is given, or `unless` says so, in its transaction. */
+  remove(
+    clientId: string,
+    registrar?: string,
+    unless?: (em: EntityManager) => Promise<boolean>,
+  ): Promise<boolean>
   /** A transaction that changes this client, told to all processes; undefined is returned by one that did nothing. */
   within<T>(clientId: string, work: (em: EntityManager, note: Note) => Promise<T>): Promise<T>
 }
@@ -117,11 +121,11 @@ export function createClientChanges({
 
   return {
     within,
-    async remove(clientId, registrar) {
+    async remove(clientId, registrar, unless) {
       if (clientId === '') return false
       const which = registrar === undefined ? { clientId } : { clientId, registrar }
       return within(clientId, async (em, note) => {
-        const isGone = (await em.nativeDelete(Client, which)) > 0
+        const isGone = (await unless?.(em)) !== true && (await em.nativeDelete(Client, which)) > 0
         const clients = [{ client: clientId, sids: [] }]
         if (isGone) note({ type: 'client.deleted', client: clientId, details: { clients } })
         return isGone

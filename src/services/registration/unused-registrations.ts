@@ -1,10 +1,18 @@
-/** Ends clients that registered themselves and to which no token was issued for long. The audit log knows. */
+/**
+ * Ends clients that registered themselves and that nobody uses: the audit log and the Authorizations tell. One that an administrator has
+ * made more of stays.
+ */
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Config } from '../../config.ts'
 import { REGISTRAR } from '../../doors/self-registration.ts'
+import { Authorization } from '../../entities/authorization.ts'
+import { AuthorizationCode } from '../../entities/authorization-code.ts'
+import { Client } from '../../entities/client.ts'
 import { firstUuidAt } from '../../protocol/uuid.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/registrations.ts'
 import type { ClientChanges } from '../clients/client-changes.ts'
+import type { ClientPolicies } from '../clients/client-policies.ts'
 
 /** Looked at by one call. */
 const BATCH = 100
@@ -13,19 +21,39 @@ interface Options {
   config: Pick<Config, 'OIDC_REGISTRATION' | 'OIDC_REGISTRATION_UNUSED'>
   database: Database
   changes: ClientChanges
+  policies: Pick<ClientPolicies, 'isOpen'>
 }
 
 /** How many ended; none while nobody could register anew. @internal */
-export function createEndUnused({ config, database, changes }: Options): () => Promise<number> {
+export function createEndUnused({ config, database, changes, policies }: Options): () => Promise<number> {
   const { OIDC_REGISTRATION: mode, OIDC_REGISTRATION_UNUSED: unusedFor } = config
+
+  /** In the transaction that would end it: somebody may have come meanwhile. */
+  async function isKept(em: EntityManager, clientId: string, since: Date): Promise<boolean> {
+    const { metadata = {} } = (await em.findOne(Client, { clientId })) ?? {}
+    if (!Object.keys(metadata).every((member) => policies.isOpen(member))) return true
+    const isAhead = { $gt: new Date() }
+    const codes = await em.count(AuthorizationCode, { clientId, spentAt: null, expiresAt: isAhead })
+    if (codes > 0) return true
+    return (await em.count(Authorization, { clientId, revokedAt: null, createdAt: { $gte: since } })) > 0
+  }
+
+  async function end(clientId: string, since: Date): Promise<boolean> {
+    const [found] = await database.query(statements.holdsTokens, [clientId])
+    if (found !== undefined) return false
+    return changes.remove(clientId, REGISTRAR, async (em) => isKept(em, clientId, since))
+  }
+
   return async () => {
     if (mode === 'off' || unusedFor === 0) return 0
-    const since = firstUuidAt(Math.max(0, Date.now() - unusedFor * 1000))
-    const due = await database.query(statements.unheard, [REGISTRAR, unusedFor, BATCH, since])
+    const since = new Date(Math.max(0, Date.now() - unusedFor * 1000))
+    const known = firstUuidAt(since.getTime())
+    const due = await database.query(statements.unheard, [REGISTRAR, unusedFor, BATCH, known])
     let removed = 0
-    for (const { clientId, usedAt } of due)
-      if (usedAt !== null) await database.query(statements.heard, [clientId, usedAt])
-      else if (await changes.remove(clientId, REGISTRAR)) removed++
+    for (const { clientId, usedAt } of due) {
+      if (usedAt === null && (await end(clientId, since))) removed++
+      else await database.query(statements.heard, [clientId, usedAt ?? new Date()])
+    }
     return removed
   }
 }

@@ -44,7 +44,7 @@ async function register(metadata: object = {}, token = manifold): Promise<Regist
 
 const invite = async (more: object) => initialTokens.create({ name: `token-${++made}`, ...more })
 
-test('openid-client registers, and signs its user in', async () => {
+test('openid-client registers, signs its user in, updates and deletes its registration', async () => {
   const config = await openidClient.dynamicClientRegistration(new URL(server.url), METADATA, undefined, {
     initialAccessToken: manifold,
     execute: [openidClient.allowInsecureRequests],
@@ -68,6 +68,30 @@ test('openid-client registers, and signs its user in', async () => {
   })
   expect(tokens.scope).toBe('openid email profile')
   expect(tokens.claims()?.aud).toBe(config.clientMetadata().client_id)
+
+  const { registration_client_uri: at, ...registered } = config.clientMetadata() as unknown as Registered
+  let token = registered.registration_access_token
+  const manage = async (method: string, body?: object) => {
+    const headers = new Headers({ 'content-type': 'application/json' })
+    const sent = body === undefined ? undefined : JSON.stringify(body)
+    const response = await openidClient.fetchProtectedResource(
+      config,
+      token,
+      new URL(at),
+      method,
+      sent,
+      headers,
+    )
+    if (response.status === 204) return response.status
+    const told = (await response.json()) as Registered
+    token = told.registration_access_token
+    return told
+  }
+  expect(await manage('GET')).toMatchObject(METADATA)
+  const prints = { ...METADATA, client_id: registered.client_id, client_name: 'Prints' }
+  expect(await manage('PUT', prints)).toMatchObject({ client_name: 'Prints' })
+  expect(await manage('DELETE')).toBe(204)
+  await expect(manage('GET')).rejects.toMatchObject({ status: 401 })
 })
 
 test('oauth4webapi is told all that is registered, and what manages it', async () => {
@@ -244,29 +268,61 @@ test('an expired or deleted initial token registers nobody; what it registered s
   )
 })
 
-test('a client to which no token was issued for long is removed, and one that is used stays', async () => {
-  const [unused, used] = [await register(), await register()]
-  const answer = await authorize(server, { client_id: used.client_id })
+/** As if nobody had heard of them for so long. */
+async function forget(...clients: readonly Registered[]): Promise<void> {
+  const old = `update registrations set used_at = now() - interval '31 days' where client_id = any($1)`
+  await server.database.query(old, [clients.map(({ client_id: id }) => id)])
+}
+
+const isThere = async ({ client_id: id }: Registered) => (await server.server.oauth.clients.find(id)) !== null
+const endUnused = async () => kernelOf(server.server).endUnusedRegistrations()
+
+const issuedTo = async ({ client_id: id }: Registered) =>
+  server.database.query(`select 1 from audit_events where type = 'token.issued' and client_id = $1`, [id])
+
+async function issueTo(client: Registered): Promise<void> {
+  const answer = await authorize(server, { client_id: client.client_id })
   const form = { grant_type: 'authorization_code', code: answer.get('code')!, redirect_uri: REDIRECT_URI }
-  await server.post('/token', form, basic(used.client_id, used.client_secret))
-  const ids = `('${unused.client_id}', '${used.client_id}')`
-  await expect
-    .poll(
-      async () =>
-        (
-          await server.database.query(
-            `select 1 from audit_events where type = 'token.issued' and client_id in ${ids}`,
-          )
-        ).length,
-    )
-    .toBe(1)
-  await server.database.query(
-    `update registrations set used_at = now() - interval '31 days' where client_id in ${ids}`,
-  )
-  expect(await kernelOf(server.server).endUnusedRegistrations()).toBe(1)
-  expect(await server.server.oauth.clients.find(unused.client_id)).toBeNull()
-  expect(await server.server.oauth.clients.find(used.client_id)).not.toBeNull()
-  expect(await kernelOf(server.server).endUnusedRegistrations()).toBe(0)
+  const response = await server.post('/token', form, basic(client.client_id, client.client_secret))
+  expect(response.status).toBe(200)
+}
+
+test('one that somebody has allowed something stays as long as its refresh token is good', async () => {
+  const client = await register()
+  await issueTo(client)
+  await expect.poll(async () => issuedTo(client)).toHaveLength(1)
+  // Of long ago: the log has forgotten it.
+  await server.database.query('delete from audit_events where client_id = $1', [client.client_id])
+  const old = `update authorizations set created_at = now() - interval '40 days' where client_id = $1`
+  await server.database.query(old, [client.client_id])
+  await forget(client)
+  expect([await endUnused(), await isThere(client)]).toEqual([0, true])
+  const ofIt = 'authorization_id in (select id from authorizations where client_id = $1)'
+  await server.database.query(`delete from refresh_tokens where ${ofIt}`, [client.client_id])
+  await forget(client)
+  expect([await endUnused(), await isThere(client)]).toEqual([1, false])
+})
+
+test('one that was just allowed something stays, though it has no token yet; and one of which an administrator has made more', async () => {
+  const [allowed, trusted, neither] = [await register(), await register(), await register()]
+  await authorize(server, { client_id: allowed.client_id })
+  await server.server.oauth.clients.update(trusted.client_id, { show_logo: true })
+  await forget(allowed, trusted, neither)
+  expect(await endUnused()).toBe(1)
+  expect(await Promise.all([allowed, trusted, neither].map(isThere))).toEqual([true, true, false])
+  expect(await endUnused()).toBe(0)
+})
+
+test('one that acts for itself is used where the log has tokens of it, and is removed where it has none', async () => {
+  const invitation = await invite({ uses: 2, grant_types: ['client_credentials'], scopes: ['read_books'] })
+  const service = { grant_types: ['client_credentials'], response_types: [], redirect_uris: undefined }
+  const [unused, used] = [await register(service, invitation), await register(service, invitation)]
+  await server.post('/token', { grant_type: 'client_credentials' }, basic(used.client_id, used.client_secret))
+  await expect.poll(async () => issuedTo(used)).toHaveLength(1)
+  await forget(unused, used)
+  expect(await endUnused()).toBe(1)
+  expect(await Promise.all([unused, used].map(isThere))).toEqual([false, true])
+  expect(await endUnused()).toBe(0)
 })
 
 test('no token is in the database or the log in the clear', async () => {
@@ -289,6 +345,14 @@ test('pages of other origins may register and manage', async () => {
     204,
     expect.stringContaining('PUT') as string,
   ])
+  const { origin } = asking
+  const refused = await server.request('/register', {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, '*'])
+  expect(refused.headers.get('access-control-expose-headers')).toMatch(/www-authenticate/i)
 })
 
 test('an open door is bounded: for one network, and for all; and tokens go before strangers', async () => {
@@ -308,8 +372,11 @@ test('an open door is bounded: for one network, and for all; and tokens go befor
   expect([full.status, full.headers.get('retry-after')]).toEqual([429, '3600'])
 })
 
-test('off, the default, nothing of it is there', async () => {
-  const off = await startServer({}, { seed: SEED })
+test.each([
+  ['off, the default', {}],
+  ['left out', { OIDC_REGISTRATION: 'open', WITHOUT: 'latchkey-registration' }],
+])('%s, nothing of it is there', async (_name, settings) => {
+  const off = await startServer(settings, { seed: SEED })
   const metadata = (await (await off.get('/.well-known/openid-configuration')).json()) as object
   expect(metadata).not.toHaveProperty('registration_endpoint')
   expect((await off.request('/register', { method: 'POST' })).status).toBe(404)
