@@ -9,6 +9,7 @@ import admin from '../plugins/admin/index.ts'
 import authorize from '../plugins/authorize/index.ts'
 import code from '../plugins/authorize/code.ts'
 import responseModes from '../plugins/authorize/response-modes.ts'
+import backChannelLogout from '../plugins/backchannel-logout.ts'
 import browser from '../plugins/browser.ts'
 import clientAuthentication from '../plugins/client-authentication.ts'
 import consent from '../plugins/consent.ts'
@@ -89,6 +90,7 @@ const PLUGINS = [
   openid,
   userinfo,
   endSession,
+  backChannelLogout,
   account,
   admin,
   ownData,

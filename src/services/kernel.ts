@@ -119,7 +119,9 @@ export function createKernel(
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
   const deliveries = () => doors.owners('delivery')
-  const outbox = createOutbox({ database, box, feed, log, deliveries })
+  const directory = createDirectory(database, feed)
+  const { cachedClient } = directory
+  const outbox = createOutbox({ database, box, feed, log, deliveries, cachedClient })
   const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
   const courier = createCourier({ database, audit, box, feed, log, deliveries })
   const hashing = createHashingQueue()
@@ -128,7 +130,6 @@ export function createKernel(
   const policies = createClientPolicies(doors, production, log)
   const changes = createClientChanges({ database, audit, feed, policies })
   const clients = createClientRegistry({ database, changes, secrets, policies, log })
-  const directory = createDirectory(database, feed)
   const keys = createKeyRing({
     database,
     audit,

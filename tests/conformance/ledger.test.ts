@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { backChannelLogout } from './checks/backchannel-logout.ts'
 import { basic } from './checks/basic.ts'
 import { discovery } from './checks/discovery.ts'
 import { logout } from './checks/logout.ts'
@@ -16,19 +17,20 @@ const CHECKS = {
   'oidcc-basic-certification-test-plan': basic,
   'oidcc-formpost-basic-certification-test-plan': basic,
   'oidcc-rp-initiated-logout-certification-test-plan': logout,
+  'oidcc-backchannel-rp-initiated-logout-certification-test-plan': backChannelLogout,
 }
 
 test.each(Object.keys(PLANS) as PlanName[])('every module of %s has its test', async (plan) => {
   expect(Object.keys(CHECKS[plan]).toSorted()).toEqual(PLANS[plan].toSorted())
   const running = []
   for (const file of files.filter((one) => one.endsWith('.test.ts')))
-    if (new RegExp(`^runPlan\\('${plan}'`, 'm').test(await read(file))) running.push(file)
+    if (new RegExp(`^runPlan\\(\\s*'${plan}'`, 'm').test(await read(file))) running.push(file)
   expect(running).toHaveLength(1)
 })
 
 test('the plans are as long as the Foundation has them', () => {
   const lengths = Object.values(PLANS).map((modules) => new Set<string>(modules).size)
-  expect(lengths).toEqual([1, 38, 38, 11])
+  expect(lengths).toEqual([1, 38, 38, 11, 2])
 })
 
 test('none of them is switched off', async () => {

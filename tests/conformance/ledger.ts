@@ -63,6 +63,10 @@ export const PLANS = {
     'oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri',
     'oidcc-rp-initiated-logout-bad-id-token-hint',
   ],
+  'oidcc-backchannel-rp-initiated-logout-certification-test-plan': [
+    'oidcc-backchannel-logout-discovery-endpoint-verification',
+    'oidcc-backchannel-rp-initiated-logout',
+  ],
 } as const
 
 export type PlanName = keyof typeof PLANS

@@ -1,6 +1,7 @@
 /** What every check works with: a server of the kind that is certified, its clients, and a person with every claim. */
 import { randomBytes } from 'node:crypto'
 import * as oauth from 'oauth4webapi'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 export interface Suite {
@@ -9,6 +10,8 @@ export interface Suite {
   readonly metadata: oauth.AuthorizationServer
   /** How answers of /authorize have to travel. */
   readonly responseMode: 'query' | 'form_post'
+  /** Where the suite itself is asked and told. */
+  readonly host: Receiver
 }
 
 export interface SuiteClient extends oauth.Client {
@@ -64,11 +67,12 @@ export const SOMEBODY_ELSE = { username: 'otto', password: 'another long passwor
 
 export async function startSuite(responseMode: Suite['responseMode'] = 'query'): Promise<Suite> {
   const seed = { users: [PERSON, SOMEBODY_ELSE], clients: [FIRST, SECOND] }
-  const server = await startServer({}, { seed })
+  const host = await startReceiver((_request, response) => response.writeHead(200).end())
+  const server = await startServer({ UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${host.port}` }, { seed })
   const issuer = new URL(server.url)
   const metadata = await oauth.processDiscoveryResponse(
     issuer,
     await oauth.discoveryRequest(issuer, insecure),
   )
-  return { server, metadata, responseMode }
+  return { server, metadata, responseMode, host }
 }

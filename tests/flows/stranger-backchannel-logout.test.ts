@@ -2,13 +2,10 @@
  * Back-channel logout by people who know nothing of this checkout: one plugin, loaded from the installed package, and an app
  * in a process of its own that verifies what it is told with jose. The app is down, the server is killed; nothing is lost.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
-import { atEndOfFile } from '../support/cleanup.ts'
+import { type LogoutApp, startLogoutApp } from '../support/logout-app.ts'
 import { compile, installStranger, pack } from '../support/packages.ts'
 import { runCommand, type SpawnedServer, spawnServer } from '../support/process.ts'
 import { freePort } from '../support/settings.ts'
@@ -29,6 +26,7 @@ const seed = { ...SEED, clients: [app, silent] }
 
 let server: SpawnedServer = await spawnServer(
   {
+    WITHOUT: 'latchkey-backchannel-logout',
     PLUGINS: join(folder, 'backchannel-logout.ts'),
     UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${port}`,
   },
@@ -36,43 +34,8 @@ let server: SpawnedServer = await spawnServer(
 )
 const { database, settings } = server
 
-interface Told {
-  sub?: string
-  sid?: string
-  jti?: string
-  again?: boolean
-  refused?: string
-}
-
-interface App {
-  /** What it was told and verified, and refused; once, however often it was told. */
-  told: Told[]
-  /** What it was told once more: where it answered later than the server waits, as on a busy machine. */
-  repeated: Told[]
-  stop(): Promise<void>
-}
-
-/** `hang`: it verifies, and never answers. */
-async function startApp(how = ''): Promise<App> {
-  const args = [join(folder, 'app.ts'), server.url, app.client_id, String(port), how]
-  const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const stop = atEndOfFile(async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL')
-      await once(child, 'exit')
-    }
-  })
-  const [told, repeated]: [Told[], Told[]] = [[], []]
-  const lines = createInterface({ input: child.stdout! })
-  const failed = once(lines, 'close').then(() => Promise.reject(new Error('The app has ended.')))
-  await Promise.race([once(lines, 'line'), failed])
-  failed.catch(() => {})
-  lines.on('line', (line) => {
-    const one = JSON.parse(line) as Told
-    ;(one.again === true ? repeated : told).push(one)
-  })
-  return { told, repeated, stop }
-}
+const startApp = async (how = ''): Promise<LogoutApp> =>
+  startLogoutApp({ issuer: server.url, clientId: app.client_id, port, folder, how })
 
 async function signIn(): Promise<{ agent: UserAgent; tokens: Tokens; sub: unknown; sid: unknown }> {
   const agent = createUserAgent(server.url)

@@ -26,6 +26,8 @@ describe('the document', () => {
       userinfo_endpoint: `${url}/userinfo`,
       ui_locales_supported: ['en', 'de', 'es'],
       end_session_endpoint: `${url}/end-session`,
+      backchannel_logout_supported: true,
+      backchannel_logout_session_supported: true,
       introspection_endpoint: `${url}/introspect`,
       revocation_endpoint: `${url}/revoke`,
       jwks_uri: `${url}/jwks`,

@@ -3,6 +3,7 @@ import type { TObject } from 'typebox'
 import type { Delivery } from '../../src/doors/outbound.ts'
 import { createAudit, type AuditTrail } from '../../src/services/audit/audit.ts'
 import { createChangeFeed } from '../../src/services/change-feed.ts'
+import { createDirectory } from '../../src/services/directory.ts'
 import { createSecretBox } from '../../src/services/keys/secret-box.ts'
 import { createCourier } from '../../src/services/outbox/courier.ts'
 import { createGivenUpDeliveries, type GivenUpDeliveries } from '../../src/services/outbox/given-up.ts'
@@ -50,7 +51,8 @@ export async function openPostOffice(
   const box = createSecretBox([secretKey])
   const feed = createChangeFeed(database, log)
   const registered = new Map(deliveries.map((one) => [one.kind, one]))
-  const parts = { database, box, feed, log, deliveries: () => registered }
+  const { cachedClient } = createDirectory(database, feed)
+  const parts = { database, box, feed, log, deliveries: () => registered, cachedClient }
   const outbox = createOutbox(parts)
   const audit = createAudit(database, log, 'each', outbox)
   const courier = createCourier({ ...parts, audit, ...limits })

@@ -34,6 +34,10 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['subject_type', message('The sub by which it knows people'), 'choice', message('If this is changed later, everybody is a stranger to the app.')],
     ['id_token_signed_response_alg', message('ID tokens are signed with'), 'choice'],
   ]],
+  [message('Signing people out'), [
+    ['backchannel_logout_uri', message('Where the server tells it of sign-outs'), 'url', message('By back-channel logout: the server sends a logout token, also when nobody is at a browser.')],
+    ['backchannel_logout_session_required', message('Whether it is told which session ended'), 'choice'],
+  ]],
   [message('Shown to people'), [
     ['client_uri', message('Home page'), 'url'],
     ['logo_uri', message('Logo'), 'url', message('People see it where they sign in to the app, and where they allow it something.')],
@@ -72,6 +76,10 @@ export const CHOICES: Readonly<Record<string, { unset: Message; texts?: Readonly
   subject_type: {
     unset: message('The same for every app'),
     texts: { public: message('public: the same for every app'), pairwise: message('pairwise: apps of another host know another one') },
+  },
+  backchannel_logout_session_required: {
+    unset: message('Where there is one'),
+    texts: { true: message('Always: what ends without one is not told') },
   },
   id_token_signed_response_alg: { unset: message('RS256, which every library knows') },
 } // prettier-ignore

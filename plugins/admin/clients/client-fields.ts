@@ -15,7 +15,9 @@ const FIELDS = GROUPS.flatMap(({ fields }) => fields)
 const REDIRECTS = ['redirect_uris', 'post_logout_redirect_uris']
 /** Of these, none is nothing; of all others, none means the default. */
 const LISTS = new Set(['redirect_uris', 'post_logout_redirect_uris', 'scope'])
-const BOOLEANS = new Set(['require_consent', 'show_logo', 'dpop_bound_access_tokens'])
+const BOOLEANS = new Set([
+  'require_consent', 'show_logo', 'dpop_bound_access_tokens', 'backchannel_logout_session_required',
+]) // prettier-ignore
 const WHOLE_NUMBER = /^\d{1,9}$/
 
 /** What somebody serves of each choice. */

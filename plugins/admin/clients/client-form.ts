@@ -45,6 +45,7 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
     show_logo: ['true', 'false'],
     minimum_acr_value: reachableAcr(kernel.doors).filter((one) => one !== PASSWORD_ACR),
     subject_type: [...oauth.owners('subjectType').keys()].filter((type) => type !== 'public'),
+    backchannel_logout_session_required: oauth.owners('delivery').has('backchannel-logout') ? ['true'] : [],
     id_token_signed_response_alg: oauth.keys.algorithms.filter((algorithm) => algorithm !== 'RS256'),
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Client } from '../../doors/client.ts'
 import type { Delivery, Enqueued } from '../../doors/outbound.ts'
 import { OutboxEntry } from '../../entities/outbox-entry.ts'
 import { assertEventType, type AuditEvent, type EventType } from '../../events.ts'
@@ -16,10 +17,17 @@ import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/outbox.ts'
 import type { Query } from '../../store/statement.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import type { Directory } from '../directory.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 
-/** What is enqueued with an event; the listener only says it, and neither waits nor asks anybody. */
-export type Enqueuer<Type extends EventType> = (event: AuditEvent<Type>) => readonly Enqueued[]
+/**
+ * What is enqueued with an event; the listener only says it, and neither waits nor asks anybody. By `clientInMemory` it may leave out
+ * what a client has no use for: undefined is a client that this process cannot say anything of now.
+ */
+export type Enqueuer<Type extends EventType> = (
+  event: AuditEvent<Type>,
+  clientInMemory: (clientId: string) => Client | undefined,
+) => readonly Enqueued[]
 
 export interface Outbox {
   /**
@@ -57,6 +65,8 @@ export interface OutboxOptions {
   feed: ChangeFeed
   log: FastifyBaseLogger
   deliveries: () => ReadonlyMap<string, Delivery>
+  /** Throws while it may not be relied on. */
+  cachedClient: Directory['cachedClient']
 }
 
 /** Characters of a payload as JSON. */
@@ -66,7 +76,8 @@ const CROWD = 100_000
 const LOOK_AGAIN = 5000
 
 /** @internal */
-export function createOutbox({ database, box, feed, log, deliveries }: OutboxOptions): Outbox & OutboxTrail {
+export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
+  const { database, box, feed, log, deliveries, cachedClient } = options
   const enqueuers = new Map<EventType, Enqueuer<EventType>[]>()
 
   function rowOf({ kind, payload }: Enqueued): Pick<OutboxEntry, 'id' | 'kind' | 'payload'> {
@@ -81,12 +92,20 @@ export function createOutbox({ database, box, feed, log, deliveries }: OutboxOpt
     return { id, kind, payload: box.seal(text, contextOf(id)) }
   }
 
+  function clientInMemory(clientId: string): Client | undefined {
+    try {
+      return cachedClient(clientId)
+    } catch {
+      return undefined
+    }
+  }
+
   /** What a listener does wrong is logged, and keeps nobody from ending what they want to end. */
   function rowsOf(events: readonly AuditEvent[]) {
     return events.flatMap((event) =>
       (enqueuers.get(event.type) ?? []).flatMap((enqueuer) => {
         try {
-          return enqueuer(event).map(rowOf)
+          return enqueuer(event, clientInMemory).map(rowOf)
         } catch (error) {
           log.error({ err: error, event: event.type }, 'what goes with an event could not be enqueued')
           return []

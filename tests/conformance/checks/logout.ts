@@ -18,7 +18,11 @@ import { discover, expectAddresses } from './discovery.ts'
 const STATE = 'sT~'.repeat(42)
 
 /** Goes to end_session_endpoint with what the suite sends; parameters that are undefined are left out. */
-async function leave(suite: Suite, { agent, tokens }: Authenticated, parameters: Parameters): Promise<Page> {
+export async function leave(
+  suite: Suite,
+  { agent, tokens }: Authenticated,
+  parameters: Parameters = {},
+): Promise<Page> {
   const all = {
     id_token_hint: tokens.id_token,
     post_logout_redirect_uri: LOGGED_OUT,
@@ -30,7 +34,7 @@ async function leave(suite: Suite, { agent, tokens }: Authenticated, parameters:
 }
 
 /** Whether a silent request still gets an answer. */
-async function isSignedIn(suite: Suite, { agent }: Authenticated): Promise<boolean> {
+export async function isSignedIn(suite: Suite, { agent }: Authenticated): Promise<boolean> {
   const request = authenticationRequest(suite, { prompt: 'none' })
   const page = await agent.get(addressOf(suite, request))
   if (page.headers.get('location')?.includes('code=')) return true

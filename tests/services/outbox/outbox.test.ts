@@ -308,6 +308,17 @@ test('a listener that throws, or enqueues what does not fit, keeps nobody from t
   expect((await audit.list({ type: 'user.enabled' })).events).toHaveLength(1)
 })
 
+test('a listener knows clients that are in memory, and of others nothing', async () => {
+  const { outbox, audit } = await office(async () => {})
+  const known: unknown[] = []
+  outbox.enqueueOn('user.enabled', (_event, clientInMemory) => {
+    known.push(clientInMemory('never asked for'))
+    return []
+  })
+  await audit.transaction(async (_query, note) => note({ type: 'user.enabled', user: 'ada', details: {} }))
+  expect(known).toEqual([undefined])
+})
+
 test('with nothing to do it asks the database nothing', async () => {
   const deliver = vi.fn<Deliver>(async () => {})
   const { send, asked, database } = await office(deliver)

@@ -1,0 +1,49 @@
+/** docs/sign-out.md, as it stands there: the commands, and an app that is told in a process of its own. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { decodeJwt } from 'jose'
+import { expect, test } from 'vitest'
+import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
+import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+import { getTokens, SEED, WEB } from '../support/sign-in.ts'
+import { createUserAgent } from '../support/user-agent.ts'
+import { checkout, openPage, sitDown, substitute } from './page.ts'
+
+test('the shop is told of a sign-out', async () => {
+  const page = await openPage('sign-out.md')
+  const [register, setting, shop] = [page.next('sh'), page.next('ini'), page.next('js')]
+  const [shown, list] = [page.next('json'), page.next('sh')]
+  page.end()
+
+  const origin = `http://127.0.0.1:${await freePort()}`
+  const [name, example] = setting.trim().split('=') as [string, string]
+  expect(URL.parse(example)?.origin).toBe(example)
+  const server = await startServer({ [name]: origin }, { seed: SEED })
+  const desk = await sitDown(server.settings)
+  await desk.sh(substitute(register, { 'https://shop.example': origin, ' shop ': ` ${WEB.client_id} ` }))
+
+  const folder = await temporaryDirectory()
+  await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+  const port = `host: '127.0.0.1', port: ${new URL(origin).port}`
+  const here = { 'https://login.example.com': server.url, "'shop'": "'web'", 'port: 8080': port }
+  await writeFile(join(folder, 'shop.js'), substitute(shop, here))
+  const child = spawn(process.execPath, ['shop.js'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  atEndOfFile(async () => void child.kill())
+  const lines: string[] = []
+  const output = createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
+  await once(output, 'line')
+
+  const agent = createUserAgent(server.url)
+  const { id_token } = await getTokens(server, {}, agent)
+  const { sub, sid } = decodeJwt(id_token)
+  await agent.get(`${server.url}/end-session?id_token_hint=${id_token}`)
+  await expect.poll(() => lines.at(-1)).toBe(`session ${sid as string} of user ${sub} has ended`)
+  expect(Object.keys(JSON.parse(shown) as object)).toEqual([
+    'iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'jti', 'events',
+  ]) // prettier-ignore
+  expect(JSON.parse((await desk.sh(list)).stdout)).toEqual([])
+}, 60_000)
