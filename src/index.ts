@@ -31,7 +31,7 @@ export type {
   SourcedRequest,
 } from './doors/authorization-requests.ts'
 export type { Call, ClientCall, Grant, Policy } from './doors/back-channel.ts'
-export type { Client, ClientAuthentication } from './doors/client.ts'
+export type { AssertionDemand, AssertionRule, Client, ClientAuthentication } from './doors/client.ts'
 export { answer, type Answer, type AnswerOptions } from './doors/answer.ts'
 export {
   type BearerCall,

@@ -50,6 +50,23 @@ export interface ClientAuthentication {
   authenticate(request: FastifyRequest, wire: Wire, client: Client | null, claimed: string): Promise<boolean>
 }
 
+/**
+ * What a profile demands of the JWTs by which its clients prove who they are, beyond RFC 7523 and OpenID Connect Core §9: of
+ * several rules each holds.
+ */
+export interface AssertionRule {
+  readonly name: string
+  /** Undefined for a client that the rule is not about. */
+  narrow(client: Client): AssertionDemand | undefined
+}
+
+export interface AssertionDemand {
+  /** The only JWS algorithms, of those that the method takes; default all of them. */
+  readonly algorithms?: readonly string[]
+  /** Whether `aud` must be the issuer alone, as one text (FAPI 2.0 §5.3.2.1). Default false. */
+  readonly issuerAlone?: boolean
+}
+
 /** What clients know users by (OpenID Connect Core §8); its key is the `subject_type`. */
 export interface SubjectType {
   subject(userId: string, client: Client): string

@@ -5,7 +5,7 @@
 import type { AuthorizationAnswer, Parameter, ResponseMode, ResponseType } from './approval.ts'
 import type { AuthorizationCheck, RequestSource } from './authorization-requests.ts'
 import type { Call, ClientCall, Policy } from './back-channel.ts'
-import type { ClientAuthentication, SubjectType } from './client.ts'
+import type { AssertionRule, ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { AssurancePolicy } from './assurance.ts'
@@ -37,6 +37,7 @@ export interface Ordered {
   representation: Representation
   senderConstraint: SenderConstraint
   assurance: AssurancePolicy
+  assertionRule: AssertionRule
   signInLink: SignInLink
   signOutWay: SignOutWay
 }

@@ -97,6 +97,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     verify: FUNCTION,
   },
   assurance: { name: TEXT, require: FUNCTION },
+  assertionRule: { name: TEXT, narrow: FUNCTION },
   signInLink: { name: TEXT, link: FUNCTION },
   signOutWay: { name: TEXT, leave: FUNCTION },
 }

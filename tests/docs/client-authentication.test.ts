@@ -2,7 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { Type } from '../../src/protocol/schema.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
+import { askWith, assertionOf, createAssertionKey, serviceWith } from '../support/client-assertions.ts'
 import { startServer } from '../support/server.ts'
 import { checkout, openPage } from './page.ts'
 
@@ -16,18 +18,36 @@ const SERVICE = {
 
 test('a method that a client registers, and no other serves it; and the feature is the one that a stranger installs', async () => {
   const page = await openPage('doors/client-authentication.md')
-  const [method, feature] = [page.next('ts'), page.next('ts')]
+  const [method, rule, feature] = [page.next('ts'), page.next('ts'), page.next('ts')]
   page.end()
   const stranger = join(checkout, 'tests/strangers/private-key-jwt/private-key-jwt.ts')
   expect(feature).toBe(await readFile(stranger, 'utf8'))
 
   const PLUGINS = join(await temporaryDirectory(), 'mesh.ts')
   const head = `import type { FastifyRequest } from 'fastify'\nimport { OAuthError, Type } from 'latchkey'\nexport default async function mesh({ oauth }: any): Promise<void> {\n`
-  await writeFile(PLUGINS, `${head}${method}}`)
+  await writeFile(PLUGINS, `${head}${method}${rule}}`)
+  const key = await createAssertionKey()
+  const profile = Type.Object({ profile: Type.Optional(Type.String()) })
   const server = await startServer(
     { PLUGINS, TRUSTED_PROXIES: '127.0.0.1' },
-    { seed: { clients: [SERVICE] } },
+    {
+      extend: ({ oauth }) => oauth.extendClientMetadata(profile),
+      seed: {
+        clients: [
+          SERVICE,
+          serviceWith('free', key.jwk),
+          serviceWith('held', key.jwk, { profile: 'fapi-2.0' }),
+        ],
+      },
+    },
   )
+  for (const [clientId, status] of [
+    ['free', 200],
+    ['held', 401],
+  ] as const)
+    expect(await askWith(await assertionOf(key, clientId, `${server.url}/token`), server)).toMatchObject({
+      status,
+    })
   const form = { grant_type: 'client_credentials', client_id: 'service' }
   const ask = async (subject?: string, more: Record<string, string> = {}): Promise<number> => {
     const headers: Record<string, string> = subject === undefined ? {} : { 'x-client-subject': subject }

@@ -46,6 +46,10 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     `oauth.records('badge', { most: 1e9 })`,
     'The most of the records badge must be a whole number from 1 to 100000.',
   ],
+  [
+    `oauth.add('assertionRule', { name: 'mine' })`,
+    'The assertionRule mine has no narrow, which must be a function.',
+  ],
   [`oauth.add('policy', { check: ${async} })`, 'A policy must be a function.'],
   [
     `oauth.add('representation', { name: 'signed', of: '/introspection', applies: () => true, render: ${async} })`,

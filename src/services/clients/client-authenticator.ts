@@ -6,7 +6,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../../doors/client.ts'
-import { OAuthError } from '../../protocol/errors.ts'
+import { invalidClient } from '../../protocol/invalid-client.ts'
 import type { Wire } from '../../protocol/wire.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { revisionOf, type Directory } from '../directory.ts'
@@ -53,11 +53,6 @@ export interface ClientAuthenticatorOptions {
 export function createClientAuthenticator(options: ClientAuthenticatorOptions): ClientAuthenticator {
   const { doors, directory, throttle, audit, box, issuer, log } = options
   const findPresented = createFindPresented(doors)
-  const refuse = (): OAuthError =>
-    new OAuthError('invalid_client', 'client authentication failed', {
-      headers: { 'www-authenticate': `Basic realm="${issuer}", charset="UTF-8"` },
-    })
-
   /**
    * Asks memory first. Whatever fails there costs one read of the database, so that a known client with a wrong
    * secret takes as long as an unknown one, and what was changed a moment ago works at once: a secret, keys, a method.
@@ -135,7 +130,7 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
           await untilGrain(began)
         }
       }
-      throw refuse()
+      throw invalidClient(issuer)
     },
   }
 }

@@ -23,20 +23,22 @@ import {
 } from '../../protocol/signed-jwt.ts'
 import { parseJsonObject } from '../../protocol/strict-json.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
+import { createDecoyKeys } from './decoy-keys.ts'
 
 export interface ExpectedJwt extends Omit<ExpectedClaims, 'now' | 'issuer'> {
   /** The JWS algorithms that are taken; default all that a public key can be checked for. */
   readonly algorithms?: readonly string[] | undefined
-  /** Default the client_id. */
+  /** Default the client_id; of a client that is not there it must be given. */
   readonly issuer?: string
 }
 
 export interface ClientKeys {
   /**
    * The claims of a JWT that the client has signed and that is as expected. Throws `JwtError`, also where its keys cannot be
-   * read now. What may be used once is for the caller to spend.
+   * read now. What may be used once is for the caller to spend. With null, where there is no such client, the same is asked in
+   * the same time, and the signature is not good.
    */
-  verify(client: Client, jwt: string, expected: ExpectedJwt): Promise<Bag>
+  verify(client: Client | null, jwt: string, expected: ExpectedJwt): Promise<Bag>
   /** The client's key for a JWE `alg`, its `use: enc` before one that is for everything; null where it has none. Throws `JwtError` as `list`. */
   findForEncryption(client: Client, algorithm: string): Promise<PublicJwk | null>
   /** All of them; those at an address as they were when last asked for. Throws `JwtError` where they cannot be read. */
@@ -67,6 +69,7 @@ export function createClientKeys(
   const registered = new WeakMap<object, readonly PublicJwk[]>()
   const known = createBoundedCache<Known>(MOST_ADDRESSES)
   const askedAgain = createBoundedCache<number>(MOST_ADDRESSES)
+  const decoys = createDecoyKeys()
 
   /** By the registration itself, which is another object once it has changed. */
   function byValue(jwks: object): readonly PublicJwk[] {
@@ -126,15 +129,20 @@ export function createClientKeys(
 
   return {
     list,
-    async verify(client, jwt, { algorithms = SIGNATURE_ALGORITHMS, issuer = client.clientId, ...expected }) {
+    async verify(
+      client,
+      jwt,
+      { algorithms = SIGNATURE_ALGORITHMS, issuer = client?.clientId ?? '', ...expected },
+    ) {
       const unverified = decodeSignedJwt(jwt)
       if (!algorithms.includes(unverified.alg) || !SIGNATURE_ALGORITHMS.includes(unverified.alg))
         throw new JwtError('its alg is not taken')
       assertClaims(unverified, { ...expected, issuer, now: now() })
-      const signers = await signersOf(client, unverified)
-      if (signers.length === 0) throw new JwtError('the client has no such key')
-      const keys = signers.map(({ key }) => key)
-      if (!(await isSignedBy(jwt, unverified, keys))) throw new JwtError('its signature is not good')
+      const signers = client === null ? [] : await signersOf(client, unverified)
+      const keys = signers.length === 0 ? [await decoys.of(unverified.alg)] : signers.map(({ key }) => key)
+      const isGood = (await isSignedBy(jwt, unverified, keys)) && signers.length > 0
+      if (!isGood && signers.length === 0) throw new JwtError('the client has no such key')
+      if (!isGood) throw new JwtError('its signature is not good')
       return unverified.claims
     },
     async findForEncryption(client, algorithm) {
