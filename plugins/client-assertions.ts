@@ -20,6 +20,8 @@ import type { ExpectedJwt } from '../src/services/clients/client-keys.ts'
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 /** Seconds: how far ahead an assertion may end. */
 const LONGEST = 3600
+/** By their members of the metadata: OpenID Connect Core §9 and RFC 9126 §2. */
+const AUDIENCES = new Set(['token_endpoint', 'pushed_authorization_request_endpoint'])
 const REFUSED = 'refused: a client assertion is not good'
 
 export interface AssertionMethod {
@@ -42,10 +44,10 @@ export function createAssertionMethod(
   const { doors } = kernelOf(fastify)
   let audiences: readonly string[] | undefined
 
-  /** The issuer (draft-ietf-oauth-rfc7523bis), and the token endpoint as OpenID Connect Core §9 has it. */
+  /** The issuer (draft-ietf-oauth-rfc7523bis), and those endpoints of `AUDIENCES` that are here. */
   function audiencesHere(): string[] {
-    const token = oauth.endpoints().filter(({ metadata }) => metadata === 'token_endpoint')
-    return [oauth.issuer, ...token.map(({ path }) => oauth.issuer + path)]
+    const named = oauth.endpoints().filter(({ metadata }) => AUDIENCES.has(metadata))
+    return [oauth.issuer, ...named.map(({ path }) => oauth.issuer + path)]
   }
 
   /** As every client's must be. */

@@ -32,6 +32,7 @@ import pages from '../plugins/pages/index.ts'
 import mail from '../plugins/mail/index.ts'
 import notices from '../plugins/notices/index.ts'
 import ownData from '../plugins/own-data/index.ts'
+import par from '../plugins/par.ts'
 import passkeys from '../plugins/passkeys/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
@@ -82,6 +83,7 @@ const PLUGINS = [
   responseModes,
   authorize,
   code,
+  par,
   token,
   dpop,
   authorizationCode,

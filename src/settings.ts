@@ -129,6 +129,17 @@ export const Settings = Type.Object({
   }),
   OIDC_TOKEN_EXPIRE: Seconds(3600, 0, 'lifetime of access tokens; 0 makes them expired at once'),
   OIDC_CODE_EXPIRE: Seconds(300, 1, 'lifetime of authorization codes'),
+  OIDC_PAR_EXPIRE: Type.Integer({
+    default: 60,
+    minimum: 5,
+    maximum: 599,
+    unit: 'seconds',
+    description: 'how long a browser may come with a pushed authorization request',
+  }),
+  OIDC_REQUIRE_PAR: Type.Boolean({
+    default: false,
+    description: 'every client must push its authorization requests, whatever its registration says',
+  }),
   OIDC_IDTOKEN_EXPIRE: Seconds(3600, 1, 'lifetime of ID tokens'),
   OIDC_IDTOKEN_INCLUDE_CLAIMS: Type.Boolean({
     default: true,

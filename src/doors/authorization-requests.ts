@@ -49,6 +49,8 @@ export interface SourcedRequest {
    * in it says, and one with another value is refused.
    */
   readonly shown?: Wire
+  /** The keys of the sources that it had come by before this one kept it, for checks. */
+  readonly sources?: readonly string[]
   /** Artifacts that are spent with its answer: it may be looked at before as often as somebody likes, and answered once. */
   readonly spends?: readonly Spend[]
 }

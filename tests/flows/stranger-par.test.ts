@@ -30,7 +30,8 @@ const folder = await installStranger('par', 'latchkey', await pack('latchkey'), 
 const compiling = compile(folder)
 compiling.catch(() => {})
 const PLUGINS = join(folder, 'par.ts')
-const one = await spawnServer({ PLUGINS, TRUSTED_PROXIES: '127.0.0.1' }, { seed })
+const WITHOUT = 'latchkey-par'
+const one = await spawnServer({ PLUGINS, WITHOUT, TRUSTED_PROXIES: '127.0.0.1' }, { seed })
 const two = await spawnBeside(one.settings, one.database)
 const form = { redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 'pushed' }
 let as: oauth4webapi.AuthorizationServer
@@ -183,7 +184,7 @@ test('who must push is refused without, at either process; others need not', asy
 })
 
 test('a server may ask it of everybody, and says so', async () => {
-  const strict = await spawnServer({ PLUGINS, REQUIRE_PAR: 'true' }, { seed })
+  const strict = await spawnServer({ PLUGINS, WITHOUT, REQUIRE_PAR: 'true' }, { seed })
   const metadata = (await (await strict.get('/.well-known/openid-configuration')).json()) as object
   expect(metadata).toHaveProperty('require_pushed_authorization_requests', true)
   const agent = createUserAgent(strict.url)

@@ -43,6 +43,8 @@ describe('the document', () => {
       claim_types_supported: ['normal'],
       claims_supported: expect.arrayContaining(['sub', 'auth_time', 'email_verified', 'address']) as string[],
       claims_parameter_supported: true,
+      pushed_authorization_request_endpoint: `${url}/par`,
+      require_pushed_authorization_requests: false,
       request_parameter_supported: false,
       request_uri_parameter_supported: false,
       authorization_response_iss_parameter_supported: true,

@@ -83,6 +83,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/register': open(405, 415),
   // Each with a token of its own, which no session and no client has.
   '/register/:client_id': { ...open(401), methods: { PUT: 415, DELETE: 401 } },
+  '/par': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/introspect': { nobody: [405, 401, 405], client: [405, 200, 405] },
   '/revoke': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/userinfo': open(401, 401),

@@ -71,6 +71,7 @@ const POSTED: Record<string, Posted> = {
     { fields: { grant_type: 'refresh_token', refresh_token }, headers: asWeb },
     { fields: { grant_type: GRANT_TYPE, device_code, client_id: TV.client_id } },
   ],
+  '/par': () => [{ fields: { redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 'x', claims: '{"userinfo":{"email":null}}' }, headers: asWeb }],
   '/introspect': ({ access_token, refresh_token }) => [access_token, refresh_token].map((token) => ({ fields: { token, token_type_hint: 'access_token' }, headers: asWeb })),
   '/revoke': ({ access_token, refresh_token }) => [access_token, refresh_token].map((token) => ({ fields: { token, token_type_hint: 'refresh_token' }, headers: asWeb })),
   '/userinfo': ({ access_token }) => [{ headers: bearer(access_token) }, { fields: { access_token } }],

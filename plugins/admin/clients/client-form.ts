@@ -41,6 +41,7 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
       .some(({ confirmation }) => confirmation === 'jkt')
       ? ['true']
       : [],
+    require_pushed_authorization_requests: oauth.owners('requestSource').has('pushed') ? ['true'] : [],
     require_consent: ['false'],
     show_logo: ['true', 'false'],
     minimum_acr_value: reachableAcr(kernel.doors).filter((one) => one !== PASSWORD_ACR),

@@ -24,7 +24,12 @@ export interface AuthorizationRequests {
   /** Throws `OAuthError` for an approved request that is not served any more. */
   review(request: AuthorizationRequest): Promise<void>
   /** All of it, for the endpoints of others. */
-  parse(wire: Wire, client: Client, options?: ParseRequestOptions): Promise<AuthorizationRequest>
+  parse(wire: Wire, client: Client, options?: ParseRequestOptions): Promise<ParsedRequest>
+}
+
+/** A whole request that was read, and how it was found: who keeps it need not open again what it came in. */
+export interface ParsedRequest extends AuthorizationRequest {
+  readonly asked: AskedRequest
 }
 
 export interface ParseRequestOptions {
@@ -67,8 +72,8 @@ export function createAuthorizationRequests(
     },
     async parse(wire, client, { source, shown } = {}) {
       const found = await finder.find(client, { wire, repeated: NONE }, shown)
-      const through = source === undefined ? found : { ...found, sources: [source, ...found.sources] }
-      return read(through, addressOf(client, found))
+      const asked = source === undefined ? found : { ...found, sources: [source, ...found.sources] }
+      return { ...(await read(asked, addressOf(client, found))), asked }
     },
   }
 }

@@ -44,7 +44,7 @@ export function createRequestFinder(doors: DoorRegistry): RequestFinder {
       throw new OAuthError('invalid_request', 'request and request_uri do not go together')
     assertLengths(wire)
     const [name, owner] = source
-    const { wire: resolved, shown, spends = [] } = await owner.resolve(wire, client)
+    const { wire: resolved, shown, spends = [], sources: through = [] } = await owner.resolve(wire, client)
     assertOfClient(resolved, client, wire)
     assertNoLoop(resolved, wire)
     const all = [...(found.spends ?? []), ...spends]
@@ -52,7 +52,7 @@ export function createRequestFinder(doors: DoorRegistry): RequestFinder {
       client,
       wire: resolved,
       repeated: NONE,
-      sources: [...sources, name],
+      sources: [...sources, name, ...through],
       shown: { ...found.shown, ...shown },
       ...(all.length === 0 ? {} : { spends: all }),
     })

@@ -120,10 +120,10 @@ test('an edit changes what was changed, and leaves defaults and what has no fiel
 }) // prettier-ignore
 
 test('how people sign in to it and out of it is chosen, read back, and taken away again', async () => {
-  const chosen = { require_consent: 'false', dpop_bound_access_tokens: 'true', default_max_age: '600', minimum_acr_value: '2', subject_type: 'pairwise', id_token_signed_response_alg: 'ES256', backchannel_logout_uri: 'https://app.example/out', backchannel_logout_session_required: 'true' }
+  const chosen = { require_consent: 'false', dpop_bound_access_tokens: 'true', require_pushed_authorization_requests: 'true', default_max_age: '600', minimum_acr_value: '2', subject_type: 'pairwise', id_token_signed_response_alg: 'ES256', backchannel_logout_uri: 'https://app.example/out', backchannel_logout_session_required: 'true' }
   const made = await register(server, agent, 'web', { client_id: 'choosy', redirect_uris: URI, ...chosen })
   expect(made.status).toBe(200)
-  const members = { require_consent: false, dpop_bound_access_tokens: true, default_max_age: 600, minimum_acr_value: '2', subject_type: 'pairwise', id_token_signed_response_alg: 'ES256', backchannel_logout_uri: 'https://app.example/out', backchannel_logout_session_required: true }
+  const members = { require_consent: false, dpop_bound_access_tokens: true, require_pushed_authorization_requests: true, default_max_age: 600, minimum_acr_value: '2', subject_type: 'pairwise', id_token_signed_response_alg: 'ES256', backchannel_logout_uri: 'https://app.example/out', backchannel_logout_session_required: true }
   expect(await clients.find('choosy')).toMatchObject(members)
   const page = await openClient(server, agent, 'choosy')
   expect(findForm(page, 'client')!.fields).toMatchObject(chosen)
