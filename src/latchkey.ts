@@ -21,6 +21,7 @@ import endSession from '../plugins/end-session.ts'
 import forgotPassword from '../plugins/forgot-password/index.ts'
 import health from '../plugins/health.ts'
 import home from '../plugins/home.ts'
+import implicit from '../plugins/authorize/implicit.ts'
 import interaction from '../plugins/interaction/index.ts'
 import invitation from '../plugins/invitation/index.ts'
 import introspection from '../plugins/introspection.ts'
@@ -90,6 +91,7 @@ const PLUGINS = [
   refreshToken,
   clientCredentials,
   openid,
+  implicit,
   userinfo,
   endSession,
   backChannelLogout,

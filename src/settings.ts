@@ -219,6 +219,11 @@ export const Settings = Type.Object({
     description:
       'a token is active only for callers whose scope list names its client, and never when it came from client_credentials',
   }),
+  OIDC_IMPLICIT: Type.Boolean({
+    default: false,
+    description:
+      'old apps may have tokens with the answer of /authorize: the implicit and the hybrid flow of OpenID Connect',
+  }),
   OIDC_REQUIRE_DPOP_NONCE: Type.Boolean({
     default: false,
     description: 'a DPoP proof must have a nonce that this server gave out lately',

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { AuthorizationCheck } from '../../src/doors/authorization-requests.ts'
 import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { orderedResponseType } from '../../src/protocol/response-type.ts'
+import { asksFor, orderedResponseType } from '../../src/protocol/response-type.ts'
 import { problemOfMode } from '../../src/services/tokens/answer-address.ts'
 
 /** Those of the endpoint itself, in their order; a response type or a plugin has its own after them. */
@@ -57,14 +57,9 @@ function refuseRequestObjects(wire: Readonly<Record<string, unknown>>): void {
 }
 
 function assertGrant(responseType: unknown, { grantTypes }: Client): void {
-  if (asksForCode(responseType) && !grantTypes.has('authorization_code'))
+  if (asksFor('code', responseType) && !grantTypes.has('authorization_code'))
     throw new OAuthError(
       'unauthorized_client',
       'the client is not registered for the authorization_code grant',
     )
-}
-
-/** Alone, or with something else. */
-export function asksForCode(responseType: unknown): boolean {
-  return String(responseType).split(' ').includes('code')
 }

@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { asksFor } from '../../src/protocol/response-type.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { asksForCode } from './checks.ts'
 
 async function code(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
@@ -40,7 +40,7 @@ async function code(fastify: FastifyInstance): Promise<void> {
 
 /** RFC 9700 §2.1.1: without a secret, the code is all that it takes. */
 function assertProtected(client: Client, responseType: unknown, challenge: unknown): void {
-  if (asksForCode(responseType) && client.isPublic() && challenge === undefined)
+  if (asksFor('code', responseType) && client.isPublic() && challenge === undefined)
     throw new OAuthError('invalid_request', 'public clients must send a code_challenge')
 }
 

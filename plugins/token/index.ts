@@ -11,6 +11,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { RegisteredGrant } from '../../src/doors/registry.ts'
 import type { SenderConstraint } from '../../src/doors/sender-constraint.ts'
+import { servedGrantTypes } from '../../src/services/clients/served-grant-types.ts'
 import { assertAskedKey, bindingOf, boundTo } from '../../src/services/tokens/binding.ts'
 
 async function token(fastify: FastifyInstance): Promise<void> {
@@ -40,7 +41,7 @@ async function token(fastify: FastifyInstance): Promise<void> {
     },
   })
   oauth.extend('metadata', async () => ({
-    grant_types_supported: [...grants.keys()],
+    grant_types_supported: [...servedGrantTypes(doors)],
     ...Object.assign({}, ...doors.all('senderConstraint').map(({ metadata }) => metadata)),
   }))
 }

@@ -4,7 +4,10 @@ import type { Authorization, Granted } from './facts.ts'
 
 /** What an ID token is handed out with, and names by its hash. */
 export interface BesideIdToken {
-  /** `at_hash` (§3.1.3.6). */
+  /**
+   * `at_hash` (§3.1.3.6). With neither a code nor an access token, it tells the claims that come of scopes whatever the
+   * setting (§5.4): userinfo cannot.
+   */
   readonly accessToken?: string
   /**
    * `c_hash` (§3.3.2.11). With a code, claims of the user that come of scopes are left to the ID token that the code gives:

@@ -8,6 +8,7 @@ import { memberError, type OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
 import { reason, type Words } from './message.ts'
 import { isLoopbackHost, redirectUriProblem } from './redirect-uri.ts'
+import { grantTypesFor } from './response-type.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -181,12 +182,12 @@ export function effectiveResponseTypes(client: StoredClient): string[] {
   return client.responseTypes ?? (client.redirectUris.length > 0 ? ['code'] : [])
 }
 
-/** The code flow's grants with `code`, and client_credentials with a secret and a scope list. */
+/** Those of the response types, refresh_token with a code, and client_credentials with a secret and a scope list. */
 export function effectiveGrantTypes(client: StoredClient, hasSecret: boolean): string[] {
   if (client.grantTypes) return client.grantTypes
-  const code = effectiveResponseTypes(client).some((type) => type.split(' ').includes('code'))
+  const needed = grantTypesFor(effectiveResponseTypes(client))
   return [
-    ...(code ? ['authorization_code', 'refresh_token'] : []),
+    ...needed.flatMap((type) => (type === 'authorization_code' ? [type, 'refresh_token'] : type)),
     ...(hasSecret && client.scope.length > 0 ? ['client_credentials'] : []),
   ]
 }

@@ -61,6 +61,10 @@ function ofLifetimes(config: Config): string[] {
     ],
     [config.OIDC_KEY_ROTATE === 0, 'OIDC_KEY_ROTATE is 0: signing keys are replaced by `key rotate` alone.'],
     [
+      config.OIDC_IMPLICIT,
+      'OIDC_IMPLICIT is true: apps that are registered for it get tokens in an address of the browser, where its history and its extensions find them.',
+    ],
+    [
       !config.OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE,
       'OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE is false: a client that may introspect is told of the tokens of every client.',
     ],

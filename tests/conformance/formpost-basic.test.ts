@@ -1,5 +1,4 @@
-import { basic } from './checks/basic.ts'
-import { runPlan } from './plan.ts'
+import { runCorePlan } from './checks/core.ts'
 import { startSuite } from './suite.ts'
 
-runPlan('oidcc-formpost-basic-certification-test-plan', basic, await startSuite('form_post'))
+runCorePlan('oidcc-formpost-basic-certification-test-plan', await startSuite('form_post'))

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { backChannelLogout } from './checks/backchannel-logout.ts'
-import { basic } from './checks/basic.ts'
+import { core, coreOf, type CorePlan } from './checks/core.ts'
 import { discovery } from './checks/discovery.ts'
 import { logout } from './checks/logout.ts'
 import { PLANS, type PlanName } from './ledger.ts'
@@ -12,25 +12,34 @@ const here = import.meta.dirname
 const files = (await readdir(here, { recursive: true })).filter((file) => file.endsWith('.ts'))
 const read = async (file: string): Promise<string> => readFile(join(here, file), 'utf8')
 
-const CHECKS = {
+const OTHERS = {
   'oidcc-config-certification-test-plan': discovery,
-  'oidcc-basic-certification-test-plan': basic,
-  'oidcc-formpost-basic-certification-test-plan': basic,
   'oidcc-rp-initiated-logout-certification-test-plan': logout,
   'oidcc-backchannel-rp-initiated-logout-certification-test-plan': backChannelLogout,
 }
+const ALL = Object.keys(PLANS) as PlanName[]
+const CORE = ALL.filter((plan): plan is CorePlan => !Object.hasOwn(OTHERS, plan))
+const CHECKS: Partial<Record<PlanName, object>> = {
+  ...OTHERS,
+  ...Object.fromEntries(CORE.map((plan) => [plan, coreOf(plan)])),
+}
 
-test.each(Object.keys(PLANS) as PlanName[])('every module of %s has its test', async (plan) => {
-  expect(Object.keys(CHECKS[plan]).toSorted()).toEqual(PLANS[plan].toSorted())
+test.each(ALL)('every module of %s has its test', async (plan) => {
+  expect(Object.keys(CHECKS[plan]!).toSorted()).toEqual(PLANS[plan].toSorted())
   const running = []
   for (const file of files.filter((one) => one.endsWith('.test.ts')))
-    if (new RegExp(`^runPlan\\(\\s*'${plan}'`, 'm').test(await read(file))) running.push(file)
+    if (new RegExp(`^run(?:Core)?Plan\\(\\s*'${plan}'`, 'm').test(await read(file))) running.push(file)
   expect(running).toHaveLength(1)
+})
+
+test('every check is of a module that some plan has', () => {
+  const asked = new Set<string>(CORE.flatMap((plan) => PLANS[plan]))
+  expect(Object.keys(core).filter((module) => !asked.has(module))).toEqual([])
 })
 
 test('the plans are as long as the Foundation has them', () => {
   const lengths = Object.values(PLANS).map((modules) => new Set<string>(modules).size)
-  expect(lengths).toEqual([1, 38, 38, 11, 2])
+  expect(lengths).toEqual([1, 38, 38, 27, 31, 36, 33, 33, 27, 31, 36, 33, 33, 11, 2])
 })
 
 test('none of them is switched off', async () => {

@@ -3,21 +3,16 @@
  * a check of ours under its name; `plan.ts` makes the tests from this list, so that none can be missing.
  */
 
-const BASIC = [
-  'oidcc-server',
-  'oidcc-response-type-missing',
-  'oidcc-idtoken-signature',
-  'oidcc-idtoken-unsigned',
-  'oidcc-userinfo-get',
-  'oidcc-userinfo-post-header',
-  'oidcc-userinfo-post-body',
-  'oidcc-ensure-request-without-nonce-succeeds-for-code-flow',
+const USERINFO = ['oidcc-userinfo-get', 'oidcc-userinfo-post-header', 'oidcc-userinfo-post-body'] as const
+const SCOPES = [
   'oidcc-scope-profile',
   'oidcc-scope-email',
   'oidcc-scope-address',
   'oidcc-scope-phone',
   'oidcc-scope-all',
-  'oidcc-alternate-happy-flow',
+] as const
+/** What a client asks for beside, and of whom. */
+const HINTS = [
   'oidcc-display-page',
   'oidcc-display-popup',
   'oidcc-prompt-login',
@@ -31,6 +26,18 @@ const BASIC = [
   'oidcc-ui-locales',
   'oidcc-claims-locales',
   'oidcc-ensure-request-with-acr-values-succeeds',
+] as const
+
+const BASIC = [
+  'oidcc-server',
+  'oidcc-response-type-missing',
+  'oidcc-idtoken-signature',
+  'oidcc-idtoken-unsigned',
+  ...USERINFO,
+  'oidcc-ensure-request-without-nonce-succeeds-for-code-flow',
+  ...SCOPES,
+  'oidcc-alternate-happy-flow',
+  ...HINTS,
   'oidcc-codereuse',
   'oidcc-codereuse-30seconds',
   'oidcc-ensure-registered-redirect-uri',
@@ -44,12 +51,65 @@ const BASIC = [
   'oidcc-ensure-request-with-valid-pkce-succeeds',
 ] as const
 
-/** The modules of a plan, in its order. */
+/** Of the implicit plan, for each of its response types. */
+const IMPLICIT = [
+  'oidcc-server',
+  'oidcc-idtoken-signature',
+  'oidcc-ensure-request-without-nonce-fails',
+  ...SCOPES,
+  'oidcc-ensure-other-scope-order-succeeds',
+  ...HINTS,
+  'oidcc-ensure-registered-redirect-uri',
+  'oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported',
+  'oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported',
+  'oidcc-ensure-request-object-with-redirect-uri',
+  'oidcc-claims-essential',
+] as const
+const IMPLICIT_TOKEN = [...IMPLICIT, ...USERINFO, 'oidcc-response-type-missing'] as const
+
+/** Of the hybrid plan, for each of its response types. */
+const HYBRID = [
+  'oidcc-server',
+  'oidcc-idtoken-signature',
+  ...USERINFO,
+  ...SCOPES,
+  ...HINTS,
+  'oidcc-codereuse',
+  'oidcc-codereuse-30seconds',
+  'oidcc-ensure-registered-redirect-uri',
+  'oidcc-server-client-secret-post',
+  'oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported',
+  'oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported',
+  'oidcc-claims-essential',
+  'oidcc-ensure-request-object-with-redirect-uri',
+  'oidcc-refresh-token',
+] as const
+const HYBRID_ID_TOKEN = [
+  ...HYBRID,
+  'oidcc-response-type-missing',
+  'oidcc-ensure-request-without-nonce-fails',
+  'oidcc-ensure-other-scope-order-succeeds',
+  'oidcc-ensure-request-with-valid-pkce-succeeds',
+] as const
+const HYBRID_TOKEN = [...HYBRID, 'oidcc-ensure-request-without-nonce-succeeds-for-code-flow'] as const
+const HYBRID_BOTH = [...HYBRID, 'oidcc-ensure-request-without-nonce-fails'] as const
+
+/** The modules of a plan, in its order; of those that go through several response types, by each. */
 export const PLANS = {
   'oidcc-config-certification-test-plan': ['oidcc-discovery-endpoint-verification'],
   'oidcc-basic-certification-test-plan': BASIC,
   // The same with response_mode=form_post.
   'oidcc-formpost-basic-certification-test-plan': BASIC,
+  'oidcc-implicit-certification-test-plan id_token': IMPLICIT,
+  'oidcc-implicit-certification-test-plan id_token token': IMPLICIT_TOKEN,
+  'oidcc-hybrid-certification-test-plan code id_token': HYBRID_ID_TOKEN,
+  'oidcc-hybrid-certification-test-plan code token': HYBRID_TOKEN,
+  'oidcc-hybrid-certification-test-plan code id_token token': HYBRID_BOTH,
+  'oidcc-formpost-implicit-certification-test-plan id_token': IMPLICIT,
+  'oidcc-formpost-implicit-certification-test-plan id_token token': IMPLICIT_TOKEN,
+  'oidcc-formpost-hybrid-certification-test-plan code id_token': HYBRID_ID_TOKEN,
+  'oidcc-formpost-hybrid-certification-test-plan code token': HYBRID_TOKEN,
+  'oidcc-formpost-hybrid-certification-test-plan code id_token token': HYBRID_BOTH,
   'oidcc-rp-initiated-logout-certification-test-plan': [
     'oidcc-rp-initiated-logout-discovery-endpoint-verification',
     'oidcc-rp-initiated-logout',

@@ -1,10 +1,17 @@
 /** The relying party that the certification suite is: sends people to /authorize and judges every answer strictly. */
 import { hash, randomBytes } from 'node:crypto'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { expect } from 'vitest'
 import { goThrough } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 import { CALLBACK, FIRST, insecure, PERSON, type Suite, type SuiteClient } from './suite.ts'
+
+const WORDS = {
+  code: ['code'],
+  id_token: ['id_token'],
+  token: ['access_token', 'expires_in', 'scope', 'token_type'],
+}
 
 /** An authentication request, as it goes into the query. */
 export type AuthenticationRequest = Readonly<Record<string, string>>
@@ -13,10 +20,11 @@ export type Parameters = Readonly<Record<string, string | undefined>>
 export interface Authenticated {
   readonly agent: UserAgent
   readonly request: AuthenticationRequest
-  /** The code, with what came beside it. */
+  /** What came to the callback: a code, or tokens, or both. */
   readonly callback: URLSearchParams
+  /** Of the token endpoint; of the callback, where that has no code. */
   readonly tokens: oauth.TokenEndpointResponse & { id_token: string; refresh_token: string }
-  /** Of the ID token. */
+  /** Of the ID token among them. */
   readonly claims: oauth.IDToken & { sid: string; auth_time: number; acr: string }
 }
 
@@ -33,7 +41,7 @@ const random = (): string => randomBytes(16).toString('base64url')
 
 /** What the suite sends in all its modules; parameters that are undefined are left out. */
 export function authenticationRequest(
-  { responseMode }: Suite,
+  { responseMode, responseType }: Suite,
   parameters: Parameters = {},
   { client_id }: Pick<SuiteClient, 'client_id'> = FIRST,
 ): AuthenticationRequest {
@@ -43,7 +51,7 @@ export function authenticationRequest(
     scope: 'openid',
     state: random(),
     nonce: random(),
-    response_type: 'code',
+    response_type: responseType,
     ...(responseMode === 'form_post' ? { response_mode: responseMode } : {}),
     ...parameters,
   }
@@ -58,11 +66,12 @@ export function addressOf({ metadata }: Suite, request: AuthenticationRequest): 
 
 /** What came to the callback, and came there in the way that was asked for. */
 export function answerIn({ responseMode }: Suite, page: Page): URLSearchParams {
-  if (responseMode === 'query') {
-    const location = page.headers.get('location') ?? ''
-    expect([page.status, location.split('?')[0]]).toEqual([303, CALLBACK])
-    expect(location).not.toContain('#')
-    return new URL(location).searchParams
+  if (responseMode !== 'form_post') {
+    const [start, other] = responseMode === 'query' ? ['?', '#'] : ['#', '?']
+    const [address, said = '', ...more] = (page.headers.get('location') ?? '').split(start)
+    expect([page.status, address, more]).toEqual([303, CALLBACK, []])
+    expect(said).not.toContain(other)
+    return new URLSearchParams(said)
   }
   expect([page.status, page.headers.get('location')]).toEqual([200, null])
   expect(page.headers.get('cache-control')).toContain('no-store')
@@ -92,9 +101,34 @@ export function expectErrorPage(page: Page, code = 'invalid_request'): void {
 export function callbackIn(suite: Suite, page: Page, request: AuthenticationRequest): URLSearchParams {
   const client = { client_id: request['client_id']! }
   const answer = answerIn(suite, page)
-  expect([...answer.keys()].toSorted()).toEqual(['code', 'iss', 'state'])
-  return oauth.validateAuthResponse(suite.metadata, client, answer, request['state'])
+  const words = suite.responseType.split(' ') as (keyof typeof WORDS)[]
+  const members = [...words.flatMap((word) => WORDS[word]), 'iss', 'state']
+  expect([...answer.keys()].toSorted()).toEqual(members.toSorted())
+  // `oauth4webapi` judges answers with an ID token by another function, and only some of them.
+  const idToken = answer.get('id_token')
+  answer.delete('id_token')
+  const judged = oauth.validateAuthResponse(suite.metadata, client, answer, request['state'])
+  if (idToken !== null) judged.set('id_token', idToken)
+  return judged
 }
+
+/** The claims of the ID token that came to the callback, which names what it came with (OpenID Connect Core §3.3.2.11). */
+async function claimsIn(
+  { metadata }: Suite,
+  callback: URLSearchParams,
+  { client_id, nonce }: AuthenticationRequest,
+): Promise<Authenticated['claims']> {
+  const keys = createRemoteJWKSet(new URL(metadata.jwks_uri!))
+  const { payload } = await jwtVerify(callback.get('id_token')!, keys, {
+    issuer: metadata.issuer,
+    audience: client_id!,
+    algorithms: ['RS256'],
+  })
+  expect(payload['nonce']).toBe(nonce)
+  for (const [hashed, member] of [['c_hash', 'code'], ['at_hash', 'access_token']] as const)
+    expect(payload[hashed]).toBe(callback.has(member) ? leftHalfOfHash(callback.get(member)!) : undefined)
+  return payload as unknown as Authenticated['claims']
+} // prettier-ignore
 
 export async function presentCode(
   { metadata }: Suite,
@@ -160,6 +194,12 @@ export async function authenticate(
   return finish(suite, await visit(suite, request, { ...options, agent }), request, { ...options, agent })
 }
 
+/** The same sign-in, whichever ID token tells of it. */
+function expectSame(front: Authenticated['claims'], back: Authenticated['claims']): void {
+  const { iss, sub, aud, nonce, auth_time, sid, acr } = front
+  expect(back).toMatchObject({ iss, sub, aud, nonce, auth_time, sid, acr })
+}
+
 /** From the answer of /authorize to tokens. */
 export async function finish(
   suite: Suite,
@@ -167,9 +207,22 @@ export async function finish(
   request: AuthenticationRequest,
   options: Options & { agent: UserAgent },
 ): Promise<Authenticated> {
+  const { agent } = options
   const callback = callbackIn(suite, page, request)
-  const response = await presentCode(suite, callback, options)
-  return { agent: options.agent, request, callback, ...(await tokensIn(suite, response, request)) }
+  const front = callback.has('id_token') ? await claimsIn(suite, callback, request) : undefined
+  if (!callback.has('code')) {
+    const tokens = Object.fromEntries(callback) as unknown as Authenticated['tokens']
+    return { agent, request, callback, tokens, claims: front! }
+  }
+  const back = await tokensIn(suite, await presentCode(suite, callback, options), request)
+  if (front !== undefined) expectSame(front, back.claims)
+  return { agent, request, callback, ...back }
+}
+
+/** All access tokens of a sign-in. */
+export function accessTokensOf({ callback, tokens }: Authenticated): readonly string[] {
+  const all = [callback.get('access_token'), tokens.access_token as string | undefined]
+  return [...new Set(all.flatMap((one) => one ?? []))]
 }
 
 /** As if the user had signed in so many seconds earlier. */

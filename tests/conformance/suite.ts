@@ -3,13 +3,16 @@ import { randomBytes } from 'node:crypto'
 import * as oauth from 'oauth4webapi'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import type { Settings } from '../support/settings.ts'
 
 export interface Suite {
   readonly server: TestServer
   /** As `oauth4webapi` read and judged it. */
   readonly metadata: oauth.AuthorizationServer
   /** How answers of /authorize have to travel. */
-  readonly responseMode: 'query' | 'form_post'
+  readonly responseMode: 'query' | 'fragment' | 'form_post'
+  /** What is asked for. */
+  readonly responseType: string
   /** Where the suite itself is asked and told. */
   readonly host: Receiver
 }
@@ -24,6 +27,9 @@ export const insecure = { [oauth.allowInsecureRequests]: true } as const
 
 export const CALLBACK = 'https://suite.example/test/a/latchkey/callback'
 export const LOGGED_OUT = 'https://suite.example/test/a/latchkey/post_logout_redirect'
+
+/** Of the implicit and the hybrid plan. */
+const OTHER_TYPES = ['id_token', 'id_token token', 'code id_token', 'code token', 'code id_token token']
 
 /** Certification warns of what userinfo has and the ID token tells too, so they leave it to userinfo. */
 const registration = {
@@ -66,13 +72,34 @@ export const PERSON = { ...CLAIMS, username: 'paula', password: 'correct horse b
 export const SOMEBODY_ELSE = { username: 'otto', password: 'another long password', name: 'Otto Else' }
 
 export async function startSuite(responseMode: Suite['responseMode'] = 'query'): Promise<Suite> {
-  const seed = { users: [PERSON, SOMEBODY_ELSE], clients: [FIRST, SECOND] }
+  return startWith({ responseMode, responseType: 'code' })
+}
+
+/** Of the implicit and the hybrid plan: the same server and people, asked for each of the types. */
+export async function startSuites<Type extends string>(
+  responseTypes: readonly Type[],
+  responseMode: Suite['responseMode'] = 'fragment',
+): Promise<Record<Type, Suite>> {
+  const first = await startWith({ responseMode, responseType: '' }, { OIDC_IMPLICIT: 'true' }, OTHER_TYPES)
+  const suites = responseTypes.map((responseType) => [responseType, { ...first, responseType }])
+  return Object.fromEntries(suites) as Record<Type, Suite>
+}
+
+async function startWith(
+  asked: Pick<Suite, 'responseMode' | 'responseType'>,
+  settings: Settings = {},
+  types: readonly string[] = ['code'],
+): Promise<Suite> {
+  const clients = [FIRST, SECOND].map((client) => ({ ...client, response_types: types }))
   const host = await startReceiver((_request, response) => response.writeHead(200).end())
-  const server = await startServer({ UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${host.port}` }, { seed })
+  const server = await startServer(
+    { UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${host.port}`, ...settings },
+    { seed: { users: [PERSON, SOMEBODY_ELSE], clients } },
+  )
   const issuer = new URL(server.url)
   const metadata = await oauth.processDiscoveryResponse(
     issuer,
     await oauth.discoveryRequest(issuer, insecure),
   )
-  return { server, metadata, responseMode, host }
+  return { server, metadata, host, ...asked }
 }

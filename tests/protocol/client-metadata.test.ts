@@ -101,7 +101,7 @@ test('the defaults of a client follow from what it has', () => {
       { redirect_uri: URI, response_types: ['code id_token'] },
       true,
       ['code id_token'],
-      ['authorization_code', 'refresh_token'],
+      ['authorization_code', 'refresh_token', 'implicit'],
     ],
     [{ redirect_uri: URI, scope: ['a'], grant_types: ['refresh_token'] }, true, ['code'], ['refresh_token']],
     [{ scope: ['a'], grant_types: [] }, true, [], []],

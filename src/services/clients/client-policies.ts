@@ -22,6 +22,7 @@ import { inEnglish, reason } from '../../protocol/message.ts'
 import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { assertSchema } from '../../doors/shapes.ts'
+import { servedGrantTypes } from './served-grant-types.ts'
 
 /** The standards' names: RFC 6749, 7523, 8628, 8693, OpenID Connect Core and CIBA; RFC 8705 for the methods. */
 const RESPONSE_TYPES = new Set(['code', 'token', 'id_token', 'none'])
@@ -114,7 +115,7 @@ export function createClientPolicies(
     const { grantTypes, responseTypes, tokenEndpointAuthMethod: method } = client
     const owners = (kind: 'clientAuthentication' | 'responseType') => new Set(doors.owners(kind).keys())
     const stored = [
-      ...unserved('grant_types', grantTypes ?? [], GRANT_TYPES, new Set(doors.grants.keys())),
+      ...unserved('grant_types', grantTypes ?? [], GRANT_TYPES, servedGrantTypes(doors)),
       ...unserved(
         'response_types',
         (responseTypes ?? []).map(orderedResponseType),

@@ -12,11 +12,12 @@ import {
   type ParsedMetadata,
   type StoredClient,
 } from '../../protocol/client-metadata.ts'
-import { orderedResponseType } from '../../protocol/response-type.ts'
+import { grantTypesFor, orderedResponseType } from '../../protocol/response-type.ts'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { Directory } from '../directory.ts'
 import { newClient } from './client-changes.ts'
 import type { ClientPolicies } from './client-policies.ts'
+import { servedGrantTypes } from './served-grant-types.ts'
 
 /** By which a person approves all that the client gets. */
 const GRANT_TYPES = ['authorization_code', 'refresh_token', 'implicit']
@@ -52,24 +53,18 @@ export function createOpenMetadata({ doors, directory, policies }: Services): Pa
     return asked ?? given
   }
 
-  /** `implicit` is no grant at the token endpoint: who answers with tokens at once serves it. */
-  function isServed(grantType: string): boolean {
-    if (grantType === 'implicit')
-      return [...doors.owners('responseType').keys()].some((one) => isImplicit(one.split(' ')))
-    return doors.grants.has(grantType)
-  }
-
   /** Only what is served: else it would have it on the day on which somebody serves it. */
   function grantTypesOf(
     { grant_types: asked, response_types: types }: ClientInformation,
     { grantTypes = GRANT_TYPES }: SelfRegistrationAllowance,
   ): string[] {
-    const given = grantTypes.filter(isServed)
+    const served = servedGrantTypes(doors)
+    const given = grantTypes.filter((type) => served.has(type))
     const beyond = asked?.filter((type) => !given.includes(type)) ?? []
     if (beyond.length > 0) throw metadataError('grant_types', `${beyond.join(' ')} ${NOT_BY_ITSELF}`)
     const usual = usualGrantTypes(types ?? ['code']).filter((type) => given.includes(type))
     const has = asked ?? usual
-    const missing = grantTypesOfResponses(types ?? []).find((type) => !has.includes(type))
+    const missing = grantTypesFor(types ?? []).find((type) => !has.includes(type))
     if (missing !== undefined) throw metadataError('response_types', `need the grant type ${missing}`)
     return has
   }
@@ -104,26 +99,12 @@ export function createOpenMetadata({ doors, directory, policies }: Services): Pa
   }
 }
 
-/** What the response types need (RFC 7591 §2.1, OpenID Connect Registration §2). */
-function grantTypesOfResponses(types: readonly string[]): string[] {
-  const parts = new Set(types.flatMap((type) => type.split(' ')))
-  return [
-    ...(parts.has('code') ? ['authorization_code'] : []),
-    ...(isImplicit([...parts]) ? ['implicit'] : []),
-  ]
-}
-
 /** With the grant by which nobody has to be asked again. */
 function usualGrantTypes(types: readonly string[]): string[] {
-  const needed = grantTypesOfResponses(types)
+  const needed: readonly string[] = grantTypesFor(types)
   return GRANT_TYPES.filter(
     (type) => needed.includes(type) || (type === 'refresh_token' && needed.includes('authorization_code')),
   )
-}
-
-/** Whether a token comes with the answer. */
-function isImplicit(parts: readonly string[]): boolean {
-  return parts.includes('token') || parts.includes('id_token')
 }
 
 function assertHosts(

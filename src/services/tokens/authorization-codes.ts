@@ -44,6 +44,11 @@ export interface AuthorizationCodes {
    * `consent_required` when what was allowed was taken back.
    */
   create(granted: Granted, request: AuthorizationRequest): Promise<string>
+  /**
+   * The same for who answers with tokens at once: a code that nobody is told, as what is granted with what spends it. So it
+   * ends with the session and the consent up to the moment in which it is issued.
+   */
+  createOwn(granted: Granted, request: AuthorizationRequest): Promise<Granted>
   /** Null for what we never gave out, and for what was spent. */
   find(code: string): Promise<FoundCode | null>
   /**
@@ -75,40 +80,50 @@ export function createAuthorizationCodes(
       : new OAuthError('consent_required', 'what was allowed has been taken back')
   }
 
+  const create: AuthorizationCodes['create'] = async (approved, { client, redirectUri, parameters }) => {
+    const code = createHandle(createUuid())
+    const handle = parseHandle(code)!
+    const { subject, consent, ...granted } = grantedToJson(approved)
+    const sid = approved.authentication?.sid
+    const binding = {
+      clientId: client.clientId,
+      redirectUri,
+      codeChallenge: (parameters['code_challenge'] ?? null) as string | null,
+    }
+    const { insert } = statements
+    const values = {
+      ...handle,
+      ...binding,
+      subject,
+      granted,
+      sid,
+      consent,
+      proof: proofOf(code, binding),
+      lifetime: secondsLeft(endOf(approved), lifetime),
+    }
+    const store = async (query: Query): Promise<void> => {
+      const rows = await query(insert, insert.values(values))
+      if (rows.length === 0) throw await endedMeanwhile(sid)
+    }
+    const { spends = [] } = approved
+    if (spends.length === 0) await store(database.query)
+    else
+      await database.transaction(async (query) => {
+        for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
+        await store(query)
+      })
+    return code
+  }
+
   return {
-    async create(approved, { client, redirectUri, parameters }) {
-      const code = createHandle(createUuid())
-      const handle = parseHandle(code)!
-      const { subject, consent, ...granted } = grantedToJson(approved)
-      const sid = approved.authentication?.sid
-      const binding = {
-        clientId: client.clientId,
-        redirectUri,
-        codeChallenge: (parameters['code_challenge'] ?? null) as string | null,
-      }
-      const { insert } = statements
-      const values = {
-        ...handle,
-        ...binding,
-        subject,
-        granted,
-        sid,
-        consent,
-        proof: proofOf(code, binding),
-        lifetime: secondsLeft(endOf(approved), lifetime),
-      }
-      const store = async (query: Query): Promise<void> => {
-        const rows = await query(insert, insert.values(values))
-        if (rows.length === 0) throw await endedMeanwhile(sid)
-      }
-      const { spends = [] } = approved
-      if (spends.length === 0) await store(database.query)
-      else
-        await database.transaction(async (query) => {
-          for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
-          await store(query)
-        })
-      return code
+    create,
+    async createOwn(approved, request) {
+      const code = await create(approved, request)
+      const redeemable = spend(code)
+      // Nobody was told it: where it is gone it has ended, and was not used by another.
+      const redemption = { ...redeemable.redemption, useOf: async () => 'revoked' as const }
+      const spends = [{ ...redeemable, redemption }]
+      return { ...approved, id: parseHandle(code)!.authorizationId, spends }
     },
     async find(code) {
       const handle = parseHandle(code)

@@ -27,6 +27,11 @@ const DEMANDS: readonly Demand[] = [
   },
 ]
 
+/** Whether the client, or a resource of these terms, wants its access tokens bound. */
+export function demandsBinding({ metadata }: Client, terms?: Pick<TokenTerms, 'bound'>): boolean {
+  return DEMANDS.some(({ member }) => metadata[member] === true || terms?.bound.has(member) === true)
+}
+
 /** Throws `OAuthError`. */
 export function assertBound(
   { binding }: Granted,

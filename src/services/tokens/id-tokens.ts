@@ -38,13 +38,14 @@ export function createIdTokens(options: IdTokensOptions): IdTokens {
   async function claimsOfUser(
     { subject, scopes, parameters }: Authorization,
     { metadata }: Client,
-    { code }: BesideIdToken,
+    { code, accessToken }: BesideIdToken,
   ): Promise<Claims> {
     const user = await findUser(subject!)
     if (user === null) return {}
     const claims = userClaims(user)
-    const included =
-      code === undefined && ((metadata['id_token_include_claims'] as boolean | undefined) ?? includeClaims)
+    const wanted = (metadata['id_token_include_claims'] as boolean | undefined) ?? includeClaims
+    // OpenID Connect Core §5.4: without an access token, nothing else would ever tell them.
+    const included = code === undefined && (wanted || accessToken === undefined)
     const requested = approvedClaims(parameters)
     return {
       ...(included ? claimsForScopes(claims, scopes) : {}),

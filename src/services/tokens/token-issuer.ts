@@ -30,7 +30,12 @@ import type { SubjectOf } from './subjects.ts'
 export interface TokenIssuer {
   /** The token response of RFC 6749 §5.1. Throws `OAuthError`; nothing is spent then. */
   issue(granted: Granted, call: Call): Promise<Bag>
+  /** The same for another answer: what `answer` makes of the members that are the server's own. */
+  issueFor(granted: Granted, call: Call, answer: MakeAnswer): Promise<Bag>
 }
+
+/** Called before anything is spent or stored. */
+export type MakeAnswer = (authorization: Authorization, owned: Bag) => Promise<Bag>
 
 export interface TokenIssuerOptions {
   issuer: string
@@ -76,76 +81,77 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     return { terms: await audiences.resolve(client, scopes, resources, approved.audience), approved }
   }
 
+  const issueFor: TokenIssuer['issueFor'] = async (granted, call, answer) => {
+    for (const policy of doors.all('policy')) await policy(granted, call)
+    const { client } = call
+    assertScopes(granted, call)
+    const { terms, approved } = await termsOf(granted, client)
+    assertBound(granted, client, terms, () => doors.all('senderConstraint'))
+    const authorization = authorizationOf(granted, client)
+    const { parent, notAfter } = authorization
+    if (parent !== undefined) await assertStanding(parent)
+
+    const now = Date.now()
+    const iat = Math.floor(now / 1000)
+    const lifetime = Math.floor(secondsLeft(notAfter, terms.lifetime, now))
+    if (notAfter !== undefined && lifetime < 1) throw hasEnded()
+    const { scopes, subject, subjectClient, authentication } = granted
+    const { audience } = terms
+    const scope = formatScope(scopes)
+    const claims = await doors.withContributions(
+      'access_token',
+      authorization,
+      {
+        iss: issuer,
+        sub: subject === undefined ? (subjectClient ?? client.clientId) : subjectOf(subject, client),
+        aud: audience.length === 1 ? audience[0] : audience,
+        client_id: client.clientId,
+        scope,
+        iat,
+        exp: iat + lifetime,
+        jti: createUuid(now),
+        // Owned also where there is none, so that no contribution can name one.
+        [AUTHORIZATION_ID]: authorization.id,
+        // Of the person's sign-in (RFC 9068 §2.2.1, RFC 9470 §6).
+        auth_time: authentication && Math.floor(authentication.time / 1000),
+        acr: authentication?.acr,
+        act: authorization.actor,
+        cnf: granted.binding?.cnf,
+        parent: claimOf(authorization),
+      },
+      call,
+    )
+    const opaque = terms.format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
+    const accessToken = opaque ?? (await sign(claims))
+    const refreshToken = mayRefresh(granted, client) ? refreshTokenOf(authorization, granted) : undefined
+    const response = await answer(authorization, {
+      ...granted.response,
+      // In the two spellings of the seed specification (§2); it is compared without case (RFC 6749 §5.1).
+      token_type: granted.binding?.tokenType ?? (subject === undefined ? 'Bearer' : 'bearer'),
+      access_token: accessToken,
+      expires_in: lifetime,
+      refresh_token: refreshToken,
+      scope,
+    })
+
+    const handedOut = await store({
+      authorization,
+      granted,
+      authenticated: !client.isPublic(),
+      audience: approved.audience,
+      refreshToken,
+      opaque: opaque === undefined ? undefined : { token: opaque, claims },
+    })
+    audit.observe(issued(authorization, call))
+    return handedOut === refreshToken ? response : { ...response, refresh_token: handedOut }
+  }
+
   return {
-    async issue(granted, call) {
-      for (const policy of doors.all('policy')) await policy(granted, call)
-      const { client } = call
-      assertScopes(granted, call)
-      const { terms, approved } = await termsOf(granted, client)
-      assertBound(granted, client, terms, () => doors.all('senderConstraint'))
-      const authorization = authorizationOf(granted, client)
-      const { parent, notAfter } = authorization
-      if (parent !== undefined) await assertStanding(parent)
-
-      const now = Date.now()
-      const iat = Math.floor(now / 1000)
-      const lifetime = Math.floor(secondsLeft(notAfter, terms.lifetime, now))
-      if (notAfter !== undefined && lifetime < 1) throw hasEnded()
-      const { scopes, subject, subjectClient, authentication } = granted
-      const { audience } = terms
-      const scope = formatScope(scopes)
-      const claims = await doors.withContributions(
-        'access_token',
-        authorization,
-        {
-          iss: issuer,
-          sub: subject === undefined ? (subjectClient ?? client.clientId) : subjectOf(subject, client),
-          aud: audience.length === 1 ? audience[0] : audience,
-          client_id: client.clientId,
-          scope,
-          iat,
-          exp: iat + lifetime,
-          jti: createUuid(now),
-          // Owned also where there is none, so that no contribution can name one.
-          [AUTHORIZATION_ID]: authorization.id,
-          // Of the person's sign-in (RFC 9068 §2.2.1, RFC 9470 §6).
-          auth_time: authentication && Math.floor(authentication.time / 1000),
-          acr: authentication?.acr,
-          act: authorization.actor,
-          cnf: granted.binding?.cnf,
-          parent: claimOf(authorization),
-        },
-        call,
-      )
-      const opaque = terms.format === 'opaque' ? createOpaqueToken(authorization.id) : undefined
-      const accessToken = opaque ?? (await sign(claims))
-      const refreshToken = mayRefresh(granted, client) ? refreshTokenOf(authorization, granted) : undefined
-      const response = await doors.withContributions(
-        'tokenResponse',
-        authorization,
-        {
-          ...granted.response,
-          // In the two spellings of the seed specification (§2); it is compared without case (RFC 6749 §5.1).
-          token_type: granted.binding?.tokenType ?? (subject === undefined ? 'Bearer' : 'bearer'),
-          access_token: accessToken,
-          expires_in: lifetime,
-          refresh_token: refreshToken,
-          scope,
-        },
-        call,
-      )
-
-      const handedOut = await store({
-        authorization,
-        granted,
-        authenticated: !client.isPublic(),
-        audience: approved.audience,
-        refreshToken,
-        opaque: opaque === undefined ? undefined : { token: opaque, claims },
-      })
-      audit.observe(issued(authorization, call))
-      return handedOut === refreshToken ? response : { ...response, refresh_token: handedOut }
-    },
+    issueFor,
+    issue: async (granted, call) =>
+      issueFor(granted, call, async (authorization, owned) =>
+        doors.withContributions('tokenResponse', authorization, owned, call),
+      ),
   }
 }
 

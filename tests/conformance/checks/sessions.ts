@@ -5,6 +5,7 @@ import { goThrough } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
 import type { Check, Checks } from '../plan.ts'
 import {
+  accessTokensOf,
   addressOf,
   ageSession,
   authenticate,
@@ -95,7 +96,7 @@ export const sessions = {
     // Signed in, but this client was never allowed anything.
     const { agent: known } = await authenticate(suite)
     const { clients } = suite.server.server.oauth
-    const stranger = await clients.create({ redirect_uris: [CALLBACK] })
+    const stranger = await clients.create({ redirect_uris: [CALLBACK], response_types: [suite.responseType] })
     const client_id = stranger.client_id!
     expect(await errorOf(suite, known, { prompt: 'none', client_id })).toBe('consent_required')
   },
@@ -116,7 +117,8 @@ export const sessions = {
     const wrongPerson = { prompt: 'none', id_token_hint: otto.tokens.id_token }
     expect(await errorOf(suite, agent, wrongPerson)).toBe('login_required')
     const elsewhere = await authenticate(suite, {}, { client: SECOND, agent })
-    for (const hint of [unsigned(first), elsewhere.tokens.id_token, tokens.access_token, 'no.jwt.'])
+    const none = [unsigned(first), elsewhere.tokens.id_token, ...accessTokensOf(first), 'no.jwt.']
+    for (const hint of none)
       expect(await errorOf(suite, agent, { prompt: 'none', id_token_hint: hint })).toBe('invalid_request')
   },
 } satisfies Checks
