@@ -11,6 +11,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { addAdminInitialTokens } from './admin-initial-tokens.ts'
 
 const PATH = '/register'
 /** Of one network, where no initial access token is shown: so many at once, and one more in so many seconds. */
@@ -68,6 +69,7 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     return { id, ...used }
   }
 
+  if (fastify.hasDecorator('admin')) await addAdminInitialTokens(fastify, `${oauth.issuer}${PATH}`)
   const own = { ...OPEN, path: `${PATH}/:client_id` } as const
   oauth.registerEndpoint({
     ...own,

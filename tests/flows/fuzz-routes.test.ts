@@ -35,7 +35,13 @@ const seed = {
 /** Prepares, inside this process, what the other one is asked for. */
 const UNSAFE_OUTBOUND_ORIGINS = upstream.issuer
 const server = await startServer(
-  { ...DEVICE_SETTINGS, UNSAFE_OUTBOUND_ORIGINS, OIDC_SIGN_UP: 'on', LOG_LEVEL: 'warn' },
+  {
+    ...DEVICE_SETTINGS,
+    UNSAFE_OUTBOUND_ORIGINS,
+    OIDC_SIGN_UP: 'on',
+    OIDC_REGISTRATION: 'open',
+    LOG_LEVEL: 'warn',
+  },
   { seed },
 )
 const metricsPort = await freePort()

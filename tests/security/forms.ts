@@ -308,6 +308,14 @@ export const ADMINISTRATION = {
   })),
   upstream: ofUpstream('record'),
   'upstream deletion': ofUpstream('delete-record'),
+  'new initial token': administered('initial-token', '/admin/initial-tokens/new', async () => ({
+    path: '/initial-tokens/new',
+    fill: { name: `partner-${++records}` },
+  })),
+  'end of an initial token': administered('delete-0', '/admin/initial-tokens/delete', async ({ server }) => {
+    await kernelOf(server).initialTokens.create({ name: `partner-${++records}` })
+    return { path: '/initial-tokens' }
+  }),
 } // prettier-ignore
 
 let owners = 0
@@ -400,6 +408,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(r order by resource) from resources r) as resources,
     (select json_agg(kid order by kid) from signing_keys) as signing_keys,
     (select json_agg(u order by id) from upstreams u) as upstreams,
+    (select json_agg(t order by name) from initial_tokens t) as initial_tokens,
     (select json_agg(r order by r::text) from user_records r) as user_records,
     (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,
     (select count(*)::int from artifacts where kind = 'password-reset') as links,

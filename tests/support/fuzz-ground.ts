@@ -17,6 +17,8 @@ import {
   SIGN_OUT,
   SIGN_UP,
 } from '../security/forms.ts'
+import { randomUUID } from 'node:crypto'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask, GRANT_TYPE, TV } from './device.ts'
 import type { Ground } from './fuzz-mutations.ts'
 import { type Draft, draft, encoded } from './fuzz-request.ts'
@@ -161,6 +163,23 @@ async function answerOfUpstream(server: TestServer): Promise<Draft[]> {
   ]
 }
 
+/** A client of its own, with what manages it; without a token there are few a minute. */
+async function registrations({ server, url }: TestServer, path: string): Promise<Draft[]> {
+  const token = await kernelOf(server).initialTokens.create({ name: randomUUID(), uses: 100_000 })
+  const json = { 'content-type': 'application/json' }
+  const metadata = { client_name: 'Fuzz', redirect_uris: [REDIRECT_URI], scope: 'openid profile', contacts: ['a@app.example'] }
+  const sent = (method: string, at: string, shown: string, body?: object) =>
+    draft({ method, path: at, headers: { ...bearer(shown), ...json }, ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }) })
+  if (path === '/register') return [sent('POST', path, token, metadata)]
+  async function registered() {
+    const response = await fetch(`${url}/register`, { method: 'POST', headers: { ...bearer(token), ...json }, body: JSON.stringify(metadata) })
+    const { client_id, registration_access_token: own } = (await response.json()) as Record<'client_id' | 'registration_access_token', string>
+    return { client_id, own, at: `/register/${client_id}` }
+  }
+  const [{ client_id, own, at }, ended] = [await registered(), await registered()]
+  return [sent('GET', at, own), sent('PUT', at, own, { ...metadata, client_id }), sent('DELETE', ended.at, ended.own)]
+} // prettier-ignore
+
 /** Where what was opened once is spent by the first good request. */
 const spends = (url: string): boolean => url in POSTED || /^\/(?:device|end-session)$/.test(url)
 const kept = new WeakMap<TestServer, Values>()
@@ -192,6 +211,7 @@ async function openGround(server: TestServer, route: Route): Promise<Ground> {
   if (url === '/upstream/:id/signed-out') forms.push(SIGNED_OUT)
   if (url === '/assets/client/:name') forms.push(await sheet(server))
   if (url === '/dev/mail/:number') forms.push(MAIL)
+  if (url.startsWith('/register')) forms.push(...(await registrations(server, url)))
   const posted = (POSTED[url]?.(values) ?? []).map(({ fields = {}, headers = {} }) =>
     draft({ method: 'POST', path: url, fields: encoded(Object.entries(fields)), headers }),
   )

@@ -20,6 +20,7 @@ const NAMES = [
   'claims', 'response_mode', 'request', 'redirect_uri', 'redirect_uris', 'logo_uri', 'roles', 'name', 'confirm', 'newest', 'algorithm',
   'access_token', 'client_assertion', 'id_token_hint', '__proto__', 'constructor', 'toString', 'a[b]', 'a[]', '', '%00', '%ff',
 ] // prettier-ignore
+const MEMBERS = ['client_uri', 'logo_uri', 'scope', 'grant_types', 'response_types', 'jwks', 'token_endpoint_auth_method', 'software_statement', 'subject_type', 'a', '__proto__'] // prettier-ignore
 const SPECIAL = [
   MARK, '', ' ', '\0', '\r\nSet-Cookie: a=b', '\t', '"', '\\', "' or 1=1 --", '${7*7}', '<%= 1 %>', '../..', '\u202eabc', '\u200b', '\ufeff{}',
   '\ud83d\ude00', '\u0130', '\ufb01', 'e\u0301', 'null', 'undefined', 'true', '-0', '-1', '0', '1e400', '9007199254740993', '99999999999999999999', 'NaN',
@@ -144,7 +145,17 @@ const ofBody: Arbitrary<Change> = fc.oneof(
   }),
 ) // prettier-ignore
 
+/** Of what is sent as a JSON object, a member that is something else. */
+const ofMembers: Arbitrary<Change> = fc
+  .tuple(fc.constantFrom(...MEMBERS), fc.oneof(fc.constantFrom<unknown>(...SPECIAL), fc.jsonValue({ maxDepth: 3 })))
+  .map(([member, value]): Change => (draft) => {
+    if (draft.body === undefined || draft.headers['content-type'] !== 'application/json') return
+    const whole = draft.body.toString()
+    if (whole.endsWith('}')) draft.body = Buffer.from(`${whole.slice(0, -1)},${JSON.stringify(member)}:${JSON.stringify(value)}}`)
+  }) // prettier-ignore
+
 const change: Arbitrary<Change> = fc.oneof(
+  { weight: 4, arbitrary: ofMembers },
   { weight: 6, arbitrary: pairs('fields') },
   { weight: 4, arbitrary: pairs('query') },
   { weight: 2, arbitrary: pairs('cookies') },

@@ -5,6 +5,7 @@ import { InitialToken } from '../../entities/registration.ts'
 import { metadataError } from '../../protocol/client-metadata.ts'
 import { hashOf } from '../../protocol/handle.ts'
 import { isObject, isStorable } from '../../protocol/json.ts'
+import { reason } from '../../protocol/message.ts'
 import { randomText } from '../../protocol/random.ts'
 import { misfitOf, Type } from '../../protocol/schema.ts'
 import { isScopeToken } from '../../protocol/scope.ts'
@@ -70,7 +71,7 @@ export function createInitialTokens(database: Database, audit: AuditTrail): Init
       await audit.transaction(async (query, note) => {
         const values = [name, hashOf(token), uses, lifetime, allowance]
         const [created] = await query(statements.createToken, values)
-        if (created === undefined) throw metadataError('name', 'is that of another initial token')
+        if (created === undefined) throw metadataError('name', reason('is that of another initial token'))
         note({ type: 'initial_token.created', details: { initialToken: name, uses } })
       })
       return token
@@ -107,9 +108,10 @@ function parse(input: unknown): InitialTokenInput {
   }
   const { scopes = [], redirect_hosts: hosts = [] } = input as InitialTokenInput
   if (!scopes.every(isScopeToken))
-    throw metadataError('scopes', 'must hold scope names of RFC 6749 section 3.3')
+    throw metadataError('scopes', reason('must hold scope names of RFC 6749 section 3.3'))
   const odd = hosts.find((host) => URL.parse(`https://${host}/`)?.hostname !== host)
-  if (odd !== undefined) throw metadataError('redirect_hosts', 'must hold host names such as app.example')
+  if (odd !== undefined)
+    throw metadataError('redirect_hosts', reason('must hold host names such as app.example'))
   return input as InitialTokenInput
 }
 
