@@ -17,6 +17,7 @@ const LIMITS: ReadonlyMap<string, number> = new Map([
   ['code_verifier', 128],
   ['client_assertion', 16_384],
   ['assertion', 16_384],
+  ['id_token_hint', 16_384],
   ['request', 16_384],
   ['token', 16_384],
   ['redirect_uri', 2048],

@@ -3,11 +3,13 @@ import { hash } from 'node:crypto'
 
 /**
  * OpenID Connect Core §3.1.3.6 and §3.3.2.11: the left half of the hash that belongs to the ID token's `algorithm`,
- * base64url. EdDSA names no hash; with Ed25519 it is SHA-512, the one that the signature itself uses (RFC 8032 §5.1).
- * Throws for an algorithm without one.
+ * base64url. EdDSA and ML-DSA name none: it is the one that the signature itself uses, SHA-512 with Ed25519 (RFC 8032 §5.1) and
+ * 512 bits of SHAKE256 with ML-DSA (FIPS 204), as clients have it. Throws for an algorithm without one.
  */
 export function tokenHash(token: string, algorithm: string): string {
-  const digest = hash(hashName(algorithm), token, 'buffer')
+  const digest = /^ML-DSA-(?:44|65|87)$/.test(algorithm)
+    ? hash('shake256', token, { outputEncoding: 'buffer', outputLength: 64 })
+    : hash(hashName(algorithm), token, 'buffer')
   return digest.subarray(0, digest.length / 2).toString('base64url')
 }
 

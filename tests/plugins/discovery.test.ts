@@ -18,7 +18,7 @@ describe('the document', () => {
     const server = await startServer()
     const { url } = server
     const methods = ['client_secret_basic', 'client_secret_post', 'none', 'private_key_jwt']
-    const algorithms = ['RS256', 'ES256', 'PS256', 'EdDSA']
+    const algorithms = ['RS256', 'ES256', 'PS256', 'EdDSA', 'ES384', 'ES512', 'ML-DSA-44', 'ML-DSA-65']
     expect(await metadata(server)).toEqual({
       issuer: url,
       authorization_endpoint: `${url}/authorize`,

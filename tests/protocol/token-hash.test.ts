@@ -19,6 +19,12 @@ test.each([
   expect(Buffer.from(tokenHash('token', algorithm), 'base64url')).toEqual(whole.subarray(0, whole.length / 2))
 })
 
+test('ML-DSA uses SHAKE256', () => {
+  const whole = createHash('shake256', { outputLength: 64 }).update('token').digest()
+  for (const algorithm of ['ML-DSA-44', 'ML-DSA-65'])
+    expect(Buffer.from(tokenHash('token', algorithm), 'base64url')).toEqual(whole.subarray(0, 32))
+})
+
 test.each(['none', '', 'ES2560', 'Ed448'])('%j has no hash', (algorithm) => {
   expect(() => tokenHash('token', algorithm)).toThrow('names no hash')
 })

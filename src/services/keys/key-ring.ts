@@ -9,6 +9,7 @@ import { metadataError } from '../../protocol/client-metadata.ts'
 import { statements, type SigningKeyRow } from '../../store/signing-keys.ts'
 import { createBackgroundLoop } from '../background-loop.ts'
 import type { ChangeFeed } from '../change-feed.ts'
+import { ALGORITHMS } from './algorithms.ts'
 import { createKeyChanges, type KeyChangesOptions } from './key-changes.ts'
 import { mayHaveSigned, signerAmong, signsUntil } from './key-order.ts'
 import { toRecord, toRingKey, type KeyRecord, type RingKey } from './ring-key.ts'
@@ -18,8 +19,6 @@ export type KeyState = 'next' | 'current' | 'retiring' | 'revoked'
 /** Seconds for which others may keep our JWKS; a new key is published for longer before it signs. */
 export const JWKS_LIFETIME = 30
 
-/** What the server can sign with: `alg` values of RFC 7518 §3.1 and RFC 8037 §3.1, each with keys of its own. */
-const ALGORITHMS: readonly string[] = ['RS256', 'ES256', 'PS256', 'EdDSA']
 /** ES256 for access tokens, RS256 for ID tokens (OpenID Connect Core §15.1); the others when a client wants them. */
 const FROM_THE_START = ['ES256', 'RS256']
 

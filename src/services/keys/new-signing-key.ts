@@ -8,14 +8,13 @@ export async function generateSigningKey(
   algorithm: string,
   box: SecretBox,
 ): Promise<Pick<NewSigningKey, 'kid' | 'algorithm' | 'publicJwk' | 'privateJwk'>> {
-  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
-  const jwk = await exportJWK(privateKey)
-  const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicPart } = jwk
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
+  const publicPart = await exportJWK(publicKey)
   const kid = await calculateJwkThumbprint(publicPart)
   return {
     kid,
     algorithm,
     publicJwk: { ...publicPart, kid, use: 'sig', alg: algorithm },
-    privateJwk: box.seal(JSON.stringify(jwk), kid),
+    privateJwk: box.seal(JSON.stringify(await exportJWK(privateKey)), kid),
   }
 }
