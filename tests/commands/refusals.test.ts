@@ -53,7 +53,10 @@ describe('one sentence', () => {
       ['user', 'create', 'a', '--password', 'x', '--password-stdin'],
       /^--password and --password-stdin .*\.$/,
     ],
-    [['key', 'rotate', '--algorithm', 'none'], /^--algorithm must be one of RS256, ES256, PS256, EdDSA\.$/],
+    [
+      ['key', 'rotate', '--algorithm', 'none'],
+      /^--algorithm must be one of RS256, ES256, PS256, EdDSA, ES384, ES512, ML-DSA-44, ML-DSA-65\.$/,
+    ],
   ])('%s', async ([args, sentence]) => {
     const stderr = await refusal(args)
     expect(stderr.endsWith('\n')).toBe(true)
