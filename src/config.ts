@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import { parseSender, parseSmtpUrl } from './protocol/mail-address.ts'
 import { isLoopbackHost } from './protocol/redirect-uri.ts'
+import { parseStatementIssuer } from './protocol/software-statement.ts'
 import { domainOf } from './protocol/upstream-information.ts'
 import { ConfigError, parseSetting, settingsOf, type SettingValues } from './setting-value.ts'
 import { LEAST_HASH_MEMORY, Settings } from './settings.ts'
@@ -49,6 +50,7 @@ export function parseConfig(
   assertMail(settings)
   assertSignUp(settings.OIDC_SIGN_UP)
   assertRegistration(settings)
+  assertStatementIssuers(settings)
   assertBrandLinks(settings)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
@@ -131,6 +133,22 @@ function assertSignUp(given: readonly string[]): void {
   if (!isSwitch && (odd !== undefined || given.length === 0))
     throw new ConfigError(
       `OIDC_SIGN_UP must be off, on, or mail domains with commas between, such as example.com,example.org; it has ${JSON.stringify((odd ?? '').slice(0, 80))}.`,
+    )
+}
+
+/** Whoever can change the keys on their way can say anything of any app. */
+function assertStatementIssuers({
+  OIDC_SOFTWARE_STATEMENT_ISSUERS: pairs,
+  UNSAFE_OUTBOUND_ORIGINS: unsafe,
+}: Settings): void {
+  const isGood = (pair: string): boolean => {
+    const url = URL.parse(parseStatementIssuer(pair)?.jwksUri ?? '')
+    return url !== null && (url.protocol === 'https:' || unsafe.includes(url.origin))
+  }
+  const odd = pairs.find((pair) => !isGood(pair))
+  if (odd !== undefined)
+    throw new ConfigError(
+      `OIDC_SOFTWARE_STATEMENT_ISSUERS must have pairs of an issuer and the https address of its keys, such as https://directory.example https://directory.example/jwks; it has ${JSON.stringify(odd.slice(0, 80))}.`,
     )
 }
 

@@ -178,6 +178,13 @@ export const Settings = Type.Object({
     description:
       'registered scopes that such apps may have beside those of OpenID Connect, unless their initial access token says otherwise',
   }),
+  OIDC_SOFTWARE_STATEMENT_ISSUERS: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    expects:
+      'pairs of an issuer and the https address of its keys, with a space in a pair and commas between pairs',
+    description:
+      'whose software statements such apps may show: each issuer with the address of its keys behind a space',
+  }),
   OIDC_REGISTRATION_UNUSED: Seconds(
     30 * 86_400,
     0,

@@ -72,6 +72,7 @@ export const ClientMetadata = Type.Partial(
     frontchannel_logout_session_required: open(Type.Boolean()),
     software_id: open(Text()),
     software_version: open(Text()),
+    software_statement: open(Type.String({ minLength: 1, maxLength: 16_384 })),
   }),
 )
 

@@ -29,6 +29,8 @@ export interface ExpectedClaims {
   readonly subject?: string
   /** Each `aud` must be one of these: who else it is for could show it here. */
   readonly audiences: readonly string[]
+  /** Whether it may have no `aud`, and is for everybody then. Default false. */
+  readonly isForAll?: boolean
   /** Whether `aud` is one text and no list (FAPI 2.0 §5.3.2.1). Default false. */
   readonly single?: boolean
   /** Members that it cannot do without, beside `iss` and `aud`. */
@@ -83,13 +85,16 @@ export async function isSignedBy(
 
 /** Throws `JwtError`. */
 export function assertClaims({ typ, claims }: UnverifiedJwt, expected: ExpectedClaims): void {
-  const { types, issuer, subject, audiences, single = false, required, longest } = expected
+  const { types, issuer, subject, audiences, isForAll = false, single = false, required, longest } = expected
   if (!types.includes(typ)) throw new JwtError('its typ is another')
-  const missing = ['iss', 'aud', ...required].find((name) => claims[name] === undefined)
+  const missing = ['iss', ...(isForAll ? [] : ['aud']), ...required].find(
+    (name) => claims[name] === undefined,
+  )
   if (missing !== undefined) throw new JwtError(`it has no ${missing}`)
   if (claims['iss'] !== issuer) throw new JwtError('its iss is another')
   if (subject !== undefined && claims['sub'] !== subject) throw new JwtError('its sub is another')
-  if (!isFor(claims['aud'], audiences, single)) throw new JwtError('its aud is another')
+  if (claims['aud'] !== undefined && !isFor(claims['aud'], audiences, single))
+    throw new JwtError('its aud is another')
   if ('jti' in claims && !isText(claims['jti'])) throw new JwtError('its jti is no text, or too long')
   assertTimes(claims, expected.now / 1000, longest)
 }

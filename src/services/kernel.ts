@@ -36,6 +36,7 @@ import { createMailer, type OwnMailer } from './mail.ts'
 import { createPluginRecords } from './plugin-records.ts'
 import { createInitialTokens, type InitialTokens } from './registration/initial-tokens.ts'
 import { createRegistrationTokens, type RegistrationTokens } from './registration/registration-tokens.ts'
+import { createApplyStatement } from './registration/software-statements.ts'
 import { createEndUnused } from './registration/unused-registrations.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createHashersAtStart } from './seed/hashers-at-start.ts'
@@ -143,6 +144,7 @@ export function createKernel(
   const artifacts = createArtifactStore(database, box, doors)
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
   const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
+  const clientKeys = createClientKeys(fetch, log)
   const rules: PasswordRules = {
     argon2id,
     minLength: config.OIDC_PASSWORD_MIN_LENGTH,
@@ -203,6 +205,7 @@ export function createKernel(
       finder: clients,
       secrets,
       policies,
+      applyStatement: createApplyStatement(config, clientKeys),
     }),
     initialTokens: createInitialTokens(database, audit),
     registrationTokens: createRegistrationTokens(database, secret),
@@ -239,7 +242,7 @@ export function createKernel(
       ...createHashersAtStart({ box, rules, production, log }),
     }),
     fetch,
-    clientKeys: createClientKeys(fetch, log),
+    clientKeys,
     outbox,
     courier,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),

@@ -6,11 +6,12 @@ import { openPage, sitDown, substitute } from './page.ts'
 
 test('its token registers the app of its request, as its answer says, until it is deleted', async () => {
   const page = await openPage('registration.md')
-  const [create, end, request, answer] = [
+  const [create, end, request, answer, issuers] = [
     page.next('sh'),
     page.next('sh'),
     page.next('http'),
     page.next('json'),
+    page.next('sh'),
   ]
   page.end()
   const server = await startServer({ OIDC_REGISTRATION: 'token' }, { seed: SEED })
@@ -39,6 +40,8 @@ test('its token registers the app of its request, as its answer says, until it i
   ]
   for (const member of same) expect([member, told[member]]).toEqual([member, documented[member]])
 
+  // A server that was given it would start.
+  await desk.sh(`${issuers}export OIDC_SOFTWARE_STATEMENT_ISSUERS\nnpx latchkey initial-token list`)
   await desk.sh(end)
   expect((await send()).status).toBe(401)
 }, 120_000)

@@ -32,17 +32,20 @@ export interface ExpectedJwt extends Omit<ExpectedClaims, 'now' | 'issuer'> {
   readonly issuer?: string
 }
 
+/** A client, or who else registers keys as one does. */
+export type KeyHolder = Pick<Client, 'clientId' | 'metadata'>
+
 export interface ClientKeys {
   /**
    * The claims of a JWT that the client has signed and that is as expected. Throws `JwtError`, also where its keys cannot be
    * read now. What may be used once is for the caller to spend. With null, where there is no such client, the same is asked in
    * the same time, and the signature is not good.
    */
-  verify(client: Client | null, jwt: string, expected: ExpectedJwt): Promise<Bag>
+  verify(client: KeyHolder | null, jwt: string, expected: ExpectedJwt): Promise<Bag>
   /** The client's key for a JWE `alg`, its `use: enc` before one that is for everything; null where it has none. Throws `JwtError` as `list`. */
-  findForEncryption(client: Client, algorithm: string): Promise<PublicJwk | null>
+  findForEncryption(client: KeyHolder, algorithm: string): Promise<PublicJwk | null>
   /** All of them; those at an address as they were when last asked for. Throws `JwtError` where they cannot be read. */
-  list(client: Client): Promise<readonly PublicJwk[]>
+  list(client: KeyHolder): Promise<readonly PublicJwk[]>
 }
 
 /** What came from an address. */
@@ -103,7 +106,7 @@ export function createClientKeys(
     }
   }
 
-  async function list({ clientId, metadata }: Client): Promise<readonly PublicJwk[]> {
+  async function list({ clientId, metadata }: KeyHolder): Promise<readonly PublicJwk[]> {
     const { jwks, jwks_uri: uri } = metadata
     if (typeof uri === 'string') return byAddress(clientId, uri)
     try {
@@ -114,14 +117,14 @@ export function createClientKeys(
   }
 
   /** Once more from the address, where that was not done for the sake of a missing key a moment ago. */
-  async function listAgain({ clientId, metadata }: Client): Promise<readonly PublicJwk[]> {
+  async function listAgain({ clientId, metadata }: KeyHolder): Promise<readonly PublicJwk[]> {
     const { jwks_uri: uri } = metadata
     if (typeof uri !== 'string' || now() < (askedAgain.get(uri) ?? -Infinity) + AGAIN) return []
     askedAgain.set(uri, now())
     return byAddress(clientId, uri, 0)
   }
 
-  async function signersOf(client: Client, { alg, kid }: UnverifiedJwt): Promise<PublicJwk[]> {
+  async function signersOf(client: KeyHolder, { alg, kid }: UnverifiedJwt): Promise<PublicJwk[]> {
     const mayHave = (key: PublicJwk): boolean => (kid === undefined || key.kid === kid) && fits(key, alg)
     const found = (await list(client)).filter(mayHave)
     return found.length > 0 ? found : (await listAgain(client)).filter(mayHave)

@@ -24,6 +24,7 @@ import { unknownClient, type ClientChanges, type WantedClient } from './client-c
 import type { ClientFinder } from './client-finder.ts'
 import type { ClientPolicies } from './client-policies.ts'
 import type { ClientSecrets } from './client-secrets.ts'
+import type { ApplyStatement } from '../registration/software-statements.ts'
 import { createOpenMetadata } from './open-metadata.ts'
 
 interface SelfRegistrationServices {
@@ -34,6 +35,7 @@ interface SelfRegistrationServices {
   finder: Pick<ClientFinder, 'hasSecret'>
   secrets: ClientSecrets
   policies: ClientPolicies
+  applyStatement: ApplyStatement
 }
 
 /** `name` is the door's own. Throws `ConfigError` where it is taken, or the options give too much. */
@@ -74,7 +76,16 @@ export function createSelfRegistrations(services: SelfRegistrationServices): Ope
 function createSelfRegistration(
   registrar: string,
   options: SelfRegistrationOptions,
-  { database, doors, directory, changes, finder, secrets, policies }: SelfRegistrationServices,
+  {
+    database,
+    doors,
+    directory,
+    changes,
+    finder,
+    secrets,
+    policies,
+    applyStatement,
+  }: SelfRegistrationServices,
 ): OwnSelfRegistration {
   const parse = createOpenMetadata({ doors, directory, policies })
 
@@ -122,7 +133,7 @@ function createSelfRegistration(
   return {
     find,
     async create(metadata, allowance = options, along) {
-      const client = await parse(randomUUID(), metadata, allowance)
+      const client = await parse(randomUUID(), await applyStatement(metadata), allowance)
       await assertRoom()
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
       const secret = isSecret ? secrets.generate() : undefined
@@ -137,7 +148,8 @@ function createSelfRegistration(
     async replace(clientId, metadata, allowance = options) {
       const { client_id, client_secret, ...said } = isObject(metadata) ? (metadata as Naming) : {}
       await assertNamed(clientId, { client_id, client_secret })
-      const client = await parse(clientId, said, allowance)
+      const known = (await find(clientId))?.['software_statement']
+      const client = await parse(clientId, await applyStatement(said, known), allowance)
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
       const secret = secrets.generate()
       const hash = await secrets.hash(secret)
