@@ -42,11 +42,6 @@ export async function createBrand(
   }
 }
 
-/** Where pictures come from that pages show beside those of their own; null for nowhere else. */
-export function originOfLogo({ logo }: Brand): string | null {
-  return URL.canParse(logo) ? new URL(logo).origin : null
-}
-
 async function logoOf({ BRAND_LOGO: logo }: Config, assets: Assets): Promise<string> {
   if (logo === undefined) return assets.addresses['mark.svg']!
   if (/^https?:/.test(logo)) return logo

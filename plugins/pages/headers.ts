@@ -39,6 +39,15 @@ export function pageHeaders(issuer: string, facts: HeaderFacts): Record<string, 
   }
 }
 
+/**
+ * The origin of a picture, where a policy can name it: a host may hold characters by which a policy goes on (CSP Level 3 §2.3.1, `host-char`).
+ * Null for others, whose pictures are not loaded then.
+ */
+export function imageSource(address: string): string | null {
+  const origin = URL.parse(address)?.origin ?? ''
+  return /^https?:\/\/[\w.-]+(?::\d+)?$/.test(origin) ? origin : null
+}
+
 function contentSecurityPolicy({ kind, images, leadsAway }: HeaderFacts): string {
   return [
     "default-src 'none'",

@@ -10,9 +10,9 @@ import { type Assets, createAssets } from './assets.ts'
 import { beginWith, sourceOf } from './brand/beginning.ts'
 import { readBrandDirectory } from './brand/directory.ts'
 import { notesWhenListening } from './brand/when-listening.ts'
-import { createBrand, originOfLogo } from './brand.ts'
+import { createBrand } from './brand.ts'
 import { createClientThemes } from './client-themes.ts'
-import { pageHeaders } from './headers.ts'
+import { imageSource, pageHeaders } from './headers.ts'
 import type { Client } from '../../src/doors/client.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Reader } from '../../src/services/languages/languages.ts'
@@ -111,7 +111,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     const client = OF_OURS.test(name) ? undefined : ledTo.get(reply.request)
     const theme = client === undefined ? null : themes.addressOf(client)
     const html = await templates.render(name, model, { person, language, theme })
-    const images = [originOfLogo(brand), image === null ? null : new URL(image).origin]
+    const images = [brand.logo, image ?? ''].map(imageSource)
     reply.headers(pageHeaders(issuer, { kind, leadsAway, images: images.filter((one) => one !== null) }))
     void reply.header('content-language', language.tag)
     return html

@@ -159,7 +159,7 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
       else if (problem !== undefined) throw metadataError(name, problem.reason)
     }
   }
-  if (format === WEB_URI && !/^https?:\/\/[^/\s#]+[^\s#]*$/.test(value as string)) {
+  if (format === WEB_URI && !isWebUri(value as string)) {
     throw metadataError(name, 'must be an absolute http or https URL without a fragment')
   }
   if (name === 'initiate_login_uri' && !isSecure(value as string))
@@ -170,6 +170,10 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
     throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
   }
   return Array.isArray(value) ? [...new Set(value)] : value
+}
+
+function isWebUri(address: string): boolean {
+  return /^https?:\/\/[^/\s#?]+[^\s#]*$/.test(address) && URL.canParse(address)
 }
 
 /** OpenID Connect Registration §2 asks for https; who develops on this machine has none. */

@@ -123,7 +123,8 @@ export function createLanguage(options: LanguageOptions): Language {
         case TYPE.tag:
           return composer.element(element.value, partsOf(element.children, count))
         case TYPE.select: {
-          const chosen = element.options[valueOf(element.value) as string] ?? element.options['other']
+          const key = String(valueOf(element.value))
+          const chosen = element.options[Object.hasOwn(element.options, key) ? key : 'other']
           return partsOf(chosen!.value, count)
         }
         case TYPE.plural: {

@@ -58,7 +58,7 @@ export function createLanguages({
   return {
     tags,
     add(tag, messages) {
-      if (!isTag(tag))
+      if (!isTag(tag) || !isLocale(tag))
         throw new ConfigError(`${JSON.stringify(tag)} is no language tag, such as fr or pt-BR.`)
       const problem = problemIn(messages)
       if (problem !== undefined) throw new ConfigError(`The catalogue of ${tag}${problem}.`)
@@ -96,6 +96,15 @@ export function chosenBy({ claims }: Pick<User, 'claims'>): Reader {
 
 /** Languages by time zones; each holds the messages that it has said. */
 const MOST = 200
+
+/** Whether dates and numbers can be said in it, of which there is no other way to ask than to try. */
+function isLocale(tag: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(tag).length > 0
+  } catch {
+    return false
+  }
+}
 
 /** Whether this Node knows it, which throws for others. */
 function isZone(zone: string): boolean {

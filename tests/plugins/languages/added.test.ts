@@ -2,6 +2,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { message } from '../../../src/protocol/message.ts'
+import { createLanguage } from '../../../src/services/languages/language.ts'
 import { temporaryDirectory } from '../../support/cleanup.ts'
 import { openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
@@ -74,6 +76,8 @@ test('its words stand on our pages, in its mails and in its answers, in French b
 describe('what could not be said ends the start, with the message that it is about:', () => {
   test.each([
     [`oauth.languages.add('français', {})`, '"français" is no language tag, such as fr or pt-BR.'],
+    [`oauth.languages.add('fr-x', {})`, '"fr-x" is no language tag, such as fr or pt-BR.'],
+    [`oauth.languages.add('fr-FR-FR', {})`, '"fr-FR-FR" is no language tag, such as fr or pt-BR.'],
     [`oauth.languages.add('fr')`, 'The catalogue of fr must be an object of texts by their English.'],
     [`oauth.languages.add('fr', ['Sign in'])`, 'The catalogue of fr must be an object'],
     [`oauth.languages.add('fr', { 'Sign in': 7 })`, 'The catalogue of fr: "Sign in" must have a text.'],
@@ -94,3 +98,13 @@ describe('what could not be said ends the start, with the message that it is abo
     )
   })
 })
+
+test.each(['constructor', '__proto__', 'toString'])(
+  'a choice by a text that is %s takes the other one',
+  (name) => {
+    const find = () => '{name, select, root {Chef} other {{name}}}'
+    const language = createLanguage({ tag: 'fr', region: 'fr', zone: null, find })
+    expect(language.say(message('Signed in as {name}', { name }))).toBe(name)
+    expect(language.say(message('Signed in as {name}', { name: 'root' }))).toBe('Chef')
+  },
+)

@@ -136,6 +136,28 @@ test('a cookie that somebody made up chooses nothing that is not there', async (
   }
 })
 
+describe('hostile tags', () => {
+  const TAGS = [
+    '__proto__', 'constructor', 'toString', 'hasOwnProperty', '../de', '..%2fde', '/etc/passwd', 'file:///de', 'es/../de', 'es.json',
+    'es-', 'es;q=1', '"es"', '<script>', 'ES\r\nSet-Cookie: a=b', 'es\tde', 'e\u0301s', '🇪🇸', '*', '-', `${'x-'.repeat(400)}es`, 'fr '.repeat(300), `fr${'-a'.repeat(16)}`,
+  ] // prettier-ignore
+
+  test.each(['/authorize', '/end-session'])('at %s choose nothing and are told to nobody', async (path) => {
+    for (const tag of TAGS) {
+      const uri = new URL(path === '/authorize' ? asks(tag) : `${server.url}/end-session`)
+      uri.searchParams.set('ui_locales', tag)
+      const agent = browserOf('de')
+      const page = await agent.get(uri.href)
+      expect([tag, page.status, languageOf(page), agent.cookies.has('latchkey-ui-locales')]).toEqual([tag, 200, 'de', false])
+    }
+  }) // prettier-ignore
+
+  test('of a browser are passed over', async () => {
+    for (const tag of TAGS.filter((one) => /^[\x20-\x7e]+$/.test(one)))
+      expect(languageOf(await browserOf(`${tag}, de;q=0.1`).get(`${server.url}/sign-in`))).toMatch(/^(?:de|en|es)$/)
+  }) // prettier-ignore
+})
+
 describe('the languages of a server', () => {
   test('are those that UI_LOCALES names, the first for everybody else', async () => {
     const german = await startServer({ UI_LOCALES: 'de' })

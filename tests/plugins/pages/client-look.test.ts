@@ -1,4 +1,5 @@
 /** A client's logo and colour, where people are on their way to it: beside another client's, and not before somebody has allowed them. */
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { SelfRegistration } from '../../../src/doors/self-registration.ts'
 import { brandColors, GROUNDS } from '../../../src/protocol/brand-colors.ts'
@@ -111,6 +112,31 @@ test('its sheet is of our origin, kept for good, and fits the policy', async () 
   })
   const { light, dark } = brandColors('#b3124f')
   expect(css).toContain(`--accent: light-dark(${light.accent}, ${dark.accent});`)
+})
+
+test.each([
+  ['another directive', 'https://app.example;sandbox/logo.png'],
+  ['another policy', 'https://app.example,sandbox/logo.png'],
+  ['any host', 'https://*.example/logo.png'],
+  ['a word of the policy', `https://'unsafe-inline'/logo.png`],
+])('an address of a logo adds nothing to the policy of the page: %s', async (_what, logo_uri) => {
+  const id = randomUUID()
+  await clients.create({ ...clientOf(id, {}), logo_uri })
+  const page = await createUserAgent(server.url).get(toClient(id))
+  const plain = await createUserAgent(server.url).get(toClient('plain'))
+  expect([page.status, page.body.includes('id="client-logo"')]).toEqual([200, true])
+  expect(page.headers.get('content-security-policy')).toBe(plain.headers.get('content-security-policy'))
+})
+
+test.each([
+  'https://[/logo.png',
+  'https://app.example:99999/logo.png',
+  'https://%/logo.png',
+  'https://?logo',
+])('%s is no address of a logo', async (logo_uri) => {
+  await expect(clients.create({ ...clientOf(randomUUID(), {}), logo_uri })).rejects.toThrow(
+    'logo_uri must be an absolute http or https URL',
+  )
 })
 
 test.each([

@@ -1,6 +1,7 @@
 /** The headers that pages carry, by kind, and their stylesheet, scripts and mark. */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { imageSource } from '../../../plugins/pages/headers.ts'
 import { samples } from './samples.ts'
 import { startPages, type PageServer } from './server.ts'
 
@@ -124,3 +125,16 @@ test('the stylesheet is small, and the script of form_post speaks the language o
   expect((await read('style.css')).length).toBeLessThan(10_240)
   expect(await read('submit.js')).not.toMatch(/=>|`|\b(?:const|let|class|async)\b|\?\./)
 })
+
+test.each([
+  ['https://app.example/a.png', 'https://app.example'],
+  ['https://APP.example:8443/', 'https://app.example:8443'],
+  ['/assets/mark.svg', null],
+  ['https://[/', null],
+  ['https://app.example;sandbox/', null],
+  ['https://app.example,sandbox/', null],
+  ['https://*.example/', null],
+  ['data:image/png;base64,AA', null],
+  ['javascript:alert(1)', null],
+  ['', null],
+])('%j is allowed to pictures as %j', (address, source) => expect(imageSource(address)).toBe(source))
