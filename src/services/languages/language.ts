@@ -123,7 +123,7 @@ export function createLanguage(options: LanguageOptions): Language {
         case TYPE.tag:
           return composer.element(element.value, partsOf(element.children, count))
         case TYPE.select: {
-          const key = String(valueOf(element.value))
+          const key = valueOf(element.value) as string
           const chosen = element.options[Object.hasOwn(element.options, key) ? key : 'other']
           return partsOf(chosen!.value, count)
         }
