@@ -37,6 +37,7 @@ import par from '../plugins/par.ts'
 import passkeys from '../plugins/passkeys/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
+import clientSecretJwt from '../plugins/client-secret-jwt.ts'
 import privateKeyJwt from '../plugins/private-key-jwt.ts'
 import openid from '../plugins/openid.ts'
 import registration from '../plugins/registration/index.ts'
@@ -71,6 +72,7 @@ const PLUGINS = [
   drain,
   clientAuthentication,
   privateKeyJwt,
+  clientSecretJwt,
   subjectTypes,
   signingAlgorithms,
   pages,

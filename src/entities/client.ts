@@ -60,6 +60,8 @@ const ClientSecretSchema = defineEntity({
     client: () => p.manyToOne(Client).fieldName('client_id').deleteRule('cascade').index(),
     /** A keyed hash of a generated secret, or argon2id of a chosen one: `services/clients/client-secrets.ts`. */
     hash: p.text(),
+    /** The secret itself, sealed for its client, where that authenticates by client_secret_jwt; else null. */
+    sealed: p.text().nullable(),
     createdAt: p
       .datetime()
       .defaultRaw('now()')

@@ -37,6 +37,7 @@ import { Migration20261124000120_declined_scopes } from './Migration202611240001
 import { Migration20261124000130_upstream_sign_out } from './Migration20261124000130_upstream_sign_out.ts'
 import { Migration20261125000200_bound_resources } from './Migration20261125000200_bound_resources.ts'
 import { Migration20261125000400_registration } from './Migration20261125000400_registration.ts'
+import { Migration20261125000600_sealed_client_secrets } from './Migration20261125000600_sealed_client_secrets.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -77,4 +78,5 @@ export const migrations = [
   Migration20261124000130_upstream_sign_out,
   Migration20261125000200_bound_resources,
   Migration20261125000400_registration,
+  Migration20261125000600_sealed_client_secrets,
 ]

@@ -38,6 +38,7 @@ export const migrationNames = [
   'Migration20261124000130_upstream_sign_out',
   'Migration20261125000200_bound_resources',
   'Migration20261125000400_registration',
+  'Migration20261125000600_sealed_client_secrets',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

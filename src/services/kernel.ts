@@ -16,6 +16,7 @@ import { createClientChanges } from './clients/client-changes.ts'
 import { createClientRegistry, type ClientRegistry } from './clients/client-registry.ts'
 import { createClientSecrets } from './clients/client-secrets.ts'
 import { createSelfRegistrations, type OpenOwnSelfRegistration } from './clients/self-registration.ts'
+import { createFindSealedSecrets, type FindSealedSecrets } from './clients/sealed-secrets.ts'
 import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
@@ -72,6 +73,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly throttle: Throttles['throttle']
   readonly authenticator: ClientAuthenticator
   readonly checkSecret: CheckSecret
+  readonly findSealedSecrets: FindSealedSecrets
   readonly keys: KeyRing
   readonly secret: FindServerSecret
   /** Keyed hashes and sealed values under SECRET_KEY. */
@@ -227,6 +229,7 @@ export function createKernel(
       log,
     }),
     checkSecret: createSecretCheck({ database, feed, secrets, log }),
+    findSealedSecrets: createFindSealedSecrets({ database, feed, secrets, log }),
     keys,
     secret,
     box,

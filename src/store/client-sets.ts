@@ -35,7 +35,7 @@ export const statements = {
     const expiresAt = `(extract(epoch from s.${secret.column('expiresAt')}) * 1000)::float8`
     return `select ${client.columns(...names, 'createdAt')},
       coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
-          'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc, s.${secret.column('id')})
+          'sealed', s.${secret.column('sealed')}, 'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc, s.${secret.column('id')})
         from ${secret.name} s where s.${secret.column('client')} = c.${id}), '[]') as "secrets"
       from ${client.name} c where ${id} = any($1)`
   }),
@@ -51,6 +51,14 @@ export const statements = {
     const also = `, ${client.column('updatedAt')} = now(), ${client.column('revision')} = default`
     return updateGiven(client, COLUMNS, ['clientId'], also)
   }),
+  /** Ends those secrets of the clients $1 that the method $2 could not use: it alone reads what is sealed, and nothing else. */
+  removeUnfitSecrets: statement('client-secrets-remove-unfit', (table) => {
+    const [client, secret] = [table(Client), table(ClientSecret)]
+    const [id, method] = [client.column('clientId'), client.column('tokenEndpointAuthMethod')]
+    return `delete from ${secret.name} s using ${client.name} c
+      where c.${id} = any($1) and s.${secret.column('client')} = c.${id}
+        and (s.${secret.column('sealed')} is not null) <> coalesce(c.${method} = $2, false)`
+  }),
   /** Ends the secrets of the clients $1. */
   removeSecrets: statement('client-secrets-remove', (table) => {
     const secret = table(ClientSecret)
@@ -65,6 +73,6 @@ export const statements = {
       where ${client} = any($1) and ${expiresAt} is null`
   }),
   insertSecrets: statement('client-secrets-insert', (table) =>
-    insertGiven(table(ClientSecret), { id: 'uuid', client: 'text', hash: 'text' }),
+    insertGiven(table(ClientSecret), { id: 'uuid', client: 'text', hash: 'text', sealed: 'text' }),
   ),
 }

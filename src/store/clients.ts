@@ -20,7 +20,7 @@ export type ClientRow = Pick<
   | 'revision'
 > & {
   /** `expiresAt` in milliseconds since the epoch. */
-  secrets: { id: string; hash: string; expiresAt: number | null }[]
+  secrets: { id: string; hash: string; sealed: string | null; expiresAt: number | null }[]
   /** Entries of `scope` that are registered clients: rights to introspect. */
   scopeClients: string[]
 }
@@ -44,7 +44,7 @@ export const statements = {
       'revision',
     )},
       coalesce((select json_agg(json_build_object('id', s.${secret.column('id')}, 'hash', s.${secret.column('hash')},
-          'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc)
+          'sealed', s.${secret.column('sealed')}, 'expiresAt', ${expiresAt}) order by s.${secret.column('createdAt')} desc)
         from ${secret.name} s where s.${secret.column('client')} = $1), '[]') as "secrets",
       array(select o.${client.column('clientId')} from ${client.name} o
         where o.${client.column('clientId')} = any(c.${client.column('scope')})) as "scopeClients"
@@ -93,6 +93,12 @@ export const statements = {
   longestLifetime: statement<{ seconds: number }>('resources-longest-lifetime', (table) => {
     const resource = table(Resource)
     return `select coalesce(max(${resource.column('accessTokenLifetime')}), 0) as "seconds" from ${resource.name}`
+  }),
+  /** Seals a secret anew, and hashes it under the same key, where it is still what it was. */
+  resealSecret: statement('client-secret-reseal', (table) => {
+    const secret = table(ClientSecret)
+    const [id, hash, sealed] = [secret.column('id'), secret.column('hash'), secret.column('sealed')]
+    return `update ${secret.name} set ${sealed} = $3, ${hash} = $4 where ${id} = $1 and ${sealed} = $2`
   }),
   rehashSecret: statement('client-secret-rehash', (table) => {
     const secret = table(ClientSecret)

@@ -35,16 +35,17 @@ export const statements = {
     const own = table(PluginRecord)
     const sealed = `${record.column('value')}->>'sealed'`
     const ownValue = own.column('value')
-    const [retires, expires, hash] = [
+    const [retires, expires, hash, sealedSecret] = [
       signing.column('retiresAt'),
       client.column('expiresAt'),
       client.column('hash'),
+      client.column('sealed'),
     ]
     return `${part('signing keys', signing.column('privateJwk'), `${signing.name} where ${retires} is null or ${retires} > now()`)}
       union all ${part('server secrets', server.column('sealed'), server.name)}
       union all ${part('deliveries', entry.column('payload'), entry.name)}
       union all ${part('secrets of upstreams', upstream.column('clientSecret'), `${upstream.name} where ${upstream.column('clientSecret')} is not null`)}
-      union all ${part('client secrets', hash, `${client.name} where ${hash} not like '$%' and (${expires} is null or ${expires} > now())`)}
+      union all ${part('client secrets', `coalesce(${sealedSecret}, ${hash})`, `${client.name} where (${sealedSecret} is not null or ${hash} not like '$%') and (${expires} is null or ${expires} > now())`)}
       union all ${part('records of plugins', `${ownValue} #>> '{}'`, `${own.name} where jsonb_typeof(${ownValue}) = 'string'`)}
       union all ${part('records of users', sealed, `${record.name} where ${sealed} is not null`)}`
   }),

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { importJWK, type JWK } from 'jose'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
-import { assertionOf, createAssertionKey } from '../support/client-assertions.ts'
+import { askWith, assertionOf, createAssertionKey } from '../support/client-assertions.ts'
 import { sendRaw } from '../support/raw-http.ts'
 import { startServer } from '../support/server.ts'
 import { checkout, openPage, sitDown, substitute } from './page.ts'
@@ -14,7 +14,12 @@ import { checkout, openPage, sitDown, substitute } from './page.ts'
 test('an app makes a key, is registered with it, proves itself, and goes on with the next', async () => {
   const page = await openPage('client-authentication.md')
   const [keys, create, update] = [page.next('js'), page.next('sh'), page.next('sh')]
-  const [app, request, answer] = [page.next('js'), page.next('http'), page.next('json')]
+  const [app, request, answer, secret] = [
+    page.next('js'),
+    page.next('http'),
+    page.next('json'),
+    page.next('sh'),
+  ]
   page.end()
 
   const server = await startServer({}, { seed: { scopes: [{ name: 'list_books' }] } })
@@ -47,5 +52,14 @@ test('an app makes a key, is registered with it, proves itself, and goes on with
     expect(told.status).toBe(200)
     const [given, shown] = [told.body, answer].map((json) => JSON.parse(json) as Record<string, unknown>)
     expect({ ...given, access_token: '' }).toEqual({ ...shown, access_token: '' })
+  }
+
+  const { stdout } = await desk.sh(secret)
+  const made = [...stdout.matchAll(/"client_secret": ?"(lks_[\w-]{86})"/g)].map(([, one]) => one!)
+  expect(made).toHaveLength(2)
+  for (const one of made) {
+    const keyed = { alg: 'HS512', privateKey: Buffer.from(one) }
+    const assertion = await assertionOf(keyed, 'letters', server.url)
+    expect(await askWith(assertion, server)).toMatchObject({ status: 200 })
   }
 }, 180_000)

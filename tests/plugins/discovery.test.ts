@@ -17,8 +17,15 @@ describe('the document', () => {
   test('is made from what is registered, every member of it', async () => {
     const server = await startServer()
     const { url } = server
-    const methods = ['client_secret_basic', 'client_secret_post', 'none', 'private_key_jwt']
+    const methods = [
+      'client_secret_basic',
+      'client_secret_post',
+      'none',
+      'private_key_jwt',
+      'client_secret_jwt',
+    ]
     const algorithms = ['RS256', 'ES256', 'PS256', 'EdDSA', 'ES384', 'ES512', 'ML-DSA-44', 'ML-DSA-65']
+    const assertions = [...SIGNATURE_ALGORITHMS, 'HS256', 'HS384', 'HS512']
     expect(await metadata(server)).toEqual({
       issuer: url,
       authorization_endpoint: `${url}/authorize`,
@@ -55,9 +62,9 @@ describe('the document', () => {
       userinfo_signing_alg_values_supported: algorithms,
       token_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_methods_supported: methods.filter((method) => method !== 'none'),
-      token_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
-      introspection_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
-      revocation_endpoint_auth_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
+      token_endpoint_auth_signing_alg_values_supported: assertions,
+      introspection_endpoint_auth_signing_alg_values_supported: assertions,
+      revocation_endpoint_auth_signing_alg_values_supported: assertions,
       revocation_endpoint_auth_methods_supported: methods,
     })
   })

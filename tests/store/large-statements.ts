@@ -109,6 +109,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'clients-registered-by': [['registration', 100], 100],
   'clients-search': [['Client', PAGE, '', ''], 2 * PAGE],
   'client-secret-rehash': [[idOf('secret-1'), 'hash', 'hash'], 1],
+  'client-secret-reseal': [[idOf('secret-1'), 'sealed', 'sealed', 'hash'], 1],
   'scopes-find': [[['scope-1', 'scope-2']], 4],
   'resources-find': [[['https://api-1.example']], 2],
   // All resources, by the janitor, once a round.

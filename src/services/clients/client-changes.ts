@@ -23,14 +23,15 @@ import type { AuditTrail, Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { toInformation } from './client-finder.ts'
 import type { ClientPolicies } from './client-policies.ts'
+import { isUsable, type NewSecret, type StoredSecret } from './client-secrets.ts'
 import { assertNotTaken, namesScope, type Strictness } from './scope-names.ts'
-import { addSecret, removeSecrets, replaceSecrets } from './secret-rows.ts'
+import { addSecret, removeSecrets, removeUnusable, replaceSecrets } from './secret-rows.ts'
 
 /** What a client is to become. */
 export interface WantedClient {
   readonly client: StoredClient
-  /** Of a new secret, in the place of those that it has. */
-  readonly hash?: string | undefined
+  /** A new one, in the place of those that it has. */
+  readonly secret?: NewSecret | undefined
   /** Whether those that it has end. Default false. */
   readonly withoutSecret?: boolean
 }
@@ -51,7 +52,7 @@ export interface ClientChanges {
   /** What `want` makes of the client as it is; asked again when that has changed meanwhile. Throws `OAuthError`. */
   alter(
     clientId: string,
-    want: (client: StoredClient, hadSecret: boolean) => WantedClient,
+    want: (client: StoredClient, had: readonly StoredSecret[]) => WantedClient,
     options?: Judged,
   ): Promise<ClientInformation>
   /** False where there is none, it came by another door than `registrar`, where that is given, or `unless` says so, in its transaction. */
@@ -97,7 +98,7 @@ export function createClientChanges({
   /** Undefined where the client is another by now. */
   async function store(
     { clientId, revision }: ClientRow,
-    { client: wanted, hash, withoutSecret = false }: WantedClient,
+    { client: wanted, secret, withoutSecret = false }: WantedClient,
   ): Promise<ClientInformation | undefined> {
     return within(clientId, async (em, note) => {
       // Locked first: the secrets that are read then are those of this revision.
@@ -107,13 +108,14 @@ export function createClientChanges({
       await em.populate(client, ['secrets'])
       const before = toInformation(client)
       em.assign(client, { ...wanted, revision: randomUUID() })
-      if (hash !== undefined) replaceSecrets(em, client, hash)
+      removeUnusable(client)
+      if (secret !== undefined) replaceSecrets(em, client, secret)
       else if (withoutSecret) removeSecrets(client)
-      const after = toMetadata(wanted, hash !== undefined || client.secrets.length > 0)
+      const after = toMetadata(wanted, secret !== undefined || client.secrets.length > 0)
       const changes = changesBetween(before, after)
       if (Object.keys(changes).length > 0)
         note({ type: 'client.changed', client: clientId, details: { changes } })
-      if (hash !== undefined)
+      if (secret !== undefined)
         note({ type: 'client.secret_rotated', client: clientId, details: { overlap: 0 } })
       return after
     })
@@ -131,15 +133,15 @@ export function createClientChanges({
         return isGone
       })
     },
-    async add({ client: wanted, hash }, { isNamed = false, isServed, along } = {}) {
+    async add({ client: wanted, secret }, { isNamed = false, isServed, along } = {}) {
       const { clientId } = wanted
       assertNotTaken(clientId)
-      await policies.check(wanted, hash !== undefined, isServed)
-      const registered = toMetadata(wanted, hash !== undefined)
+      await policies.check(wanted, secret !== undefined, isServed)
+      const registered = toMetadata(wanted, secret !== undefined)
       try {
         return await within(clientId, async (em, note) => {
           const client = em.create(Client, wanted, { persist: true })
-          if (hash !== undefined) addSecret(em, client, hash)
+          if (secret !== undefined) addSecret(em, client, secret)
           await em.flush()
           if (isNamed) await claimScopeName(em, clientId)
           await along?.(em)
@@ -157,10 +159,11 @@ export function createClientChanges({
       for (let tried = 1; tried <= TRIES; tried++) {
         const row = clientId === '' ? null : await findClientRow(database, clientId)
         if (row === null) throw unknownClient()
-        const had = row.secrets.length > 0
-        const wanted = want(storedOf(row), had)
-        const { hash, withoutSecret = false } = wanted
-        await policies.check(wanted.client, hash !== undefined || (had && !withoutSecret), isServed)
+        const wanted = want(storedOf(row), row.secrets)
+        const { client, secret, withoutSecret = false } = wanted
+        const keeps =
+          row.secrets.some((one) => isUsable(one, client.tokenEndpointAuthMethod)) && !withoutSecret
+        await policies.check(client, secret !== undefined || keeps, isServed)
         const stored = await store(row, wanted)
         if (stored !== undefined) return stored
       }

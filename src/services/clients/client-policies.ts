@@ -21,8 +21,10 @@ import { JwkSetError, parseJwkSet } from '../../protocol/jwk-set.ts'
 import { inEnglish, reason } from '../../protocol/message.ts'
 import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
+import { hmacKeyBytes } from '../../protocol/hmac.ts'
 import { assertSchema } from '../../doors/shapes.ts'
 import { servedGrantTypes } from './served-grant-types.ts'
+import { SEALED_METHOD } from './client-secrets.ts'
 
 /** The standards' names: RFC 6749, 7523, 8628, 8693, OpenID Connect Core and CIBA; RFC 8705 for the methods. */
 const RESPONSE_TYPES = new Set(['code', 'token', 'id_token', 'none'])
@@ -47,8 +49,8 @@ export interface ClientPolicies {
   isOpen(member: string): boolean | undefined
   /** Whether clients with this method (undefined: unset) authenticate with a secret. */
   needsSecret(method: string | undefined): boolean
-  /** Throws where a secret is given to a client whose method (undefined: unset) has none. */
-  assertSecretUsed(secret: string | undefined, method: string | undefined): void
+  /** Throws where a secret is given to a client whose method has none, or is too short for what it keys. */
+  assertSecretUsed(secret: string | undefined, client: StoredClient): void
   /** Throws in a production start when addresses without https were sent. */
   assertInsecureAllowed(members: readonly string[]): void
   /** Says in the log what is allowed and seldom wise of what was sent for this client. */
@@ -164,9 +166,14 @@ export function createClientPolicies(
       extensions.push({ schema, check })
     },
     needsSecret,
-    assertSecretUsed(secret, method) {
-      if (secret !== undefined && !needsSecret(method))
+    assertSecretUsed(secret, { tokenEndpointAuthMethod, metadata }) {
+      if (secret === undefined) return
+      const method = tokenEndpointAuthMethod ?? undefined
+      if (!needsSecret(method))
         throw metadataError('client_secret', `is not used with token_endpoint_auth_method ${method}`)
+      const fewest = hmacKeyBytes(metadata['token_endpoint_auth_signing_alg'])
+      if (method === SEALED_METHOD && Buffer.byteLength(secret) < fewest)
+        throw metadataError('client_secret', `must have ${fewest} bytes or more with client_secret_jwt`)
     },
     assertInsecureAllowed(members) {
       if (production && members[0] !== undefined)

@@ -89,7 +89,7 @@ export function createClientRegistry({
   async function check(input: unknown): Promise<Unserved[]> {
     const { members, insecure } = parseMetadata(input, policies.schemas())
     policies.assertInsecureAllowed(insecure)
-    policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
+    policies.assertSecretUsed(members.client_secret, newClient('', members))
     assertNotTaken(members.client_id)
     return policies.inspect(newClient('', members), members.client_secret !== undefined)
   }
@@ -102,12 +102,15 @@ export function createClientRegistry({
     const clientId = members.client_id ?? randomUUID()
     const tellOfScopes = await judgeScopes(clientId, members.scope, strict)
     const needed = policies.needsSecret(members.token_endpoint_auth_method)
-    policies.assertSecretUsed(members.client_secret, members.token_endpoint_auth_method)
+    const client = newClient(clientId, members)
+    policies.assertSecretUsed(members.client_secret, client)
     const generated =
-      needed && generateSecret && members.client_secret === undefined ? secrets.generate() : undefined
+      needed && generateSecret && members.client_secret === undefined
+        ? secrets.generate(client.tokenEndpointAuthMethod)
+        : undefined
     const secret = members.client_secret ?? generated
     const hash = secret === undefined ? undefined : await secrets.hash(secret)
-    const wanted = { client: newClient(clientId, members), hash }
+    const wanted = { client, secret: secrets.toStore(client, secret, hash) }
     const registered = await changes.add(wanted, { isServed, isNamed: members.client_id !== undefined })
     tellOfScopes()
     return { ...registered, ...(generated === undefined ? {} : { client_secret: generated }) }
@@ -126,8 +129,8 @@ export function createClientRegistry({
     const want = (client: StoredClient): WantedClient => {
       removeMembers(client, nullMembers(input))
       applyMetadata(client, members)
-      policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
-      return { client, hash }
+      policies.assertSecretUsed(members.client_secret, client)
+      return { client, secret: secrets.toStore(client, members.client_secret, hash) }
     }
     const updated = await changes.alter(clientId, want, { isServed })
     tellOfScopes()
@@ -146,8 +149,6 @@ export function createClientRegistry({
   }
 
   async function rotateSecret(clientId: string, overlap = 0): Promise<ClientInformation> {
-    const secret = secrets.generate()
-    const hash = await secrets.hash(secret)
     return changes.within(clientId, async (em, note) => {
       const client = await findWithSecrets(em, clientId)
       if (client === null) throw unknownClient()
@@ -155,7 +156,8 @@ export function createClientRegistry({
       if (!policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)) {
         throw metadataError('token_endpoint_auth_method', `${client.tokenEndpointAuthMethod} has no secret`)
       }
-      replaceSecrets(em, client, hash, overlap)
+      const secret = secrets.generate(client.tokenEndpointAuthMethod)
+      replaceSecrets(em, client, secrets.toStore(client, secret, await secrets.hash(secret))!, overlap)
       note({ type: 'client.secret_rotated', client: clientId, details: { overlap } })
       return { ...toMetadata(client, true), client_secret: secret }
     })

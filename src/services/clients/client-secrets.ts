@@ -14,15 +14,45 @@ import type { SecretBox } from '../keys/secret-box.ts'
 export interface StoredSecret {
   id: string
   hash: string
+  /** The secret itself, for a client of client_secret_jwt. */
+  sealed: string | null
   /** Milliseconds since the epoch, or null for no end. */
   expiresAt: number | null
 }
 
+/** A new secret, as it is stored. */
+export interface NewSecret {
+  readonly hash: string
+  readonly sealed: string | null
+}
+
+/** Whose secret must be read again, to check what it has keyed; of all others the hash alone is kept. */
+export const SEALED_METHOD = 'client_secret_jwt'
+
+/** Whether a client with this method could use the secret: one that is sealed is for nothing else. */
+export function isUsable(
+  { sealed }: { readonly sealed?: string | null | undefined },
+  method: string | null | undefined,
+): boolean {
+  return ((sealed ?? null) !== null) === (method === SEALED_METHOD)
+}
+
+interface SecretHolder {
+  readonly clientId: string
+  readonly tokenEndpointAuthMethod?: string | null | undefined
+}
+
 export interface ClientSecrets {
-  /** A new secret: `lks_` and 256 random bits, base64url. */
-  generate(): string
+  /** A new secret: `lks_` and 256 random bits, base64url; 512 for one that keys an HMAC (RFC 7518 §3.2). */
+  generate(method?: string | null): string
   /** The hash to store: argon2id, unless the secret has the form of a generated one. */
   hash(secret: string): Promise<string>
+  /** What is stored of the secret of this client; undefined where there is none. */
+  toStore(client: SecretHolder, secret: string | undefined, hash: string | undefined): NewSecret | undefined
+  /** A sealed secret of this client. Throws when no SECRET_KEY fits. */
+  open(clientId: string, stored: StoredSecret): string
+  /** Sealed and hashed anew, where that was under a former SECRET_KEY, else undefined. */
+  reseal(clientId: string, stored: StoredSecret): NewSecret | undefined
   /**
    * Which of `stored` the presented secret is, if any. Takes the same time whatever is stored, also for many who ask
    * the same at once: `claimed`, the client_id of the request, tells who do where nothing is stored.
@@ -37,14 +67,17 @@ export interface ClientSecrets {
   rehash(presented: string, stored: StoredSecret): string | undefined
 }
 
-const GENERATED = /^lks_[A-Za-z0-9_-]{43}$/
+const GENERATED = /^lks_(?:[A-Za-z0-9_-]{43}|[A-Za-z0-9_-]{86})$/
 /** Milliseconds since its last use. */
 const REMEMBERED_FOR = 300_000
 const USE = { updateAgeOnGet: true }
 
-export function generateClientSecret(): string {
-  return `lks_${randomBytes(32).toString('base64url')}`
+export function generateClientSecret(method?: string | null): string {
+  return `lks_${randomBytes(method === SEALED_METHOD ? 64 : 32).toString('base64url')}`
 }
+
+/** One client's sealed secret cannot be made another's. */
+const contextOf = (clientId: string): string => `client secret ${clientId}`
 
 export function createClientSecrets(
   box: SecretBox,
@@ -113,6 +146,17 @@ export function createClientSecrets(
       const found = await find(presented, live, claimed)
       if (found !== undefined) remembered.set(digest(presented, found.hash), true)
       return found
+    },
+    toStore({ clientId, tokenEndpointAuthMethod: method }, secret, hash) {
+      if (secret === undefined || hash === undefined) return undefined
+      return { hash, sealed: method === SEALED_METHOD ? box.seal(secret, contextOf(clientId)) : null }
+    },
+    open: (clientId, { sealed }) => box.open(sealed ?? '', contextOf(clientId)),
+    reseal(clientId, stored) {
+      if (stored.sealed === null || box.isCurrent(stored.sealed)) return undefined
+      const secret = box.open(stored.sealed, contextOf(clientId))
+      const hash = stored.hash.startsWith('$') ? stored.hash : box.hash(secret)
+      return { hash, sealed: box.seal(secret, contextOf(clientId)) }
     },
     rehash: (presented, stored) =>
       stored.hash.startsWith('$') || box.isCurrent(stored.hash) ? undefined : box.hash(presented),

@@ -23,7 +23,7 @@ import { TOKEN_INTROSPECTION, type Directory } from '../directory.ts'
 import { unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
 import type { ClientFinder } from './client-finder.ts'
 import type { ClientPolicies } from './client-policies.ts'
-import type { ClientSecrets } from './client-secrets.ts'
+import { isUsable, type ClientSecrets, type StoredSecret } from './client-secrets.ts'
 import type { ApplyStatement } from '../registration/software-statements.ts'
 import { createOpenMetadata } from './open-metadata.ts'
 
@@ -136,10 +136,10 @@ function createSelfRegistration(
       const client = await parse(randomUUID(), await applyStatement(metadata), allowance)
       await assertRoom()
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
-      const secret = isSecret ? secrets.generate() : undefined
+      const secret = isSecret ? secrets.generate(client.tokenEndpointAuthMethod) : undefined
       const hash = secret === undefined ? undefined : await secrets.hash(secret)
       const { clientId } = client
-      const wanted = { client: { ...client, registrar }, hash }
+      const wanted = { client: { ...client, registrar }, secret: secrets.toStore(client, secret, hash) }
       await asItself(clientId, async () =>
         changes.add(wanted, { along: async (em) => along?.(em, clientId) }),
       )
@@ -151,16 +151,17 @@ function createSelfRegistration(
       const known = (await find(clientId))?.['software_statement']
       const client = await parse(clientId, await applyStatement(said, known), allowance)
       const isSecret = policies.needsSecret(client.tokenEndpointAuthMethod ?? undefined)
-      const secret = secrets.generate()
+      const secret = secrets.generate(client.tokenEndpointAuthMethod)
       const hash = await secrets.hash(secret)
       let made: string | undefined
-      const want = (had: StoredClient, hadSecret: boolean): WantedClient => {
+      const want = (had: StoredClient, hadSecrets: readonly StoredSecret[]): WantedClient => {
         if (had.registrar !== registrar) throw unknownClient()
         assertOwn(had)
         assertKnownAlike(had, client)
-        made = isSecret && !hadSecret ? secret : undefined
+        const keeps = hadSecrets.some((one) => isUsable(one, client.tokenEndpointAuthMethod))
+        made = isSecret && !keeps ? secret : undefined
         const wanted = { client: { ...client, registrar }, withoutSecret: !isSecret }
-        return made === undefined ? wanted : { ...wanted, hash }
+        return { ...wanted, secret: secrets.toStore(client, made, hash) }
       }
       await asItself(clientId, async () => changes.alter(clientId, want))
       return withSecret(clientId, made)

@@ -114,6 +114,7 @@ function decide<Row, Made>(
   const registered = kind.since?.(row)
   if (before === undefined && since !== undefined && registered !== undefined && registered <= since)
     for (const name of kind.kept?.(row) ?? []) names.delete(name)
+  if (kind.secret?.ends?.(row, wanted) === true) names.add(kind.secret.name)
   const members = Object.entries(wanted.members).filter(([name]) => names.has(name))
   return { wanted, row, members: Object.fromEntries(members) }
 }

@@ -18,7 +18,7 @@ import { claimAmongScopes } from '../../store/name-claims.ts'
 import type { NewEvent } from '../../events.ts'
 import type { Note } from '../audit/audit.ts'
 import type { ClientPolicies } from '../clients/client-policies.ts'
-import type { ClientSecrets } from '../clients/client-secrets.ts'
+import { isUsable, SEALED_METHOD, type ClientSecrets, type NewSecret } from '../clients/client-secrets.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
 import type { Change, SeededKind, Wanted } from './seeded-kind.ts'
 
@@ -35,7 +35,7 @@ interface MadeClient {
   readonly isNew: boolean
   readonly client: StoredClient
   readonly hasSecret: boolean
-  readonly hash: string | undefined
+  readonly secret: NewSecret | undefined
   readonly changes: Changes
 }
 
@@ -72,40 +72,51 @@ export function seededClients(options: SeedClientsOptions): SeededKind<ClientSet
     },
     secret: {
       name: 'client_secret',
-      async hash(value, row) {
+      async hash(value, row, { members }) {
         const secret = value as string
-        const same = row && (await secrets.verify(secret, row.secrets, Date.now()))
+        const usable = row === undefined ? [] : usableSecrets(row, members)
+        const same = row && (await secrets.verify(secret, usable, Date.now()))
         return same === undefined ? secrets.hash(secret) : undefined
       },
+      ends: (row, { members }) => row.secrets.length > 0 && usableSecrets(row, members).length === 0,
     },
     basis: ({ row, members }) => JSON.stringify([row ?? null, Object.keys(members)]),
     async check(change) {
-      const made = make(change, policies)
+      const made = make(change, options)
       if (made === undefined) return
       await policies.check(made.client, made.hasSecret)
       tellOf(change, made, policies, log)
     },
-    make: (change) => make(change, policies),
+    make: (change) => make(change, options),
     store: async (query, note, made) => store(query, note, made, options.overlap),
   }
 }
 
+/** Those that are right with the method that the file says, where it says one. */
+function usableSecrets(
+  { secrets, tokenEndpointAuthMethod }: ClientSetRow,
+  { token_endpoint_auth_method: method = tokenEndpointAuthMethod }: Wanted['members'],
+): ClientSetRow['secrets'] {
+  return secrets.filter((one) => isUsable(one, method as string | null))
+}
+
 function make(
   { wanted, row, members: said, hash }: Change<ClientSetRow>,
-  policies: ClientPolicies,
+  { policies, secrets }: SeedClientsOptions,
 ): MadeClient | undefined {
   const { members, insecure } = parseMetadata(said, policies.schemas())
   policies.assertInsecureAllowed(insecure)
   const client = row === undefined ? blank(wanted.key) : toStored(row)
-  const hadSecret = row !== undefined && row.secrets.length > 0
-  const before = row === undefined ? {} : toMetadata(client, hadSecret)
+  const before = row === undefined ? {} : toMetadata(client, row.secrets.length > 0)
   removeMembers(client, nullMembers(said))
   applyMetadata(client, members)
-  policies.assertSecretUsed(members.client_secret, client.tokenEndpointAuthMethod ?? undefined)
-  const hasSecret = hash !== undefined || hadSecret
+  policies.assertSecretUsed(members.client_secret, client)
+  const keeps = row?.secrets.some((one) => isUsable(one, client.tokenEndpointAuthMethod)) ?? false
+  const secret = secrets.toStore(client, members.client_secret, hash)
+  const hasSecret = secret !== undefined || keeps
   const changes = changesBetween(before, toMetadata(client, hasSecret))
   if (row !== undefined && hash === undefined && Object.keys(changes).length === 0) return undefined
-  return { isNew: row === undefined, client, hasSecret, hash, changes }
+  return { isNew: row === undefined, client, hasSecret, secret, changes }
 }
 
 /** What is stored, and seldom meant. */
@@ -147,8 +158,10 @@ async function store(
 }
 
 async function storeSecrets(query: Query, made: readonly MadeClient[], overlap: number): Promise<void> {
-  const secrets = made.flatMap(({ client, hash }) =>
-    hash === undefined ? [] : { id: randomUUID(), client: client.clientId, hash },
+  const kept = made.filter(({ isNew }) => !isNew).map(({ client }) => client.clientId)
+  if (kept.length > 0) await query(statements.removeUnfitSecrets, [kept, SEALED_METHOD])
+  const secrets = made.flatMap(({ client, secret }) =>
+    secret === undefined ? [] : { id: randomUUID(), client: client.clientId, ...secret },
   )
   if (secrets.length === 0) return
   const changed = secrets.map(({ client }) => client)
@@ -158,11 +171,11 @@ async function storeSecrets(query: Query, made: readonly MadeClient[], overlap: 
 }
 
 function eventsOf(made: MadeClient, overlap: number): NewEvent[] {
-  const { isNew, hash, changes } = made
+  const { isNew, secret, changes } = made
   const client = made.client.clientId
   if (isNew) return [{ type: 'client.registered', client, details: { changes } }]
   const events: NewEvent[] = []
   if (Object.keys(changes).length > 0) events.push({ type: 'client.changed', client, details: { changes } })
-  if (hash !== undefined) events.push({ type: 'client.secret_rotated', client, details: { overlap } })
+  if (secret !== undefined) events.push({ type: 'client.secret_rotated', client, details: { overlap } })
   return events
 }

@@ -27,6 +27,8 @@ export interface SecretMember<Row> {
   readonly name: string
   /** The hash to store; undefined where the value is the one that the thing has. Throws `OAuthError`. */
   hash(value: unknown, row: Row | undefined, wanted: Wanted): Promise<string | undefined>
+  /** Whether what the thing has ends by what the file says of its other members: then that of the file is stored again. */
+  ends?(row: Row, wanted: Wanted): boolean
 }
 
 export interface SeededKind<Row, Made> {

@@ -173,6 +173,7 @@ test('what each endpoint takes is made from what is registered, and from which c
   const document = (await (await server.get('/.well-known/openid-configuration')).json()) as object
   const confidential = [
     'client_secret_basic', 'client_secret_post', 'stamp', 'seal', 'badge', 'certificate', 'keyed', 'private_key_jwt',
+    'client_secret_jwt',
   ] // prettier-ignore
   const all = [...confidential, 'none']
   for (const [endpoint, methods] of Object.entries({

@@ -15,7 +15,7 @@ const make = (queue: HashingQueue = createHashingQueue(1, 500)) =>
   createClientSecrets(createSecretBox(['k'.repeat(32)]), queue)
 const stored = async (secret: string, expiresAt: number | null = null): Promise<StoredSecret> => {
   const hash = await argon2id.hash(secret)
-  return { id: hash, hash, expiresAt }
+  return { id: hash, hash, sealed: null, expiresAt }
 }
 const times = async <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, work))

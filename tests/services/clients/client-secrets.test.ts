@@ -11,6 +11,7 @@ const secrets = secretsUnder(OLD)
 const stored = (hash: string, id = hash, expiresAt: number | null = null): StoredSecret => ({
   id,
   hash,
+  sealed: null,
   expiresAt,
 })
 
