@@ -16,6 +16,9 @@ import { addAdminInitialTokens } from './admin-initial-tokens.ts'
 const PATH = '/register'
 /** Of one network, where no initial access token is shown: so many at once, and one more in so many seconds. */
 const NEW = { failures: 20, recovery: 60 }
+/** Of one app, which has an event in the audit log for each, and of all in one network. */
+const CHANGES = { failures: 60, recovery: 10 }
+const OF_A_NETWORK = { failures: 600, recovery: 1 }
 /** The caller says who it is by a token, and what it sends is metadata: neither is a parameter. */
 const OPEN = { caller: 'anybody', body: 'json', cors: true, parameters: Type.Object({}) } as const
 
@@ -26,6 +29,12 @@ async function registration(fastify: FastifyInstance): Promise<void> {
   if (mode === 'off') return
   const clients = selfRegistration(REGISTRAR, { most, scopes })
   const strangers = oauth.throttle(REGISTRAR, { account: NEW, network: NEW })
+
+  const changes = oauth.throttle('registration-change', {
+    account: CHANGES,
+    network: OF_A_NETWORK,
+    everywhere: CHANGES,
+  })
 
   const told = (registered: Registration, token: string): Bag => ({
     ...registered,
@@ -86,6 +95,8 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     method: 'PUT',
     async handle(_parameters, call) {
       const { id, next, allowance } = await authenticate(call)
+      const attempt = await changes.attempt(id, call.request.ip)
+      await attempt.failed()
       return told(await clients.replace(id, replacementOf(call), allowance), next)
     },
   })

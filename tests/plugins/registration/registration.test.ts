@@ -372,6 +372,19 @@ test('an open door is bounded: for one network, and for all; and tokens go befor
   expect([full.status, full.headers.get('retry-after')]).toEqual([429, '3600'])
 })
 
+test('an app changes its registration so often, and no more; it is read and deleted all the same', async () => {
+  const { client_id, registration_client_uri: at, registration_access_token: token } = await register()
+  const change = async () =>
+    send('PUT', at, token, { ...METADATA, client_id, client_name: `Prints ${++made}` })
+  const answers = await Promise.all(Array.from({ length: 60 }, change))
+  expect(answers.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
+  const more = await change()
+  expect([more.status, more.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
+  expect((await send('GET', at, token)).status).toBe(200)
+  expect((await send('DELETE', at, token)).status).toBe(204)
+  expect((await register()).client_id).toBeDefined()
+})
+
 test.each([
   ['off, the default', {}],
   ['left out', { OIDC_REGISTRATION: 'open', WITHOUT: 'latchkey-registration' }],
