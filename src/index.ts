@@ -27,6 +27,8 @@ export type { ArtifactStore } from './services/artifact-store.ts'
 export type {
   AskedRequest,
   AuthorizationCheck,
+  RequestObjectDemand,
+  RequestObjectRule,
   RequestSource,
   SourcedRequest,
 } from './doors/authorization-requests.ts'

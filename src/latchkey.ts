@@ -25,6 +25,7 @@ import implicit from '../plugins/authorize/implicit.ts'
 import interaction from '../plugins/interaction/index.ts'
 import invitation from '../plugins/invitation/index.ts'
 import introspection from '../plugins/introspection.ts'
+import jar from '../plugins/jar.ts'
 import jwks from '../plugins/jwks.ts'
 import language from '../plugins/language.ts'
 import login from '../plugins/login.ts'
@@ -86,6 +87,7 @@ const PLUGINS = [
   responseModes,
   authorize,
   code,
+  jar,
   par,
   token,
   dpop,

@@ -140,6 +140,10 @@ export const Settings = Type.Object({
     default: false,
     description: 'every client must push its authorization requests, whatever its registration says',
   }),
+  OIDC_REQUIRE_SIGNED_REQUEST_OBJECT: Type.Boolean({
+    default: false,
+    description: 'every client must sign its authorization requests, whatever its registration says',
+  }),
   OIDC_IDTOKEN_EXPIRE: Seconds(3600, 1, 'lifetime of ID tokens'),
   OIDC_IDTOKEN_INCLUDE_CLAIMS: Type.Boolean({
     default: true,

@@ -76,6 +76,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
       if (sent.wire['redirect_uri'] === undefined) throw error
       return refuse(error, requests.addressOf(client, sent), call.reply)
     }
+    fastify.language.ask(call.request, found.wire['ui_locales'])
     const address = requests.addressOf(client, found)
     let request: AuthorizationRequest
     try {

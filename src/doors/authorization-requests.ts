@@ -41,6 +41,22 @@ export interface RequestSource {
   resolve(wire: Wire, client: Client): Promise<SourcedRequest>
 }
 
+/**
+ * What a profile demands of request objects, beyond RFC 9101: of several rules each holds.
+ */
+export interface RequestObjectRule {
+  readonly name: string
+  /** Undefined for a client that the rule is not about. */
+  narrow(client: Client): RequestObjectDemand | undefined
+}
+
+export interface RequestObjectDemand {
+  /** The only JWS algorithms; default all that are taken. */
+  readonly algorithms?: readonly string[]
+  /** Seconds: then it must have `aud`, `nbf` and `exp`, and be good from one to the other for no longer (FAPI 2.0 Message Signing §5.3.1). */
+  readonly longest?: number
+}
+
 /** What a source has of a request. */
 export interface SourcedRequest {
   readonly wire: Wire

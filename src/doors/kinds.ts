@@ -3,7 +3,7 @@
  * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
  */
 import type { AuthorizationAnswer, Parameter, ResponseMode, ResponseType } from './approval.ts'
-import type { AuthorizationCheck, RequestSource } from './authorization-requests.ts'
+import type { AuthorizationCheck, RequestObjectRule, RequestSource } from './authorization-requests.ts'
 import type { Call, ClientCall, Policy } from './back-channel.ts'
 import type { AssertionRule, ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
@@ -38,6 +38,7 @@ export interface Ordered {
   senderConstraint: SenderConstraint
   assurance: AssurancePolicy
   assertionRule: AssertionRule
+  requestObjectRule: RequestObjectRule
   signInLink: SignInLink
   signOutWay: SignOutWay
 }

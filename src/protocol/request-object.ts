@@ -1,5 +1,7 @@
-/** What a request object says of how to answer it, read although the object is refused (OpenID Connect Core §6.1). */
+/** Request objects (RFC 9101, OpenID Connect Core §6): the parameters that one holds, and what one says though it is refused. */
 import { decodeJwt } from 'jose'
+import type { Bag } from './bag.ts'
+import { REPEATABLE, type Wire } from './wire.ts'
 
 const MAX_LENGTH = 16_384
 /** RFC 6749 §A.5. */
@@ -29,4 +31,25 @@ export function answerAskedBy(object: unknown): AskedAnswer {
     ...(typeof mode === 'string' ? { response_mode: mode } : {}),
     ...(typeof type === 'string' ? { response_type: type } : {}),
   }
+}
+
+/** Of the JWT itself (RFC 7519 §4.1), and no parameters. */
+const OF_THE_JWT: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti'])
+
+/**
+ * The members of a request object as parameters are sent: what is neither text, number nor boolean is JSON (OpenID Connect
+ * Core §6.1, RFC 9396 §3), but for parameters that may repeat. Empty ones and null are absent.
+ */
+export function parametersIn(claims: Bag): Wire {
+  const wire = Object.create(null) as Record<string, string | readonly string[]>
+  for (const [name, value] of Object.entries(claims)) {
+    if (OF_THE_JWT.has(name) || value === null || value === undefined) continue
+    const sent = REPEATABLE.has(name) ? [value].flat().map(asText) : asText(value)
+    if (sent.length > 0) wire[name] = sent
+  }
+  return wire
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

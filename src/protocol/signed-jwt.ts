@@ -33,6 +33,10 @@ export interface ExpectedClaims {
   readonly isForAll?: boolean
   /** Whether `aud` is one text and no list (FAPI 2.0 §5.3.2.1). Default false. */
   readonly single?: boolean
+  /** Whether it is enough that one `aud` is of these, where it shows nobody anything (RFC 9101 §4). Default false. */
+  readonly shared?: boolean
+  /** Whether it may have no `iss` (RFC 9101 §4). Default false. */
+  readonly issuerOptional?: boolean
   /** Members that it cannot do without, beside `iss` and `aud`. */
   readonly required: readonly string[]
   /** Seconds: how far ahead it may end. */
@@ -55,6 +59,21 @@ export function decodeSignedJwt(jwt: string): UnverifiedJwt {
   const parts = jwt.split('.')
   if (parts.length === 5) throw new JwtError('it is encrypted')
   if (parts.length !== 3 || !parts.every(isCanonical)) throw new JwtError('it is no signed JWT')
+  return decode(parts)
+}
+
+/** One of `alg` `none` (RFC 7519 §6.1), whose claims are nobody's. Throws `JwtError`. */
+export function decodeUnsignedJwt(jwt: string): UnverifiedJwt {
+  if (jwt.length > LONGEST) throw new JwtError('it is too long')
+  const [header = '', claims = '', ...rest] = jwt.split('.')
+  if (rest.join('.') !== '' || rest.length !== 1 || ![header, claims].every(isCanonical))
+    throw new JwtError('it is no unsigned JWT')
+  const unverified = decode([header, claims])
+  if (unverified.alg !== 'none') throw new JwtError('it has no signature')
+  return unverified
+}
+
+function decode(parts: readonly string[]): UnverifiedJwt {
   const [header, claims] = [parts[0]!, parts[1]!].map(parsePart) as [Bag, Bag]
   const { alg, kid, typ, cty } = header
   if (typeof alg !== 'string') throw new JwtError('it names no alg')
@@ -85,16 +104,15 @@ export async function isSignedBy(
 
 /** Throws `JwtError`. */
 export function assertClaims({ typ, claims }: UnverifiedJwt, expected: ExpectedClaims): void {
-  const { types, issuer, subject, audiences, isForAll = false, single = false, required, longest } = expected
+  const { types, issuer, subject, isForAll = false, issuerOptional = false, required, longest } = expected
   if (!types.includes(typ)) throw new JwtError('its typ is another')
-  const missing = ['iss', ...(isForAll ? [] : ['aud']), ...required].find(
-    (name) => claims[name] === undefined,
-  )
+  const demanded = [...(issuerOptional ? [] : ['iss']), ...(isForAll ? [] : ['aud']), ...required]
+  const missing = demanded.find((name) => claims[name] === undefined)
   if (missing !== undefined) throw new JwtError(`it has no ${missing}`)
-  if (claims['iss'] !== issuer) throw new JwtError('its iss is another')
+  const { iss = issuer, aud } = claims
+  if (iss !== issuer) throw new JwtError('its iss is another')
   if (subject !== undefined && claims['sub'] !== subject) throw new JwtError('its sub is another')
-  if (claims['aud'] !== undefined && !isFor(claims['aud'], audiences, single))
-    throw new JwtError('its aud is another')
+  if (aud !== undefined && !isFor(aud, expected)) throw new JwtError('its aud is another')
   if ('jti' in claims && !isText(claims['jti'])) throw new JwtError('its jti is no text, or too long')
   assertTimes(claims, expected.now / 1000, longest)
 }
@@ -109,9 +127,13 @@ function assertTimes({ exp, nbf, iat }: Bag, now: number, longest: number): void
   if (isInstant(iat) && iat > now + CLOCK_SKEW) throw new JwtError('its iat is ahead')
 }
 
-function isFor(audience: unknown, accepted: readonly string[], single: boolean): boolean {
-  const named = single ? [audience] : [audience].flat()
-  return named.length > 0 && named.every((one) => typeof one === 'string' && accepted.includes(one))
+function isFor(
+  audience: unknown,
+  { audiences, single = false, shared = false }: Pick<ExpectedClaims, 'audiences' | 'single' | 'shared'>,
+): boolean {
+  const named: unknown[] = single ? [audience] : [audience].flat()
+  const isOurs = (one: unknown): boolean => typeof one === 'string' && audiences.includes(one)
+  return named.length > 0 && (shared ? named.some(isOurs) : named.every(isOurs))
 }
 
 function isInstant(value: unknown): value is number {

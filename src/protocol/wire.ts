@@ -14,7 +14,7 @@ export interface SentForm {
 }
 
 /** RFC 8707 §2 and RFC 8693 §2.1 let these two repeat. */
-const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience'])
+export const REPEATABLE: ReadonlySet<string> = new Set(['resource', 'audience'])
 const MAX_PARAMETERS = 200
 const NONE: ReadonlySet<string> = new Set()
 /** Of an empty text, as most queries are. */

@@ -10,7 +10,8 @@ import { checkout, openPage } from './page.ts'
 
 test('a check and a parameter as they stand there; and the features are those that strangers install', async () => {
   const page = await openPage('doors/requests.md')
-  const [check, parameter, par, rar] = [page.next('ts'), page.next('ts'), page.next('ts'), page.next('ts')]
+  const [check, rule, parameter] = [page.next('ts'), page.next('ts'), page.next('ts')]
+  const [par, rar] = [page.next('ts'), page.next('ts')]
   page.end()
   for (const [feature, file] of [[par, 'par/par.ts'], [rar, 'rar/rar.ts']] as const)
     expect(feature).toBe(await readFile(join(checkout, 'tests/strangers', file), 'utf8')) // prettier-ignore
@@ -18,7 +19,7 @@ test('a check and a parameter as they stand there; and the features are those th
   const PLUGINS = join(await temporaryDirectory(), 'branches.ts')
   const head = `import { OAuthError, Type } from 'latchkey'\nexport default async function branches({ oauth }: any): Promise<void> {\n`
   const member = `oauth.extend('tokenResponse', ['branches'], async ({ parameters }: any) => ({ branches: parameters?.branches }))`
-  await writeFile(PLUGINS, [head, check, parameter, member, '}'].join('\n'))
+  await writeFile(PLUGINS, [head, check, rule, parameter, member, '}'].join('\n'))
   const server = await startServer({ PLUGINS }, { seed: SEED })
 
   const agent = createUserAgent(server.url)

@@ -50,6 +50,10 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     `oauth.add('assertionRule', { name: 'mine' })`,
     'The assertionRule mine has no narrow, which must be a function.',
   ],
+  [
+    `oauth.add('requestObjectRule', { name: 'mine' })`,
+    'The requestObjectRule mine has no narrow, which must be a function.',
+  ],
   [`oauth.add('policy', { check: ${async} })`, 'A policy must be a function.'],
   [
     `oauth.add('representation', { name: 'signed', of: '/introspection', applies: () => true, render: ${async} })`,

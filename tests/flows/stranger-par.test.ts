@@ -121,7 +121,6 @@ test('oauth4webapi reads what it is told, and the metadata', async () => {
   expect(as).toMatchObject({
     pushed_authorization_request_endpoint: `${one.url}/par`,
     require_pushed_authorization_requests: false,
-    request_uri_parameter_supported: false,
   })
   const app = { client_id: 'web' }
   const auth = oauth4webapi.ClientSecretBasic(WEB.client_secret)
@@ -198,7 +197,7 @@ test.each([
   ['another response type', { response_type: 'token' }, 'web', 'unsupported_response_type'],
   ['no scope that it may have', { scope: 'nothing' }, 'web', 'invalid_scope'],
   ['a request_uri', { request_uri: 'urn:ietf:params:oauth:request_uri:x' }, 'web', 'invalid_request'],
-  ['a request object', { request: 'x.y.z' }, 'web', 'request_not_supported'],
+  ['a request object', { request: 'x.y.z' }, 'web', 'invalid_request_object'],
   ['no PKCE, of a public client', {}, 'public', 'invalid_request'],
   ['a bad parameter', { max_age: 'x' }, 'web', 'invalid_request'],
 ])('%s is refused when it is pushed', async (_name, more, id, error) => {

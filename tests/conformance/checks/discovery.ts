@@ -107,8 +107,8 @@ export const discovery = {
       ]) as unknown,
       code_challenge_methods_supported: ['S256'],
       claims_parameter_supported: true,
-      request_parameter_supported: false,
-      request_uri_parameter_supported: false,
+      request_parameter_supported: true,
+      request_uri_parameter_supported: true,
       authorization_response_iss_parameter_supported: true,
     }) // prettier-ignore
     for (const scope of document['scopes_supported'] as string[])

@@ -50,7 +50,7 @@ const given: RequestSource = {
   },
 }
 
-const server = await startServer({}, {
+const server = await startServer({ WITHOUT: 'latchkey-jar' }, {
   seed: { ...SEED, clients: [WEB, PUBLIC] },
   extend({ oauth }) {
     kept = oauth.artifacts<Wire>('given', { lifetime: 60 })
@@ -73,7 +73,7 @@ const give = async (wire: Wire): Promise<string> => `urn:given:${await kept.put(
 
 test('the order of the checks can be seen', () => {
   const names = kernelOf(server.server).doors.all('authorizationCheck').map(({ name }) => name)
-  expect(names).toEqual(['request_object', 'response_type', 'grant_type', 'response_mode', 'code_challenge', 'seen'])
+  expect(names).toEqual(['request_object', 'response_type', 'grant_type', 'response_mode', 'code_challenge', 'pushed', 'seen'])
 }) // prettier-ignore
 
 test('the metadata says what is registered', async () => {

@@ -49,7 +49,6 @@ test('the metadata says where, and that nobody must', async () => {
   expect(await metadataOf()).toMatchObject({
     pushed_authorization_request_endpoint: `${server.url}/par`,
     require_pushed_authorization_requests: false,
-    request_uri_parameter_supported: false,
   })
 })
 
@@ -65,7 +64,7 @@ describe('refused when it is pushed, with the error that the authorization endpo
     ['an API that is not there', { resource: 'https://nowhere.example/' }, 'web', 'invalid_target'],
     ['a request_uri of ours', { request_uri: 'urn:ietf:params:oauth:request_uri:x' }, 'web', 'invalid_request'],
     ['a request_uri of another', { request_uri: 'https://app.example/request' }, 'web', 'invalid_request'],
-    ['a request object that nobody reads', { request: 'x.y.z' }, 'web', 'request_not_supported'],
+    ['a request object that is none', { request: 'x.y.z' }, 'web', 'invalid_request_object'],
     ['no PKCE, of a public client', {}, 'public', 'invalid_request'],
     ['PKCE as plain', { ...S256, code_challenge_method: 'plain' }, 'web', 'invalid_request'],
     ['a bad max_age', { max_age: 'x' }, 'web', 'invalid_request'],
