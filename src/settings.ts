@@ -177,6 +177,13 @@ export const Settings = Type.Object({
     maximum: 1_000_000,
     description: 'how many apps may have registered themselves',
   }),
+  OIDC_REGISTRATION_AT_ONCE: Type.Integer({
+    default: 20,
+    minimum: 1,
+    maximum: 100_000,
+    description:
+      'how many apps one network registers at once without an initial access token; one more each minute',
+  }),
   OIDC_REGISTRATION_SCOPES: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:

@@ -14,8 +14,8 @@ import { Type } from '../../src/protocol/schema.ts'
 import { addAdminInitialTokens } from './admin-initial-tokens.ts'
 
 const PATH = '/register'
-/** Of one network, where no initial access token is shown: so many at once, and one more in so many seconds. */
-const NEW = { failures: 20, recovery: 60 }
+/** Seconds in which a network may register one more, where no initial access token is shown. */
+const RECOVERY = 60
 /** Of one app, which has an event in the audit log for each, and of all in one network. */
 const CHANGES = { failures: 60, recovery: 10 }
 const OF_A_NETWORK = { failures: 600, recovery: 1 }
@@ -28,7 +28,8 @@ async function registration(fastify: FastifyInstance): Promise<void> {
   const { OIDC_REGISTRATION: mode, OIDC_REGISTRATION_MOST: most, OIDC_REGISTRATION_SCOPES: scopes } = config
   if (mode === 'off') return
   const clients = selfRegistration(REGISTRAR, { most, scopes })
-  const strangers = oauth.throttle(REGISTRAR, { account: NEW, network: NEW })
+  const ofNetwork = { failures: config.OIDC_REGISTRATION_AT_ONCE, recovery: RECOVERY }
+  const strangers = oauth.throttle(REGISTRAR, { account: ofNetwork, network: ofNetwork })
 
   const changes = oauth.throttle('registration-change', {
     account: CHANGES,

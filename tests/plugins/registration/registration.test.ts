@@ -385,6 +385,14 @@ test('an app changes its registration so often, and no more; it is read and dele
   expect((await register()).client_id).toBeDefined()
 })
 
+test('how many one network may register at once is for the operator to say', async () => {
+  const open = await startServer({ OIDC_REGISTRATION: 'open', OIDC_REGISTRATION_AT_ONCE: 2 }, { seed: SEED })
+  const headers = { 'content-type': 'application/json' }
+  const come = async () =>
+    (await open.request('/register', { method: 'POST', headers, body: JSON.stringify(METADATA) })).status
+  expect([await come(), await come(), await come()]).toEqual([201, 201, 429])
+})
+
 test.each([
   ['off, the default', {}],
   ['left out', { OIDC_REGISTRATION: 'open', WITHOUT: 'latchkey-registration' }],
