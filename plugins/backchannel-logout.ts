@@ -61,6 +61,8 @@ async function backChannelLogout({ oauth }: FastifyInstance): Promise<void> {
     },
   })
 
+  oauth.add('signOutNotice', { name: KIND, tell: (client, { sid }) => (isTold(client, sid) ? {} : null) })
+
   oauth.enqueueOn(TOLD, ({ type, user, actor, details }, clientInMemory) => {
     // What a client ends itself, by revoking its token, is no news to it.
     if (user === undefined || (type === 'authorization.revoked' && actor.kind === 'client')) return []

@@ -17,8 +17,9 @@ import demo from '../plugins/demo.ts'
 import discovery from '../plugins/discovery.ts'
 import dpop from '../plugins/dpop.ts'
 import drain from './http/drain.ts'
-import endSession from '../plugins/end-session.ts'
+import endSession from '../plugins/end-session/index.ts'
 import forgotPassword from '../plugins/forgot-password/index.ts'
+import frontChannelLogout from '../plugins/frontchannel-logout.ts'
 import health from '../plugins/health.ts'
 import home from '../plugins/home.ts'
 import implicit from '../plugins/authorize/implicit.ts'
@@ -99,6 +100,7 @@ const PLUGINS = [
   userinfo,
   endSession,
   backChannelLogout,
+  frontChannelLogout,
   account,
   admin,
   ownData,

@@ -1,13 +1,14 @@
 /** How answers travel: `query` and `fragment` (OAuth 2.0 Multiple Response Type Encoding §2.1), and `form_post`. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
+import { withQuery } from '../../src/protocol/redirect-uri.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 
 async function responseModes({ oauth }: FastifyInstance): Promise<void> {
   oauth.register('responseMode', 'query', {
     inQuery: true,
     send: (reply, { redirectUri }, answer) =>
-      neverStored(reply).redirect(withQuery(redirectUri, answer), 303),
+      neverStored(reply).redirect(withQuery(redirectUri, answer as Record<string, string>), 303),
   })
   // Also for a code: what is behind `#` never leaves the browser, and apps in one read it without asking their server.
   oauth.register('responseMode', 'fragment', {
@@ -20,12 +21,6 @@ async function responseModes({ oauth }: FastifyInstance): Promise<void> {
     send: (reply, { redirectUri }, answer) =>
       reply.page('form-post', { action: redirectUri, fields: answer as Record<string, string> }),
   })
-}
-
-/** RFC 6749 §3.1.2: a query that is registered stays as it is. */
-function withQuery(redirectUri: string, answer: Wire): string {
-  const query = new URLSearchParams(answer as Record<string, string>).toString()
-  return `${redirectUri}${redirectUri.includes('?') ? (/[?&]$/.test(redirectUri) ? '' : '&') : '?'}${query}`
 }
 
 /** Spaces as `%20`: scripts that decode it themselves do not all know `+`. */

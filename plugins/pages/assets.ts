@@ -15,6 +15,7 @@ const FILES = [
   'wait.js',
   'once.js',
   'copy.js',
+  'go-on.js',
   'times.js',
 ] as const
 const TYPES: Readonly<Record<string, string>> = {

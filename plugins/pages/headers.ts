@@ -25,6 +25,8 @@ export interface HeaderFacts {
   readonly kind: PageKind
   /** Origins that the page may load pictures from, beside ours. */
   readonly images: readonly string[]
+  /** Origins of which the page has frames. */
+  readonly frames: readonly string[]
   /** Whether its form may lead to another site. */
   readonly leadsAway: boolean
 }
@@ -40,15 +42,15 @@ export function pageHeaders(issuer: string, facts: HeaderFacts): Record<string, 
 }
 
 /**
- * The origin of a picture, where a policy can name it: a host may hold characters by which a policy goes on (CSP Level 3 §2.3.1, `host-char`).
- * Null for others, whose pictures are not loaded then.
+ * The origin of a picture or a frame, where a policy can name it: a host may hold characters by which a policy goes on (CSP Level 3 §2.3.1,
+ * `host-char`). Null for others, which are not loaded then.
  */
-export function imageSource(address: string): string | null {
+export function policySource(address: string): string | null {
   const origin = URL.parse(address)?.origin ?? ''
   return /^https?:\/\/[\w.-]+(?::\d+)?$/.test(origin) ? origin : null
 }
 
-function contentSecurityPolicy({ kind, images, leadsAway }: HeaderFacts): string {
+function contentSecurityPolicy({ kind, images, frames, leadsAway }: HeaderFacts): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -56,6 +58,7 @@ function contentSecurityPolicy({ kind, images, leadsAway }: HeaderFacts): string
     ["img-src 'self'", ...images].join(' '),
     "font-src 'self'",
     "connect-src 'self'",
+    ...(frames.length > 0 ? [['frame-src', ...frames].join(' ')] : []),
     "base-uri 'none'",
     "frame-ancestors 'none'",
     ...(kind === 'page' && !leadsAway ? ["form-action 'self'"] : []),

@@ -12,7 +12,7 @@ import { readBrandDirectory } from './brand/directory.ts'
 import { notesWhenListening } from './brand/when-listening.ts'
 import { createBrand } from './brand.ts'
 import { createClientThemes } from './client-themes.ts'
-import { imageSource, pageHeaders } from './headers.ts'
+import { policySource, pageHeaders } from './headers.ts'
 import type { Client } from '../../src/doors/client.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Reader } from '../../src/services/languages/languages.ts'
@@ -103,7 +103,8 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   }
 
   async function render(reply: FastifyReply, name: string, model: object): Promise<string> {
-    const { kind, leadsAway, image } = registry.find(name, model)
+    const { image, ...facts } = registry.find(name, model)
+    const { kind } = facts
     const call = { request: reply.request, reply }
     const person = kind === 'page' ? await personOf(name, model, call) : null
     const reader = await findReader(call, { isOwn: OF_AN_AREA.test(name), isError: name === 'error' })
@@ -111,8 +112,8 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     const client = OF_OURS.test(name) ? undefined : ledTo.get(reply.request)
     const theme = client === undefined ? null : themes.addressOf(client)
     const html = await templates.render(name, model, { person, language, theme })
-    const images = [brand.logo, image ?? ''].map(imageSource)
-    reply.headers(pageHeaders(issuer, { kind, leadsAway, images: images.filter((one) => one !== null) }))
+    const images = [brand.logo, image ?? ''].map(policySource)
+    reply.headers(pageHeaders(issuer, { ...facts, images: images.filter((one) => one !== null) }))
     void reply.header('content-language', language.tag)
     return html
   }
@@ -151,8 +152,11 @@ async function addOurs({ add }: PageRegistry): Promise<void> {
   const kind = 'interaction'
   const image = ({ client }: Pages['login' | 'consent']) => client.logoUri
   for (const name of ['login', 'consent'] as const) await add(name, inDirectory(name), { kind, image })
-  for (const name of ['sign-out', 'signed-out', 'form-post'] as const)
-    await add(name, inDirectory(name), { kind })
+  for (const name of ['sign-out', 'form-post'] as const) await add(name, inDirectory(name), { kind })
+  const frames = (model: Pages['signed-out' | 'signing-out']) => model.frames
+  for (const name of ['signed-out', 'signing-out'] as const)
+    await add(name, inDirectory(name), { kind, frames })
+  await add('sign-out-frames', inDirectory('sign-out-frames'))
   for (const name of ['error', 'home', 'setup', 'setup-done', 'confirm', 'page-message'] as const)
     await add(name, inDirectory(name))
   await add('password-script', inDirectory('password-script'))

@@ -8,7 +8,10 @@ export interface Pages {
   consent: ConsentPage
   error: ErrorPage
   'sign-out': SignOutPage
-  'signed-out': { homeUri: string }
+  'signed-out': SignedOutPage
+  'signing-out': SigningOutPage
+  /** By which apps are told; a part of pages. */
+  'sign-out-frames': Pick<SignedOutPage, 'frames'>
   'form-post': FormPostPage
   home: HomePage
   setup: SetupPage
@@ -127,6 +130,19 @@ export interface SignOutPage extends FormTarget {
   user: string | null
   /** Hidden fields. */
   fields: Readonly<Record<string, string>>
+}
+
+export interface SignedOutPage {
+  homeUri: string
+  /** Those that are told. */
+  apps: readonly string[]
+  /** Addresses that the browser loads, by which some of them are. */
+  frames: readonly string[]
+}
+
+/** On the way on, once the frames are there. */
+export interface SigningOutPage extends Omit<SignedOutPage, 'homeUri'> {
+  next: string
 }
 
 /** A response that the browser posts to the client (OAuth 2.0 Form Post Response Mode). */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../../src/config.ts'
 import { sendErrorPage } from './error-page.ts'
-import type { HeaderFacts, PageKind } from './headers.ts'
+import { type HeaderFacts, type PageKind, policySource } from './headers.ts'
 import type { Pages } from './models.ts'
 import type { Source } from './brand/own-templates.ts'
 import { LAYOUT, type Area } from './templates.ts'
@@ -13,6 +13,8 @@ export interface PageOptions<Model> {
   kind?: PageKind
   /** The address of an image at another origin that the page shows; its policy then allows that origin. */
   image?: (model: Model) => string | null
+  /** The addresses that it has frames of; its policy then allows their origins. */
+  frames?: (model: Model) => readonly string[]
   /** Whether its form may lead to another site, by whatever redirects; default false. */
   leadsAway?: boolean
 }
@@ -33,7 +35,10 @@ export interface PageRegistry {
 /** @internal */
 export interface OpenRegistry extends PageRegistry {
   /** What `add` was told of the page. */
-  find(name: string, model: object): Pick<HeaderFacts, 'kind' | 'leadsAway'> & { image: string | null }
+  find(
+    name: string,
+    model: object,
+  ): Pick<HeaderFacts, 'kind' | 'leadsAway' | 'frames'> & { image: string | null }
   /** From here on `add` throws: the server has started. */
   close(): void
 }
@@ -57,8 +62,9 @@ export function createRegistry(templates: Source): OpenRegistry {
     find(name, model) {
       const options = registered.get(name)
       if (options === undefined) throw new TypeError(`there is no page ${name}`)
-      const { kind = 'page', leadsAway = false, image } = options
-      return { kind, leadsAway, image: image?.(model as never) ?? null }
+      const { kind = 'page', leadsAway = false, image, frames } = options
+      const framed = (frames?.(model as never) ?? []).map(policySource).filter((one) => one !== null)
+      return { kind, leadsAway, frames: [...new Set(framed)], image: image?.(model as never) ?? null }
     },
     close() {
       closed = true

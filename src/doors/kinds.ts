@@ -14,7 +14,7 @@ import type { Delivery } from './outbound.ts'
 import type { Representation } from './representation.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
 import type { MailTransport } from './mail.ts'
-import type { SignInLink, SignInMethod, SignOutWay } from './sign-in.ts'
+import type { SignInLink, SignInMethod, SignOutNotice, SignOutWay } from './sign-in.ts'
 
 export interface Dispatched {
   clientAuthentication: ClientAuthentication
@@ -41,6 +41,7 @@ export interface Ordered {
   requestObjectRule: RequestObjectRule
   signInLink: SignInLink
   signOutWay: SignOutWay
+  signOutNotice: SignOutNotice
 }
 
 /** Contributions that are merged into a document; the server's own members win. */

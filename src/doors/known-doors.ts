@@ -101,6 +101,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
   requestObjectRule: { name: TEXT, narrow: FUNCTION },
   signInLink: { name: TEXT, link: FUNCTION },
   signOutWay: { name: TEXT, leave: FUNCTION },
+  signOutNotice: { name: TEXT, tell: FUNCTION },
 }
 const ADDITIVE: Readonly<Record<keyof Additive, true>> = {
   tokenResponse: true,

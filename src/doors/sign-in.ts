@@ -3,6 +3,7 @@ import type { Words } from '../protocol/message.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Reach } from './assurance.ts'
+import type { Client } from './client.ts'
 import type { BrowserCall, Elsewhere, Interaction, Session, StepPage } from './interaction.ts'
 import type { User } from './user.ts'
 
@@ -73,6 +74,16 @@ export interface SignOutWay {
    * by then. The first way that has an address is gone.
    */
   leave(session: Session, next: string, call: BrowserCall): Promise<string | null>
+}
+
+/** A way in which apps hear that somebody has signed out; its `name` is its own. */
+export interface SignOutNotice {
+  readonly name: string
+  /**
+   * Whether this client, which had something of the session, is told by it that the session has ended: people read then that it is. Null
+   * where it is not. `frame` is the address by which their own browser tells it, in a frame of the page that they are shown.
+   */
+  tell(client: Client, session: Session): { readonly frame?: string } | null
 }
 
 /** A link on the sign-in page, such as one to sign-up; its `name` is the element's id. */

@@ -76,3 +76,9 @@ function withoutPort(uri: string): string | undefined {
   const [, host, rest = ''] = LOOPBACK.exec(uri) ?? []
   return host === undefined || redirectUriProblem(uri) !== undefined ? undefined : host + rest
 }
+
+/** RFC 6749 §3.1.2: a query that is registered stays as it is. */
+export function withQuery(uri: string, parameters: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(parameters).toString()
+  return `${uri}${uri.includes('?') ? (/[?&]$/.test(uri) ? '' : '&') : '?'}${query}`
+}

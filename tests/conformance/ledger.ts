@@ -127,6 +127,10 @@ export const PLANS = {
     'oidcc-backchannel-logout-discovery-endpoint-verification',
     'oidcc-backchannel-rp-initiated-logout',
   ],
+  'oidcc-frontchannel-rp-initiated-logout-certification-test-plan': [
+    'oidcc-frontchannel-logout-discovery-endpoint-verification',
+    'oidcc-frontchannel-rp-initiated-logout',
+  ],
 } as const
 
 export type PlanName = keyof typeof PLANS

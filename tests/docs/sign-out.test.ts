@@ -17,11 +17,12 @@ test('the shop is told of a sign-out', async () => {
   const page = await openPage('sign-out.md')
   const [register, setting, shop] = [page.next('sh'), page.next('ini'), page.next('js')]
   const [shown, list] = [page.next('json'), page.next('sh')]
+  const [frame, loaded] = [page.next('sh'), page.next('http')]
   page.end()
 
   const origin = `http://127.0.0.1:${await freePort()}`
-  const [name, example] = setting.trim().split('=') as [string, string]
-  expect(URL.parse(example)?.origin).toBe(example)
+  const [name, allowed] = setting.trim().split('=') as [string, string]
+  expect(URL.parse(allowed)?.origin).toBe(allowed)
   const server = await startServer({ [name]: origin }, { seed: SEED })
   const desk = await sitDown(server.settings)
   await desk.sh(substitute(register, { 'https://shop.example': origin, ' shop ': ` ${WEB.client_id} ` }))
@@ -46,4 +47,19 @@ test('the shop is told of a sign-out', async () => {
     'iss', 'aud', 'sub', 'sid', 'iat', 'exp', 'jti', 'events',
   ]) // prettier-ignore
   expect(JSON.parse((await desk.sh(list)).stdout)).toEqual([])
+
+  const home = new URL(WEB.redirect_uri).origin
+  await desk.sh(substitute(frame, { 'https://shop.example': home, ' shop ': ` ${WEB.client_id} ` }))
+  await expect
+    .poll(async () => (await server.server.oauth.findClient('web'))?.metadata)
+    .toHaveProperty('frontchannel_logout_uri')
+  const again = await getTokens(server, {}, agent)
+  const signedOut = await agent.get(`${server.url}/end-session?id_token_hint=${again.id_token}`)
+  const [, framed] = /<iframe src="([^"]*)"/.exec(signedOut.body)!
+  const [, example] = /^GET (\S+)/.exec(loaded)!
+  const said = {
+    'https%3A%2F%2Flogin.example.com': encodeURIComponent(server.url),
+    'd1c0a2f4-5e07-4b6b-9a0c-6d2a8f6e7b10': String(decodeJwt(again.id_token)['sid']),
+  }
+  expect(framed!.replaceAll('&amp;', '&')).toBe(home + substitute(example!, said))
 }, 60_000)

@@ -35,6 +35,8 @@ describe('the document', () => {
       end_session_endpoint: `${url}/end-session`,
       backchannel_logout_supported: true,
       backchannel_logout_session_supported: true,
+      frontchannel_logout_supported: true,
+      frontchannel_logout_session_supported: true,
       introspection_endpoint: `${url}/introspect`,
       revocation_endpoint: `${url}/revoke`,
       jwks_uri: `${url}/jwks`,

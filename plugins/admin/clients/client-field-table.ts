@@ -38,6 +38,7 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
   [message('Signing people out'), [
     ['backchannel_logout_uri', message('Where the server tells it of sign-outs'), 'url', message('By back-channel logout: the server sends a logout token, also when nobody is at a browser.')],
     ['backchannel_logout_session_required', message('Whether it is told which session ended'), 'choice'],
+    ['frontchannel_logout_uri', message('What browsers load to sign people out of it'), 'url', message('By front-channel logout: a page of the app at the host of a redirect URI, which ends the session that its own cookies open.')],
   ]],
   [message('Shown to people'), [
     ['client_uri', message('Home page'), 'url'],

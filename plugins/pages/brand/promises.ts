@@ -16,6 +16,7 @@ const IDS = new Set([
   'error',
   'error-code',
   'signed-out',
+  'go-on',
   'signed-in-as',
   'factor-error',
   'another-way',
@@ -27,7 +28,7 @@ const FIELDS = new Set(['input', 'select', 'textarea', 'button'])
 const KINDS = new Set(['hidden', 'password', 'checkbox', 'radio', 'file'])
 const ADDRESSES = new Set(['href', 'action', 'formaction', 'src'])
 /** Without others, a page is less comfortable. */
-const SCRIPTS = new Set(['once', 'submit', 'passkey-sign-in'])
+const SCRIPTS = new Set(['once', 'submit', 'go-on', 'passkey-sign-in'])
 
 /** Each as it is compared, with how people call it. */
 export type Promises = ReadonlyMap<string, string>

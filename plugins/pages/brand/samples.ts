@@ -27,6 +27,8 @@ import {
   codes,
 } from './sample-models.ts'
 
+const FRAMES = ['https://prints.example/sign-out?iss=https%3A%2F%2Flogin.example&sid=a-session']
+
 export interface Samples {
   /** As `reply.page` knows it. */
   readonly page: string
@@ -91,7 +93,13 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
     { ...TARGET, client: CLIENT, user: 'ada', fields: { state: 'abc' } },
     { ...TARGET, client: null, user: null, fields: {} },
   ),
-  'signed-out': of('signed-out', { homeUri: '/' }),
+  'signed-out': of(
+    'signed-out',
+    { homeUri: '/', apps: [], frames: [] },
+    { homeUri: '/', apps: ['Photo Prints'], frames: FRAMES },
+  ),
+  'signing-out': of('signing-out', { apps: ['Photo Prints'], frames: FRAMES, next: '/end-session' }),
+  'sign-out-frames': of('sign-out-frames', { frames: FRAMES }),
   'form-post': of('form-post', { action: 'https://prints.example/signed-in', fields: { code: 'a-code' } }),
   home: of(
     'home',

@@ -2,6 +2,7 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import type { Factors } from '../../doors/assurance.ts'
 import type { Session } from '../../doors/interaction.ts'
+import type { EndedClient } from '../../events.ts'
 import type { Database } from '../../store/database.ts'
 import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
 import { type ListedPendingRow, statements as pendingStatements } from '../../store/pending-sessions.ts'
@@ -55,8 +56,8 @@ export interface Sessions {
     factors: Factors,
     next: string,
   ): Promise<{ token: string; session: Session } | null>
-  /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). */
-  end(session: Session): Promise<void>
+  /** Ends it, with what it gave and `offline_access` does not keep (OpenID Connect Core §11). Returns who had something of it. */
+  end(session: Session): Promise<readonly EndedClient[]>
   /** Those of a user that last, the last used first; then sign-ins that are pending. */
   list(userId: string): Promise<SessionInformation[]>
   /**
@@ -122,6 +123,7 @@ export function createSessions(database: Database, audit: AuditTrail, lasting: L
       audit.transaction(async (query, note) => {
         const { clients } = await endSession(query, userId, 'signed out', sid)
         note({ type: 'user.signed_out', user: userId, details: { sid, clients } })
+        return clients
       }),
     async list(userId) {
       if (!isUuid(userId)) return []

@@ -1,11 +1,13 @@
 /** The headers that pages carry, by kind, and their stylesheet, scripts and mark. */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
-import { imageSource } from '../../../plugins/pages/headers.ts'
+import { policySource } from '../../../plugins/pages/headers.ts'
 import { samples } from './samples.ts'
 import { startPages, type PageServer } from './server.ts'
 
-const INTERACTIONS = new Set(['login', 'consent', 'sign-out', 'signed-out', 'form-post', 'keep-account'])
+const INTERACTIONS = new Set([
+  'login', 'consent', 'sign-out', 'signed-out', 'signing-out', 'form-post', 'keep-account',
+]) // prettier-ignore
 const server = await startPages()
 const secure = await startPages({
   NODE_ENV: 'production',
@@ -74,6 +76,14 @@ test('a logo adds its origin to the images, and nothing else', async () => {
     expect(await policy(name, state)).toEqual({ ...STRICT, 'img-src': "'self' https://prints.example" })
 })
 
+test('frames add their origins, and nothing else', async () => {
+  for (const name of ['signed-out', 'signing-out'])
+    expect(await policy(name, 'told')).toEqual({
+      ...STRICT,
+      'frame-src': 'https://prints.example http://127.0.0.1:9',
+    })
+})
+
 test('where the issuer is https, browsers are told to stay there', async () => {
   const { headers } = await secure.server.inject('/sample/login/plain')
   expect(headers['strict-transport-security']).toBe('max-age=63072000')
@@ -98,7 +108,7 @@ describe.each([
   )
 
   test('lies below it, under names that change with the content, and is kept for ever', async () => {
-    expect(assets.size).toBe(8)
+    expect(assets.size).toBe(9)
     for (const url of assets) {
       expect(url.startsWith(`${base}assets/`)).toBe(true)
       const { statusCode, headers } = await server.inject(url)
@@ -137,4 +147,4 @@ test.each([
   ['data:image/png;base64,AA', null],
   ['javascript:alert(1)', null],
   ['', null],
-])('%j is allowed to pictures as %j', (address, source) => expect(imageSource(address)).toBe(source))
+])('%j is allowed to pictures as %j', (address, source) => expect(policySource(address)).toBe(source))

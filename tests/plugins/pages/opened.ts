@@ -21,11 +21,12 @@ export async function openPage(options: { javaScriptEnabled?: boolean } = {}): P
   return { page, said }
 }
 
-/** A page that form_post does not leave by itself, so that it can be looked at. */
+/** A page that none of ours leaves by itself, so that it can be looked at. */
 export async function openStillPage(): Promise<Opened> {
   const opened = await openPage()
-  await opened.page.route('**/assets/submit.*.js', (route) =>
-    route.fulfill({ contentType: 'text/javascript', body: '' }),
-  )
+  for (const name of ['submit', 'go-on'])
+    await opened.page.route(`**/assets/${name}.*.js`, (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: '' }),
+    )
   return opened
 }

@@ -132,6 +132,10 @@ const home = {
   development: true,
   links: [],
 }
+const frames = [
+  'https://prints.example/sign-out?iss=https%3A%2F%2Flogin.example&sid=a-session',
+  'http://127.0.0.1:9/sign-out',
+]
 const long = 'W'.repeat(80)
 
 function sample<Name extends keyof Pages>(name: Name, state: string, model: Pages[Name]): Sample {
@@ -263,7 +267,9 @@ export const samples: readonly Sample[] = [
   }),
   sample('sign-out', 'stranger', { ...form, client: stranger, user: 'ada', fields: {} }),
   sample('sign-out', 'plain', { ...form, client: null, user: null, fields: {} }),
-  sample('signed-out', 'plain', { homeUri: '/' }),
+  sample('signed-out', 'plain', { homeUri: '/', apps: [], frames: [] }),
+  sample('signed-out', 'told', { homeUri: '/', apps: ['Photo Prints', long], frames }),
+  sample('signing-out', 'told', { apps: ['Photo Prints', long], frames, next: '/end-session' }),
   sample('form-post', 'plain', {
     action: 'https://prints.example/signed-in',
     fields: { code: 'a-code', state: 'abc' },

@@ -116,10 +116,10 @@ const without = (all: Interface, others: Interface): string[] => [...all].filter
 /** Whether a template that did before would fail when this line is new, or is gone. */
 const asksWhenNew = (line: string): boolean => / has |: null$/.test(line)
 
-/** Whether it stood there for something, as which it may be another kind now. */
+/** Whether it stood there for something, as which it may be another kind now; of a page that is new, nothing did. */
 function isKnown(line: string, before: Interface): boolean {
-  const member = line.replace(/null$/, '')
-  return / has /.test(line) || [...before].some((one) => one.startsWith(member))
+  const known = / has /.test(line) ? line.replace(/ has .*$/, ' ') : line.replace(/null$/, '')
+  return [...before].some((one) => one.startsWith(known))
 }
 
 /** What is to be done, for who changed something; `''` for nothing. */

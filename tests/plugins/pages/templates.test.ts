@@ -98,6 +98,7 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
   error: ['error', 'error-code'],
   'sign-out': ['sign-out'],
   'signed-out': ['signed-out'],
+  'signing-out': ['go-on'],
 }
 
 /** A page for a new password has them too: password managers know by them whose it is. */
@@ -152,7 +153,7 @@ test('the log says which value was missing, the answer does not', async () => {
 
 test('an address that would run in the page is refused', async () => {
   for (const homeUri of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', 'evil'])
-    expect(await server.show('signed-out', { homeUri })).toMatchObject({ status: 500 })
+    expect(await server.show('signed-out', { homeUri, apps: [], frames: [] })).toMatchObject({ status: 500 })
 })
 
 test('a page that nobody added is an error', async () => {
@@ -166,8 +167,8 @@ test('types: a wrong name, a missing member and a wrong member do not compile', 
     // @ts-expect-error -- the model lacks homeUri
     reply.page('signed-out', {})
     // @ts-expect-error -- homeUri is a text
-    reply.page('signed-out', { homeUri: 1 })
-    reply.page('signed-out', { homeUri: '/' }, { status: 200 })
+    reply.page('signed-out', { homeUri: 1, apps: [], frames: [] })
+    reply.page('signed-out', { homeUri: '/', apps: [], frames: [] }, { status: 200 })
   }
   expect(show).toBeTypeOf('function')
 })

@@ -4,21 +4,23 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Client } from '../src/doors/client.ts'
-import type { Session } from '../src/doors/interaction.ts'
-import type { BrowserCall } from '../src/doors/interaction.ts'
-import { OAuthError } from '../src/protocol/errors.ts'
-import { message } from '../src/protocol/message.ts'
-import { assertLengths } from '../src/protocol/parameters.ts'
-import { parseForm, type Wire } from '../src/protocol/wire.ts'
-import type { IdTokenClaims } from '../src/services/tokens/own-jwt-verifier.ts'
-import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
-import { logFailure } from '../src/http/errors.ts'
-import { acceptForms, formText, queryText } from '../src/http/forms.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import { STEPS } from './browser.ts'
-import { clientView } from './pages/client-view.ts'
-import { sendErrorPage, showError } from './pages/error-page.ts'
+import type { Client } from '../../src/doors/client.ts'
+import type { Session } from '../../src/doors/interaction.ts'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { message } from '../../src/protocol/message.ts'
+import { assertLengths } from '../../src/protocol/parameters.ts'
+import { withQuery } from '../../src/protocol/redirect-uri.ts'
+import { parseForm, type Wire } from '../../src/protocol/wire.ts'
+import type { IdTokenClaims } from '../../src/services/tokens/own-jwt-verifier.ts'
+import { refuseOtherMethods, withSlash } from '../../src/http/methods.ts'
+import { logFailure } from '../../src/http/errors.ts'
+import { acceptForms, formText, queryText } from '../../src/http/forms.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { STEPS } from '../browser.ts'
+import { clientView } from '../pages/client-view.ts'
+import { sendErrorPage, showError } from '../pages/error-page.ts'
+import { createTold, NOBODY } from './told.ts'
 
 interface EndSessionRequest {
   client: Client | null
@@ -43,6 +45,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
   const { ownJwts, sessions, doors } = kernelOf(fastify)
   const { basePath } = oauth.config
   const action = `${basePath}/end-session`
+  const toldOf = createTold(fastify)
 
   async function parse(wire: Wire): Promise<EndSessionRequest> {
     const text = (name: string): string | undefined => wire[name] as string | undefined
@@ -71,28 +74,35 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     hint !== null && client !== null && hint.sub === oauth.subjectOf(session.userId, client)
 
   async function signOut(asked: EndSessionRequest, session: Session | null, call: BrowserCall) {
-    if (session !== null) await sessions.end(session)
+    const told = session === null ? NOBODY : await toldOf(await sessions.end(session), session)
     await browser[STEPS].abandon(call)
     browser.forget(call)
     const elsewhere = session === null ? null : await addressElsewhere(asked, session, call)
+    const { redirectUri, state } = asked
+    if (told.frames.length > 0 && (elsewhere ?? redirectUri) !== null)
+      return call.reply.page('signing-out', { ...told, next: elsewhere ?? addressOf(asked) })
     if (elsewhere !== null) return leadOn(elsewhere, call)
-    if (asked.redirectUri === null) return call.reply.page('signed-out', { homeUri: homeOf(asked.client) })
-    return call.reply.redirect(withState(asked.redirectUri, asked.state), 303)
+    if (redirectUri === null) return call.reply.page('signed-out', { homeUri: homeOf(asked.client), ...told })
+    return call.reply.redirect(state === undefined ? redirectUri : withQuery(redirectUri, { state }), 303)
   }
 
-  /** Where they are to be signed out as well; from there they come here again, without a session, and go on as they asked. */
-  async function addressElsewhere(
-    { client, redirectUri, state }: EndSessionRequest,
-    session: Session,
-    call: BrowserCall,
-  ): Promise<string | null> {
+  /** Where they go on as they asked, once they are signed out. */
+  function addressOf({ client, redirectUri, state }: EndSessionRequest): string {
     const carried = { client_id: client?.clientId, post_logout_redirect_uri: redirectUri, state }
     const known = Object.entries(carried).filter(
       (pair): pair is [string, string] => typeof pair[1] === 'string',
     )
-    const next = `${action}?${new URLSearchParams(known).toString()}`
+    return withQuery(action, Object.fromEntries(known))
+  }
+
+  /** Where they are to be signed out as well; from there they come here again, without a session, and go on as they asked. */
+  async function addressElsewhere(
+    asked: EndSessionRequest,
+    session: Session,
+    call: BrowserCall,
+  ): Promise<string | null> {
     for (const way of doors.all('signOutWay')) {
-      const address = await way.leave(session, next, call)
+      const address = await way.leave(session, addressOf(asked), call)
       if (address !== null) return address
     }
     return null
@@ -195,12 +205,6 @@ function assertRegistered(redirectUri: string | undefined, client: Client): void
 
 function signOutPurpose({ sid }: Session): string {
   return `sign-out ${sid}`
-}
-
-function withState(uri: string, state: string | undefined): string {
-  return state === undefined
-    ? uri
-    : `${uri}${uri.includes('?') ? '&' : '?'}${new URLSearchParams({ state }).toString()}`
 }
 
 export default fp(endSession, {
