@@ -77,11 +77,12 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
 
   async function sendLink(user: User, back: string, locales?: string): Promise<void> {
     const { id, username, claims } = user
-    const token = await passwordResets.make(id, back)
+    const email = String(claims['email'])
+    const token = await passwordResets.make(id, back, email)
     if (token === null) return
     const href = `${oauth.issuer}${RESET}?token=${token}`
     const reader = await language.readerOf(user, locales)
-    await letters.send(String(claims['email']), resetLetter(username, oauth.issuer, href), reader)
+    await letters.send(email, resetLetter(username, oauth.issuer, href), reader)
   }
 
   /** As if it were not there. */

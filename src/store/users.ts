@@ -21,6 +21,7 @@ export const COLUMNS = [
   'passwordHash',
   'disabledAt',
   'deletionDueAt',
+  'strangersBefore',
   'updatedAt',
 ] as const
 

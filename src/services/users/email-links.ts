@@ -1,6 +1,7 @@
 /**
  * Links by which people confirm an address as theirs: 256 random bits in a mail to it, stored hashed, for a day. Until then the address that
- * they had stays. A later link takes the place of an earlier one, and a new password ends it: who was here meanwhile gets nothing confirmed.
+ * they had stays. A later link takes the place of an earlier one, and a new password ends it, as does signing out elsewhere: who was here
+ * meanwhile gets nothing confirmed.
  */
 import { changesBetween } from '../../protocol/changes.ts'
 import { OAuthError } from '../../protocol/errors.ts'
@@ -35,6 +36,8 @@ interface Stored {
   readonly email: string
   /** Of the password that they had. */
   readonly mark: string
+  /** Milliseconds since the epoch, by the clock of the processes; those of earlier versions do not say. */
+  readonly madeAt?: number
 }
 
 const KIND = 'email-link'
@@ -68,7 +71,7 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
     async make(userId, email) {
       const row = await findUserRow(database, userId)
       if (row === null || row.disabledAt || row.deletionDueAt) return null
-      const stored = { user: row.id, email, mark: passwordMark(row) }
+      const stored = { user: row.id, email, mark: passwordMark(row), madeAt: Date.now() }
       const token = await links.put(stored, { owner: row.id, most: 1 })
       return token === false ? null : token
     },
@@ -104,8 +107,11 @@ export function createEmailLinks({ database, audit, feed, box, artifacts }: Emai
   }
 }
 
-function isGood({ user, mark }: Stored, row: UserRow): boolean {
-  return row.id === user && !row.disabledAt && !row.deletionDueAt && mark === passwordMark(row)
+function isGood({ user, mark, madeAt = Number.POSITIVE_INFINITY }: Stored, row: UserRow): boolean {
+  const isOfStranger = (row.strangersBefore?.getTime() ?? 0) > madeAt
+  return (
+    row.id === user && !row.disabledAt && !row.deletionDueAt && !isOfStranger && mark === passwordMark(row)
+  )
 }
 
 function spent(): OAuthError {

@@ -20,8 +20,11 @@ import { claimAddress, isOfAddress } from './verified-address.ts'
 import { toUser, type User } from './user.ts'
 
 export interface PasswordResets {
-  /** The token of a link for the user; null for who is not there or may not sign in. `back` is where they came from, or `''`. */
-  make(userId: string, back: string): Promise<string | null>
+  /**
+   * The token of a link for the user; null for who is not there or may not sign in. `back` is where they came from, or `''`; `to` the verified
+   * address that it goes to: it ends when that is not theirs any more.
+   */
+  make(userId: string, back: string, to?: string): Promise<string | null>
   /** The token of a link to the address that the user has, which it confirms; null for who is not there, may not sign in or has none. */
   invite(userId: string): Promise<Invitation | null>
   /** When the invitation ends that is good now, in milliseconds since the epoch; null for none. */
@@ -50,6 +53,8 @@ interface Stored {
   /** Of the hash of the password that it replaces. */
   readonly replaces: string
   readonly back: string
+  /** The address to which it went that they had verified. */
+  readonly to?: string
   /** The address to which an invitation went. */
   readonly confirms?: string
 }
@@ -113,10 +118,10 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
       )
       return ended.includes(true)
     },
-    async make(userId, back) {
+    async make(userId, back, to) {
       const row = await findUserRow(database, userId)
       if (row === null || row.disabledAt) return null
-      const stored = { user: row.id, replaces: passwordMark(row), back }
+      const stored = { user: row.id, replaces: passwordMark(row), back, ...(to === undefined ? {} : { to }) }
       const token = await links.put(stored, { owner: row.id, most: MOST })
       const expires = Math.floor(Date.now() / 1000) + RESET_LIFETIME
       if (token !== false)
@@ -158,8 +163,11 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
   }
 }
 
-function isGood({ user, replaces, confirms }: Stored, row: UserRow): boolean {
-  const isTheirs = confirms === undefined || row.claims['email'] === confirms
+function isGood({ user, replaces, to, confirms }: Stored, row: UserRow): boolean {
+  const { email, email_verified: isVerified } = row.claims
+  const isTheirs =
+    (to === undefined || (email === to && isVerified === true)) &&
+    (confirms === undefined || email === confirms)
   return row.id === user && !row.disabledAt && replaces === passwordMark(row) && isTheirs
 }
 

@@ -1,0 +1,141 @@
+/**
+ * Every link by which somebody shows that they have read a mail or were handed an address: whatever looks at it spends nothing, and what
+ * happens to its user meanwhile ends it, in each process, also for a form that was open before.
+ */
+import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { spawnBeside } from '../support/beside.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { SEED } from '../support/sign-in.ts'
+import { createUserAgent, type Page } from '../support/user-agent.ts'
+
+const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
+const beside = await spawnBeside(server.settings, server.database)
+const { users, sessions, accountDeletions, passwordLinks, passwordResets, emailLinks } = kernelOf(
+  server.server,
+)
+let count = 0
+
+interface Person {
+  readonly id: string
+  readonly username: string
+  readonly email: string
+}
+
+interface Kind {
+  readonly form: string
+  readonly fields: Readonly<Record<string, string>>
+  /** The path of a link for the person. */
+  make(person: Person): Promise<string>
+}
+
+const password = 'a password by the link'
+const KINDS: Readonly<Record<string, Kind>> = {
+  'for a password, handed over': {
+    form: 'set-password',
+    fields: { password },
+    make: async ({ id }) => (await passwordLinks.make(id)).address,
+  },
+  'for a forgotten password': {
+    form: 'reset-password',
+    fields: { password },
+    make: async ({ id, email }) =>
+      `${server.url}/reset-password?token=${await passwordResets.make(id, '', email)}`,
+  },
+  'of an invitation': {
+    form: 'accept-invitation',
+    fields: { password },
+    make: async ({ id }) => `${server.url}/invitation?token=${(await passwordResets.invite(id))!.token}`,
+  },
+  'for a new address': {
+    form: 'confirm',
+    fields: {},
+    make: async ({ id, username }) =>
+      `${server.url}/confirm-email?token=${await emailLinks.make(id, `${username}@new.example`)}`,
+  },
+}
+
+async function somebody(): Promise<Person> {
+  const username = `reader-${++count}`
+  const email = `${username}@example.com`
+  const { id } = await users.create({
+    username,
+    email,
+    email_verified: true,
+    password: 'the former password',
+  })
+  return { id, username, email }
+}
+
+const ENDS: Readonly<Record<string, (person: Person, kind: Kind) => Promise<unknown>>> = {
+  'a new password': async ({ username }) => users.setPassword(username, 'a password from elsewhere'),
+  'disabling': async ({ username }) => users.disable(username),
+  'deletion': async ({ username }) => users.delete(username),
+  'another of the same name': async ({ username, email }) => {
+    await users.delete(username)
+    await users.create({ username, email, email_verified: true })
+  },
+  'another address': async ({ username }) => users.update(username, { email: `${username}@other.example`, email_verified: true }),
+  'an address that is theirs no more': async ({ username, email }) => {
+    await users.update(username, { email_verified: false })
+    await users.create({ username: `${username}-2`, email, email_verified: true })
+  },
+  'signing out everywhere': async ({ id }) => sessions.endAll(id),
+  'a later one of its kind': async (person, { make }) => make(person),
+  'a deletion that is asked for': async ({ id }) => accountDeletions.request(id, 3600),
+} // prettier-ignore
+/** What does not end them, and why it need not. */
+const LASTING: Readonly<Record<string, readonly string[]>> = {
+  // An administrator hands it over, whatever the address.
+  'for a password, handed over': ['another address', 'an address that is theirs no more', 'signing out everywhere'],
+  // Five may be read at the same time; who asks for the deletion may still get in, to keep the account.
+  'for a forgotten password': ['signing out everywhere', 'a later one of its kind', 'a deletion that is asked for'],
+  // Who has confirmed its address meanwhile keeps it: the button says no.
+  'of an invitation': ['an address that is theirs no more', 'signing out everywhere', 'a later one of its kind', 'a deletion that is asked for'],
+  // What is confirmed is the new address.
+  'for a new address': ['another address', 'an address that is theirs no more'],
+} // prettier-ignore
+
+describe.each(Object.entries(KINDS))('a link %s', (name, kind) => {
+  const opened = async (link: string): Promise<Page> => {
+    const page = await createUserAgent(server.url).get(link)
+    expect(page.status).toBe(200)
+    return page
+  }
+  const statusAt = async ({ get }: Pick<TestServer, 'get'>, link: string): Promise<number> => {
+    const { pathname, search } = new URL(link)
+    return (await get(pathname + search)).status
+  }
+
+  test('is spent by nothing that only looks, and by its button once', async () => {
+    const link = await kind.make(await somebody())
+    for (const [method, headers] of [
+      ['HEAD', {}],
+      ['GET', { 'sec-purpose': 'prefetch' }],
+      ['GET', { purpose: 'prefetch', 'x-moz': 'prefetch' }],
+      ['GET', { 'user-agent': 'Mozilla/5.0 (compatible; a scanner of mails)', range: 'bytes=0-99' }],
+      ['OPTIONS', { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' }],
+    ] as const) {
+      const looked = await server.request(link, { method, headers })
+      expect([method, looked.status < 500, looked.headers.getSetCookie().join()]).toEqual([method, true, expect.not.stringContaining('latchkey-session')])
+    }
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(link)
+    const all = await Promise.all([1, 2, 3].map(async () => agent.clone().submit(page, kind.form, kind.fields)))
+    expect(all.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(all.filter(({ status }) => status === 410)).toHaveLength(2)
+    expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([410, 410])
+  }) // prettier-ignore
+
+  test.each(Object.entries(ENDS))('and %s', async (what, end) => {
+    const person = await somebody()
+    const link = await kind.make(person)
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(link)
+    await opened(link)
+    await end(person, kind)
+    const status = LASTING[name]!.includes(what) ? 200 : 410
+    expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([status, status])
+    if (status === 410) expect((await agent.submit(page, kind.form, kind.fields)).status).toBe(410)
+  })
+})
