@@ -7,7 +7,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
-import { createUserAgent, type Page } from '../support/user-agent.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 
 const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
 const beside = await spawnBeside(server.settings, server.database)
@@ -67,7 +67,8 @@ async function somebody(): Promise<Person> {
   return { id, username, email }
 }
 
-const ENDS: Readonly<Record<string, (person: Person, kind: Kind) => Promise<unknown>>> = {
+type End = (person: Person, kind: Kind) => Promise<unknown>
+const ENDS: Readonly<Record<string, End>> = {
   'a new password': async ({ username }) => users.setPassword(username, 'a password from elsewhere'),
   'disabling': async ({ username }) => users.disable(username),
   'deletion': async ({ username }) => users.delete(username),
@@ -97,11 +98,6 @@ const LASTING: Readonly<Record<string, readonly string[]>> = {
 } // prettier-ignore
 
 describe.each(Object.entries(KINDS))('a link %s', (name, kind) => {
-  const opened = async (link: string): Promise<Page> => {
-    const page = await createUserAgent(server.url).get(link)
-    expect(page.status).toBe(200)
-    return page
-  }
   const statusAt = async ({ get }: Pick<TestServer, 'get'>, link: string): Promise<number> => {
     const { pathname, search } = new URL(link)
     return (await get(pathname + search)).status
@@ -127,15 +123,25 @@ describe.each(Object.entries(KINDS))('a link %s', (name, kind) => {
     expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([410, 410])
   }) // prettier-ignore
 
-  test.each(Object.entries(ENDS))('and %s', async (what, end) => {
+  const [lasting, ending] = [true, false].map((lasts) =>
+    Object.entries(ENDS).filter(([what]) => LASTING[name]!.includes(what) === lasts),
+  ) as [[string, End][], [string, End][]]
+
+  test.each(ending)('ends with %s', async (_what, end) => {
     const person = await somebody()
     const link = await kind.make(person)
     const agent = createUserAgent(server.url)
     const page = await agent.get(link)
-    await opened(link)
+    expect(page.status).toBe(200)
     await end(person, kind)
-    const status = LASTING[name]!.includes(what) ? 200 : 410
-    expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([status, status])
-    if (status === 410) expect((await agent.submit(page, kind.form, kind.fields)).status).toBe(410)
+    expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([410, 410])
+    expect((await agent.submit(page, kind.form, kind.fields)).status).toBe(410)
+  })
+
+  test.each(lasting)('goes on after %s', async (_what, end) => {
+    const person = await somebody()
+    const link = await kind.make(person)
+    await end(person, kind)
+    expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([200, 200])
   })
 })
