@@ -166,7 +166,7 @@ describe('the members', () => {
     ],
     [{ frontchannel_logout_uri: 'https://app.example:8443/out' }, 'must have the scheme, host and port'],
     [{ frontchannel_logout_uri: 'http://app.example/out' }, 'must have the scheme, host and port'],
-    [{ frontchannel_logout_uri: 'https://[/out' }, 'must have the scheme, host and port'],
+    [{ frontchannel_logout_uri: 'https://[/out' }, 'must be an absolute http or https URL'],
     [
       { frontchannel_logout_uri: 'javascript:alert(1)' },
       'frontchannel_logout_uri must be an absolute http or https URL',
