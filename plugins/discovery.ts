@@ -10,7 +10,7 @@ import { servePublicDocument } from '../src/http/public-document.ts'
 
 async function discovery(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { doors } = kernelOf(fastify)
+  const { doors, profiles } = kernelOf(fastify)
   let document: Buffer | undefined
 
   fastify.addHook('onReady', async () => {
@@ -18,7 +18,7 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
     if (endpoints.some(([member]) => member === 'issuer'))
       throw new ConfigError('The metadata member issuer is taken.')
     const own = { issuer: oauth.issuer, ...(Object.fromEntries(endpoints) as Record<string, string>) }
-    const metadata = await doors.withContributions('metadata', own, own, undefined)
+    const metadata = profiles.offered(await doors.withContributions('metadata', own, own, undefined))
     // Required by RFC 8414 §2, also of a server without an authorization endpoint.
     const { response_types_supported = [] } = metadata
     document = Buffer.from(JSON.stringify({ ...metadata, response_types_supported }))

@@ -153,6 +153,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   fastify.addHook('onReady', async () => {
     kernel.mail.open()
     kernel.doors.close()
+    for (const sentence of kernel.profiles.open()) fastify.log.info(sentence)
     await kernel.start()
     if (seeds && config.SEED_FILE !== undefined) await kernel.seeder.applyFile(config.SEED_FILE)
   })

@@ -51,6 +51,7 @@ export function parseConfig(
   assertSignUp(settings.OIDC_SIGN_UP)
   assertRegistration(settings)
   assertStatementIssuers(settings)
+  assertProfiles(settings, values)
   assertBrandLinks(settings)
   if (settings.METRICS_PORT === (settings.PORT ?? DEFAULT_PORTS.first))
     throw new ConfigError('METRICS_PORT must be another port than PORT.')
@@ -162,6 +163,38 @@ function assertRegistration({
     throw new ConfigError(
       `OIDC_REGISTRATION_UNUSED must be at most OIDC_AUDIT_EXPIRE, which is ${kept} seconds: the audit log tells what is used.`,
     )
+}
+
+/** What profiles make of settings; what they make of clients is theirs (`plugins/profiles/`). */
+const LOCKED: Readonly<Record<string, readonly LockedSetting[]>> = {
+  'fapi-2.0': [
+    { name: 'OIDC_CODE_EXPIRE', most: 60 },
+    { name: 'OIDC_IMPLICIT', only: false },
+  ],
+  'oauth-2.1': [
+    { name: 'OIDC_CODE_EXPIRE', most: 600 },
+    { name: 'OIDC_IMPLICIT', only: false },
+  ],
+}
+
+interface LockedSetting {
+  readonly name: string
+  readonly most?: number
+  readonly only?: boolean
+}
+
+/** What nobody has set is as it must be by the profile alone. */
+function assertProfiles(settings: Settings, given: SettingValues): void {
+  const values: Readonly<Record<string, unknown>> = settings
+  for (const profile of settings.OIDC_PROFILE)
+    for (const { name, most, only } of LOCKED[profile] ?? []) {
+      if (given[name] === undefined) continue
+      const value = values[name]
+      if (most !== undefined && Number(value) > most)
+        throw new ConfigError(`${name} must be ${most} at most: OIDC_PROFILE ${profile} needs it.`)
+      if (only !== undefined && value !== only)
+        throw new ConfigError(`${name} must be ${String(only)}: OIDC_PROFILE ${profile} needs it.`)
+    }
 }
 
 /** They stand on every page. */

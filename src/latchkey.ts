@@ -40,6 +40,8 @@ import passkeys from '../plugins/passkeys/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
 import clientSecretJwt from '../plugins/client-secret-jwt.ts'
+import fapi20 from '../plugins/profiles/fapi-2.0.ts'
+import oauth21 from '../plugins/profiles/oauth-2.1.ts'
 import privateKeyJwt from '../plugins/private-key-jwt.ts'
 import openid from '../plugins/openid.ts'
 import registration from '../plugins/registration/index.ts'
@@ -92,6 +94,8 @@ const PLUGINS = [
   par,
   token,
   dpop,
+  fapi20,
+  oauth21,
   authorizationCode,
   refreshToken,
   clientCredentials,

@@ -94,7 +94,12 @@ async function furnish(
     without,
     janitor: start,
     seeds: start,
-    demonstrates: start && demo && config.SEED_FILE === undefined && !config.production,
+    demonstrates:
+      start &&
+      demo &&
+      config.SEED_FILE === undefined &&
+      !config.production &&
+      !config.OIDC_PROFILE.includes('fapi-2.0'),
   })
 }
 

@@ -242,6 +242,11 @@ export const Settings = Type.Object({
     description:
       'old apps may have tokens with the answer of /authorize: the implicit and the hybrid flow of OpenID Connect',
   }),
+  OIDC_PROFILE: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    expects: 'names of profiles with commas between, such as fapi-2.0',
+    description: 'rules that every client keeps: oauth-2.1, fapi-2.0',
+  }),
   OIDC_REQUIRE_DPOP_NONCE: Type.Boolean({
     default: false,
     description: 'a DPoP proof must have a nonce that this server gave out lately',

@@ -4,6 +4,7 @@ import type { AuthorizationCheck } from '../../src/doors/authorization-requests.
 import type { Client } from '../../src/doors/client.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { asksFor, orderedResponseType } from '../../src/protocol/response-type.ts'
+import { assertInOrder } from '../../src/services/clients/in-order.ts'
 import { problemOfMode } from '../../src/services/tokens/answer-address.ts'
 
 /** Those of the endpoint itself, in their order; a response type or a plugin has its own after them. */
@@ -21,6 +22,11 @@ export function endpointChecks(oauth: FastifyInstance['oauth']): readonly Author
   }
 
   return [
+    {
+      name: 'profile',
+      check: ({ client }) => assertInOrder(client),
+      review: ({ client }) => assertInOrder(client),
+    },
     { name: 'request_object', check: ({ wire }) => refuseRequestObjects(wire) },
     {
       name: 'response_type',

@@ -1,4 +1,5 @@
-/** The response type `code` (RFC 6749 §4.1.2), with PKCE (RFC 7636): S256 for everybody, required of public clients. */
+/** The response type `code` (RFC 6749 §4.1.2), with PKCE (RFC 7636): S256 for everybody, required of public clients
+ * and of those that are registered so. */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Client } from '../../src/doors/client.ts'
@@ -40,8 +41,10 @@ async function code(fastify: FastifyInstance): Promise<void> {
 
 /** RFC 9700 §2.1.1: without a secret, the code is all that it takes. */
 function assertProtected(client: Client, responseType: unknown, challenge: unknown): void {
-  if (asksFor('code', responseType) && client.isPublic() && challenge === undefined)
-    throw new OAuthError('invalid_request', 'public clients must send a code_challenge')
+  if (!asksFor('code', responseType) || challenge !== undefined) return
+  if (client.isPublic()) throw new OAuthError('invalid_request', 'public clients must send a code_challenge')
+  if (client.metadata['require_pkce'] === true)
+    throw new OAuthError('invalid_request', 'this client must send a code_challenge')
 }
 
 export default fp(code, { name: 'latchkey-code', dependencies: ['latchkey-oauth', 'latchkey-authorize'] })

@@ -15,8 +15,10 @@ export interface Client {
   readonly grantTypes: ReadonlySet<string>
   /** `token_endpoint_auth_method`; undefined while unset: then Basic and post both work. */
   readonly authenticationMethod: string | undefined
-  /** Every registered member by its RFC 7591 name, plugins' own members included. */
+  /** Every registered member by its RFC 7591 name, plugins' own members included, and as its profiles lock them. */
   readonly metadata: Bag
+  /** Why it may do nothing: its registration contradicts a profile that it has. Undefined for one that is in order. */
+  readonly conflict?: string | undefined
   /** The door by which it has registered itself (`oauth.selfRegistration`); undefined where somebody here registered it. */
   readonly registrar?: string | undefined
   /** RFC 6749 §2.1: a client without credentials. */

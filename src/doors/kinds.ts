@@ -14,6 +14,7 @@ import type { Delivery } from './outbound.ts'
 import type { Representation } from './representation.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
 import type { MailTransport } from './mail.ts'
+import type { Profile } from './profile.ts'
 import type { SignInLink, SignInMethod, SignOutNotice, SignOutWay } from './sign-in.ts'
 
 export interface Dispatched {
@@ -27,6 +28,7 @@ export interface Dispatched {
   delivery: Delivery
   signInMethod: SignInMethod
   mailTransport: MailTransport
+  profile: Profile
 }
 
 export interface Ordered {

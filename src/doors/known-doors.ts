@@ -47,6 +47,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
     page: maybe(FUNCTION),
   },
   mailTransport: { send: FUNCTION },
+  profile: { locks: OBJECT, choices: maybe(OBJECT), check: maybe(FUNCTION) },
 }
 const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Ordered[Kind]> } & {
   readonly policy: Member

@@ -63,6 +63,14 @@ export const ClientMetadata = Type.Partial(
     token_endpoint_auth_signing_alg: open(Text()),
     default_max_age: open(Type.Integer({ minimum: 0, maximum: 1e9 })),
     require_auth_time: open(Type.Boolean()),
+    /** Of no RFC: the rules that it keeps as a whole, by their name. */
+    profile: open(Text()),
+    /** Of no RFC: whether its codes need PKCE though it can prove who it is. */
+    require_pkce: open(Type.Boolean()),
+    /** Of no RFC: seconds, at most those of OIDC_CODE_EXPIRE. */
+    authorization_code_lifetime: open(Type.Integer({ minimum: 1, maximum: 600 })),
+    /** Of no RFC: whether its access tokens must be bound, by whatever it shows. */
+    require_bound_access_tokens: open(Type.Boolean()),
     dpop_bound_access_tokens: open(Type.Boolean()),
     /** Of no RFC: whether its proofs need a nonce of ours. */
     require_dpop_nonce: open(Type.Boolean()),

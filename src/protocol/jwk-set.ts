@@ -60,6 +60,8 @@ const KEY_MANAGEMENT: ReadonlyMap<string, readonly KeyType[]> = new Map([
 ])
 /** The algorithms of signatures that a key of a set can have made. */
 export const SIGNATURE_ALGORITHMS: readonly string[] = [...SIGNATURES.keys()]
+/** Those of FAPI 2.0 Security Profile §5.4.1. */
+export const LASTING_ALGORITHMS: readonly string[] = ['PS256', 'ES256', 'EdDSA', 'Ed25519']
 
 const KEY_TYPES = [RSA, EDWARDS, ...AGREEMENT]
 const MISFIT = reason('has a key whose alg is not one of its kty')

@@ -12,6 +12,7 @@ import { findUserRow } from '../store/users.ts'
 import { createBoundedCache } from './bounded-cache.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import type { StoredSecret } from './clients/client-secrets.ts'
+import type { Profiles } from './clients/profiles.ts'
 import { toUser, type User } from './users/user.ts'
 
 /** Where a client carries what only authentication needs: seen by nothing that lists or prints it. */
@@ -78,10 +79,14 @@ const MAX_ENTRIES = 20_000
 export const TOKEN_INTROSPECTION = 'token_introspection'
 
 /** @internal */
-export function createDirectory(database: Database, feed: ChangeFeed): Directory {
+export function createDirectory(
+  database: Database,
+  feed: ChangeFeed,
+  profiles?: Pick<Profiles, 'served' | 'conflictOf'>,
+): Directory {
   const clients = createCache(async (clientId) => {
     const row = await findClientRow(database, clientId)
-    return row === null ? null : toClient(row)
+    return row === null ? null : toClient(row, profiles)
   }, feed)
   const users = createCache(async (id) => {
     const row = await findUserRow(database, id)
@@ -213,10 +218,11 @@ function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Ca
   }
 }
 
-function toClient(row: ClientRow): Client {
+function toClient(row: ClientRow, profiles?: Pick<Profiles, 'served' | 'conflictOf'>): Client {
   const { secrets, scopeClients, createdAt: _createdAt, revision, ...stored } = row
   const reserved = new Set([...scopeClients, TOKEN_INTROSPECTION])
   const method = row.tokenEndpointAuthMethod ?? undefined
+  const registered = toMetadata(stored, secrets.length > 0)
   const client: Client = {
     clientId: row.clientId,
     registeredAt: row.createdAt.getTime(),
@@ -224,7 +230,8 @@ function toClient(row: ClientRow): Client {
     grantableScopes: new Set(row.scope.filter((name) => !reserved.has(name))),
     grantTypes: new Set(effectiveGrantTypes(stored, secrets.length > 0)),
     authenticationMethod: method,
-    metadata: Object.freeze(toMetadata(stored, secrets.length > 0)),
+    metadata: Object.freeze(profiles?.served(registered) ?? registered),
+    conflict: profiles?.conflictOf(registered),
     registrar: row.registrar ?? undefined,
     isPublic: () => method === 'none',
   }

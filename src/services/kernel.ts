@@ -15,6 +15,7 @@ import { createClientPolicies, type ClientPolicies } from './clients/client-poli
 import { createClientChanges } from './clients/client-changes.ts'
 import { createClientRegistry, type ClientRegistry } from './clients/client-registry.ts'
 import { createClientSecrets } from './clients/client-secrets.ts'
+import { createProfiles, type Profiles } from './clients/profiles.ts'
 import { createSelfRegistrations, type OpenOwnSelfRegistration } from './clients/self-registration.ts'
 import { createFindSealedSecrets, type FindSealedSecrets } from './clients/sealed-secrets.ts'
 import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
@@ -60,6 +61,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly doors: DoorRegistry
   readonly audit: AuditTrail
   readonly policies: ClientPolicies
+  readonly profiles: Profiles
   readonly clients: ClientRegistry
   readonly selfRegistration: OpenOwnSelfRegistration
   readonly initialTokens: InitialTokens
@@ -122,7 +124,8 @@ export function createKernel(
   const doors = createDoorRegistry()
   const feed = createChangeFeed(database, log)
   const deliveries = () => doors.owners('delivery')
-  const directory = createDirectory(database, feed)
+  const profiles = createProfiles(doors, config.OIDC_PROFILE)
+  const directory = createDirectory(database, feed, profiles)
   const { cachedClient } = directory
   const outbox = createOutbox({ database, box, feed, log, deliveries, cachedClient })
   const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
@@ -130,7 +133,7 @@ export function createKernel(
   const hashing = createHashingQueue()
   const argon2id = createArgon2id(config.OIDC_PASSWORD_HASH_MEMORY)
   const secrets = createClientSecrets(box, hashing, argon2id)
-  const policies = createClientPolicies(doors, production, log)
+  const policies = createClientPolicies(doors, production, log, profiles)
   const changes = createClientChanges({ database, audit, feed, policies })
   const clients = createClientRegistry({ database, changes, secrets, policies, log })
   const keys = createKeyRing({
@@ -198,6 +201,7 @@ export function createKernel(
     doors,
     audit,
     policies,
+    profiles,
     clients,
     selfRegistration: createSelfRegistrations({
       database,

@@ -27,17 +27,13 @@ test('a method that a client registers, and no other serves it; and the feature 
   const head = `import type { FastifyRequest } from 'fastify'\nimport { OAuthError, Type } from 'latchkey'\nexport default async function mesh({ oauth }: any): Promise<void> {\n`
   await writeFile(PLUGINS, `${head}${method}${rule}}`)
   const key = await createAssertionKey()
-  const profile = Type.Object({ profile: Type.Optional(Type.String()) })
+  const rules = Type.Object({ house_rules: Type.Optional(Type.Boolean()) })
   const server = await startServer(
     { PLUGINS, TRUSTED_PROXIES: '127.0.0.1' },
     {
-      extend: ({ oauth }) => oauth.extendClientMetadata(profile),
+      extend: ({ oauth }) => oauth.extendClientMetadata(rules),
       seed: {
-        clients: [
-          SERVICE,
-          serviceWith('free', key.jwk),
-          serviceWith('held', key.jwk, { profile: 'fapi-2.0' }),
-        ],
+        clients: [SERVICE, serviceWith('free', key.jwk), serviceWith('held', key.jwk, { house_rules: true })],
       },
     },
   )

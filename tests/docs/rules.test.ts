@@ -12,7 +12,7 @@ import { openPage } from './page.ts'
 
 test('the pieces make a plugin: a policy, a name for users, and guesses that end', async () => {
   const page = await openPage('doors/rules.md')
-  const pieces = [page.next('ts'), page.next('ts'), page.next('ts')]
+  const pieces = [page.next('ts'), page.next('ts'), page.next('ts'), page.next('ts')]
   page.end()
   const PLUGINS = join(await temporaryDirectory(), 'rules.ts')
   const plugin = [
@@ -43,6 +43,14 @@ test('the pieces make a plugin: a policy, a name for users, and guesses that end
     const tokens = await server.post('/token', form, basic(client_id, WEB.client_secret))
     return decodeJwt(((await tokens.json()) as { id_token: string }).id_token).sub
   }
+  const housed = { redirect_uri: REDIRECT_URI, profile: 'of-our-house' }
+  const { clientId } = await createClient(server, housed)
+  expect((await server.server.oauth.findClient(clientId))?.metadata).toMatchObject({
+    require_pkce: true,
+    subject_type: 'pairwise',
+  })
+  await expect(createClient(server, { ...housed, subject_type: 'public' })).rejects.toThrow('subject_type')
+
   const north = await subjectOf('web')
   expect(await subjectOf('also')).toBe(north)
   expect(await subjectOf('other')).not.toBe(north)

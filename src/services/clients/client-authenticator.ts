@@ -10,6 +10,7 @@ import { invalidClient } from '../../protocol/invalid-client.ts'
 import type { Wire } from '../../protocol/wire.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { revisionOf, type Directory } from '../directory.ts'
+import { assertInOrder } from './in-order.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { Attempt, Throttle } from '../throttle/throttle.ts'
@@ -121,6 +122,7 @@ export function createClientAuthenticator(options: ClientAuthenticatorOptions): 
         const proven = await findProven(presented, claims, request, wire, attempt)
         if (proven !== undefined && (publicClients || !proven.isPublic())) {
           attempt.succeeded()
+          assertInOrder(proven)
           return proven
         }
         observeFailure(account, presented)

@@ -25,6 +25,7 @@ import { hmacKeyBytes } from '../../protocol/hmac.ts'
 import { assertSchema } from '../../doors/shapes.ts'
 import { servedGrantTypes } from './served-grant-types.ts'
 import { SEALED_METHOD } from './client-secrets.ts'
+import type { Profiles } from './profiles.ts'
 
 /** The standards' names: RFC 6749, 7523, 8628, 8693, OpenID Connect Core and CIBA; RFC 8705 for the methods. */
 const RESPONSE_TYPES = new Set(['code', 'token', 'id_token', 'none'])
@@ -96,6 +97,7 @@ export function createClientPolicies(
   doors: DoorRegistry,
   production: boolean,
   log: FastifyBaseLogger,
+  profiles?: Pick<Profiles, 'assertKept'>,
 ): ClientPolicies {
   const known = new Set([...Object.keys(ClientMetadata.properties), 'redirect_uri', '__proto__'])
   const extensions: { schema: TObject; check: MetadataCheck | undefined }[] = []
@@ -141,6 +143,7 @@ export function createClientPolicies(
     if (effectiveResponseTypes(client).length > 0 && client.redirectUris.length === 0)
       throw metadataError('redirect_uris', 'must name an address when there are response_types')
     const metadata = toMetadata(client, hasSecret)
+    profiles?.assertKept(metadata)
     for (const { check } of extensions) await check?.(metadata)
     return stored
   }

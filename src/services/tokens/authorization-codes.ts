@@ -2,6 +2,7 @@
  * Authorization codes: made when a request is approved, read when one is presented; `code-redemption.ts` spends them. A spent one
  * is gone, and known again by its proof.
  */
+import type { Client } from '../../doors/client.ts'
 import { hash } from 'node:crypto'
 import type { AuthorizationRequest } from '../../doors/approval.ts'
 import type { Granted } from '../../doors/facts.ts'
@@ -71,6 +72,8 @@ export function createAuthorizationCodes(
   spendArtifact: SpendArtifact,
 ): AuthorizationCodes {
   const spend = createCodeRedemption(refreshes, owed)
+  const lifetimeFor = ({ metadata }: Client): number =>
+    Math.min(lifetime, (metadata['authorization_code_lifetime'] as number | undefined) ?? lifetime)
 
   /** Why there can be no code. */
   async function endedMeanwhile(sid: string | undefined): Promise<OAuthError> {
@@ -99,7 +102,7 @@ export function createAuthorizationCodes(
       sid,
       consent,
       proof: proofOf(code, binding),
-      lifetime: secondsLeft(endOf(approved), lifetime),
+      lifetime: secondsLeft(endOf(approved), lifetimeFor(client)),
     }
     const store = async (query: Query): Promise<void> => {
       const rows = await query(insert, insert.values(values))

@@ -49,4 +49,10 @@ export function assertBound(
       `the access token must be bound (${member}), which is not served here`,
     )
   }
+  // By whatever the client can show (FAPI 2.0 Security Profile §5.3.2.1).
+  if (metadata['require_bound_access_tokens'] === true && binding === undefined)
+    throw new OAuthError(
+      'invalid_request',
+      'the access token must be bound: the request needs a DPoP proof or a client certificate',
+    )
 }

@@ -1,0 +1,97 @@
+/**
+ * FAPI 2.0 Security Profile (final), as a set of rules that a client keeps: requests are pushed, codes short and under PKCE, clients
+ * prove who they are by keys, tokens are bound to one, and signatures are of algorithms that last.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Bag } from '../../src/protocol/bag.ts'
+import { ConfigError } from '../../src/config.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { PROFILE } from '../../src/services/clients/profiles.ts'
+import { metadataError } from '../../src/protocol/client-metadata.ts'
+import { LASTING_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
+
+const NAME = 'fapi-2.0'
+/** §5.3.2.1 */
+const METHODS = ['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'] as const
+/** Seconds (§5.3.2.1). */
+const CODE_LIFETIME = 60
+
+const signedBy = (...supported: readonly string[]) => ({
+  among: LASTING_ALGORITHMS,
+  optional: true,
+  supported,
+})
+
+async function fapi(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { config, doors } = kernelOf(fastify)
+
+  /** What it cannot do without, by the names of the plugins that bring it. */
+  function missing(): string | undefined {
+    const pushes = oauth
+      .endpoints()
+      .some(({ metadata }) => metadata === 'pushed_authorization_request_endpoint')
+    if (!pushes) return 'latchkey-par'
+    if (!METHODS.some((method) => oauth.owners('clientAuthentication').has(method)))
+      return 'latchkey-private-key-jwt'
+    return doors.all('senderConstraint').length === 0 ? 'latchkey-dpop' : undefined
+  }
+
+  fastify.addHook('onReady', async () => {
+    const plugin = config.OIDC_PROFILE.includes(NAME) ? missing() : undefined
+    if (plugin !== undefined)
+      throw new ConfigError(`OIDC_PROFILE ${NAME} needs ${plugin}, which is left out.`)
+  })
+  oauth.add('assertionRule', {
+    name: NAME,
+    narrow: ({ metadata }) =>
+      metadata[PROFILE] === NAME ? { algorithms: LASTING_ALGORITHMS, issuerAlone: true } : undefined,
+  })
+  oauth.register('profile', NAME, {
+    locks: {
+      [PROFILE]: NAME,
+      require_pushed_authorization_requests: true,
+      require_pkce: true,
+      require_bound_access_tokens: true,
+      authorization_code_lifetime: CODE_LIFETIME,
+    },
+    choices: {
+      token_endpoint_auth_method: {
+        among: METHODS,
+        supported: ['token', 'revocation', 'introspection'].map(
+          (one) => `${one}_endpoint_auth_methods_supported`,
+        ),
+      },
+      response_types: { among: ['code'], supported: ['response_types_supported'] },
+      grant_types: { never: ['implicit', 'password'], supported: ['grant_types_supported'] },
+      token_endpoint_auth_signing_alg: signedBy(
+        ...['token', 'revocation', 'introspection'].map(
+          (one) => `${one}_endpoint_auth_signing_alg_values_supported`,
+        ),
+      ),
+      id_token_signed_response_alg: {
+        ...signedBy('id_token_signing_alg_values_supported'),
+        fallback: 'ES256',
+      },
+      userinfo_signed_response_alg: signedBy('userinfo_signing_alg_values_supported'),
+      request_object_signing_alg: signedBy('request_object_signing_alg_values_supported'),
+      authorization_signed_response_alg: signedBy('authorization_signing_alg_values_supported'),
+      introspection_signed_response_alg: signedBy('introspection_signing_alg_values_supported'),
+    },
+    check(metadata) {
+      const plugin = missing()
+      if (plugin !== undefined)
+        throw metadataError(PROFILE, `cannot be ${NAME} without ${plugin}, which is left out here`)
+      assertSecureAddresses(metadata)
+    },
+  })
+}
+
+/** §5.3.2.2: https, whatever the kind of start. */
+function assertSecureAddresses({ redirect_uris: uris = [] }: Bag): void {
+  if (!(uris as readonly string[]).every((uri) => uri.startsWith('https:')))
+    throw metadataError('redirect_uris', `must use https: the profile ${NAME} needs it`)
+}
+
+export default fp(fapi, { name: 'latchkey-fapi-2.0', dependencies: ['latchkey-oauth'] })
