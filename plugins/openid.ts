@@ -14,6 +14,7 @@ import {
   withoutClaims,
   type ClaimsRequest,
 } from '../src/protocol/claims-request.ts'
+import { ENCRYPTED_HINT, isEncrypted } from '../src/protocol/encryption.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
@@ -65,6 +66,7 @@ function addParameters(fastify: FastifyInstance): void {
     schema: text(16_384),
     async parse(raw, client) {
       if (raw === undefined) return undefined
+      if (isEncrypted(raw as string)) throw new OAuthError('invalid_request', ENCRYPTED_HINT)
       const hint = await ownJwts.verifyIdToken(raw as string, { ignoreExpiry: true })
       if (hint === null || ![hint.aud].flat().includes(client.clientId))
         throw new OAuthError('invalid_request', 'id_token_hint is not an ID token that this client got here')

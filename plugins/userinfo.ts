@@ -4,10 +4,12 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { isAnswer } from '../src/doors/answer.ts'
 import type { Client } from '../src/doors/client.ts'
 import type { Authorization } from '../src/doors/facts.ts'
 import { approvedClaims, requestedClaims } from '../src/protocol/claims-request.ts'
 import { claimsForScopes } from '../src/protocol/claims.ts'
+import { assertEncrypted } from '../src/protocol/encryption.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { formsOf } from '../src/services/representations.ts'
 import { userClaims, type User } from '../src/services/users/user.ts'
@@ -89,8 +91,10 @@ async function userinfo(fastify: FastifyInstance): Promise<void> {
       call,
     )
     const forms = formsFor(call)
-    if (forms.length === 0) sendJson(reply, body)
-    else sendAnswer(reply, await represent(body, forms, call))
+    const shown = forms.length === 0 ? undefined : await represent(body, forms, call)
+    assertEncrypted(client.metadata, 'userinfo', shown && isAnswer(shown) ? shown.text : undefined)
+    if (shown === undefined) sendJson(reply, body)
+    else sendAnswer(reply, shown)
   }
 
   const handler = sending(handle)

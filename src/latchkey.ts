@@ -17,6 +17,7 @@ import demo from '../plugins/demo.ts'
 import discovery from '../plugins/discovery.ts'
 import dpop from '../plugins/dpop.ts'
 import drain from './http/drain.ts'
+import encryption from '../plugins/encryption.ts'
 import endSession from '../plugins/end-session/index.ts'
 import forgotPassword from '../plugins/forgot-password/index.ts'
 import frontChannelLogout from '../plugins/frontchannel-logout.ts'
@@ -102,6 +103,7 @@ const PLUGINS = [
   openid,
   implicit,
   userinfo,
+  encryption,
   endSession,
   backChannelLogout,
   frontChannelLogout,

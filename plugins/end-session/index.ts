@@ -7,6 +7,7 @@ import fp from 'fastify-plugin'
 import type { Client } from '../../src/doors/client.ts'
 import type { Session } from '../../src/doors/interaction.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
+import { ENCRYPTED_HINT, isEncrypted } from '../../src/protocol/encryption.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { assertLengths } from '../../src/protocol/parameters.ts'
@@ -32,8 +33,9 @@ interface EndSessionRequest {
 
 /** Of another server, or of a key that is gone: the person may want to leave all the same. */
 class UnknownHint extends OAuthError {
-  constructor() {
-    super('invalid_request', 'id_token_hint is not an ID token of this server')
+  constructor(hint: string) {
+    const description = 'id_token_hint is not an ID token of this server'
+    super('invalid_request', isEncrypted(hint) ? ENCRYPTED_HINT : description)
   }
 }
 
@@ -55,7 +57,7 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
       text('post_logout_redirect_uri'),
     ]
     const hint = jwt === undefined ? null : await ownJwts.verifyIdToken(jwt, { ignoreExpiry: true })
-    if (jwt !== undefined && hint === null) throw new UnknownHint()
+    if (jwt !== undefined && hint === null) throw new UnknownHint(jwt)
     const audience = hint === null ? undefined : [hint.aud].flat()
     if (clientId !== undefined && audience?.includes(clientId) === false)
       throw new OAuthError('invalid_request', 'id_token_hint was not issued to this client_id')

@@ -10,6 +10,7 @@ import { createArtifactStore, type ArtifactStore } from './artifact-store.ts'
 import { createAudit, type AuditTrail } from './audit/audit.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
 import { createClientAuthenticator, type ClientAuthenticator } from './clients/client-authenticator.ts'
+import { createClientEncryption, type ClientEncryption } from './clients/client-encryption.ts'
 import { createClientKeys, type ClientKeys } from './clients/client-keys.ts'
 import { createClientPolicies, type ClientPolicies } from './clients/client-policies.ts'
 import { createClientChanges } from './clients/client-changes.ts'
@@ -85,6 +86,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly seeder: Seeder
   readonly fetch: Fetch
   readonly clientKeys: ClientKeys
+  readonly clientEncryption: ClientEncryption
   readonly outbox: Outbox
   /** Not started with the others: by who listens. */
   readonly courier: Courier
@@ -250,6 +252,7 @@ export function createKernel(
     }),
     fetch,
     clientKeys,
+    clientEncryption: createClientEncryption(clientKeys),
     outbox,
     courier,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),

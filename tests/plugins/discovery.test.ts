@@ -24,6 +24,8 @@ describe('the document', () => {
       'private_key_jwt',
       'client_secret_jwt',
     ]
+    const sealing = ['RSA-OAEP-256', 'ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A256KW']
+    const contents = ['A128CBC-HS256', 'A256CBC-HS512', 'A128GCM', 'A256GCM']
     const algorithms = ['RS256', 'ES256', 'PS256', 'EdDSA', 'ES384', 'ES512', 'ML-DSA-44', 'ML-DSA-65']
     const assertions = [...SIGNATURE_ALGORITHMS, 'HS256', 'HS384', 'HS512']
     expect(await metadata(server)).toEqual({
@@ -64,6 +66,10 @@ describe('the document', () => {
       display_values_supported: ['page', 'popup'],
       acr_values_supported: ['1', '2'],
       id_token_signing_alg_values_supported: algorithms,
+      id_token_encryption_alg_values_supported: sealing,
+      id_token_encryption_enc_values_supported: contents,
+      userinfo_encryption_alg_values_supported: sealing,
+      userinfo_encryption_enc_values_supported: contents,
       userinfo_signing_alg_values_supported: algorithms,
       token_endpoint_auth_methods_supported: methods,
       introspection_endpoint_auth_methods_supported: methods.filter((method) => method !== 'none'),

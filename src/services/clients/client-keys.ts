@@ -149,7 +149,8 @@ export function createClientKeys(
       return unverified.claims
     },
     async findForEncryption(client, algorithm) {
-      const keys = (await list(client)).filter((key) => fits(key, algorithm))
+      const found = (await list(client)).filter((key) => fits(key, algorithm))
+      const keys = found.length > 0 ? found : (await listAgain(client)).filter((key) => fits(key, algorithm))
       return keys.find(({ use }) => use === 'enc') ?? keys[0] ?? null
     },
   }

@@ -7,6 +7,7 @@ import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { approvedClaims, requestedClaims } from '../../protocol/claims-request.ts'
 import { claimsForScopes, type Claims } from '../../protocol/claims.ts'
+import { assertEncrypted } from '../../protocol/encryption.ts'
 import { tokenHash } from '../../protocol/token-hash.ts'
 import type { Directory } from '../directory.ts'
 import { formsOf, renderAs } from '../representations.ts'
@@ -90,7 +91,10 @@ export function createIdTokens(options: IdTokensOptions): IdTokens {
       const body = await doors.withContributions('id_token', authorization, owned, call)
       const text = await sign(body, { algorithm })
       const forms = formsFor(call)
-      return forms.length === 0 ? text : (await renderAs(forms, { body, text, type: 'JWT' }, call)).text
+      const shown =
+        forms.length === 0 ? text : (await renderAs(forms, { body, text, type: 'JWT' }, call)).text
+      assertEncrypted(client.metadata, 'id_token', shown)
+      return shown
     },
   }
 }

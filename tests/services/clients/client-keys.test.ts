@@ -188,6 +188,7 @@ async function published(first: unknown) {
     wait: (much: number) => (time += much * 1000),
     close: receiver.close,
     asked: () => receiver.received.length,
+    findForEncryption: async (algorithm: string) => keys.findForEncryption(client, algorithm),
     check: async (key: Key) =>
       keys.verify(client, await sign(key, { exp: undefined }), free).then(
         () => 'good',
@@ -222,6 +223,18 @@ test('a key that is missing is asked for again, every 30 seconds at most', async
   expect(await check(made!)).toBe('the client has no such key')
   expect(asked()).toBe(3)
   expect(await check(one!)).toBe('the client has no such key')
+})
+
+test('so is a key to encrypt to', async () => {
+  const [signing, sealing] = [await createKey('one'), await createKey('two', 'ECDH-ES')]
+  const { findForEncryption, asked, wait, publish } = await published({
+    keys: [{ ...signing.jwk, use: 'sig' }],
+  })
+  expect(await findForEncryption('ECDH-ES')).toBeNull()
+  publish({ keys: [sealing.jwk] })
+  expect([await findForEncryption('ECDH-ES'), asked()]).toEqual([null, 1])
+  wait(30)
+  expect(await findForEncryption('ECDH-ES')).toMatchObject({ kid: 'two' })
 })
 
 test.each<[string, unknown, number]>([
