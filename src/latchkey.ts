@@ -135,6 +135,17 @@ const OF_A_HOST = new Set<unknown>([home, drain, health])
 /** Without these, nothing shows a page: what depends on them goes with them, and nobody gets a code. */
 const OF_PAGES = [pages, browser, authorizationCode]
 
+/**
+ * What may be left out, and what each needs.
+ * @internal
+ */
+export function ownPlugins(): readonly { readonly name: string; readonly dependencies: readonly string[] }[] {
+  return [...PLUGINS, resourceServer].map((plugin) => ({
+    name: nameOf(plugin),
+    dependencies: metaOf(plugin).dependencies ?? [],
+  }))
+}
+
 /** Throws `ConfigError`. For a Fastify instance itself, which it decorates. */
 async function latchkey(app: FastifyInstance, options: LatchkeyOptions): Promise<void> {
   const { settings = {}, migrate, without } = options
