@@ -5,8 +5,10 @@ import { expect, test } from 'vitest'
 import { backChannelLogout } from './checks/backchannel-logout.ts'
 import { core, coreOf, type CorePlan } from './checks/core.ts'
 import { discovery } from './checks/discovery.ts'
+import { dynamic } from './checks/dynamic.ts'
 import { frontChannelLogout } from './checks/frontchannel-logout.ts'
 import { logout } from './checks/logout.ts'
+import { thirdPartyLogin } from './checks/third-party-login.ts'
 import { PLANS, type PlanName } from './ledger.ts'
 
 const here = import.meta.dirname
@@ -18,6 +20,8 @@ const OTHERS = {
   'oidcc-rp-initiated-logout-certification-test-plan': logout,
   'oidcc-backchannel-rp-initiated-logout-certification-test-plan': backChannelLogout,
   'oidcc-frontchannel-rp-initiated-logout-certification-test-plan': frontChannelLogout,
+  'oidcc-dynamic-certification-test-plan': dynamic,
+  'oidcc-3rdparty-init-login-certification-test-plan': thirdPartyLogin,
 }
 const ALL = Object.keys(PLANS) as PlanName[]
 const CORE = ALL.filter((plan): plan is CorePlan => !Object.hasOwn(OTHERS, plan))
@@ -41,7 +45,7 @@ test('every check is of a module that some plan has', () => {
 
 test('the plans are as long as the Foundation has them', () => {
   const lengths = Object.values(PLANS).map((modules) => new Set<string>(modules).size)
-  expect(lengths).toEqual([1, 38, 38, 27, 31, 36, 33, 33, 27, 31, 36, 33, 33, 11, 2, 2])
+  expect(lengths).toEqual([1, 38, 38, 27, 31, 36, 33, 33, 27, 31, 36, 33, 33, 11, 2, 2, 23, 2])
 })
 
 test('none of them is switched off', async () => {

@@ -15,6 +15,8 @@ export interface Suite {
   readonly responseType: string
   /** Where the suite itself is asked and told. */
   readonly host: Receiver
+  /** What it answers where it is asked for these, by their addresses. */
+  readonly documents: Map<string, string>
 }
 
 export interface SuiteClient extends oauth.Client {
@@ -85,13 +87,26 @@ export async function startSuites<Type extends string>(
   return Object.fromEntries(suites) as Record<Type, Suite>
 }
 
+/** Where the suite registers its clients itself: it registers some in each module, all from one address. */
+export async function startDynamicSuite(): Promise<Suite> {
+  return startWith(
+    { responseMode: 'query', responseType: 'code' },
+    { OIDC_REGISTRATION: 'open', OIDC_REGISTRATION_AT_ONCE: 1000, OIDC_IMPLICIT: 'true' },
+  )
+}
+
 async function startWith(
   asked: Pick<Suite, 'responseMode' | 'responseType'>,
   settings: Settings = {},
   types: readonly string[] = ['code'],
 ): Promise<Suite> {
   const clients = [FIRST, SECOND].map((client) => ({ ...client, response_types: types }))
-  const host = await startReceiver((_request, response) => response.writeHead(200).end())
+  const documents = new Map<string, string>()
+  const host = await startReceiver(({ url }, response) =>
+    response
+      .writeHead(200, { 'cache-control': 'no-store' })
+      .end(documents.get(`http://127.0.0.1:${host.port}${url}`)),
+  )
   const server = await startServer(
     { UNSAFE_OUTBOUND_ORIGINS: `http://127.0.0.1:${host.port}`, ...settings },
     { seed: { users: [PERSON, SOMEBODY_ELSE], clients } },
@@ -101,5 +116,5 @@ async function startWith(
     issuer,
     await oauth.discoveryRequest(issuer, insecure),
   )
-  return { server, metadata, host, ...asked }
+  return { server, metadata, host, documents, ...asked }
 }

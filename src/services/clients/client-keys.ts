@@ -67,7 +67,7 @@ const STALE = 600_000
 export function createClientKeys(
   fetch: Fetch,
   log: FastifyBaseLogger,
-  now: () => number = Date.now,
+  now: () => number = () => Date.now(),
 ): ClientKeys {
   const registered = new WeakMap<object, readonly PublicJwk[]>()
   const known = createBoundedCache<Known>(MOST_ADDRESSES)

@@ -30,7 +30,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const FOR_ONE_ORIGIN = /^(?:authorization|cookie|proxy-authorization)$/i
 
 export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
-  const { unsafeOrigins, now = Date.now, limit = LIMIT, isPublic = isPublicAddress } = options
+  const { unsafeOrigins, now = () => Date.now(), limit = LIMIT, isPublic = isPublicAddress } = options
   const guard: Guard = { resolve: options.resolve ?? createResolve(), isPublic }
   const unsafe = new Set(unsafeOrigins)
   const kept = createKeptAnswers(now)
