@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Client } from '../../src/doors/client.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { ConfigError } from '../../src/config.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -16,6 +17,8 @@ const NAME = 'fapi-2.0'
 const METHODS = ['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'] as const
 /** Seconds (§5.3.2.1). */
 const CODE_LIFETIME = 60
+/** Seconds (FAPI 2.0 Message Signing §5.3.1). */
+const REQUEST_LIFETIME = 3600
 
 const signedBy = (...supported: readonly string[]) => ({
   among: LASTING_ALGORITHMS,
@@ -43,10 +46,15 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
     if (plugin !== undefined)
       throw new ConfigError(`OIDC_PROFILE ${NAME} needs ${plugin}, which is left out.`)
   })
+  const isHeld = ({ metadata }: Client): boolean => metadata[PROFILE] === NAME
   oauth.add('assertionRule', {
     name: NAME,
-    narrow: ({ metadata }) =>
-      metadata[PROFILE] === NAME ? { algorithms: LASTING_ALGORITHMS, issuerAlone: true } : undefined,
+    narrow: (client) => (isHeld(client) ? { algorithms: LASTING_ALGORITHMS, issuerAlone: true } : undefined),
+  })
+  oauth.add('requestObjectRule', {
+    name: NAME,
+    narrow: (client) =>
+      isHeld(client) ? { algorithms: LASTING_ALGORITHMS, longest: REQUEST_LIFETIME } : undefined,
   })
   oauth.register('profile', NAME, {
     locks: {

@@ -5,8 +5,9 @@
 import { randomUUID } from 'node:crypto'
 import * as openid from 'openid-client'
 import { describe, expect, test } from 'vitest'
-import { assertionOf, ASSERTION_TYPE, createAssertionKey } from '../support/client-assertions.ts'
+import { assertionOf, ASSERTION_TYPE, createAssertionKey, inSeconds } from '../support/client-assertions.ts'
 import { createDpopKey, prove } from '../support/dpop.ts'
+import { requestObject } from '../support/request-objects.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { ALICE, goThrough, REDIRECT_URI, SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
@@ -19,6 +20,16 @@ const bank = {
   redirect_uris: [REDIRECT_URI],
   scope: ['read_books'],
   jwks: { keys: [key.jwk, weak.jwk] },
+}
+const PLAIN = {
+  client_id: bank.client_id,
+  redirect_uri: REDIRECT_URI,
+  response_type: 'code',
+  scope: 'openid',
+}
+const CHALLENGE = {
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
 }
 const seeded = (clients: readonly object[]) => ({ scopes: [{ name: 'read_books' }], users: [ALICE], clients })
 const whole = await startServer({ OIDC_PROFILE: 'fapi-2.0' }, { seed: seeded([bank]) })
@@ -88,21 +99,11 @@ describe.each(SERVERS)('%s', (_what, server) => {
   })
 
   test('a request that is not pushed, and one without PKCE, are refused', async () => {
-    const plain = {
-      client_id: bank.client_id,
-      redirect_uri: REDIRECT_URI,
-      response_type: 'code',
-      scope: 'openid',
-    }
-    const challenge = {
-      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-      code_challenge_method: 'S256',
-    }
     const agent = createUserAgent(server.url)
-    const query = new URLSearchParams({ ...plain, ...challenge })
+    const query = new URLSearchParams({ ...PLAIN, ...CHALLENGE })
     const page = await agent.get(`${server.url}/authorize?${query.toString()}`)
     expect(new URL(page.headers.get('location')!).searchParams.get('error')).toBe('invalid_request')
-    const pushed = await server.post('/par', { ...plain, ...(await proof(server)) })
+    const pushed = await server.post('/par', { ...PLAIN, ...(await proof(server)) })
     expect([pushed.status, await pushed.json()]).toEqual([
       400,
       { error: 'invalid_request', error_description: expect.stringContaining('code_challenge') as string },
@@ -125,6 +126,18 @@ describe.each(SERVERS)('%s', (_what, server) => {
       { dpop },
     )
     expect(told.status).toBe(401)
+  })
+
+  test.each([
+    ['as FAPI 2.0 has it', {}, key, 201],
+    ['by RS256', {}, weak, 400],
+    ['for more than an hour', { exp: inSeconds(3700) }, key, 400],
+    ['without an nbf', { nbf: undefined }, key, 400],
+  ])('a request object that is signed %s', async (_how, claims, by, status) => {
+    const asked = { ...PLAIN, ...CHALLENGE, ...claims }
+    const request = await requestObject(by, bank.client_id, server.url, asked)
+    const pushed = await server.post('/par', { client_id: bank.client_id, request, ...(await proof(server)) })
+    expect(pushed.status).toBe(status)
   })
 
   test('a client that could not be held to it is not registered', async () => {
