@@ -46,6 +46,7 @@ import oauth21 from '../plugins/profiles/oauth-2.1.ts'
 import privateKeyJwt from '../plugins/private-key-jwt.ts'
 import openid from '../plugins/openid.ts'
 import registration from '../plugins/registration/index.ts'
+import rar from '../plugins/rar.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
@@ -93,6 +94,7 @@ const PLUGINS = [
   code,
   jar,
   par,
+  rar,
   token,
   dpop,
   fapi20,

@@ -3,6 +3,7 @@
  * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
  */
 import type { AuthorizationAnswer, Parameter, ResponseMode, ResponseType } from './approval.ts'
+import type { AuthorizationDetailsType } from './authorization-details.ts'
 import type { AuthorizationCheck, RequestObjectRule, RequestSource } from './authorization-requests.ts'
 import type { Call, ClientCall, Policy } from './back-channel.ts'
 import type { AssertionRule, ClientAuthentication, SubjectType } from './client.ts'
@@ -29,6 +30,7 @@ export interface Dispatched {
   signInMethod: SignInMethod
   mailTransport: MailTransport
   profile: Profile
+  authorizationDetailsType: AuthorizationDetailsType
 }
 
 export interface Ordered {

@@ -48,6 +48,12 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
   },
   mailTransport: { send: FUNCTION },
   profile: { locks: OBJECT, choices: maybe(OBJECT), check: maybe(FUNCTION) },
+  authorizationDetailsType: {
+    schema: PARAMETERS,
+    describe: FUNCTION,
+    once: maybe(BOOLEAN),
+    isWithin: maybe(FUNCTION),
+  },
 }
 const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Ordered[Kind]> } & {
   readonly policy: Member

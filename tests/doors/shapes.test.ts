@@ -51,6 +51,10 @@ const refused: readonly (readonly [registers: string, sentence: string])[] = [
     'The assertionRule mine has no narrow, which must be a function.',
   ],
   [
+    `oauth.register('authorizationDetailsType', 'mine', { describe: () => 'mine' })`,
+    'The authorizationDetailsType mine has no schema, which must be a schema, such as Type.Object({ name: Type.String() }).',
+  ],
+  [
     `oauth.add('requestObjectRule', { name: 'mine' })`,
     'The requestObjectRule mine has no narrow, which must be a function.',
   ],

@@ -23,7 +23,11 @@ const folder = await installStranger('rar', 'latchkey', await pack('latchkey'), 
 const compiling = compile(folder)
 compiling.catch(() => {})
 const one = await spawnServer(
-  { PLUGINS: join(folder, 'rar.ts'), OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false },
+  {
+    WITHOUT: 'latchkey-rar',
+    PLUGINS: join(folder, 'rar.ts'),
+    OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
+  },
   { seed: { ...SEED, clients: [WEB, BANK, OPAQUE, MODEST, SERVICE] } },
 )
 const two = await spawnBeside(one.settings, one.database)

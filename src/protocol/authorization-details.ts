@@ -1,0 +1,61 @@
+/** `authorization_details` (RFC 9396 §2): from text to details, what two have in common, and one spelling of each. */
+import { OAuthError } from './errors.ts'
+import { isObject } from './json.ts'
+import { parseJsonObject } from './strict-json.ts'
+
+/** One element of `authorization_details`. */
+export interface AuthorizationDetail {
+  readonly type: string
+  readonly [member: string]: unknown
+}
+
+const MOST = 20
+
+export function refusedDetails(description: string, cause?: unknown): OAuthError {
+  return new OAuthError('invalid_authorization_details', description, { cause })
+}
+
+/** Throws `invalid_authorization_details`. */
+export function parseDetails(text: string): readonly AuthorizationDetail[] {
+  const details = parseList(text)
+  if (details.length === 0 || details.length > MOST || !details.every(isDetail))
+    throw refusedDetails(`it must be a list of 1 to ${MOST} objects that have a type`)
+  // One line on the page that asks people would stand for both.
+  if (new Set(details.map(canonical)).size < details.length) throw refusedDetails('a detail is there twice')
+  return details
+}
+
+/** As a member, since a list is no object: what else stands in the text is found out by its name. */
+function parseList(text: string): readonly unknown[] {
+  try {
+    const { list, ...others } = parseJsonObject(Buffer.from(`{"list":${text}}`))
+    if (Array.isArray(list) && Object.keys(others).length === 0) return list
+  } catch (error) {
+    throw refusedDetails('it is not JSON with each member once', error)
+  }
+  throw refusedDetails('it must be a list')
+}
+
+function isDetail(value: unknown): value is AuthorizationDetail {
+  return isObject(value) && typeof value['type'] === 'string'
+}
+
+/** The same text for the same content, in whatever order members and lists came. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).toSorted().join()}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return `{${members.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join()}}`
+}
+
+/** The same members, of lists fewer items and one at least, of all else the same. */
+export function isNarrower(less: AuthorizationDetail, approved: AuthorizationDetail): boolean {
+  const names = new Set([...Object.keys(less), ...Object.keys(approved)])
+  return [...names].every((name) => {
+    if (!Object.hasOwn(less, name) || !Object.hasOwn(approved, name)) return false
+    const [some, all] = [less[name], approved[name]]
+    if (!Array.isArray(some) || !Array.isArray(all)) return canonical(some) === canonical(all)
+    const items = new Set(all.map(canonical))
+    return (some.length > 0 || all.length === 0) && some.every((one) => items.has(canonical(one)))
+  })
+}
