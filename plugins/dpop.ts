@@ -14,11 +14,11 @@ import { createProofs, DPOP_ALGORITHMS, type Proofs } from './require-scope/dpop
 
 async function dpop(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { OIDC_REQUIRE_DPOP_NONCE: isRequired } = kernelOf(fastify).config
+  const { OIDC_REQUIRE_DPOP_NONCE: isRequired, OIDC_MTLS_ORIGIN: origin } = kernelOf(fastify).config
   let proofs: Proofs
   fastify.addHook('onReady', async () => {
     proofs = createProofs({
-      origins: [new URL(oauth.issuer).origin],
+      origins: [new URL(oauth.issuer).origin, ...(origin === undefined ? [] : [origin])],
       algorithms: DPOP_ALGORITHMS,
       nonces: createNonces(await oauth.secret('dpop-nonces'), Date.now),
       once: async (proof, until) => oauth.once('dpop', proof, until),

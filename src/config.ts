@@ -46,6 +46,7 @@ export function parseConfig(
   assertDatabaseUrl(settings.DATABASE_URL)
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
+  assertCertificates(settings)
   assertBreachService(settings)
   assertMail(settings)
   assertSignUp(settings.OIDC_SIGN_UP)
@@ -106,6 +107,16 @@ function assertOrigins(origins: readonly string[]): void {
         `UNSAFE_OUTBOUND_ORIGINS must list origins such as http://10.0.0.5:8080; it has ${JSON.stringify(origin.slice(0, 80))}.`,
       )
   }
+}
+
+function assertCertificates(settings: Settings): void {
+  const { CLIENT_CERTIFICATE_HEADER: header, OIDC_MTLS_ORIGIN: origin } = settings
+  if (settings.CLIENT_CERTIFICATE_AUTHORITIES === 'proxy' && header === undefined)
+    throw new ConfigError('CLIENT_CERTIFICATE_AUTHORITIES is proxy: that needs CLIENT_CERTIFICATE_HEADER.')
+  if (origin !== undefined && (URL.parse(origin)?.origin !== origin || !origin.startsWith('https://')))
+    throw new ConfigError(
+      `OIDC_MTLS_ORIGIN must be an origin such as https://mtls.example.com; it is ${JSON.stringify(origin.slice(0, 80))}.`,
+    )
 }
 
 /** Both, or none. What is wrong with SMTP_URL is not quoted: it may hold a password. */

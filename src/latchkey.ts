@@ -40,6 +40,7 @@ import par from '../plugins/par.ts'
 import passkeys from '../plugins/passkeys/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
+import mutualTls from '../plugins/mutual-tls/index.ts'
 import clientSecretJwt from '../plugins/client-secret-jwt.ts'
 import fapi20 from '../plugins/profiles/fapi-2.0.ts'
 import oauth21 from '../plugins/profiles/oauth-2.1.ts'
@@ -79,6 +80,7 @@ const PLUGINS = [
   clientAuthentication,
   privateKeyJwt,
   clientSecretJwt,
+  mutualTls,
   subjectTypes,
   signingAlgorithms,
   pages,

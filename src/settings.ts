@@ -111,6 +111,28 @@ export const Settings = Type.Object({
     default: [],
     description: 'addresses and networks of proxies: their X-Forwarded-For says where a request comes from',
   }),
+  CLIENT_CERTIFICATE_HEADER: Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$",
+      expects: 'the name of a header',
+      description:
+        'in which a proxy of TRUSTED_PROXIES hands on the certificate that a client has shown: PEM, percent-encoded, or as RFC 9440 has it',
+    }),
+  ),
+  CLIENT_CERTIFICATE_AUTHORITIES: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'who issues certificates of clients for tls_client_auth: a file of theirs in PEM, or `proxy` where the proxy has checked that',
+    }),
+  ),
+  OIDC_MTLS_ORIGIN: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'an origin of the proxy at which TLS asks clients for certificates, for mtls_endpoint_aliases',
+    }),
+  ),
   METRICS_PORT: Type.Optional(
     Type.Integer({
       minimum: 1,

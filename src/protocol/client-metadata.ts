@@ -22,7 +22,7 @@ const RedirectUris = () => Type.Array(Type.String(), { maxItems: 100, format: 'r
 const Names = () => Type.Array(Text(), { maxItems: 50 })
 
 /** For a client that registers by itself to set. */
-const open = <S extends TSchema>(schema: S): S => Object.assign(schema, { open: true })
+export const open = <S extends TSchema>(schema: S): S => Object.assign(schema, { open: true })
 
 /**
  * Every member that the server knows, whether or not the plugin that reads it is present. Those that are `open` a client may set

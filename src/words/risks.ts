@@ -78,6 +78,10 @@ function ofNetwork(config: Config): string[] {
       'TRUSTED_PROXIES is not set: behind a proxy all requests count as those of its one address, and who fails too often from there is everybody.',
     ],
     [
+      config.CLIENT_CERTIFICATE_HEADER !== undefined && config.TRUSTED_PROXIES.length === 0,
+      'CLIENT_CERTIFICATE_HEADER is set without TRUSTED_PROXIES: it is believed from nobody.',
+    ],
+    [
       config.TRUSTED_PROXIES.some(isWide),
       'TRUSTED_PROXIES holds a very large network: whoever is in it can name any address as theirs.',
     ],

@@ -10,8 +10,8 @@ import { checkout, openPage } from './page.ts'
 
 const SERVICE = {
   client_id: 'service',
-  token_endpoint_auth_method: 'tls_client_auth',
-  tls_client_auth_subject_dn: 'CN=service,O=Example',
+  token_endpoint_auth_method: 'mesh',
+  mesh_subject: 'CN=service,O=Example',
   grant_types: ['client_credentials'],
   scope: ['read'],
 }
@@ -49,7 +49,7 @@ test('a method that a client registers, and no other serves it; and the feature 
     const headers: Record<string, string> = subject === undefined ? {} : { 'x-client-subject': subject }
     return (await server.post('/token', { ...form, ...more }, headers)).status
   }
-  expect(await ask(SERVICE.tls_client_auth_subject_dn)).toBe(200)
+  expect(await ask(SERVICE.mesh_subject)).toBe(200)
   expect([await ask('CN=other'), await ask(), await ask('CN=other', { client_secret: 'x' })]).toEqual([
     401, 401, 401,
   ])
@@ -58,16 +58,16 @@ test('a method that a client registers, and no other serves it; and the feature 
     { PLUGINS, TRUSTED_PROXIES: '127.0.0.9' },
     { seed: { clients: [SERVICE] } },
   )
-  const forged = { 'x-client-subject': SERVICE.tls_client_auth_subject_dn, 'x-forwarded-for': '127.0.0.9' }
+  const forged = { 'x-client-subject': SERVICE.mesh_subject, 'x-forwarded-for': '127.0.0.9' }
   expect((await direct.post('/token', form, forged)).status).toBe(401)
 
   const { clients } = server.server.oauth
-  await expect(clients.create({ token_endpoint_auth_method: 'tls_client_auth' })).rejects.toThrow(
-    'tls_client_auth needs a tls_client_auth_subject_dn',
+  await expect(clients.create({ token_endpoint_auth_method: 'mesh' })).rejects.toThrow(
+    'mesh needs a mesh_subject',
   )
   const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as Record<
     string,
     string[]
   >
-  expect(metadata['token_endpoint_auth_methods_supported']).toContain('tls_client_auth')
+  expect(metadata['token_endpoint_auth_methods_supported']).toContain('mesh')
 })

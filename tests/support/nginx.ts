@@ -23,20 +23,25 @@ export const nginx: Proxy = {
       ['/etc/letsencrypt/live/login.example.com/fullchain.pem', certificate],
       ['/etc/letsencrypt/live/login.example.com/privkey.pem', key],
     ])
-    const directory = await temporaryDirectory()
-    const main = join(directory, 'nginx.conf')
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${join(directory, name)};`,
-    )
-    await writeFile(join(directory, 'latchkey.conf'), site)
-    await writeFile(
-      main,
-      [
-        `daemon off; worker_processes 2; pid ${join(directory, 'pid')}; error_log stderr warn;`,
-        'events {}',
-        `http { access_log off; ${temporary.join(' ')} include ${join(directory, 'latchkey.conf')}; }`,
-      ].join('\n'),
-    )
-    return runProxy(NGINX, ['-e', 'stderr', '-c', main], port, directory)
+    return startNginx(site, port)
   },
+}
+
+/** With these `server` blocks, of which one listens at `port`. */
+export async function startNginx(site: string, port: number): Promise<() => string> {
+  const directory = await temporaryDirectory()
+  const main = join(directory, 'nginx.conf')
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (name) => `${name}_temp_path ${join(directory, name)};`,
+  )
+  await writeFile(join(directory, 'latchkey.conf'), site)
+  await writeFile(
+    main,
+    [
+      `daemon off; worker_processes 2; pid ${join(directory, 'pid')}; error_log stderr warn;`,
+      'events {}',
+      `http { access_log off; ${temporary.join(' ')} include ${join(directory, 'latchkey.conf')}; }`,
+    ].join('\n'),
+  )
+  return runProxy(NGINX, ['-e', 'stderr', '-c', main], port, directory)
 }

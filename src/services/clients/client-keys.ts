@@ -2,6 +2,7 @@
  * The public keys of clients, registered by value (`jwks`) or by address (`jwks_uri`): which of them has signed a JWT, and to
  * which one something is encrypted. What is at an address is kept and asked for by `services/outbound`.
  */
+import type { X509Certificate } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Client } from '../../doors/client.ts'
 import type { Fetch } from '../../doors/outbound.ts'
@@ -44,6 +45,8 @@ export interface ClientKeys {
   verify(client: KeyHolder | null, jwt: string, expected: ExpectedJwt): Promise<Bag>
   /** The client's key for a JWE `alg`, its `use: enc` before one that is for everything; null where it has none. Throws `JwtError` as `list`. */
   findForEncryption(client: KeyHolder, algorithm: string): Promise<PublicJwk | null>
+  /** Whether it has registered this certificate (RFC 8705 §2.2.2), as the first `x5c` of a key. Throws `JwtError` as `list`. */
+  hasCertificate(client: Client, certificate: X509Certificate): Promise<boolean>
   /** All of them; those at an address as they were when last asked for. Throws `JwtError` where they cannot be read. */
   list(client: KeyHolder): Promise<readonly PublicJwk[]>
 }
@@ -147,6 +150,10 @@ export function createClientKeys(
       if (!isGood && signers.length === 0) throw new JwtError('the client has no such key')
       if (!isGood) throw new JwtError('its signature is not good')
       return unverified.claims
+    },
+    async hasCertificate(client, { raw }) {
+      const isIts = ({ x5c: [own = ''] }: PublicJwk): boolean => raw.equals(Buffer.from(own, 'base64'))
+      return (await list(client)).some(isIts) || (await listAgain(client)).some(isIts)
     },
     async findForEncryption(client, algorithm) {
       const found = (await list(client)).filter((key) => fits(key, algorithm))

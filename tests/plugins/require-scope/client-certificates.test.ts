@@ -78,6 +78,7 @@ const server = await startForeignApp({
     trustProxy: [PROXY],
   } as FastifyServerOptions,
   plugins: [mutualTls],
+  without: ['latchkey-mutual-tls'],
   after: (app) =>
     app.get('/guarded', { config: { scope: 'read_books' } }, async ({ token }) => token.clientId),
 })

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import type { Client } from '../../../src/doors/client.ts'
 import { createClientKeys, type ExpectedJwt } from '../../../src/services/clients/client-keys.ts'
 import { createGuardedFetch } from '../../../src/services/outbound/guarded-fetch.ts'
+import { certify, jwkOf, type TestCertificate } from '../../support/certificates.ts'
 import { forgeriesOf } from '../../support/forged-jwts.ts'
 import { startReceiver } from '../../support/receiver.ts'
 
@@ -183,6 +184,8 @@ async function published(first: unknown) {
   const client = clientWith({ jwks_uri: `${origin}/jwks` })
   const free = { ...expected, required: [], longest: 1e6 }
   return {
+    keys,
+    client,
     publish: (next: unknown, as = 200) => ([document, status] = [next, as]),
     /** Seconds. */
     wait: (much: number) => (time += much * 1000),
@@ -235,6 +238,18 @@ test('so is a key to encrypt to', async () => {
   expect([await findForEncryption('ECDH-ES'), asked()]).toEqual([null, 1])
   wait(30)
   expect(await findForEncryption('ECDH-ES')).toMatchObject({ kid: 'two' })
+})
+
+test('so is a certificate', async () => {
+  const [one, two] = await Promise.all(['/CN=a', '/CN=a'].map(async (subject) => certify(subject)))
+  const { keys, client, wait, publish } = await published({ keys: [jwkOf(one!)] })
+  const has = async (...shown: TestCertificate[]): Promise<boolean[]> =>
+    Promise.all(shown.map(async ({ x509 }) => keys.hasCertificate(client, x509)))
+  expect(await has(one!, two!)).toEqual([true, false])
+  publish({ keys: [jwkOf(two!)] })
+  wait(30)
+  expect(await has(two!)).toEqual([true])
+  expect(await has(one!)).toEqual([false])
 })
 
 test.each<[string, unknown, number]>([

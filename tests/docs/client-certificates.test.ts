@@ -1,0 +1,75 @@
+/** docs/client-certificates.md, as it stands there: the certificates, nginx, the settings, the command, and the app. */
+import { execFile } from 'node:child_process'
+import { copyFile, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { temporaryDirectory } from '../support/cleanup.ts'
+import { createCertificate } from '../support/deployed.ts'
+import { nginx, startNginx } from '../support/nginx.ts'
+import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+import { checkout, openPage, sitDown, substitute } from './page.ts'
+
+const run = promisify(execFile)
+
+test.skipIf(nginx.absent)(
+  'an app proves who it is by its certificate, behind nginx',
+  async () => {
+    const page = await openPage('client-certificates.md')
+    const [settings, site, elsewhere] = [page.next('ini'), page.next('nginx'), page.next('nginx')]
+    const [certificates, create, app] = [page.next('sh'), page.next('sh'), page.next('js')]
+    page.end()
+
+    const folder = await temporaryDirectory()
+    await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'))
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    await writeFile(join(folder, 'reports.js'), app)
+    await run('sh', ['-euc', certificates], { cwd: folder })
+
+    const [port, other] = [await freePort(), await freePort()]
+    const said = substitute(settings, {
+      '/etc/latchkey/clients-ca.pem': join(folder, 'clients-ca.pem'),
+      'https://mtls.example.com': `https://localhost:${port}`,
+    })
+    const lines = said.trim().split('\n')
+    const server = await startServer(
+      Object.fromEntries(lines.map((line) => line.split('=') as [string, string])),
+      {
+        seed: { scopes: [{ name: 'list_books' }] },
+      },
+    )
+    await (await sitDown(server.settings)).sh(create)
+
+    const { certificate, key } = await createCertificate()
+    const local = substitute(site, {
+      'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`,
+      'mtls.example.com;': 'localhost;',
+      '/etc/letsencrypt/live/mtls.example.com/fullchain.pem': certificate,
+      '/etc/letsencrypt/live/mtls.example.com/privkey.pem': key,
+      '127.0.0.1:3001': `127.0.0.1:${server.settings.PORT}`,
+    })
+    const plain = local
+      .replace(`listen 127.0.0.1:${port}`, `listen 127.0.0.1:${other}`)
+      .replace(/proxy_set_header Client-Cert .*/, elsewhere)
+    await startNginx(`${local}${plain}`, port)
+
+    const env = { ISSUER: server.url, NODE_EXTRA_CA_CERTS: certificate, PATH: process.env['PATH'] }
+    const runApp = async () => run(process.execPath, ['reports.js'], { cwd: folder, env })
+    expect((await runApp()).stdout).toBe('list_books\n')
+
+    const forged = encodeURIComponent(await readFile(join(folder, 'reports.pem'), 'utf8'))
+    for (const at of [port, other]) {
+      const response = await fetch(`https://localhost:${at}/token`, {
+        method: 'POST',
+        headers: { 'client-cert': forged },
+        body: new URLSearchParams({ grant_type: 'client_credentials', client_id: 'reports' }),
+      })
+      expect(response.status).toBe(401)
+    }
+    await copyFile(key, join(folder, 'reports.key'))
+    await copyFile(certificate, join(folder, 'reports.pem'))
+    await expect(runApp()).rejects.toMatchObject({ stderr: expect.stringContaining('status: 401') as string })
+  },
+  120_000,
+)
