@@ -66,6 +66,20 @@ function isAsSent(name: string, sent: unknown, told: unknown): boolean {
   return JSON.stringify(told) === JSON.stringify(Array.isArray(sent) ? [...new Set(sent)] : sent)
 }
 
+/** What was read may be sent back as it is (RFC 7592 §2.2), and changes nothing. */
+async function wrongWhenSentBack(url: string, read: Record<string, unknown>): Promise<unknown[]> {
+  const { status, body } = await send(
+    'PUT',
+    url,
+    String(read['registration_access_token']),
+    JSON.stringify(read),
+  )
+  const changed = Object.entries(read).filter(
+    ([name, one]) => !SHOWN_ONCE.includes(name) && !isDeepStrictEqual(body[name], one),
+  )
+  return status === 200 ? changed : [status, body]
+}
+
 /** What a document was answered, and what was read then; the empty list where all is as it should be. */
 async function wrongWith(sent: ReadonlyMap<string, unknown>): Promise<unknown[]> {
   const pairs = [...sent].map(([name, one]) => `${JSON.stringify(name)}:${JSON.stringify(one)}`)
@@ -81,7 +95,7 @@ async function wrongWith(sent: ReadonlyMap<string, unknown>): Promise<unknown[]>
   const forgotten = Object.entries(told).filter(
     ([name, one]) => !SHOWN_ONCE.includes(name) && !isDeepStrictEqual(read.body[name], one),
   )
-  return [...changed, ...forgotten]
+  return [...changed, ...forgotten, ...(await wrongWhenSentBack(url, read.body))]
 }
 
 let registered = 0
