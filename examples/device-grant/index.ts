@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { addEndpoint } from './endpoint.ts'
 import { addGrant } from './grant.ts'
+import { addWords } from './languages.ts'
 import { addPages } from './pages.ts'
 import { createDeviceRequests } from './requests.ts'
 
@@ -13,6 +14,7 @@ async function deviceGrant(fastify: FastifyInstance): Promise<void> {
   const requests = createDeviceRequests(fastify.oauth)
   addEndpoint(fastify.oauth, requests)
   addGrant(fastify.oauth, requests)
+  addWords(fastify.oauth)
   await addPages(fastify, requests)
 }
 

@@ -6,12 +6,15 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import {
   approvalFromJson,
   grantedToJson,
+  message,
   OAuthError,
   Type,
   type ApprovalRequest,
   type Bag,
   type FormTarget,
+  type Message,
   type PageCall,
+  type Words,
 } from 'latchkey'
 import type { Decision, DeviceRequest, DeviceRequests } from './requests.ts'
 import { displayUserCode, normalizeUserCode } from './user-code.ts'
@@ -32,16 +35,16 @@ interface DevicePage extends FormTarget {
   userCode: string
   /** It came with the link: the person has typed nothing yet. */
   prefilled: boolean
-  error: string | null
+  error: Words | null
 }
 
 /** What both the form and its token are for. */
 const PURPOSE = 'device'
 /** Of 20^8 codes; `recovery` in seconds. §5.1. */
 const TRIES = { failures: 10, recovery: 30 }
-const REFUSED =
-  'That code is not known here, has been used, or is too old. Check it, or start again on the device.'
-const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+const REFUSED = message(
+  'That code is not known here, has been used, or is too old. Check it, or start again on the device.',
+)
 
 export async function addPages(fastify: FastifyInstance, requests: DeviceRequests): Promise<void> {
   const { oauth, browser, interactions, pages } = fastify
@@ -134,10 +137,9 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
 }
 
 /** §5.4: whoever sends people a code, or a link with one, would be let in with it. */
-function noticeOf({ askedAt, address }: DeviceRequest): string {
-  const when = `${DATE.format(askedAt)} UTC`
-  return (
-    `Did you start this yourself? A device at ${address} asked on ${when}, and it will be let in, wherever it is. ` +
-    'Deny if somebody sent you the code or the link.'
+function noticeOf({ askedAt, address }: DeviceRequest): Message {
+  return message(
+    'Did you start this yourself? A device at {address} asked {minutes, plural, =0 {a moment ago} one {# minute ago} other {# minutes ago}}, and it will be let in, wherever it is. Deny if somebody sent you the code or the link.',
+    { address, minutes: Math.floor((Date.now() - askedAt) / 60_000) },
   )
 }

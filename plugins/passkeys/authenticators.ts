@@ -1,8 +1,10 @@
 /**
- * What a passkey is called before its user names it: by the kind of its authenticator (AAGUID). The names are those of
+ * What a passkey is called before its user names it: by the kind of its authenticator (AAGUID), else by how that is reached. The names are those of
  * github.com/passkeydeveloper/passkey-authenticator-aaguids (commit 47b6f84), for those that most people have. They are for recognizing
  * alone: without attestation nobody vouches for the kind.
  */
+import { message, type Words } from '../../src/protocol/message.ts'
+
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4', 'Google Password Manager'],
   ['fbfc3007-154e-4ecc-8c0b-6e020557d7bd', 'Apple Passwords'],
@@ -31,14 +33,28 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   ['fa37f553-f9b6-4adb-ac53-8bbb57ebdf0d', 'Norton Password Manager'],
 ])
 
-/** Of a user who has passkeys of these names already: two of a kind are told apart. */
-export function nameFor(aaguid: string, taken: readonly string[]): string {
-  const name = NAMES.get(aaguid) ?? 'Passkey'
-  let number = 1
-  while (taken.includes(numbered(name, number))) number++
-  return numbered(name, number)
+/** What is plugged in, or held against a device (Web Authentication §5.8.4). */
+const OF_KEYS = new Set(['usb', 'nfc', 'ble', 'smart-card'])
+
+interface Authenticator {
+  readonly aaguid: string
+  /** How it is reached; none where the browser does not say. */
+  readonly transports: readonly string[]
 }
 
-function numbered(name: string, number: number): string {
-  return number === 1 ? name : `${name} ${number}`
+/** Browsers tell no kind of a key that is carried along, as there is no attestation: what it is, it says by how it is reached. */
+export function kindOf({ aaguid, transports }: Authenticator): Words {
+  const isKey = transports.length > 0 && transports.every((one) => OF_KEYS.has(one))
+  return NAMES.get(aaguid) ?? (isKey ? message('Security key') : message('Passkey'))
+}
+
+/** Of a user who has passkeys of these names already: two of a kind are told apart. */
+export function nameFor(kind: string, taken: readonly string[]): string {
+  let number = 1
+  while (taken.includes(numbered(kind, number))) number++
+  return numbered(kind, number)
+}
+
+function numbered(kind: string, number: number): string {
+  return number === 1 ? kind : `${kind} ${number}`
 }

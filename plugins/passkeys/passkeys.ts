@@ -39,8 +39,8 @@ export interface Passkeys {
 export interface OwnPasskeys extends Passkeys {
   /** Whose it is; null for nobody's. */
   find(id: string): Promise<{ readonly userId: string; readonly passkey: KnownPasskey } | null>
-  /** False where somebody has it already. */
-  add(userId: string, id: string, made: Omit<Passkey, 'name' | 'usedAt'>): Promise<boolean>
+  /** Called by its `kind`, and a number where there are more of it. False where somebody has it already. */
+  add(userId: string, id: string, made: Omit<Passkey, 'name' | 'usedAt'>, kind: string): Promise<boolean>
   /**
    * What is known of it after a sign-in; `gone` where it was removed meanwhile, `counter` where it has been used more often than it says
    * (Web Authentication §6.1.1): then nothing is stored.
@@ -91,10 +91,10 @@ export function createPasskeys({ users, secret }: OAuth): OwnPasskeys {
       const passkey = userId === null ? null : await records.get(userId, id)
       return userId === null || passkey === null ? null : { userId, passkey }
     },
-    async add(userId, id, made) {
+    async add(userId, id, made, kind) {
       const known = await records.list(userId)
       const name = nameFor(
-        made.aaguid,
+        kind,
         known.map(({ value }) => value.name),
       )
       const event = { type: 'user.passkey_added', user: userId, details: { name } } as const

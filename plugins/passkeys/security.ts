@@ -9,6 +9,7 @@ import { message, type Words } from '../../src/protocol/message.ts'
 import type { RelyingParty } from '../../src/protocol/relying-party.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { isFresh } from '../sign-in.ts'
+import { kindOf } from './authenticators.ts'
 import { creationOptions, verifyAttestation } from './ceremonies.ts'
 import type { Challenges } from './challenges.ts'
 import { NAME_LENGTH, type KnownPasskey, type OwnPasskeys } from './passkeys.ts'
@@ -66,7 +67,7 @@ const CHANGED = new Set(['renamed', 'deleted'])
 const NOT_YET = { issued: '', options: '' }
 
 export async function addSecurity(
-  { account, pages }: FastifyInstance,
+  { account, language, oauth: { languages }, pages }: FastifyInstance,
   party: RelyingParty,
   passkeys: OwnPasskeys,
   challenges: Challenges,
@@ -147,7 +148,8 @@ export async function addSecurity(
     if (!(await challenges.spend(purposeOf(call), issued))) return 'too-late'
     if ((await passkeys.list(userId)).length >= MOST) return 'refused'
     const userHandle = await passkeys.handleOf(userId)
-    return (await passkeys.add(userId, response.id, { ...made, userHandle })) ? 'added' : 'taken'
+    const kind = (await languages.of(await language.reader(call, true))).say(kindOf(made))
+    return (await passkeys.add(userId, response.id, { ...made, userHandle }, kind)) ? 'added' : 'taken'
   }
 
   const Text = Type.Optional(Type.String())

@@ -4,6 +4,8 @@ import { assertAccessible } from '../support/accessibility.ts'
 import { complaintsOf, newBrowserContext, noBrowser } from '../support/browser.ts'
 import { ask, DEVICE_SEED, DEVICE_SETTINGS, newPerson } from '../support/device.ts'
 import { startServer } from '../support/server.ts'
+import { ALICE } from '../support/sign-in.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 
 const server = await startServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
 /** By which people's password managers and tests tell the server's own pages. */
@@ -27,6 +29,21 @@ test('no id of theirs is one of the pages of the server', async () => {
     expect(ids.filter((id) => RESERVED.includes(id))).toEqual([])
   }
 })
+
+test.each([
+  ['de', ['Geben Sie den Code ein', 'nicht bekannt', 'Haben Sie das selbst begonnen?', 'Es wurde nichts erlaubt']],
+  ['es', ['Introduzca el código', 'no se conoce aquí', '¿Ha empezado esto usted?', 'No se ha permitido nada']],
+])('in %s they say all of their words, and so does the consent page', async (language, [enter, unknown, notice, denied]) => {
+  const person = createUserAgent(server.url, { 'accept-language': language })
+  const open = await person.get(`${server.url}/device`)
+  const refused = await person.submit(open, 'device', { user_code: 'BCDF-GHJK' })
+  const { user_code } = await ask(server)
+  const login = await person.submit(open, 'device', { user_code })
+  const consent = await person.submit(login, 'login', { username: ALICE.username, password: ALICE.password })
+  const ended = await person.submit(consent, 'consent', { decision: 'deny' })
+  for (const [{ body }, words] of [[open, enter], [refused, unknown], [consent, notice], [ended, denied]] as const)
+    expect(body).toContain(words)
+}) // prettier-ignore
 
 test.skipIf(noBrowser)('accessible and within their policy', async () => {
   const page = await (await newBrowserContext()).newPage()

@@ -44,7 +44,9 @@ test('openid-client: a device asks, a person allows, the device gets its tokens 
   const login = await person.submit(prefilled, 'device')
   expect(login.body).toContain('Living room TV')
   const consent = await person.submit(login, 'login', credentials(ALICE))
-  expect(consent.body).toContain('Did you start this yourself? A device at 127.0.0.1 asked on')
+  expect(consent.body).toContain(
+    'Did you start this yourself? A device at <bdi>127.0.0.1</bdi> asked a moment ago, and',
+  )
   expect(consent.body).not.toContain('You will be sent to')
   expect(consent.body.match(/Your (?:email address|phone number)/g)).toEqual([
     'Your phone number',

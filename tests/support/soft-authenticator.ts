@@ -22,6 +22,7 @@ export interface Behaviour {
   /** In the place of the one that was asked for. */
   challenge?: string
   aaguid?: string
+  transports?: readonly string[]
   /** Of signatures; without it, it counts by itself from 0, which is never told where `counts` is false. */
   counter?: number
   type?: string
@@ -76,7 +77,7 @@ export function makePasskey(
   const response = {
     clientDataJSON: clientData('webauthn.create', challenge, behaviour).toString('base64url'),
     attestationObject: cbor(attestation).toString('base64url'),
-    transports: ['internal', 'hybrid'],
+    transports: behaviour.transports ?? ['internal', 'hybrid'],
   }
   return { passkey, credential: credentialOf(passkey.id, response) }
 }

@@ -36,6 +36,15 @@ test('each is named by the kind of its authenticator, and two of a kind are told
   expect(activity.body).toContain('A passkey was added: <bdi>Google Password Manager 2</bdi>')
 })
 
+test('one that tells no kind is named by how it is reached, in the language of its user', async () => {
+  const { id } = await somebody('unknown-kinds')
+  const password = 'the long password of unknown-kinds'
+  const german = await signedIn(server, { username: 'unknown-kinds', password }, { 'accept-language': 'de' })
+  for (const transports of [['usb', 'nfc'], ['usb'], ['internal'], ['usb', 'hybrid'], []])
+    await addPasskey(server, german, { transports })
+  expect(await namesOf(id)).toEqual(['Sicherheitsschlüssel', 'Sicherheitsschlüssel 2', 'Passkey', 'Passkey 2', 'Passkey 3'])
+}) // prettier-ignore
+
 test('one is renamed and deleted; what its keeper is told then is what is so', async () => {
   const { agent, id } = await somebody('names')
   const { passkey } = await addPasskey(server, agent)
