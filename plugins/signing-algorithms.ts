@@ -4,24 +4,14 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { metadataError } from '../src/protocol/client-metadata.ts'
 import { Type } from '../src/protocol/schema.ts'
+import { provideFor } from '../src/services/clients/registered-algorithms.ts'
 
 const MEMBERS = ['id_token_signed_response_alg', 'userinfo_signed_response_alg'] as const
 
 async function signingAlgorithms({ oauth, log }: FastifyInstance): Promise<void> {
-  const { keys } = oauth
   oauth.extendClientMetadata(Type.Object({}), (metadata) => {
-    for (const member of MEMBERS) {
-      const algorithm = metadata[member] as string | undefined
-      if (algorithm === undefined) continue
-      if (!keys.algorithms.includes(algorithm))
-        throw metadataError(member, `must be one of ${keys.algorithms.join(', ')}`)
-      // If it cannot be made now, the first signature tries again.
-      keys
-        .provide(algorithm)
-        .catch((error: unknown) => log.warn({ err: error, algorithm }, 'no signing key yet'))
-    }
+    for (const member of MEMBERS) provideFor(metadata, member, { keys: oauth.keys, log })
   })
 }
 

@@ -28,7 +28,9 @@ import interaction from '../plugins/interaction/index.ts'
 import invitation from '../plugins/invitation/index.ts'
 import introspection from '../plugins/introspection.ts'
 import jar from '../plugins/jar.ts'
+import jarm from '../plugins/authorize/jarm.ts'
 import jwks from '../plugins/jwks.ts'
+import jwtIntrospection from '../plugins/jwt-introspection.ts'
 import language from '../plugins/language.ts'
 import login from '../plugins/login.ts'
 import oauth from '../plugins/oauth.ts'
@@ -93,6 +95,7 @@ const PLUGINS = [
   consent,
   responseModes,
   authorize,
+  jarm,
   code,
   jar,
   par,
@@ -127,6 +130,7 @@ const PLUGINS = [
   secondFactor,
   registration,
   introspection,
+  jwtIntrospection,
   revocation,
   jwks,
   discovery,

@@ -1,14 +1,17 @@
 /** docs/answers.md, as it stands there. */
-import { compactDecrypt, decodeProtectedHeader, exportJWK, generateKeyPair } from 'jose'
+import { compactDecrypt, decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair } from 'jose'
 import { expect, test } from 'vitest'
 import { startReceiver } from '../support/receiver.ts'
 import { basic, bearer } from '../support/requests.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { authorize, SEED, type Tokens } from '../support/sign-in.ts'
+import { authorize, getTokens, goThrough, SEED, WEB, type Tokens } from '../support/sign-in.ts'
+import { createUserAgent } from '../support/user-agent.ts'
 import { openPage, sitDown, substitute } from './page.ts'
 
 const page = await openPage('answers.md')
 const [algorithm, encryption] = [page.next('sh'), page.next('sh')]
+const [asking, jarm] = [page.next('http'), page.next('sh')]
+const [introspecting, said, introspection] = [page.next('http'), page.next('json'), page.next('sh')]
 page.end()
 
 test('an app is registered for its algorithm, and gets its ID tokens and userinfo so', async () => {
@@ -40,6 +43,66 @@ test('an app is registered for encryption, with its keys at an address', async (
     const { protectedHeader } = await compactDecrypt(jwe, privateKey)
     expect(protectedHeader).toMatchObject({ alg: 'ECDH-ES', enc: 'A256GCM' })
   }
+})
+
+test('an app asks for its answer as a JWT, and has it encrypted', async () => {
+  const { publicKey, privateKey } = await generateKeyPair('ECDH-ES')
+  const bank = {
+    client_id: 'bank',
+    redirect_uris: ['https://bank.example/callback'],
+    jwks: { keys: [{ ...(await exportJWK(publicKey)), use: 'enc' }] },
+  }
+  const server = await startServer({}, { seed: { ...SEED, clients: [bank] } })
+  const [, path] = /^GET (\S+) HTTP/.exec(asking)!
+  const agent = createUserAgent(server.url)
+  const answered = async () => {
+    const page = await goThrough(agent, await agent.get(server.url + path!))
+    return new URL(page.headers.get('location')!).searchParams.get('response')!
+  }
+  const members = { iss: server.url, aud: 'bank', state: 'af0ifjsldkj', code: expect.any(String) as string }
+  expect(decodeJwt(await answered())).toMatchObject(members)
+
+  await (await sitDown(server.settings)).sh(jarm)
+  await expect.poll(async () => (await answered()).split('.').length).toBe(5)
+  const { plaintext } = await compactDecrypt(await answered(), privateKey)
+  const jwt = Buffer.from(plaintext).toString()
+  expect([decodeProtectedHeader(jwt).alg, decodeJwt(jwt)]).toEqual([
+    'PS256',
+    expect.objectContaining(members),
+  ])
+})
+
+test('an API asks for its introspection as a JWT, and by which algorithm', async () => {
+  const secret = '7d9a4e0c1b2f48c6a5e3'
+  const api = { client_id: 'api', client_secret: secret, scope: ['token_introspection', 'web'] }
+  const server = await startServer({}, { seed: { ...SEED, clients: [WEB, api] } })
+  const { access_token: token } = await getTokens(server)
+  const [, credentials] = /^Authorization: Basic (\S+)$/m.exec(introspecting)!
+  const [, accept] = /^Accept: (\S+)$/m.exec(introspecting)!
+  const [method, path] = introspecting.split(' ')
+  const ask = async () =>
+    (
+      await server.request(path!, {
+        method: method!,
+        headers: {
+          authorization: `Basic ${credentials}`,
+          accept: accept!,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: introspecting.trim().split('\n').at(-1)!.replace('ACCESS_TOKEN', token),
+      })
+    ).text()
+  const jwt = await ask()
+  const expected = JSON.parse(said) as { token_introspection: object }
+  expect(decodeJwt(jwt)).toMatchObject({
+    ...expected,
+    iss: server.url,
+    iat: expect.any(Number) as number,
+    token_introspection: { ...expected.token_introspection, scope: expect.any(String) as string },
+  })
+  expect(decodeProtectedHeader(jwt).alg).toBe('RS256')
+  await (await sitDown(server.settings)).sh(introspection)
+  await expect.poll(async () => decodeProtectedHeader(await ask()).alg).toBe('ES256')
 })
 
 /** What it gets of somebody who signs in. */

@@ -1,6 +1,6 @@
 /**
  * JARM, the hybrid flow and JWT introspection as people write them who know nothing of this checkout: one file each, loaded
- * together by one server, and judged by `openid-client` and `oauth4webapi`.
+ * together by one server that leaves out its own, and judged by `openid-client` and `oauth4webapi`.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { cp } from 'node:fs/promises'
@@ -34,7 +34,10 @@ for (const name of STRANGERS)
 const compiling = compile(folder)
 compiling.catch(() => {})
 const server = await spawnServer(
-  { PLUGINS: STRANGERS.map((name) => join(folder, `${name}.ts`)).join() },
+  {
+    PLUGINS: STRANGERS.map((name) => join(folder, `${name}.ts`)).join(),
+    WITHOUT: 'latchkey-jarm,latchkey-jwt-introspection',
+  },
   { seed: { ...SEED, clients: [WEB, HYBRID, PADDED, API, SECRETIVE] } },
 )
 const issuer = new URL(server.url)

@@ -135,5 +135,16 @@ test('a response mode of its own carries answers and errors, and is in the metad
   const { hash, search } = new URL(refused.headers.get('location')!)
   expect([search, new URLSearchParams(hash.slice(1)).get('error')]).toEqual(['', 'login_required'])
   const metadata = await (await server.get('/.well-known/openid-configuration')).json()
-  expect(metadata).toMatchObject({ response_modes_supported: ['query', 'fragment', 'form_post', 'hash'] })
+  expect(metadata).toMatchObject({
+    response_modes_supported: [
+      'query',
+      'fragment',
+      'form_post',
+      'query.jwt',
+      'fragment.jwt',
+      'form_post.jwt',
+      'jwt',
+      'hash',
+    ],
+  })
 })

@@ -1,4 +1,4 @@
-/** ID tokens in another form: encrypted to the client (OpenID Connect Core §10.2), by a plugin, and read by `openid-client`. */
+/** ID tokens in another form: encrypted to the client (OpenID Connect Core §10.2), by a plugin where ours is left out, and read by `openid-client`. */
 import { CompactEncrypt, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import * as client from 'openid-client'
 import { expect, test } from 'vitest'
@@ -13,7 +13,7 @@ const jwks = { keys: [{ ...(await exportJWK(publicKey)), use: 'enc', kid: 'their
 let rendered: unknown[] = []
 
 const server = await startServer(
-  {},
+  { WITHOUT: 'latchkey-encryption' },
   {
     seed: SEED,
     extend({ oauth }) {
