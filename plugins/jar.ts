@@ -15,6 +15,12 @@ import { SIGNATURE_ALGORITHMS } from '../src/protocol/jwk-set.ts'
 import { parametersIn } from '../src/protocol/request-object.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { assertClaims, CLOCK_SKEW, decodeUnsignedJwt, JwtError } from '../src/protocol/signed-jwt.ts'
+import {
+  CONTENT_ENCRYPTION,
+  createDecryptionKeys,
+  KEY_MANAGEMENT,
+  type DecryptionKeys,
+} from '../src/services/keys/decryption-keys.ts'
 import type { ExpectedJwt } from '../src/services/clients/client-keys.ts'
 
 /** The keys of the request sources. */
@@ -26,6 +32,8 @@ const ACCEPT = { accept: 'application/oauth-authz-req+jwt, application/jwt' }
 const METADATA = Type.Partial(
   Type.Object({
     request_object_signing_alg: Type.Enum([...SIGNATURE_ALGORITHMS, 'none'], { open: true }),
+    request_object_encryption_alg: Type.Enum(KEY_MANAGEMENT, { open: true }),
+    request_object_encryption_enc: Type.Enum(CONTENT_ENCRYPTION, { open: true }),
     request_uris: Type.Array(Type.String({ maxLength: 2048, pattern: '^https?://[^\\s]+$' }), {
       maxItems: 100,
       open: true,
@@ -34,6 +42,11 @@ const METADATA = Type.Partial(
   }),
 )
 
+const ENCRYPTION = {
+  request_object_encryption_alg_values_supported: KEY_MANAGEMENT,
+  request_object_encryption_enc_values_supported: CONTENT_ENCRYPTION,
+}
+
 type Parameter = 'request' | 'request_uri'
 
 /** What clients that have registered no such thing are told is not served (OpenID Connect Core §6.1). */
@@ -41,7 +54,7 @@ class Unsigned extends Error {}
 
 async function jar(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, doors } = kernelOf(fastify)
+  const { config, doors, keys } = kernelOf(fastify)
   const isRequired = config.OIDC_REQUIRE_SIGNED_REQUEST_OBJECT
 
   const mustSign = ({ metadata }: Client): boolean =>
@@ -54,7 +67,14 @@ async function jar(fastify: FastifyInstance): Promise<void> {
     if (members['request_object_signing_alg'] === 'none')
       throw metadataError('request_object_signing_alg', 'none is no signature')
   })
+  let decryption: DecryptionKeys | undefined
+  if (config.OIDC_REQUEST_OBJECT_ENCRYPTION)
+    fastify.addHook('onReady', async () => {
+      decryption = createDecryptionKeys(await oauth.secret('request-object-encryption'))
+      keys.publishToo(decryption.publicJwk)
+    })
   oauth.extend('metadata', async () => ({
+    ...(config.OIDC_REQUEST_OBJECT_ENCRYPTION ? ENCRYPTION : {}),
     request_object_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
     require_signed_request_object: isRequired,
     require_request_uri_registration: true,
@@ -92,7 +112,8 @@ async function jar(fastify: FastifyInstance): Promise<void> {
 
   async function read(jwt: string, client: Client, parameter: Parameter): Promise<SourcedRequest> {
     try {
-      const claims = await open(jwt, client)
+      const isEncrypted = decryption !== undefined && jwt.split('.').length === 5
+      const claims = await open(isEncrypted ? await decryption!.decrypt(jwt) : jwt, client)
       // RFC 9101 §10.8: what proves who a client is must not be taken for what it asks.
       if (claims['sub'] === client.clientId) throw new JwtError('its sub is the client')
       const wire = parametersIn(claims)

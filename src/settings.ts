@@ -162,6 +162,10 @@ export const Settings = Type.Object({
     default: false,
     description: 'every client must push its authorization requests, whatever its registration says',
   }),
+  OIDC_REQUEST_OBJECT_ENCRYPTION: Type.Boolean({
+    default: false,
+    description: 'publishes a key to which clients may encrypt their signed requests',
+  }),
   OIDC_REQUIRE_SIGNED_REQUEST_OBJECT: Type.Boolean({
     default: false,
     description: 'every client must sign its authorization requests, whatever its registration says',

@@ -13,7 +13,7 @@ import { checkout, openPage, sitDown, substitute } from './page.ts'
 
 test('the app registers its key, signs what it asks, and nothing unsigned is taken', async () => {
   const page = await openPage('jar.md')
-  const [register, app, object, setting] = [page.next('sh'), page.next('js'), page.next('json'), page.next('ini')]
+  const [register, app, object, encryption, setting] = [page.next('sh'), page.next('js'), page.next('json'), page.next('ini'), page.next('ini')]
   page.end()
 
   const server = await startServer({}, { seed: SEED })
@@ -36,7 +36,9 @@ test('the app registers its key, signs what it asks, and nothing unsigned is tak
   expect(Object.keys(claims)).toEqual(expect.arrayContaining(Object.keys(JSON.parse(object) as object)))
   expect([...answerOf(await goThrough(agent, await agent.get(url))).keys()]).toContain('code')
 
-  const all = await startServer(Object.fromEntries([setting.trim().split('=') as [string, string]]), { seed: SEED })
+  const settings = [encryption, setting].map((one) => one.trim().split('=') as [string, string])
+  const all = await startServer(Object.fromEntries(settings), { seed: SEED })
   const refused = await all.get(authorizationUrl(all))
   expect(refused.headers.get('location')).toContain('error=invalid_request')
+  expect(await (await all.get('/jwks')).text()).toContain('"use":"enc"')
 }, 120_000) // prettier-ignore

@@ -19,6 +19,10 @@ test('the document holds public members and nothing else', async () => {
   const base64url = (length: number) => expect.stringMatching(`^[\\w-]{${length}}$`) as string
   const forms: Record<string, object> = {
     ES256: { kty: 'EC', crv: 'P-256', x: base64url(43), y: base64url(43) },
+    ES384: { kty: 'EC', crv: 'P-384', x: base64url(64), y: base64url(64) },
+    ES512: { kty: 'EC', crv: 'P-521', x: base64url(88), y: base64url(88) },
+    'ML-DSA-44': { kty: 'AKP', pub: base64url(1750) },
+    'ML-DSA-65': { kty: 'AKP', pub: base64url(2603) },
     RS256: { kty: 'RSA', n: base64url(342), e: 'AQAB' },
     PS256: { kty: 'RSA', n: base64url(342), e: 'AQAB' },
     EdDSA: { kty: 'OKP', crv: 'Ed25519', x: base64url(43) },

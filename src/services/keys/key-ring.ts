@@ -4,6 +4,7 @@
  * dead, or revoked with all that they signed. What is current is decided by the clock alone, so that all processes agree
  * without talking.
  */
+import type { JWK } from 'jose'
 import type { FastifyBaseLogger } from 'fastify'
 import { metadataError } from '../../protocol/client-metadata.ts'
 import { statements, type SigningKeyRow } from '../../store/signing-keys.ts'
@@ -40,6 +41,8 @@ export interface KeyRing {
   keys(): readonly RingKey[]
   /** `{ "keys": [...] }` of RFC 7517 §5, as bytes. */
   jwks(): Buffer
+  /** Has another key in it that signs nothing: what it is now is asked for each time. */
+  publishToo(findJwk: () => JWK): void
   /** Those that were revoked within the last day, oldest first. */
   revoked(): readonly KeyRecord[]
   stateOf(key: KeyRecord): KeyState
@@ -72,7 +75,8 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   const changes = createKeyChanges(options)
   let ring: readonly RingKey[] = []
   let revoked: readonly KeyRecord[] = []
-  let published: { keys: readonly RingKey[]; body: Buffer } | undefined
+  let published: { keys: readonly JWK[]; body: Buffer } | undefined
+  const others: (() => JWK)[] = []
   let loading = Promise.resolve()
   const providing = new Map<string, Promise<void>>()
 
@@ -193,12 +197,12 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     },
     keys: () => live(),
     jwks() {
-      const keys = live()
-      if (published?.keys.length !== keys.length || !published.keys.every((key, at) => key === keys[at])) {
-        published = { keys, body: Buffer.from(JSON.stringify({ keys: keys.map((key) => key.publicJwk) })) }
-      }
+      const keys = [...live().map(({ publicJwk }) => publicJwk), ...others.map((find) => find())]
+      if (published?.keys.length !== keys.length || !published.keys.every((key, at) => key === keys[at]))
+        published = { keys, body: Buffer.from(JSON.stringify({ keys })) }
       return published.body
     },
+    publishToo: (find) => void others.push(find),
     revoked: () => revoked,
     stateOf(key) {
       if (key.revokedAt !== null) return 'revoked'
