@@ -40,7 +40,7 @@ async function encrypt(
   text: string,
   { alg = 'ECDH-ES', enc = 'A256GCM', to = jwk, ...how }: How = {},
 ): Promise<string> {
-  const recipient = 'kty' in to ? await importJWK(to as JWK, alg) : (to as CryptoKey)
+  const recipient = 'kty' in to ? await importJWK(to, alg) : (to as CryptoKey)
   const kid = 'kid' in how ? how.kid : jwk.kid
   return new CompactEncrypt(Buffer.from(text))
     .setProtectedHeader({ alg, enc, cty: 'JWT', ...(kid === undefined ? {} : { kid }) })
