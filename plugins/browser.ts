@@ -16,9 +16,9 @@ import { KNOWN_FOR } from '../src/services/users/known-browsers.ts'
 import type { User } from '../src/services/users/user.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { ExpiredForm } from './pages/expired-form.ts'
-import { type BrowserSignIn, type Cookie, createSignedIn, type SignedIn } from './signed-in.ts'
+import { type BrowserSignIn, type Cookie, createSignedIn, type Follower, type SignedIn } from './signed-in.ts'
 
-export type { BrowserSignIn, Cookie } from './signed-in.ts'
+export type { BrowserSignIn, Cookie, Follower } from './signed-in.ts'
 /** Not for strangers: it tells of sign-ins that lack a factor. */
 export const STEPS = Symbol('latchkey: steps of a sign-in')
 
@@ -45,8 +45,13 @@ export interface Browser {
    * out. Ending the session is for `users` and `sessions` to do.
    */
   forget(call: BrowserCall): void
-  /** A cookie of a plugin's own, under the attributes of ours; it lasts for `maxAge` seconds, by default as long as the browser is open. */
-  cookie(name: string, lasting?: { maxAge?: number }): Cookie
+  /**
+   * A cookie of a plugin's own, under the attributes of ours; it lasts for `maxAge` seconds, by default as long as the browser is open. One that
+   * is `readable` is there for scripts, also in a frame of ours in another site's page: nothing may open by it.
+   */
+  cookie(name: string, options?: { maxAge?: number; readable?: boolean }): Cookie
+  /** Has it told, in the answer itself, who is signed in with the browser from then on; not of a session that ends elsewhere. */
+  follow(follower: Follower): void
   /** What this browser is known by: 256 bits in a cookie, set when there is none. */
   id(call: BrowserCall): string
   /** For the field `csrf_token` of a form with this `purpose`. */
@@ -133,15 +138,24 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     return ours && !pathname.startsWith('//') ? pathname + search : null
   }
 
-  const cookieNamed = (name: string, lasting: { maxAge?: number } = {}): Cookie => ({
-    read: (request) => cookieOf(request, name),
-    set: ({ reply }, value) =>
-      void reply.header('set-cookie', jar.serialize(name, value, { ...attributes, ...lasting })),
-    clear({ request, reply }) {
-      if (cookieOf(request, name) !== undefined)
-        void reply.header('set-cookie', jar.serialize(name, '', { ...attributes, maxAge: 0 }))
-    },
-  })
+  function cookieNamed(
+    name: string,
+    { readable = false, ...lasting }: { maxAge?: number; readable?: boolean } = {},
+  ): Cookie {
+    // Without https, browsers send none with a frame of another site.
+    const sameSite = secure ? ('none' as const) : attributes.sameSite
+    const own = readable ? { ...attributes, httpOnly: false, sameSite } : attributes
+    return {
+      name,
+      read: (request) => cookieOf(request, name),
+      set: ({ reply }, value) =>
+        void reply.header('set-cookie', jar.serialize(name, value, { ...own, ...lasting })),
+      clear({ request, reply }) {
+        if (cookieOf(request, name) !== undefined)
+          void reply.header('set-cookie', jar.serialize(name, '', { ...own, maxAge: 0 }))
+      },
+    }
+  }
   /** Of 256 random bits. */
   const handleNamed = (name: string): Cookie => ({
     ...cookieNamed(name),
@@ -152,7 +166,10 @@ async function browser(fastify: FastifyInstance): Promise<void> {
     knownBrowsers.find(cookieOf(request, KNOWN), username)
   const isNews = async (request: FastifyRequest, { username }: Pick<User, 'username'>): Promise<boolean> =>
     config.NOTIFY_NEW_BROWSERS && (await markOf(request, username)) === null
-  const { session, signIn, forget, ...steps } = createSignedIn(kernelOf(fastify), cookies, remember, isNews)
+  const followers: Follower[] = []
+  const changed: Follower = (call, now) => followers.forEach((follower) => follower(call, now))
+  const kernel = kernelOf(fastify)
+  const { session, signIn, forget, ...steps } = createSignedIn(kernel, cookies, remember, isNews, changed)
 
   fastify.decorate('browser', {
     [STEPS]: steps,
@@ -164,7 +181,8 @@ async function browser(fastify: FastifyInstance): Promise<void> {
       const elsewhere = site === 'cross-site' || site === 'same-site'
       return elsewhere && read(request, SESSION) === undefined && text.length <= MAX_QUERY && QUERY.test(text)
     },
-    cookie: (name, lasting) => cookieNamed(`${prefix}latchkey-${name}`, lasting),
+    cookie: (name, options) => cookieNamed(`${prefix}latchkey-${name}`, options),
+    follow: (follower) => void followers.push(follower),
     remember,
     markOf,
     id,

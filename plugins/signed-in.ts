@@ -17,8 +17,13 @@ export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr' | 'authenticatedAt'> & {
   user: Pick<User, 'id' | 'updatedAt' | 'username'>
 }
 
+/** Told of who is signed in with a browser from this answer on; null for nobody. */
+export type Follower = (call: BrowserCall, session: Session | null) => void
+
 /** A cookie of this browser. */
 export interface Cookie {
+  /** As the browser knows it. */
+  readonly name: string
   read(request: FastifyRequest): string | undefined
   set(call: BrowserCall, value: string): void
   /** Where the browser sent one. */
@@ -63,6 +68,7 @@ export function createSignedIn(
   remember: (call: BrowserCall, user: Pick<User, 'username'>) => void,
   /** Whether it is to be noted that this account has not signed in with the browser before. */
   isNews: (request: FastifyRequest, user: Pick<User, 'username'>) => Promise<boolean>,
+  changed: Follower,
 ): SignedIn {
   /** What each request came with, for the page as for the plugin that answers with it. */
   const [opened, begun]: readonly [Found, Found] = [new WeakMap(), new WeakMap()]
@@ -90,6 +96,7 @@ export function createSignedIn(
   function open(call: BrowserCall, { token, session }: { token: string; session: Session }): Session {
     cookies.session.set(call, token)
     opened.set(call.request, Promise.resolve(session))
+    changed(call, session)
     return session
   }
 
@@ -235,6 +242,7 @@ export function createSignedIn(
       forgetPending(call)
       opened.set(call.request, Promise.resolve(null))
       cookies.session.clear(call)
+      changed(call, null)
     },
   }
 }

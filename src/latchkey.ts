@@ -57,6 +57,7 @@ import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
 import signIn from '../plugins/sign-in.ts'
 import signingAlgorithms from '../plugins/signing-algorithms.ts'
+import sessionManagement from '../plugins/session-management.ts'
 import secondFactor from '../plugins/second-factor/index.ts'
 import setup from '../plugins/setup.ts'
 import signUp from '../plugins/sign-up/index.ts'
@@ -114,6 +115,7 @@ const PLUGINS = [
   endSession,
   backChannelLogout,
   frontChannelLogout,
+  sessionManagement,
   account,
   admin,
   ownData,

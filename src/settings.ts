@@ -268,6 +268,11 @@ export const Settings = Type.Object({
     description:
       'old apps may have tokens with the answer of /authorize: the implicit and the hybrid flow of OpenID Connect',
   }),
+  OIDC_SESSION_MANAGEMENT: Type.Boolean({
+    default: false,
+    description:
+      'apps may ask a frame of this server whether the browser is still signed in: OpenID Connect Session Management',
+  }),
   OIDC_PROFILE: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     expects: 'names of profiles with commas between, such as fapi-2.0',

@@ -36,8 +36,8 @@ const SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 export interface Assets {
   /** Where each file is, by its name. */
   readonly addresses: Readonly<Record<string, string>>
-  /** Throws `ConfigError` for a name that is taken, or a file that pages do not load. */
-  add(name: string, file: URL): Promise<void>
+  /** Returns its address. Throws `ConfigError` for a name that is taken, or a file that pages do not load. */
+  add(name: string, file: URL): Promise<string>
   /** What stands in no file of ours; returns its address. */
   addContent(name: string, content: Buffer): string
 }
@@ -76,8 +76,8 @@ export async function createAssets(
     return url
   }
 
-  async function add(name: string, file: URL): Promise<void> {
-    addContent(name, await readFile(file))
+  async function add(name: string, file: URL): Promise<string> {
+    return addContent(name, await readFile(file))
   }
 
   for (const file of FILES) await add(file, new URL(file, directory))

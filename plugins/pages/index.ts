@@ -39,8 +39,8 @@ export interface PageDoors extends PageRegistry {
   /** Serves a page at an address of its own, by GET, and its form by POST. */
   readonly serve: ServePage
   /**
-   * Serves a file of the plugin's own folder (`.css`, `.js`, `.svg`) from our origin, for templates to load at `site.assets['name']`. Throws
-   * `ConfigError` for a name that is taken.
+   * Serves a file of the plugin's own folder (`.css`, `.js`, `.svg`) from our origin, for templates to load at `site.assets['name']`. Returns
+   * its path. Throws `ConfigError` for a name that is taken.
    */
   readonly addAsset: Assets['add']
   /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */

@@ -8,6 +8,7 @@ import { discovery } from './checks/discovery.ts'
 import { dynamic } from './checks/dynamic.ts'
 import { frontChannelLogout } from './checks/frontchannel-logout.ts'
 import { logout } from './checks/logout.ts'
+import { sessionManagement } from './checks/session-management.ts'
 import { thirdPartyLogin } from './checks/third-party-login.ts'
 import { PLANS, type PlanName } from './ledger.ts'
 
@@ -22,6 +23,7 @@ const OTHERS = {
   'oidcc-frontchannel-rp-initiated-logout-certification-test-plan': frontChannelLogout,
   'oidcc-dynamic-certification-test-plan': dynamic,
   'oidcc-3rdparty-init-login-certification-test-plan': thirdPartyLogin,
+  'oidcc-session-management-certification-test-plan': sessionManagement,
 }
 const ALL = Object.keys(PLANS) as PlanName[]
 const CORE = ALL.filter((plan): plan is CorePlan => !Object.hasOwn(OTHERS, plan))
@@ -45,7 +47,7 @@ test('every check is of a module that some plan has', () => {
 
 test('the plans are as long as the Foundation has them', () => {
   const lengths = Object.values(PLANS).map((modules) => new Set<string>(modules).size)
-  expect(lengths).toEqual([1, 38, 38, 27, 31, 36, 33, 33, 27, 31, 36, 33, 33, 11, 2, 2, 23, 2])
+  expect(lengths).toEqual([1, 38, 38, 27, 31, 36, 33, 33, 27, 31, 36, 33, 33, 11, 2, 2, 2, 23, 2])
 })
 
 test('none of them is switched off', async () => {

@@ -131,6 +131,10 @@ export const PLANS = {
     'oidcc-frontchannel-logout-discovery-endpoint-verification',
     'oidcc-frontchannel-rp-initiated-logout',
   ],
+  'oidcc-session-management-certification-test-plan': [
+    'oidcc-session-management-discovery-endpoint-verification',
+    'oidcc-session-management-rp-initiated-logout',
+  ],
   'oidcc-dynamic-certification-test-plan': [
     'oidcc-idtoken-rs256',
     'oidcc-idtoken-unsigned',

@@ -73,8 +73,11 @@ export const CLAIMS = {
 export const PERSON = { ...CLAIMS, username: 'paula', password: 'correct horse battery staple' }
 export const SOMEBODY_ELSE = { username: 'otto', password: 'another long password', name: 'Otto Else' }
 
-export async function startSuite(responseMode: Suite['responseMode'] = 'query'): Promise<Suite> {
-  return startWith({ responseMode, responseType: 'code' })
+export async function startSuite(
+  responseMode: Suite['responseMode'] = 'query',
+  settings: Settings = {},
+): Promise<Suite> {
+  return startWith({ responseMode, responseType: 'code' }, settings)
 }
 
 /** Of the implicit and the hybrid plan: the same server and people, asked for each of the types. */

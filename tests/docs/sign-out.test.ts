@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Script } from 'node:vm'
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
@@ -18,12 +19,14 @@ test('the shop is told of a sign-out', async () => {
   const [register, setting, shop] = [page.next('sh'), page.next('ini'), page.next('js')]
   const [shown, list] = [page.next('json'), page.next('sh')]
   const [frame, loaded] = [page.next('sh'), page.next('http')]
+  const [opted, asks] = [page.next('ini'), page.next('js')]
   page.end()
 
   const origin = `http://127.0.0.1:${await freePort()}`
   const [name, allowed] = setting.trim().split('=') as [string, string]
   expect(URL.parse(allowed)?.origin).toBe(allowed)
-  const server = await startServer({ [name]: origin }, { seed: SEED })
+  const [option, on] = opted.trim().split('=') as [string, string]
+  const server = await startServer({ [name]: origin, [option]: on }, { seed: SEED })
   const desk = await sitDown(server.settings)
   await desk.sh(substitute(register, { 'https://shop.example': origin, ' shop ': ` ${WEB.client_id} ` }))
 
@@ -62,4 +65,13 @@ test('the shop is told of a sign-out', async () => {
     'd1c0a2f4-5e07-4b6b-9a0c-6d2a8f6e7b10': String(decodeJwt(again.id_token)['sid']),
   }
   expect(framed!.replaceAll('&amp;', '&')).toBe(home + substitute(example!, said))
+
+  const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as Record<
+    string,
+    string
+  >
+  expect(substitute(asks, { 'https://login.example.com': server.url })).toContain(
+    `'${metadata['check_session_iframe']}'`,
+  )
+  expect(() => new Script(asks)).not.toThrow()
 }, 60_000)

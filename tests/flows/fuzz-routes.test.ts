@@ -40,6 +40,7 @@ const server = await startServer(
     UNSAFE_OUTBOUND_ORIGINS,
     OIDC_SIGN_UP: 'on',
     OIDC_REGISTRATION: 'open',
+    OIDC_SESSION_MANAGEMENT: true,
     LOG_LEVEL: 'warn',
   },
   { seed },

@@ -76,6 +76,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/reset-password': open(410, 403),
   '/invitation': open(410, 403),
   '/end-session': open(200, 200),
+  '/check-session': open(200),
   '/upstream/:id/callback': open(400),
   '/upstream/:id/signed-out': open(303),
 

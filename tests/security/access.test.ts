@@ -33,7 +33,10 @@ const seed = {
   resources: [API],
   upstreams: [CORP],
 }
-const server = await startServer({ OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token' }, { seed })
+const server = await startServer(
+  { OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token', OIDC_SESSION_MANAGEMENT: true },
+  { seed },
+)
 const { oauth } = server.server
 const routes = routesOf(server.server).map(({ url, methods }): Route => ({
   url: url.replace(/\/$/, ''),
