@@ -77,7 +77,7 @@ async function race(voucher: string): Promise<{ winners: Answer[]; losers: Answe
 }
 
 test('the package is JavaScript with declarations, templates, a README and a licence', () => {
-  const code = /^dist\/(?:src|plugins)\/[\w/-]+(?:\.js|\.d\.ts)$/
+  const code = /^dist\/(?:src|plugins)\/[\w/-]+(?:\.\d)?(?:\.js|\.d\.ts)$/
   const pages =
     /^dist\/templates\/(?:[\w-]+\.eta|mail\/[\w.-]+\.eta|assets\/[\w-]+\.(?:css|js|svg)|languages\/(?:README\.md|[\w-]+\/[\w-]+\.json))$/
   const others = packed.files.filter((file) => !code.test(file) && !pages.test(file))

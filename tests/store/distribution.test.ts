@@ -32,6 +32,7 @@ const EVERYWHERE = new Map(
     'the janitor looks for what is dead': [
       'access-tokens-expired', 'authorization-codes-expired', 'authorizations-due', 'authorizations-keep',
       'authorizations-remove', 'authorization-codes-remove', 'refresh-tokens-remove',
+      'registration-holds-tokens',
     ],
   }).flatMap(([reason, names]) => names.map((name) => [name, reason] as const)),
 ) // prettier-ignore

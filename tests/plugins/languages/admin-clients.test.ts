@@ -43,6 +43,10 @@ const KNOWN = [
   '#876c00',
   'myapp://cb',
   'ES256',
+  'ES384',
+  'ES512',
+  'ML-DSA-44',
+  'ML-DSA-65',
   'ID',
   'https://app.example/callback',
 ]
