@@ -212,10 +212,12 @@ function assertProfiles(settings: Settings, given: SettingValues): void {
 function assertBrandLinks(settings: Settings): void {
   for (const name of ['BRAND_SUPPORT_URL', 'BRAND_POLICY_URL', 'BRAND_TERMS_URL'] as const) {
     const link = settings[name]
-    const schemes = name === 'BRAND_SUPPORT_URL' ? ['https:', 'http:', 'mailto:'] : ['https:', 'http:']
-    if (link !== undefined && !schemes.includes(URL.parse(link)?.protocol ?? ''))
+    const mails = name === 'BRAND_SUPPORT_URL'
+    const form = mails ? /^(?:https?:\/\/|mailto:.)/i : /^https?:\/\//i
+    // Its form too, as pages link to nothing else: what is left out of an address is put in by browsers alone.
+    if (link !== undefined && !(form.test(link) && URL.canParse(link)))
       throw new ConfigError(
-        `${name} must be ${schemes.includes('mailto:') ? 'an https or mailto' : 'an https'} address; it is ${JSON.stringify(link.slice(0, 80))}.`,
+        `${name} must be ${mails ? 'an https or mailto' : 'an https'} address; it is ${JSON.stringify(link.slice(0, 80))}.`,
       )
   }
 }

@@ -8,6 +8,7 @@ import type { Assets } from './assets.ts'
 import type { BrandDirectory } from './brand/directory.ts'
 import { brandStyle } from './brand/style.ts'
 import type { Notes } from './brand/when-listening.ts'
+import { policySource } from './headers.ts'
 import { themeOf } from './theme.ts'
 
 export interface Brand {
@@ -44,7 +45,10 @@ export async function createBrand(
 
 async function logoOf({ BRAND_LOGO: logo }: Config, assets: Assets): Promise<string> {
   if (logo === undefined) return assets.addresses['mark.svg']!
-  if (/^https?:/.test(logo)) return logo
+  if (/^https?:/i.test(logo)) {
+    if (/^https?:\/\//i.test(logo) && policySource(logo) !== null) return logo
+    throw new ConfigError(`BRAND_LOGO must be a file, or an https address that pages can load; it is ${JSON.stringify(logo.slice(0, 80))}.`) // prettier-ignore
+  }
   try {
     return assets.addContent(`brand-logo${extname(logo).toLowerCase()}`, await readFile(resolve(logo)))
   } catch (cause) {

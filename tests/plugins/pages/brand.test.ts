@@ -123,6 +123,18 @@ test.for([
     'BRAND_POLICY_URL must be an https address; it is "javascript:alert(1)".',
   ],
   ['BRAND_SUPPORT_URL', 'help', 'BRAND_SUPPORT_URL must be an https or mailto address; it is "help".'],
+  ['BRAND_SUPPORT_URL', 'javascript:alert(1)', 'BRAND_SUPPORT_URL must be an https or mailto address'],
+  ['BRAND_SUPPORT_URL', 'mailto:', 'BRAND_SUPPORT_URL must be an https or mailto address'],
+  ['BRAND_POLICY_URL', 'https:bookshelf.example/privacy', 'BRAND_POLICY_URL must be an https address'],
+  ['BRAND_TERMS_URL', ' https://bookshelf.example/terms', 'BRAND_TERMS_URL must be an https address'],
+  [
+    'BRAND_LOGO',
+    'https:cdn.example/logo.png',
+    'BRAND_LOGO must be a file, or an https address that pages can load',
+  ],
+  ['BRAND_LOGO', 'https://cdn.example;sandbox/logo.png', 'BRAND_LOGO must be a file, or an https address'],
+  ['BRAND_LOGO', 'https://[/logo.png', 'BRAND_LOGO must be a file, or an https address'],
+  ['BRAND_LOGO', 'data:image/svg+xml,<svg onload="alert(1)"/>', 'BRAND_LOGO cannot be read: '],
   ['BRAND_LOGO', join(directory, 'none.svg'), 'BRAND_LOGO cannot be read: '],
   ['BRAND_LOGO', new URL(import.meta.url).pathname, 'BRAND_LOGO is no picture that pages show: '],
 ])('%s: %s is refused in a sentence', async ([name, value, sentence]) => {
