@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { ConfigError } from '../../src/config.ts'
 import { createBoundedCache } from '../../src/services/bounded-cache.ts'
-import type { ShownCertificate } from './certificates.ts'
+import type { ShownCertificate } from '../require-scope/mutual-tls/certificates.ts'
 
 /** Whether a certificate was issued by whom the operator trusts. */
 export type IsTrusted = (certificate: ShownCertificate) => boolean

@@ -1,6 +1,6 @@
 /**
  * Mutual TLS (RFC 8705): clients that prove who they are by the certificate of their connection, issued by an authority that is
- * trusted, or by themselves and registered.
+ * trusted, or by themselves and registered; and tokens that are good on connections with that certificate alone.
  */
 import { Server } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
@@ -12,8 +12,9 @@ import { metadataError, open } from '../../src/protocol/client-metadata.ts'
 import { isObject } from '../../src/protocol/json.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { JwtError } from '../../src/protocol/signed-jwt.ts'
+import { createFindCertificate, type ShownCertificate } from '../require-scope/mutual-tls/certificates.ts'
+import { describeMutualTls } from '../require-scope/mutual-tls/mutual-tls.ts'
 import { createIsTrusted } from './authorities.ts'
-import { createFindCertificate, type ShownCertificate } from './certificates.ts'
 import { assertSubjectNames, hasSubjectOf, SUBJECT_NAMES } from './subjects.ts'
 
 const PKI = 'tls_client_auth'
@@ -34,7 +35,9 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
     CLIENT_CERTIFICATE_AUTHORITIES: authorities,
     OIDC_MTLS_ORIGIN: origin,
   } = kernelOf(fastify).config
-  const findCertificate = createFindCertificate(header?.toLowerCase())
+  const findCertificate = createFindCertificate(
+    header === undefined ? undefined : { name: header.toLowerCase(), isFromProxy: oauth.isFromTrustedProxy },
+  )
   const isTrusted = await createIsTrusted(authorities)
 
   const { server } = fastify
@@ -84,6 +87,11 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
   }
 
   if (!isServed) return
+  oauth.add('senderConstraint', {
+    ...describeMutualTls(findCertificate),
+    onDemand: true,
+    bind: ({ request }) => findCertificate(request)?.thumbprint,
+  })
   oauth.register('clientAuthentication', SELF_SIGNED, methodBy(SELF_SIGNED))
   if (authorities !== undefined || asksForOne) oauth.register('clientAuthentication', PKI, methodBy(PKI))
   if (origin !== undefined)

@@ -22,6 +22,7 @@ export type { BearerErrorCode, BearerErrorOptions } from './bearer-error.ts'
 export type { Relaxation } from './claims.ts'
 export { dpop, type DpopOptions } from './dpop/dpop.ts'
 export type { Once } from './dpop/seen-proofs.ts'
+export { mutualTls, type MutualTlsOptions } from './mutual-tls/mutual-tls.ts'
 export type { RequireScopeHook } from './guard.ts'
 export type {
   IssuerModeOptions,

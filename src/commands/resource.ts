@@ -18,6 +18,11 @@ export function resourceCommand(): Command {
         value: 'boolean',
         text: 'true: its tokens are always bound to a key by DPoP',
       },
+      {
+        name: 'tls_client_certificate_bound_access_tokens',
+        value: 'boolean',
+        text: 'true: its tokens are always bound to the certificate of a client (mutual TLS)',
+      },
     ],
     find: async ({ resources }, resource) => resources.findResource(resource),
     list: async ({ resources }, options) => resources.listResources(options),

@@ -100,6 +100,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     metadata: maybe(OBJECT),
     required: maybe(BOOLEAN),
     requestParameter: maybe(TEXT),
+    onDemand: maybe(BOOLEAN),
     bind: FUNCTION,
     verify: FUNCTION,
   },

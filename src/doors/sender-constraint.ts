@@ -16,6 +16,11 @@ export interface SenderConstraint extends CheckedConstraint {
    */
   readonly requestParameter?: string | undefined
   /**
+   * Whether what is shown binds a token only where its client or its resource asks for that: a certificate may be there without
+   * being meant. Default false.
+   */
+  readonly onDemand?: boolean | undefined
+  /**
    * What this request of a client shows that it holds, and its tokens will be bound to: the value of the constraint's member
    * of `cnf`. Undefined where it shows nothing. Throws `OAuthError` for a proof that is no good. Whether there must be one, the
    * server knows.

@@ -12,6 +12,7 @@ const ResourceSchema = defineEntity({
     /** Seconds. */
     accessTokenLifetime: p.integer().nullable(),
     dpopBoundAccessTokens: p.boolean().nullable(),
+    tlsClientCertificateBoundAccessTokens: p.boolean().nullable(),
   },
 })
 

@@ -38,6 +38,7 @@ import { Migration20261124000130_upstream_sign_out } from './Migration2026112400
 import { Migration20261125000200_bound_resources } from './Migration20261125000200_bound_resources.ts'
 import { Migration20261125000400_registration } from './Migration20261125000400_registration.ts'
 import { Migration20261125000600_sealed_client_secrets } from './Migration20261125000600_sealed_client_secrets.ts'
+import { Migration20261125000610_certified_resources } from './Migration20261125000610_certified_resources.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -79,4 +80,5 @@ export const migrations = [
   Migration20261125000200_bound_resources,
   Migration20261125000400_registration,
   Migration20261125000600_sealed_client_secrets,
+  Migration20261125000610_certified_resources,
 ]

@@ -72,6 +72,7 @@ export const ClientMetadata = Type.Partial(
     /** Of no RFC: whether its access tokens must be bound, by whatever it shows. */
     require_bound_access_tokens: open(Type.Boolean()),
     dpop_bound_access_tokens: open(Type.Boolean()),
+    tls_client_certificate_bound_access_tokens: open(Type.Boolean()),
     /** Of no RFC: whether its proofs need a nonce of ours. */
     require_dpop_nonce: open(Type.Boolean()),
     default_acr_values: open(Names()),

@@ -12,6 +12,8 @@ export interface ResourceInformation {
   access_token_lifetime?: number
   /** Whether its tokens are always bound to a key by DPoP. */
   dpop_bound_access_tokens?: boolean
+  /** Whether its tokens are always bound to the certificate of a client. */
+  tls_client_certificate_bound_access_tokens?: boolean
 }
 
 export interface ScopeInformation {
@@ -34,6 +36,7 @@ export function assertResource({
   access_token_format: format,
   access_token_lifetime: lifetime,
   dpop_bound_access_tokens: bound,
+  tls_client_certificate_bound_access_tokens: certified,
 }: Laid<ResourceInformation>): void {
   if (
     typeof resource !== 'string' ||
@@ -51,6 +54,8 @@ export function assertResource({
   }
   if (isGiven(bound) && typeof bound !== 'boolean')
     throw metadataError('dpop_bound_access_tokens', 'must be true or false')
+  if (isGiven(certified) && typeof certified !== 'boolean')
+    throw metadataError('tls_client_certificate_bound_access_tokens', 'must be true or false')
 }
 
 /** The same for a scope. */

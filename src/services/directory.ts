@@ -45,6 +45,7 @@ export interface ResourceEntry {
   /** Seconds. */
   readonly accessTokenLifetime: number | null
   readonly dpopBoundAccessTokens: boolean | null
+  readonly tlsClientCertificateBoundAccessTokens: boolean | null
 }
 
 /** What is registered of a scope. */
@@ -105,8 +106,15 @@ export function createDirectory(
     const [row] = await database.query(statements.resources, [[identifier]])
     if (row === undefined) return null
     const { resource, name = null, accessTokenFormat = null, accessTokenLifetime = null } = row
-    const { dpopBoundAccessTokens = null } = row
-    return { resource, name, accessTokenFormat, accessTokenLifetime, dpopBoundAccessTokens }
+    const { dpopBoundAccessTokens = null, tlsClientCertificateBoundAccessTokens = null } = row
+    return {
+      resource,
+      name,
+      accessTokenFormat,
+      accessTokenLifetime,
+      dpopBoundAccessTokens,
+      tlsClientCertificateBoundAccessTokens,
+    }
   }, feed)
 
   feed.on('client', async ({ key }) =>

@@ -4,7 +4,12 @@ import type { ResourceInformation, ScopeInformation } from '../protocol/resource
 
 type StoredResource = Pick<
   Resource,
-  'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime' | 'dpopBoundAccessTokens'
+  | 'resource'
+  | 'name'
+  | 'accessTokenFormat'
+  | 'accessTokenLifetime'
+  | 'dpopBoundAccessTokens'
+  | 'tlsClientCertificateBoundAccessTokens'
 >
 
 export function resourceMembers({
@@ -13,6 +18,7 @@ export function resourceMembers({
   accessTokenFormat,
   accessTokenLifetime,
   dpopBoundAccessTokens,
+  tlsClientCertificateBoundAccessTokens,
 }: StoredResource) {
   return {
     resource,
@@ -20,6 +26,7 @@ export function resourceMembers({
     access_token_format: accessTokenFormat,
     access_token_lifetime: accessTokenLifetime,
     dpop_bound_access_tokens: dpopBoundAccessTokens,
+    tls_client_certificate_bound_access_tokens: tlsClientCertificateBoundAccessTokens,
   }
 }
 

@@ -90,8 +90,14 @@ export function createResourceRegistry(
   return {
     async saveResource(wanted, { isNew } = {}) {
       assertResource(wanted)
-      const { resource, name, access_token_format, access_token_lifetime, dpop_bound_access_tokens } =
-        wanted as ResourceInformation
+      const {
+        resource,
+        name,
+        access_token_format,
+        access_token_lifetime,
+        dpop_bound_access_tokens,
+        tls_client_certificate_bound_access_tokens,
+      } = wanted as ResourceInformation
       if (isNew !== true && isAmong(wanted, await findResource(resource))) return
       await refusingTwice('resource', isNew, async () =>
         change('resource', resource, async (em, note) => {
@@ -103,6 +109,8 @@ export function createResourceRegistry(
           if (access_token_format !== undefined) entity.accessTokenFormat = access_token_format
           if (access_token_lifetime !== undefined) entity.accessTokenLifetime = access_token_lifetime
           if (dpop_bound_access_tokens !== undefined) entity.dpopBoundAccessTokens = dpop_bound_access_tokens
+          if (tls_client_certificate_bound_access_tokens !== undefined)
+            entity.tlsClientCertificateBoundAccessTokens = tls_client_certificate_bound_access_tokens
           const changes = changesBetween(before, resourceMembers(entity))
           if (isEmpty(changes)) return false
           const type = known === null ? 'resource.registered' : 'resource.changed'

@@ -83,11 +83,16 @@ export const statements = {
   resources: statement<
     Pick<
       Resource,
-      'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime' | 'dpopBoundAccessTokens'
+      | 'resource'
+      | 'name'
+      | 'accessTokenFormat'
+      | 'accessTokenLifetime'
+      | 'dpopBoundAccessTokens'
+      | 'tlsClientCertificateBoundAccessTokens'
     >
   >('resources-find', (table) => {
     const resource = table(Resource)
-    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens')}
+    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens', 'tlsClientCertificateBoundAccessTokens')}
         from ${resource.name} where ${resource.column('resource')} = any($1)`
   }),
   longestLifetime: statement<{ seconds: number }>('resources-longest-lifetime', (table) => {

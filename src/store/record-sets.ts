@@ -5,7 +5,12 @@ import { statement } from './statement.ts'
 
 export type ResourceSetRow = Pick<
   Resource,
-  'resource' | 'name' | 'accessTokenFormat' | 'accessTokenLifetime' | 'dpopBoundAccessTokens'
+  | 'resource'
+  | 'name'
+  | 'accessTokenFormat'
+  | 'accessTokenLifetime'
+  | 'dpopBoundAccessTokens'
+  | 'tlsClientCertificateBoundAccessTokens'
 >
 export type ScopeSetRow = Pick<Scope, 'name' | 'description'> & { resource: string | null }
 
@@ -15,6 +20,7 @@ const RESOURCE = {
   accessTokenFormat: 'text',
   accessTokenLifetime: 'int',
   dpopBoundAccessTokens: 'boolean',
+  tlsClientCertificateBoundAccessTokens: 'boolean',
 } as const
 const SCOPE = { name: 'text', description: 'text', resource: 'text' } as const
 
@@ -23,7 +29,7 @@ export const statements = {
   lockResources: statement<ResourceSetRow>('resources-lock', (table) => {
     const resource = table(Resource)
     const id = resource.column('resource')
-    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens')}
+    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens', 'tlsClientCertificateBoundAccessTokens')}
       from ${resource.name} where ${id} = any($1) order by ${id} for update`
   }),
   lockScopes: statement<ScopeSetRow>('scopes-lock', (table) => {

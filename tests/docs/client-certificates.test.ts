@@ -1,17 +1,24 @@
 /** docs/client-certificates.md, as it stands there: the certificates, nginx, the settings, the command, and the app. */
 import { execFile } from 'node:child_process'
-import { copyFile, readFile, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { decodeJwt } from 'jose'
+import { Agent, fetch as fetchBy } from 'undici'
 import { expect, test } from 'vitest'
-import { temporaryDirectory } from '../support/cleanup.ts'
+import { atEndOfFile } from '../support/cleanup.ts'
 import { createCertificate } from '../support/deployed.ts'
 import { nginx, startNginx } from '../support/nginx.ts'
+import { startApi } from '../support/foreign-api.ts'
+import { installByPage } from '../support/packages.ts'
 import { startServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
-import { checkout, openPage, sitDown, substitute } from './page.ts'
+import { openPage, sitDown, substitute } from './page.ts'
 
 const run = promisify(execFile)
+const INSTALL = `npm pack --workspace @latchkey/require-scope --pack-destination /path/to/reports
+cd /path/to/reports && npm init --yes && npm pkg set type=module && npm install fastify openid-client undici ./latchkey-require-scope-*.tgz
+`
 
 test.skipIf(nginx.absent)(
   'an app proves who it is by its certificate, behind nginx',
@@ -19,11 +26,10 @@ test.skipIf(nginx.absent)(
     const page = await openPage('client-certificates.md')
     const [settings, site, elsewhere] = [page.next('ini'), page.next('nginx'), page.next('nginx')]
     const [certificates, create, app] = [page.next('sh'), page.next('sh'), page.next('js')]
+    const [bind, api] = [page.next('sh'), page.next('js')]
     page.end()
 
-    const folder = await temporaryDirectory()
-    await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'))
-    await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+    const folder = await installByPage(INSTALL, '/path/to/reports')
     await writeFile(join(folder, 'reports.js'), app)
     await run('sh', ['-euc', certificates], { cwd: folder })
 
@@ -36,10 +42,11 @@ test.skipIf(nginx.absent)(
     const server = await startServer(
       Object.fromEntries(lines.map((line) => line.split('=') as [string, string])),
       {
-        seed: { scopes: [{ name: 'list_books' }] },
+        seed: { resources: [{ resource: 'https://books.example', scopes: ['list_books'] }] },
       },
     )
-    await (await sitDown(server.settings)).sh(create)
+    const desk = await sitDown(server.settings)
+    await desk.sh(create)
 
     const { certificate, key } = await createCertificate()
     const local = substitute(site, {
@@ -67,6 +74,36 @@ test.skipIf(nginx.absent)(
       })
       expect(response.status).toBe(401)
     }
+
+    await desk.sh(bind)
+    const pem = async (file: string): Promise<string> => readFile(join(folder, file), 'utf8')
+    const connect = {
+      key: await pem('reports.key'),
+      cert: await pem('reports.pem'),
+      ca: await readFile(certificate),
+    }
+    const dispatcher = new Agent({ connect })
+    atEndOfFile(async () => dispatcher.close())
+    const getToken = async (): Promise<string> => {
+      const body = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'reports' })
+      const response = await fetchBy(`https://localhost:${port}/token`, { method: 'POST', body, dispatcher })
+      return ((await response.json()) as { access_token: string }).access_token
+    }
+    await expect.poll(async () => decodeJwt(await getToken())['cnf']).toBeDefined()
+    const token = await getToken()
+    const apiPort = String(await freePort())
+    await writeFile(
+      join(folder, 'books.js'),
+      substitute(api, { 'https://login.example.com': server.url, 'port: 8080': `port: ${apiPort}` }),
+    )
+    await startApi(folder, 'books.js', {})
+    const read = async (shown: object) => {
+      const headers = { authorization: `Bearer ${token}`, ...shown }
+      const response = await fetch(`http://127.0.0.1:${apiPort}/books`, { headers })
+      return response.status
+    }
+    expect([await read({ 'client-cert': forged }), await read({})]).toEqual([200, 401])
+
     await copyFile(key, join(folder, 'reports.key'))
     await copyFile(certificate, join(folder, 'reports.pem'))
     await expect(runApp()).rejects.toMatchObject({ stderr: expect.stringContaining('status: 401') as string })

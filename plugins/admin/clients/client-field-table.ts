@@ -22,6 +22,7 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['response_types', message('Response types'), 'lines', message('One per line. Empty: code, where there is a redirect URI.')],
     ['access_token_format', message('Access tokens'), 'choice'],
     ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
+    ['tls_client_certificate_bound_access_tokens', message('Access tokens are bound to a certificate (mutual TLS)'), 'choice'],
     ['require_pushed_authorization_requests', message('Pushed authorization requests (PAR)'), 'choice'],
     ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
     ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
@@ -62,6 +63,10 @@ export const CHOICES: Readonly<Record<string, { unset: Message; texts?: Readonly
   dpop_bound_access_tokens: {
     unset: message('Where the app shows a key'),
     texts: { true: message('Always: without a key, the app gets none'), false: message('Where the app shows a key') },
+  },
+  tls_client_certificate_bound_access_tokens: {
+    unset: message('Where an API asks for it'),
+    texts: { true: message('Always: without a certificate, the app gets none'), false: message('Where an API asks for it') },
   },
   require_pushed_authorization_requests: {
     unset: message('Where the app pushes'),

@@ -16,7 +16,7 @@ const REDIRECTS = ['redirect_uris', 'post_logout_redirect_uris']
 /** Of these, none is nothing; of all others, none means the default. */
 const LISTS = new Set(['redirect_uris', 'post_logout_redirect_uris', 'scope'])
 const BOOLEANS = new Set([
-  'require_consent', 'show_logo', 'dpop_bound_access_tokens', 'backchannel_logout_session_required',
+  'require_consent', 'show_logo', 'dpop_bound_access_tokens', 'tls_client_certificate_bound_access_tokens', 'backchannel_logout_session_required',
   'require_pushed_authorization_requests',
 ]) // prettier-ignore
 const WHOLE_NUMBER = /^\d{1,9}$/

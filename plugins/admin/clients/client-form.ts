@@ -36,11 +36,8 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
   return {
     token_endpoint_auth_method: [...oauth.owners('clientAuthentication').keys(), 'none'],
     access_token_format: ['jwt', 'opaque'],
-    dpop_bound_access_tokens: kernel.doors
-      .all('senderConstraint')
-      .some(({ confirmation }) => confirmation === 'jkt')
-      ? ['true']
-      : [],
+    dpop_bound_access_tokens: boundBy(kernel, 'jkt'),
+    tls_client_certificate_bound_access_tokens: boundBy(kernel, 'x5t#S256'),
     require_pushed_authorization_requests: oauth.owners('requestSource').has('pushed') ? ['true'] : [],
     require_consent: ['false'],
     show_logo: ['true', 'false'],
@@ -49,6 +46,11 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
     backchannel_logout_session_required: oauth.owners('delivery').has('backchannel-logout') ? ['true'] : [],
     id_token_signed_response_alg: oauth.keys.algorithms.filter((algorithm) => algorithm !== 'RS256'),
   }
+}
+
+/** Where somebody can bind a token so. */
+function boundBy({ doors }: OwnArea['kernel'], confirmation: string): string[] {
+  return doors.all('senderConstraint').some((one) => one.confirmation === confirmation) ? ['true'] : []
 }
 
 /** What `work` gives, or what is wrong with what was typed; nothing is done while something is. */

@@ -18,6 +18,11 @@ const BOUND = [
   { value: 'true', text: message('Always: without a key, the app gets none') },
 ]
 
+const CERTIFIED = [
+  { value: '', text: message('Where the app asks for it') },
+  { value: 'true', text: message('Always: without a certificate, the app gets none') },
+]
+
 export function addResourcePages(area: OwnArea): void {
   const { resources, issuer, config } = area.kernel
 
@@ -73,6 +78,12 @@ export function addResourcePages(area: OwnArea): void {
         kind: 'choice',
         options: BOUND,
       },
+      {
+        name: 'tls_client_certificate_bound_access_tokens',
+        label: message('Access tokens are bound to a certificate (mutual TLS)'),
+        kind: 'choice',
+        options: CERTIFIED,
+      },
     ],
     cellsOf: ({
       name = '',
@@ -89,11 +100,13 @@ export function addResourcePages(area: OwnArea): void {
       access_token_format: format = '',
       access_token_lifetime: seconds = '',
       dpop_bound_access_tokens: bound = false,
+      tls_client_certificate_bound_access_tokens: certified = false,
     }) => ({
       name,
       access_token_format: format,
       access_token_lifetime: String(seconds),
       dpop_bound_access_tokens: bound ? 'true' : '',
+      tls_client_certificate_bound_access_tokens: certified ? 'true' : '',
     }),
     list: async (options) => resources.listResources(options),
     find: async (resource) => resources.findResource(resource),
@@ -104,6 +117,7 @@ export function addResourcePages(area: OwnArea): void {
         access_token_format: format,
         access_token_lifetime: seconds = '',
         dpop_bound_access_tokens: bound = '',
+        tls_client_certificate_bound_access_tokens: certified = '',
       },
       options,
     ) =>
@@ -114,6 +128,7 @@ export function addResourcePages(area: OwnArea): void {
           access_token_format: (format || null) as 'jwt' | 'opaque' | null,
           access_token_lifetime: seconds === '' ? null : numberIn(seconds),
           dpop_bound_access_tokens: bound === 'true' ? true : null,
+          tls_client_certificate_bound_access_tokens: certified === 'true' ? true : null,
         },
         options,
       ),

@@ -28,6 +28,7 @@ const RESOURCE_MEMBERS = [
   'access_token_format',
   'access_token_lifetime',
   'dpop_bound_access_tokens',
+  'tls_client_certificate_bound_access_tokens',
 ]
 const SCOPE_MEMBERS = ['name', 'description', 'resource']
 
@@ -91,9 +92,15 @@ export function seededResources(database: Database): SeededKind<ResourceSetRow, 
         accessTokenFormat: null,
         accessTokenLifetime: null,
         dpopBoundAccessTokens: null,
+        tlsClientCertificateBoundAccessTokens: null,
       }
-      const { name, access_token_format, access_token_lifetime, dpop_bound_access_tokens } =
-        members as Laid<ResourceInformation>
+      const {
+        name,
+        access_token_format,
+        access_token_lifetime,
+        dpop_bound_access_tokens,
+        tls_client_certificate_bound_access_tokens,
+      } = members as Laid<ResourceInformation>
       return madeOf(row, resourceMembers, {
         resource: wanted.key,
         name: name === undefined ? had.name : name,
@@ -102,6 +109,10 @@ export function seededResources(database: Database): SeededKind<ResourceSetRow, 
           access_token_lifetime === undefined ? had.accessTokenLifetime : access_token_lifetime,
         dpopBoundAccessTokens:
           dpop_bound_access_tokens === undefined ? had.dpopBoundAccessTokens : dpop_bound_access_tokens,
+        tlsClientCertificateBoundAccessTokens:
+          tls_client_certificate_bound_access_tokens === undefined
+            ? had.tlsClientCertificateBoundAccessTokens
+            : tls_client_certificate_bound_access_tokens,
       })
     },
     async store(query, note, made) {

@@ -60,6 +60,8 @@ export function createAudiences(
         lifetime = Math.min(lifetime, resource?.accessTokenLifetime ?? defaultLifetime)
         if (resource?.accessTokenFormat === 'opaque') format = 'opaque'
         if (resource?.dpopBoundAccessTokens === true) bound.add('dpop_bound_access_tokens')
+        if (resource?.tlsClientCertificateBoundAccessTokens === true)
+          bound.add('tls_client_certificate_bound_access_tokens')
       }
       return { audience, lifetime, format, bound }
     },

@@ -25,11 +25,41 @@ const DEMANDS: readonly Demand[] = [
     error: 'invalid_dpop_proof',
     description: 'the access token must be bound: the request needs a DPoP proof',
   },
+  {
+    member: 'tls_client_certificate_bound_access_tokens',
+    confirmation: 'x5t#S256',
+    error: 'invalid_request',
+    description: 'the access token must be bound: the connection needs a client certificate',
+  },
 ]
 
 /** Whether the client, or a resource of these terms, wants its access tokens bound. */
 export function demandsBinding({ metadata }: Client, terms?: Pick<TokenTerms, 'bound'>): boolean {
   return DEMANDS.some(({ member }) => metadata[member] === true || terms?.bound.has(member) === true)
+}
+
+/**
+ * Without what was shown, and binds on demand alone, where neither the client nor a resource of these terms demands it. Who must
+ * be bound by anything is bound by that too, where there is nothing else.
+ */
+export function boundAsDemanded(
+  granted: Granted,
+  { metadata }: Client,
+  { bound }: TokenTerms,
+  constraints: () => readonly SenderConstraint[],
+): Granted {
+  const { binding, ...facts } = granted
+  if (binding === undefined) return granted
+  const isWanted = (confirmation: string): boolean =>
+    DEMANDS.some(
+      (one) => one.confirmation === confirmation && (metadata[one.member] === true || bound.has(one.member)),
+    )
+  const optional = constraints()
+    .filter(({ onDemand }) => onDemand)
+    .map(({ confirmation }) => confirmation)
+  const kept = Object.entries(binding.cnf).filter(([name]) => !optional.includes(name) || isWanted(name))
+  if (kept.length > 0) return { ...facts, binding: { ...binding, cnf: Object.fromEntries(kept) } }
+  return metadata['require_bound_access_tokens'] === true ? granted : facts
 }
 
 /** Throws `OAuthError`. */

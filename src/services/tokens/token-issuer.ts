@@ -20,7 +20,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { StoreIssuance } from './issue-transaction.ts'
-import { assertBound } from './demanded-bindings.ts'
+import { assertBound, boundAsDemanded } from './demanded-bindings.ts'
 import { authorizationOf } from './new-authorization.ts'
 import { createOpaqueToken } from './opaque-tokens.ts'
 import type { Parents } from './parents.ts'
@@ -81,12 +81,15 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     return { terms: await audiences.resolve(client, scopes, resources, approved.audience), approved }
   }
 
-  const issueFor: TokenIssuer['issueFor'] = async (granted, call, answer) => {
-    for (const policy of doors.all('policy')) await policy(granted, call)
+  const constraints = () => doors.all('senderConstraint')
+
+  const issueFor: TokenIssuer['issueFor'] = async (shown, call, answer) => {
+    for (const policy of doors.all('policy')) await policy(shown, call)
     const { client } = call
-    assertScopes(granted, call)
-    const { terms, approved } = await termsOf(granted, client)
-    assertBound(granted, client, terms, () => doors.all('senderConstraint'))
+    assertScopes(shown, call)
+    const { terms, approved } = await termsOf(shown, client)
+    const granted = boundAsDemanded(shown, client, terms, constraints)
+    assertBound(granted, client, terms, constraints)
     const authorization = authorizationOf(granted, client)
     const { parent, notAfter } = authorization
     if (parent !== undefined) await assertStanding(parent)
