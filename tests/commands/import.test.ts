@@ -63,7 +63,7 @@ users: 2 created, 0 updated, 0 kept, 0 refused
     redirect_uris: [CALLBACK, 'https://app.example/other'],
     post_logout_redirect_uris: [],
     response_types: ['code', 'code id_token'],
-    grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types: ['authorization_code', 'refresh_token', 'implicit', 'client_credentials'],
     scope: ['read', 'write'],
     require_consent: true,
   })

@@ -109,12 +109,9 @@ test('openid-client does so from the metadata alone', async () => {
 test('the metadata says so for each endpoint', () => {
   for (const endpoint of ['token', 'introspection', 'revocation']) {
     expect(as[`${endpoint}_endpoint_auth_methods_supported`]).toContain('private_key_jwt')
-    expect(as[`${endpoint}_endpoint_auth_signing_alg_values_supported`]).toEqual([
-      'ES256',
-      'PS256',
-      'RS256',
-      'EdDSA',
-    ])
+    expect(as[`${endpoint}_endpoint_auth_signing_alg_values_supported`]).toEqual(
+      expect.arrayContaining(['ES256', 'PS256', 'RS256', 'EdDSA']),
+    )
   }
 })
 
