@@ -1,4 +1,5 @@
 /** Sign-out asked for by somebody who does not say who they are: asked, done, and nowhere led back to. */
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { expect, test } from 'vitest'
 import { shownError } from '../support/error-page.ts'
 import { startServer } from '../support/server.ts'
@@ -107,3 +108,33 @@ async function getTokensOf(client_id: string, agent: UserAgent): Promise<{ id_to
   const credentials = { client_id, client_secret: WEB.client_secret }
   return (await (await server.post('/token', { ...form, ...credentials })).json()) as { id_token: string }
 }
+
+test('a hint that has expired, or whose key has a successor, is as good as it was: nobody is asked', async () => {
+  const short = await startServer({ OIDC_IDTOKEN_EXPIRE: 1 }, { seed: { ...SEED, clients } })
+  const leave = async (agent: UserAgent, id_token_hint: string) => {
+    const query = new URLSearchParams({ id_token_hint, post_logout_redirect_uri: OUT, state: 'a state' })
+    return (await agent.get(`${short.url}/end-session?${query.toString()}`)).headers.get('location')
+  }
+  const [one, two] = [createUserAgent(short.url), createUserAgent(short.url)]
+  const expired = (await getTokens(short, {}, one)).id_token
+  await expect.poll(() => Date.now() / 1000 > Number(decodeJwt(expired).exp)).toBe(true)
+  expect(await leave(one, expired)).toBe(`${OUT}?state=a+state`)
+
+  const rotated = (await getTokens(short, {}, two)).id_token
+  await short.server.oauth.keys.rotate('RS256', 0)
+  const next = (await getTokens(short)).id_token
+  expect(decodeProtectedHeader(next).kid).not.toBe(decodeProtectedHeader(rotated).kid)
+  expect(await leave(two, rotated)).toBe(`${OUT}?state=a+state`)
+})
+
+test('logout_hint says nothing of who may sign out whom: the person is asked, in the language that is asked for', async () => {
+  const agent = await signedIn()
+  for (const logout_hint of [ALICE.username, ALICE.email, 'somebody else']) {
+    const page = await agent.get(endSession({ client_id: 'web', logout_hint, ui_locales: 'xx es' }))
+    expect([page.status, page.headers.get('content-language')]).toEqual([200, 'es'])
+    expect(page.body).toContain('id="sign-out"')
+    expect(await isSignedIn(agent)).toBe(true)
+  }
+  const long = await agent.get(endSession({ logout_hint: 'x'.repeat(5000) }))
+  expect(await shownError(long)).toEqual([400, 'invalid_request'])
+})
