@@ -3,7 +3,7 @@ import type { Client } from '../../src/doors/client.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ConnectedClient } from '../../src/services/users/consents.ts'
-import { clientView } from '../pages/client-view.ts'
+import { clientView, entranceOf } from '../pages/client-view.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { ClientView } from '../pages/models.ts'
 import { describeScopes } from '../pages/scope-words.ts'
@@ -27,7 +27,9 @@ export function addApps(area: OwnArea): void {
     const client = await oauth.findClient(clientId)
     return {
       clientId,
-      ...(client === null ? { name: clientId, host: null, claim: null } : viewOf(client)),
+      ...(client === null
+        ? { name: clientId, host: null, claim: null, entrance: null }
+        : viewOf(client, oauth.issuer)),
       byItself: client?.registrar !== undefined,
       scopes: await describeScopes(oauth, scopes),
       lines: lines.map(({ words }) => words),
@@ -95,14 +97,18 @@ export function addApps(area: OwnArea): void {
 }
 
 /** Its home page's host, or that of the address where it takes people who signed in. */
-function viewOf(client: Client): Pick<ClientView, 'name' | 'host' | 'claim'> {
+function viewOf(
+  client: Client,
+  issuer: string,
+): Pick<ClientView, 'name' | 'host' | 'claim'> & { entrance: string | null } {
   const [registered] = (client.metadata['redirect_uris'] ?? []) as readonly string[]
   const redirectUri = client.metadata['client_uri'] === undefined ? registered : undefined
-  return clientView({
+  const request = {
     client,
-    scopes: new Set(),
+    scopes: new Set<string>(),
     resources: [],
     parameters: {},
     ...(redirectUri === undefined ? {} : { redirectUri }),
-  })
+  }
+  return { ...clientView(request), entrance: entranceOf(request, issuer) }
 }

@@ -103,6 +103,8 @@ export interface AppsPage {
     name: string
     host: string | null
     claim: string | null
+    /** Where people go into it; null where it names nothing. */
+    entrance: string | null
     /** Nobody here has registered it. */
     byItself: boolean
     scopes: readonly DescribedScope[]

@@ -10,7 +10,7 @@ import { isOurs } from '../../src/services/users/ourselves.ts'
 import { type Explanation, showError } from '../pages/error-page.ts'
 import { typedAgain } from '../pages/expired-form.ts'
 import type { Asked } from './asked.ts'
-import { clientView } from '../pages/client-view.ts'
+import { clientView, entranceOf } from '../pages/client-view.ts'
 import type { InteractionOver, WhyOver } from './over.ts'
 import type { InteractionStore, Stored } from './store.ts'
 
@@ -51,17 +51,12 @@ export function createOverPage({ oauth, browser }: FastifyInstance, store: Inter
    */
   async function wayToApp(asked: Asked, call: BrowserCall, over: WhyOver): Promise<Explanation> {
     const request = await store.revive(asked)
-    const { name: app, homeUri } = clientView(request)
+    const { name: app } = clientView(request)
     const to = (uri: string): Explanation => ({
       ways: [{ uri, text: message('Continue to {app}', { app }) }],
     })
-    const initiate = request.client.metadata['initiate_login_uri'] as string | undefined
-    if (initiate !== undefined) {
-      const uri = new URL(initiate)
-      uri.searchParams.set('iss', oauth.issuer)
-      return to(uri.href)
-    }
-    if (homeUri !== null) return to(homeUri)
+    const entrance = entranceOf(request, oauth.issuer)
+    if (entrance !== null) return to(entrance)
     // The page that asked is the way on: it asks again for what it needs.
     if (isOurs(request)) return { ways: [{ uri: String(asked.state['returnTo']), text: message('Go on') }] }
     // Without one there is nothing to begin again: what asked is elsewhere, as a device is.

@@ -18,6 +18,21 @@ export function clientView({ client, redirectUri }: ApprovalRequest): ClientView
   return { ...faceOf(client, home), host: null, logoUri, ...links, homeUri: isHome ? homeUri : null }
 }
 
+/**
+ * Where people go into the app: where it begins a sign-in by itself, told by whom (OpenID Connect Core §4), or its home page. Null
+ * for none, and for an address that one which registered itself has on another host than it takes people to.
+ */
+export function entranceOf(request: ApprovalRequest, issuer: string): string | null {
+  const { client, redirectUri = redirectUriOf(client) } = request
+  const { homeUri } = clientView(request)
+  const initiate = client.metadata['initiate_login_uri'] as string | undefined
+  if (initiate === undefined) return homeUri
+  if (client.registrar !== undefined && hostOf(initiate) !== hostOf(redirectUri)) return homeUri
+  const uri = new URL(initiate)
+  uri.searchParams.set('iss', issuer)
+  return uri.href
+}
+
 /** What a client is called here, and what it calls itself where nobody has checked that. */
 export function faceOf(
   client: Client,

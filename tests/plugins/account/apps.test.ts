@@ -1,5 +1,7 @@
 /** The apps of a user: what they have, and what is left of it when it is taken back. */
 import { beforeEach, expect, test } from 'vitest'
+import { entranceOf } from '../../../plugins/pages/client-view.ts'
+import type { Client } from '../../../src/doors/client.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
@@ -93,3 +95,40 @@ test('many are shown a page at a time, and all of them sent away', async () => {
   await agent.submit(second, 'revoke-all')
   expect(await consents.list(id)).toEqual([])
 }) // prettier-ignore
+
+test('each leads into the app: to where it begins a sign-in, told by whom (OpenID Connect Core section 4), or to its home page', async () => {
+  await getTokens(server, { scope: 'openid' }, agent)
+  const entrance = async (): Promise<string | undefined> =>
+    /<a href="([^"]*)"><[^>]*>?Continue to|<a href="([^"]*)">Continue to/.exec((await open(server, agent, '/apps')).body)?.slice(1).find((one) => one !== undefined)
+  expect(await entrance()).toBeUndefined()
+  const { clients } = server.server.oauth
+  const client = (await clients.find('web'))!
+  Object.assign(client, { client_uri: 'https://app.example/' })
+  await clients.save(client)
+  expect(await entrance()).toBe('https://app.example/')
+  const again = (await clients.find('web'))!
+  Object.assign(again, { initiate_login_uri: 'https://elsewhere.example/login?a=b' })
+  await clients.save(again)
+  const iss = encodeURIComponent(server.url)
+  expect(await entrance()).toBe(`https://elsewhere.example/login?a=b&amp;iss=${iss}`)
+}) // prettier-ignore
+
+test('one that registered itself leads to the host to which it takes people, and nowhere else', () => {
+  const of = (initiate_login_uri: string): string | null =>
+    entranceOf(
+      {
+        client: {
+          ...({} as Client),
+          clientId: 'stranger',
+          registrar: 'registration',
+          metadata: { redirect_uris: ['https://app.example/callback'], initiate_login_uri },
+        },
+        scopes: new Set(),
+        resources: [],
+        parameters: {},
+      },
+      'https://login.example',
+    )
+  expect(of('https://app.example/login')).toBe('https://app.example/login?iss=https%3A%2F%2Flogin.example')
+  expect(of('https://bank.example/login')).toBeNull()
+})
