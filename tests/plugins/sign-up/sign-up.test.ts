@@ -86,6 +86,23 @@ test('a link makes one account, however often it is sent; later it leads to the 
   expect([late.status, late.body]).toEqual([200, expect.stringContaining('Your account is there')])
 })
 
+test('what only looks at a link makes nobody, and signs nobody in', async () => {
+  const who = someone()
+  const agent = createUserAgent(server.url)
+  const link = await linkFor(agent, who)
+  for (const [method, headers] of [
+    ['HEAD', {}],
+    ['GET', { 'sec-purpose': 'prefetch' }],
+    ['GET', { 'user-agent': 'a scanner of mails' }],
+    ['OPTIONS', { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' }],
+  ] as const) {
+    const cookies = (await server.request(link, { method, headers })).headers.getSetCookie().join()
+    expect([method, cookies.includes('latchkey-session'), await oauth.users.find(who.username)]).toEqual([method, false, null])
+  }
+  await agent.submit(await agent.get(link), 'sign-up-confirm')
+  expect(await oauth.users.find(who.username)).not.toBeNull()
+}) // prettier-ignore
+
 test('known and unknown addresses get the same answer by the same statements; the mail says what the page does not', async () => {
   const asked = async (email: string, username: string) => {
     const agent = createUserAgent(server.url)
