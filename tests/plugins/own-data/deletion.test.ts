@@ -332,7 +332,13 @@ test('somebody with 10,000 apps asks for it by one form, and is forgotten in one
 }) // prettier-ignore
 
 test('without the pages of accounts, administrators or sign-out, it can be kept all the same', async () => {
-  const without = ['latchkey-account', 'latchkey-admin', 'latchkey-end-session', 'latchkey-notices']
+  const without = [
+    'latchkey-account',
+    'latchkey-admin',
+    'latchkey-end-session',
+    'latchkey-frontchannel-logout',
+    'latchkey-notices',
+  ]
   const less = await startServer({}, { seed: SEED, build: { without } })
   const user = await somebody(less)
   await kernelOf(less.server).accountDeletions.request(user.id, 86_400)

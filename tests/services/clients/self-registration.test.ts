@@ -124,7 +124,7 @@ test.each<[string, object, string]>([
   ['a method that is not served yet', { token_endpoint_auth_method: 'tls_client_auth' }, 'token_endpoint_auth_method is not served'],
   ['a page without https', { policy_uri: 'http://app.example/' }, 'policy_uri must use https'],
   ['a page without https, in odd letters', { policy_uri: 'http://app.example/{a}' }, 'policy_uri must use https'],
-  ['a page at no address', { logo_uri: 'https://[/' }, 'logo_uri must use https'],
+  ['a page at no address', { logo_uri: 'https://[/' }, 'logo_uri must be an absolute'],
   ['a login address without https', { initiate_login_uri: 'http://app.example/' }, 'initiate_login_uri must use https'],
 ])('%s is refused, and nothing is stored', async (_name, more, message) => {
   const before = await database.query('select count(*) from clients')
