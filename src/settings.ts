@@ -278,6 +278,11 @@ export const Settings = Type.Object({
     expects: 'names of profiles with commas between, such as fapi-2.0',
     description: 'rules that every client keeps: oauth-2.1, fapi-2.0',
   }),
+  OIDC_SIGNED_METADATA: Type.Boolean({
+    default: false,
+    description:
+      'the metadata of the server is signed too, for clients that get it by ways that they do not trust',
+  }),
   OIDC_REQUIRE_DPOP_NONCE: Type.Boolean({
     default: false,
     description: 'a DPoP proof must have a nonce that this server gave out lately',

@@ -12,6 +12,7 @@ const page = await openPage('answers.md')
 const [algorithm, encryption] = [page.next('sh'), page.next('sh')]
 const [asking, jarm] = [page.next('http'), page.next('sh')]
 const [introspecting, said, introspection] = [page.next('http'), page.next('json'), page.next('sh')]
+const signing = page.next('ini')
 page.end()
 
 test('an app is registered for its algorithm, and gets its ID tokens and userinfo so', async () => {
@@ -103,6 +104,13 @@ test('an API asks for its introspection as a JWT, and by which algorithm', async
   expect(decodeProtectedHeader(jwt).alg).toBe('RS256')
   await (await sitDown(server.settings)).sh(introspection)
   await expect.poll(async () => decodeProtectedHeader(await ask()).alg).toBe('ES256')
+})
+
+test('the metadata is signed', async () => {
+  const server = await startServer(Object.fromEntries([signing.trim().split('=')]))
+  const response = await server.get('/.well-known/openid-configuration')
+  const { signed_metadata: jwt, token_endpoint } = (await response.json()) as Record<string, string>
+  expect(decodeJwt(jwt!)).toMatchObject({ iss: server.url, token_endpoint })
 })
 
 /** What it gets of somebody who signs in. */

@@ -4,14 +4,15 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { ConfigError } from '../src/config.ts'
-import { kernelOf } from '../src/http/kernel-of.ts'
-import { servePublicDocument } from '../src/http/public-document.ts'
+import { ConfigError } from '../../src/config.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { servePublicDocument } from '../../src/http/public-document.ts'
+import { createSignedDocument } from './signed.ts'
 
 async function discovery(fastify: FastifyInstance): Promise<void> {
-  const { oauth } = fastify
-  const { doors, profiles } = kernelOf(fastify)
-  let document: Buffer | undefined
+  const { oauth, log } = fastify
+  const { config, doors, keys, profiles } = kernelOf(fastify)
+  let read: () => Buffer
 
   fastify.addHook('onReady', async () => {
     const endpoints = oauth.endpoints().map(({ metadata, path }) => [metadata, oauth.issuer + path])
@@ -21,11 +22,15 @@ async function discovery(fastify: FastifyInstance): Promise<void> {
     const metadata = profiles.offered(await doors.withContributions('metadata', own, own, undefined))
     // Required by RFC 8414 §2, also of a server without an authorization endpoint.
     const { response_types_supported = [] } = metadata
-    document = Buffer.from(JSON.stringify({ ...metadata, response_types_supported }))
+    const whole = { ...metadata, response_types_supported }
+    const document = Buffer.from(JSON.stringify(whole))
+    read = config.OIDC_SIGNED_METADATA
+      ? await createSignedDocument(whole, { sign: oauth.signStatement, keys, log })
+      : () => document
   })
 
   const urls = addresses(oauth.config.basePath)
-  servePublicDocument(fastify, { urls, type: 'application/json', maxAge: 60, read: () => document! })
+  servePublicDocument(fastify, { urls, type: 'application/json', maxAge: 60, read: () => read() })
 }
 
 /** RFC 8414 §3.1 inserts the well-known part before the issuer's path, OpenID Connect Discovery §4 appends it. */
