@@ -7,6 +7,7 @@ import type { Server } from './server-process.ts'
 export type Endpoint =
   | 'client_credentials'
   | 'client_credentials_with_dpop'
+  | 'client_credentials_with_private_key_jwt'
   | 'authorization_code'
   | 'refresh_token'
   | 'introspection'

@@ -17,6 +17,7 @@ interface Goal {
 const goals: readonly Goal[] = [
   { endpoint: 'client_credentials', label: 'Latchkey, JWT', ceiling: 0.8, peer: 2 },
   { endpoint: 'client_credentials_with_dpop', label: 'Latchkey, JWT', peer: 1.5 },
+  { endpoint: 'client_credentials_with_private_key_jwt', label: 'Latchkey, JWT', peer: 1.5 },
   { endpoint: 'authorization_code', label: 'Latchkey, JWT, ES256 ID token', ceiling: 0.7, peer: 2.5 },
   { endpoint: 'refresh_token', label: 'Latchkey, JWT, ES256 ID token', ceiling: 0.75, peer: 3 },
   { endpoint: 'introspection', label: 'Latchkey, JWT, 256 tokens in turn', ceiling: 1, peer: 3 },

@@ -7,6 +7,8 @@ import type { Result } from './result.ts'
 const headings: Record<Endpoint, string> = {
   client_credentials: 'Token endpoint, client_credentials',
   client_credentials_with_dpop: 'Token endpoint, client_credentials with DPoP: each request with a new proof',
+  client_credentials_with_private_key_jwt:
+    'Token endpoint, client_credentials by private_key_jwt: each request with a new assertion',
   authorization_code: 'Token endpoint, authorization_code: access token, ID token, refresh token',
   refresh_token: 'Token endpoint, refresh_token, rotating: access token, ID token, refresh token',
   introspection: "Introspection, of users' tokens unless the row says otherwise",

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { jwks } from '../assertions.ts'
 import { scope, type Algorithm, type Format, type Ground } from '../contestant.ts'
 import { freePort, startServer, type Server, type ServerOptions } from '../server-process.ts'
 import { redirectUri, userClaims, type User, type UserClient } from '../user-client.ts'
@@ -26,6 +27,8 @@ export interface Client {
 
 export interface Started extends Server {
   createClient: (format: Format) => Promise<Client>
+  /** By private_key_jwt. */
+  createSigningClient: () => Promise<Pick<Client, 'client_id'>>
   /** An API that may introspect the tokens of that client. */
   createApi: (of: Pick<UserClient, 'clientId'>) => Promise<Client>
   /** Whose secret somebody chose, so that argon2id has to verify it. */
@@ -65,6 +68,7 @@ export async function startLatchkey(
     databaseUrl,
     createClient: (format) =>
       command<Client>(program, env, ['client', 'create', '--scope', scope, '--access-token-format', format]),
+    createSigningClient: () => command(program, env, ['client', 'create', '--metadata', signingClient()]),
     createApi: ({ clientId }) =>
       command<Client>(program, env, ['client', 'create', '--scope', `token_introspection ${clientId}`]),
     createChosenClient: async (client_secret) => {
@@ -78,6 +82,15 @@ export async function startLatchkey(
       command<Client>(program, env, ['client', 'create', '--metadata', webClient(format, algorithm)]),
     createUser: (username) => createUser(program, env, username),
   }
+}
+
+function signingClient(): string {
+  return JSON.stringify({
+    scope,
+    grant_types: ['client_credentials'],
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks,
+  })
 }
 
 async function createUser(program: Program, env: Record<string, string>, username: string): Promise<User> {

@@ -11,6 +11,7 @@ import {
   type Format,
   type Row,
 } from '../contestant.ts'
+import { assertedTokenRow } from '../assertions.ts'
 import { boundTokenRow } from '../dpop.ts'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
 import { signIn, type User, type UserClient } from '../user-client.ts'
@@ -32,6 +33,7 @@ export const latchkey: Entry = {
     await assertChecksSecret(port, '/token', grantFor(wrong))
     await assertChecksSecret(port, '/introspect', ask(wrong, token))
     await assertRefusesStranger(port, '/introspect', ask(client, 'forged'))
+    const signing = await server.createSigningClient()
     const user = await server.createUser('bench')
 
     return {
@@ -44,6 +46,7 @@ export const latchkey: Entry = {
         tokenRow('Latchkey, JWT', 'jwt', client),
         tokenRow('Latchkey, opaque', 'opaque', opaqueClient),
         boundTokenRow({ label: 'Latchkey, JWT' }, port, grantFor(client)),
+        assertedTokenRow({ label: 'Latchkey, JWT' }, port, signing.client_id, scope),
         ...(await rowsOfUser(server, user, 'jwt', 'ES256', [repeatedTokens, freshTokens])),
         ...(await rowsOfUser(server, user, 'jwt', 'RS256', [])),
         ...(await rowsOfUser(server, user, 'opaque', 'ES256', [repeatedTokens])),

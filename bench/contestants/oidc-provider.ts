@@ -13,6 +13,7 @@ import {
   type Format,
   type Row,
 } from '../contestant.ts'
+import { assertedTokenRow, jwks } from '../assertions.ts'
 import { boundTokenRow } from '../dpop.ts'
 import { assertChecksSecret, assertJwt, assertRefusesStranger, form, mint } from '../requests.ts'
 import { freePort, startServer } from '../server-process.ts'
@@ -31,6 +32,7 @@ export const oidcProvider: Entry = {
       NODE_ENV: 'production',
       DATABASE_URL: await createDatabase('oidc_provider'),
       CLIENT_SECRET: secret,
+      CLIENT_JWKS: JSON.stringify(jwks),
       SCOPE: scope,
       USER_SCOPE: userScope,
       REDIRECT_URI: redirectUri,
@@ -94,6 +96,7 @@ export const oidcProvider: Entry = {
           expectation: { tokens: ['access_token'] },
         },
         boundTokenRow({ label: 'oidc-provider, JWT', baseline: 'peer' }, port, grant('jwt')),
+        assertedTokenRow({ label: 'oidc-provider, JWT', baseline: 'peer' }, port, 'signing', scope),
         introspectionRow('user', 'oidc-provider, opaque', async () =>
           signedIn.getAccessTokens(repeatedTokens),
         ),

@@ -7,7 +7,8 @@ import { Provider } from 'oidc-provider'
 import { Pool } from 'pg'
 import { createTable, postgresAdapter } from './postgres-adapter.ts'
 
-const { PORT, DATABASE_URL, CLIENT_SECRET, SCOPE, USER_SCOPE, REDIRECT_URI, CLAIMS } = process.env
+const { PORT, DATABASE_URL, CLIENT_SECRET, CLIENT_JWKS, SCOPE, USER_SCOPE, REDIRECT_URI, CLAIMS } =
+  process.env
 const resource = 'https://api.example.com/'
 const pool = new Pool({ connectionString: DATABASE_URL, max: 10 })
 await createTable(pool)
@@ -28,6 +29,13 @@ const machineClient = (client_id: string) => ({
   scope: SCOPE,
 })
 
+const { client_secret: _secret, ...machine } = machineClient('signing')
+const signingClient = {
+  ...machine,
+  token_endpoint_auth_method: 'private_key_jwt' as const,
+  jwks: JSON.parse(CLIENT_JWKS ?? '{"keys":[]}') as { keys: object[] },
+}
+
 const webClient = (client_id: string, id_token_signed_response_alg: string) => ({
   client_id,
   client_secret: CLIENT_SECRET,
@@ -40,13 +48,14 @@ const webClient = (client_id: string, id_token_signed_response_alg: string) => (
 })
 
 const claims = JSON.parse(CLAIMS ?? '{}') as Record<string, unknown>
-const jwtClients = new Set(['jwt', 'web-jwt', 'web-jwt-RS256'])
+const jwtClients = new Set(['jwt', 'signing', 'web-jwt', 'web-jwt-RS256'])
 
 const provider = new Provider(`http://127.0.0.1:${PORT}`, {
   adapter: (model: string) => postgresAdapter(pool, model),
   clients: [
     machineClient('jwt'),
     machineClient('opaque'),
+    signingClient,
     webClient('web-jwt', 'ES256'),
     webClient('web-jwt-RS256', 'RS256'),
     webClient('web-opaque', 'ES256'),
