@@ -24,15 +24,17 @@ function quoted(value: string): string {
   return value.includes("'") ? `"${value}"` : `'${value}'`
 }
 
+/** What the library calls it. */
+function wayBySecret(method: string | undefined): string {
+  if (method === 'client_secret_jwt') return 'ClientSecretJwt'
+  return method === 'client_secret_post' ? 'ClientSecretPost' : 'ClientSecretBasic'
+}
+
 /** By itself the library sends the secret in the form, which a client registered for Basic may not. */
 function discovery(issuer: string, client: ClientInformation): string[] {
   const { token_endpoint_auth_method: method } = client
   const authentication =
-    method === 'none'
-      ? 'client.None()'
-      : method === 'client_secret_post'
-        ? 'client.ClientSecretPost(env.OIDC_CLIENT_SECRET)'
-        : 'client.ClientSecretBasic(env.OIDC_CLIENT_SECRET)'
+    method === 'none' ? 'client.None()' : `client.${wayBySecret(method)}(env.OIDC_CLIENT_SECRET)`
   return [
     `import * as client from 'openid-client'`,
     '',
