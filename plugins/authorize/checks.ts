@@ -28,6 +28,7 @@ export function endpointChecks(oauth: FastifyInstance['oauth']): readonly Author
       review: ({ client }) => assertInOrder(client),
     },
     { name: 'request_object', check: ({ wire }) => refuseRequestObjects(wire) },
+    { name: 'demanded_request', check: ({ client }) => assertDemandServed(oauth, client) },
     {
       name: 'response_type',
       check({ client, wire: { response_type: asked } }) {
@@ -50,6 +51,23 @@ export function endpointChecks(oauth: FastifyInstance['oauth']): readonly Author
       review: ({ responseMode, responseType }) => assertMode(responseMode, responseType),
     },
   ]
+}
+
+/** Who wants its requests pushed, or signed, has them taken no other way: also where nobody is left who would look. */
+function assertDemandServed({ endpoints, owners }: FastifyInstance['oauth'], { metadata }: Client): void {
+  const pushes = (): boolean =>
+    endpoints().some((one) => one.metadata === 'pushed_authorization_request_endpoint')
+  const opens = (): boolean =>
+    [...owners('requestSource').values()].some(({ supports = [] }) => supports.includes('request'))
+  for (const [member, isServed] of [
+    ['require_pushed_authorization_requests', pushes],
+    ['require_signed_request_object', opens],
+  ] as const)
+    if (metadata[member] === true && !isServed())
+      throw new OAuthError(
+        'unauthorized_client',
+        `the client is registered with ${member}, which is not served here`,
+      )
 }
 
 /** OpenID Connect Core §6: never ignored, since the request is not the same without them. */

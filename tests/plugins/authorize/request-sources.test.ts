@@ -73,7 +73,7 @@ const give = async (wire: Wire): Promise<string> => `urn:given:${await kept.put(
 
 test('the order of the checks can be seen', () => {
   const names = kernelOf(server.server).doors.all('authorizationCheck').map(({ name }) => name)
-  expect(names).toEqual(['profile', 'request_object', 'response_type', 'grant_type', 'response_mode', 'code_challenge', 'pushed', 'seen'])
+  expect(names).toEqual(['profile', 'request_object', 'demanded_request', 'response_type', 'grant_type', 'response_mode', 'jarm', 'code_challenge', 'pushed', 'id_token_encryption', 'seen'])
 }) // prettier-ignore
 
 test('the metadata says what is registered', async () => {
