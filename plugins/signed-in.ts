@@ -1,6 +1,6 @@
 /**
  * Who is signed in with a browser: by the cookie of a session, or by that of a sign-in that still lacks a factor. Only the second half of
- * this, which `interaction/` and `end-session/` alone use, ever tells of the latter.
+ * this, which `interaction/` and `sign-out/` alone use, ever tells of the latter.
  */
 import type { FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'

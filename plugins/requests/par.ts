@@ -1,0 +1,130 @@
+/**
+ * Pushed authorization requests (RFC 9126): a client sends its request to the server by itself, and the browser brings a
+ * reference to it, which is good for a short while to come with, for its client, and for one answer.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { answer } from '../../src/doors/answer.ts'
+import type { Client } from '../../src/doors/client.ts'
+import type { Spend } from '../../src/doors/facts.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
+import { networkOf } from '../../src/protocol/network.ts'
+import { randomText } from '../../src/protocol/random.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+
+/** RFC 9126 §2.2. */
+const PREFIX = 'urn:ietf:params:oauth:request_uri:'
+const KIND = 'pushed_request'
+/** The key of the request source. */
+const PUSHED = 'pushed'
+/** Seconds that a person who came in time has to sign in and to decide; as long as an interaction lasts. */
+const DECIDING = 3600
+
+/**
+ * Where anybody may push, networks share this many places by chance, each with so many requests of so many bytes: the oldest of
+ * a place give way, so that nobody fills the database, and nobody finds out whose requests they push out.
+ */
+const ANYBODY = { places: 256, most: 1000, bytes: 16_384 }
+
+/** As it is sealed. */
+interface Pushed {
+  readonly clientId: string
+  /** With what a request object in it held, which may expire before the browser comes, and what the client proved. */
+  readonly wire: Wire
+  /** Those behind this one. */
+  readonly sources: readonly string[]
+  readonly spends: readonly Spend[]
+  /** Until when a browser may come; milliseconds since the epoch. */
+  readonly until: number
+}
+
+async function par(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { box, config } = kernelOf(fastify)
+  const { OIDC_PAR_EXPIRE: lifetime, OIDC_REQUIRE_PAR: isRequired } = config
+  const requests = oauth.artifacts<{ sealed: string }>(KIND, { lifetime: lifetime + DECIDING })
+
+  oauth.extendClientMetadata(
+    Type.Partial(Type.Object({ require_pushed_authorization_requests: Type.Boolean({ open: true }) })),
+  )
+  oauth.extend('metadata', async () => ({ require_pushed_authorization_requests: isRequired }))
+
+  /** Answers with its request_uri. `address`: of the client, where anybody may push in its name. */
+  async function keep(pushed: Pushed, address: string | undefined): Promise<string> {
+    const text = JSON.stringify(pushed)
+    if (address !== undefined && Buffer.byteLength(text) > ANYBODY.bytes)
+      throw new OAuthError('invalid_request', 'the request is too long for a client without credentials')
+    const handle = randomText(32, 'base64url')
+    const owner = address === undefined ? undefined : placeOf(address)
+    await requests.put(
+      { sealed: box.seal(text, contextOf(handle)) },
+      { handle, owner, most: owner === undefined ? undefined : ANYBODY.most },
+    )
+    return PREFIX + handle
+  }
+
+  function placeOf(address: string): string {
+    return `anybody ${box.tag(Buffer.from(networkOf(address))).readUInt32BE() % ANYBODY.places}`
+  }
+
+  async function find(handle: string): Promise<Pushed | null> {
+    const kept = await requests.get(handle)
+    return kept === null ? null : (JSON.parse(box.open(kept.sealed, contextOf(handle))) as Pushed)
+  }
+
+  oauth.registerEndpoint({
+    path: '/par',
+    metadata: 'pushed_authorization_request_endpoint',
+    publicClients: true,
+    cors: true,
+    parameters: Type.Object({}),
+    async handle(_parameters, call) {
+      const { client, wire, request } = call
+      // RFC 9126 §2.1.
+      if (wire['request_uri'] !== undefined)
+        throw new OAuthError('invalid_request', 'a pushed request has no request_uri')
+      const { clientId } = client
+      const shown = await oauth.parametersShownBy(call)
+      const sent = { ...wire, client_id: clientId }
+      const { asked, spends = [] } = await oauth.parseRequest(sent, client, { source: PUSHED, shown })
+      const until = Date.now() + lifetime * 1000
+      const pushed = { clientId, wire: asked.wire, sources: asked.sources.slice(1), spends, until }
+      const uri = await keep(pushed, isAnybodys(client) ? request.ip : undefined)
+      return answer({ status: 201, body: { request_uri: uri, expires_in: lifetime } })
+    },
+  })
+
+  oauth.register('requestSource', PUSHED, {
+    recognizes: ({ request_uri: uri }) => typeof uri === 'string' && uri.startsWith(PREFIX),
+    async resolve({ request_uri: uri }, { clientId }) {
+      const handle = String(uri).slice(PREFIX.length)
+      const pushed = await find(handle)
+      if (pushed === null || pushed.clientId !== clientId || pushed.until <= Date.now())
+        throw new OAuthError('invalid_request_uri', 'the request has expired, or was answered before')
+      const { wire, sources, spends } = pushed
+      return { wire, sources, spends: [...spends, { kind: KIND, handle }] }
+    },
+  })
+
+  oauth.add('authorizationCheck', {
+    name: 'pushed',
+    check({ client: { metadata }, sources }) {
+      const must = isRequired || metadata['require_pushed_authorization_requests'] === true
+      if (must && !sources.includes(PUSHED))
+        throw new OAuthError('invalid_request', 'the request must be pushed')
+    },
+  })
+}
+
+/** Whether strangers may push in its name, or registered it themselves. */
+function isAnybodys(client: Client): boolean {
+  return client.isPublic() || client.registrar !== undefined
+}
+
+function contextOf(handle: string): string {
+  return `pushed request ${handle}`
+}
+
+export default fp(par, { name: 'latchkey-par', dependencies: ['latchkey-oauth', 'latchkey-authorize'] })
