@@ -34,7 +34,7 @@ test('create registers a client with members by their names, and shows its secre
     contacts: ['a@example.com', 'b@example.com'],
     redirect_uris: ['https://app.example/back'],
     response_types: ['code id_token'],
-    grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types: ['authorization_code', 'refresh_token', 'implicit', 'client_credentials'],
     require_auth_time: true,
     default_max_age: 60,
     jwks: { keys: [] },

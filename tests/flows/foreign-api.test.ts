@@ -69,7 +69,9 @@ async function refusal(calling: Promise<Response>): Promise<Record<string, unkno
 }
 
 test('the package is JavaScript with declarations, a README and a licence', () => {
-  const others = packed.files.filter((file) => !/^dist\/(?:dpop\/)?[a-z-]+(?:\.js|\.d\.ts)$/.test(file))
+  const others = packed.files.filter(
+    (file) => !/^dist\/(?:(?:dpop|mutual-tls)\/)?[a-z-]+(?:\.js|\.d\.ts)$/.test(file),
+  )
   expect(others.toSorted()).toEqual(['LICENSE', 'README.md', 'package.json'])
   expect(packed.files).toContain('dist/index.d.ts')
 })
