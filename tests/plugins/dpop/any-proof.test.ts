@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createClient } from '../../support/clients.ts'
 import { createDpopKey, prove } from '../../support/dpop.ts'
 import { startServer } from '../../support/server.ts'
+import { spoiltOf } from '../../support/spoilt.ts'
 
 const server = await startServer(
   { LOG_LEVEL: 'warn' },
@@ -74,18 +75,7 @@ const anyJwt = fc
     ),
   )
   .map(([header, claims, signature]) => `${encode(header)}.${encode(claims)}.${signature}`)
-/** A good one in which characters are others. */
-const spoilt = fc
-  .array(fc.tuple(fc.nat(good.length - 1), fc.constantFrom(...'aZ0_-.,= é'.split(''))), {
-    minLength: 1,
-    maxLength: 3,
-  })
-  .map((changes) => {
-    const characters = good.split('')
-    for (const [at, character] of changes) characters[at] = character
-    return characters.join('')
-  })
-  .filter((text) => text !== good)
+const spoilt = spoiltOf(good)
 /** Signed by its key, so that all behind the signature is reached. */
 const anySigned = fc.record(
   {

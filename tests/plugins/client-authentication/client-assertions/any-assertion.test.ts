@@ -10,6 +10,7 @@ import {
 } from '../../../support/client-assertions.ts'
 import { encode } from '../../../support/forged-jwts.ts'
 import { startServer } from '../../../support/server.ts'
+import { spoiltOf } from '../../../support/spoilt.ts'
 
 const key = await createAssertionKey()
 const server = await startServer(
@@ -67,18 +68,7 @@ const anyClaims = fc.record(
 const anyJwt = fc
   .tuple(anyHeader, anyClaims, fc.oneof(fc.base64String(), fc.constant(good.split('.')[2]!)))
   .map(([header, claims, signature]) => `${encode(header)}.${encode(claims)}.${signature}`)
-/** A good one in which characters are others. */
-const spoilt = fc
-  .array(fc.tuple(fc.nat(good.length - 1), fc.constantFrom(...'aZ0_-.,= é'.split(''))), {
-    minLength: 1,
-    maxLength: 3,
-  })
-  .map((changes) => {
-    const characters = good.split('')
-    for (const [at, character] of changes) characters[at] = character
-    return characters.join('')
-  })
-  .filter((text) => text !== good)
+const spoilt = spoiltOf(good)
 
 test('8000 that nobody has signed', { timeout: 120_000 }, async () => {
   const refused = /^(?:401 invalid_client|400 invalid_request)$/

@@ -6,6 +6,7 @@ import { createAssertionKey } from '../../../support/client-assertions.ts'
 import { addressOf, INSIDE, requestObject, signingApp } from '../../../support/request-objects.ts'
 import { startServer } from '../../../support/server.ts'
 import { SEED } from '../../../support/sign-in.ts'
+import { spoiltOf } from '../../../support/spoilt.ts'
 
 const key = await createAssertionKey()
 const clients = [
@@ -44,14 +45,7 @@ const anySignature = fc.oneof(fc.base64String(), fc.constantFrom('', good.split(
 const anyJwt = fc
   .tuple(anyHeader, anyClaims, anySignature)
   .map(([header, claims, signature]) => `${encode(header)}.${encode(claims)}.${signature}`)
-const spoilt = fc
-  .array(fc.tuple(fc.nat(good.length - 1), fc.constantFrom(...'aZ0_-.,= é'.split(''))), { minLength: 1, maxLength: 3 })
-  .map((changes) => {
-    const characters = good.split('')
-    for (const [at, character] of changes) characters[at] = character
-    return characters.join('')
-  })
-  .filter((text) => text !== good) // prettier-ignore
+const spoilt = spoiltOf(good)
 const anyText = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 })
 
 async function errorOf(client: string, request: string): Promise<string> {
