@@ -7,7 +7,7 @@ import fc from 'fast-check'
  */
 export function spoiltOf(good: string): fc.Arbitrary<string> {
   const bytes = bytesOf(good)
-  const change = fc.tuple(fc.nat(good.length - 1), fc.constantFrom(...'aZ0_-.,= é'))
+  const change = fc.tuple(fc.nat(good.length - 1), fc.constantFrom(...'aZ0_-.,= é'.split('')))
   return fc
     .array(change, { minLength: 1, maxLength: 3 })
     .map((changes) => {
