@@ -50,7 +50,7 @@ async function sessionManagement(fastify: FastifyInstance): Promise<void> {
     return { session_state: `${hash.digest('base64url')}.${salt}` }
   })
 
-  const script = await pages.addAsset(SCRIPT, new URL(`../templates/assets/${SCRIPT}`, import.meta.url))
+  const script = await pages.addAsset(SCRIPT, new URL(`../../templates/assets/${SCRIPT}`, import.meta.url))
   const html = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Session</title></head>
