@@ -1,8 +1,16 @@
 /** Profiles: what they lock of clients and of the server, also of clients that were there before, and how a plugin brings one of its own. */
 import { describe, expect, test } from 'vitest'
 import { createClient } from '../../support/clients.ts'
+import { bearer, requestsTo } from '../../support/requests.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { answerOf, authorizationUrl, goThrough, REDIRECT_URI, SEED } from '../../support/sign-in.ts'
+import {
+  answerOf,
+  authorizationUrl,
+  getTokens,
+  goThrough,
+  REDIRECT_URI,
+  SEED,
+} from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
@@ -101,6 +109,21 @@ test('a client that was there before the profile, and contradicts it, may do not
   expect(answerOf(page).get('error')).toBe('unauthorized_client')
   // And here it works as it did.
   expect((await before.post('/token', { grant_type: 'client_credentials' }, basic)).status).toBe(200)
+})
+
+test('who introspects is a client too, and tokens from before are good until they end', async () => {
+  const before = await startServer({}, { seed: SEED })
+  const { access_token: token } = await getTokens(before)
+  const { basic } = await createClient(before, { scope: ['token_introspection'] })
+  const { PORT: _port, SEED_FILE: _seed, ...settings } = before.settings
+  const { server } = await startServer(
+    { ...settings, PORT: 0, OIDC_PROFILE: 'fapi-2.0' },
+    { database: before.database },
+  )
+  const beside = requestsTo(server.listeningOrigin)
+  const told = await beside.post('/introspect', { token }, basic)
+  expect(await told.json()).toMatchObject({ error: 'unauthorized_client' })
+  expect((await beside.get('/userinfo', bearer(token))).status).toBe(200)
 })
 
 test('a number that is locked is the most that it may be', async () => {
