@@ -5,6 +5,7 @@ import type { Kernel } from '../../src/services/kernel.ts'
 import { firstHour, plotOf } from './activity-plot.ts'
 import { auditRows } from './audit/audit-rows.ts'
 import type { OwnArea } from './area.ts'
+import { distributionOf } from './distribution.ts'
 import type { HealthView } from './models.ts'
 
 /** Events at the foot of the page. */
@@ -19,11 +20,12 @@ export function addDashboard(area: OwnArea): void {
     query: Type.Object({}),
     async show(_query, { reply }) {
       const now = Date.now()
-      const [figures, activity, { events }, milliseconds] = await Promise.all([
+      const [figures, activity, { events }, milliseconds, distribution] = await Promise.all([
         kernel.figures(),
         oauth.audit.activity(firstHour(now)),
         oauth.audit.list({}, { limit: LATEST }),
         timed(async () => kernel.database.ping()),
+        distributionOf(area),
       ])
       const { users, clients, sessions, most } = figures
       const capped = (count: number): Message =>
@@ -43,6 +45,7 @@ export function addDashboard(area: OwnArea): void {
         numbers,
         plot,
         health: healthOf(kernel, figures.schema, milliseconds),
+        distribution,
         rows: await auditRows(area, events),
         auditUri: uri('/audit'),
         steps: stepsFor(area, { users, clients, issued: plot.bands.at(-1)!.total }),

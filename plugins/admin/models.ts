@@ -151,10 +151,18 @@ export interface HealthView {
   text: Words
 }
 
+export interface DistributionView {
+  servers: readonly HealthView[]
+  /** Pages that ask all of them, as their addresses are. */
+  asking: readonly string[]
+}
+
 export interface DashboardPage {
   numbers: readonly { text: Words; value: Words; href: string | null }[]
   plot: PlotView
   health: readonly HealthView[]
+  /** Where tokens lie on several servers; null on one. */
+  distribution: DistributionView | null
   rows: readonly AuditRow[]
   auditUri: string
   /** None once there is somebody and something. */

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../../src/config.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 
 /** One metric with its values, as the library of the metrics hands it to other processes. */
 export type Metric = object
@@ -28,18 +29,27 @@ async function metrics(fastify: FastifyInstance, { config }: { config: Config })
     fastify.decorate('metrics', null)
     return
   }
-  const [{ Registry, collectDefaultMetrics }, { measureRequests }, { measureProcess }, { countEvents }] =
-    await Promise.all([
-      import('prom-client'),
-      import('./requests.ts'),
-      import('./process.ts'),
-      import('./events.ts'),
-    ])
+  const [
+    { Registry, collectDefaultMetrics },
+    { measureRequests },
+    { measureProcess },
+    { measureDistribution },
+    { countEvents },
+  ] = await Promise.all([
+    import('prom-client'),
+    import('./requests.ts'),
+    import('./process.ts'),
+    import('./distribution.ts'),
+    import('./events.ts'),
+  ])
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   measureRequests(fastify, registry)
   measureProcess(fastify, registry)
-  fastify.addHook('onReady', async () => countEvents(fastify.oauth.audit, registry))
+  fastify.addHook('onReady', async () => {
+    countEvents(fastify.oauth.audit, registry)
+    measureDistribution(kernelOf(fastify).database.distribution, registry)
+  })
   fastify.decorate('metrics', {
     text: async () => registry.metrics(),
     collect: async () => registry.getMetricsAsJSON(),

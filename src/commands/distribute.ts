@@ -3,9 +3,10 @@ import { Command } from 'commander'
 import { text } from 'node:stream/consumers'
 import { ConfigError } from '../config.ts'
 import { engineOn } from '../store/distribution/engine.ts'
+import { PAGES_EVERYWHERE } from '../store/distribution/everywhere.ts'
 import { distribute, gather } from '../store/distribution/foreign.ts'
 import type { Shard } from '../store/distribution/shards.ts'
-import { survey, type Survey, type SurveyedServer } from '../store/distribution/survey.ts'
+import { survey, type Prepared, type Survey, type SurveyedServer } from '../store/distribution/survey.ts'
 import { withClient, type Place } from '../store/connections.ts'
 import { withJson } from './json-option.ts'
 import { readSettings } from './read-settings.ts'
@@ -121,17 +122,27 @@ async function back({ yes, json }: Options): Promise<void> {
   print(found, [...toLines(found), 'Restart the servers, so that each knows.'], json)
 }
 
-function toLines({ engine, servers }: Survey): string[] {
-  const head = engine === null ? 'All tables lie on one server.' : `Distributed by postgres_fdw over ${servers.length} servers.`
-  return [head, ...servers.flatMap(linesOf)]
-} // prettier-ignore
+function toLines({ engine, here, servers }: Survey): string[] {
+  if (engine === null) return ['All tables lie on one server.', ...servers.flatMap(linesOf)]
+  return [
+    `Distributed by postgres_fdw over ${servers.length} servers.`,
+    ...servers.flatMap(linesOf),
+    'All else lies on this server.',
+    ...waitingOn(here),
+    `Each of these pages asks all of them: ${PAGES_EVERYWHERE.join(', ')}.`,
+  ]
+}
 
-function linesOf({ server, tables, problem, prepared }: SurveyedServer): string[] {
+function linesOf({ server, tables, problem, ...prepared }: SurveyedServer): string[] {
   if (problem !== null) return [`${server}: does not answer (${problem})`]
-  const waiting = prepared === 0 ? [] : [`  ${prepared} transactions are prepared there and wait for their end`]
   return [
     `${server}:`,
     ...tables.map(({ table, rows, bytes }) => `  ${table}: about ${rows} rows, ${Math.ceil(bytes / 1_048_576)} MiB`),
-    ...waiting,
+    ...waitingOn(prepared),
   ]
+} // prettier-ignore
+
+function waitingOn({ prepared, oldest }: Prepared): string[] {
+  if (prepared === 0) return []
+  return [`  ${prepared} transactions are prepared there and wait for their end, the oldest for ${Math.round(oldest)} s`]
 } // prettier-ignore

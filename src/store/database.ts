@@ -6,6 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import pg from 'pg'
 import { createBatches } from './batches.ts'
 import type { Engine } from './distribution/engine.ts'
+import { watchDistribution, type Distribution } from './distribution/watch.ts'
 import { isLost, isRetryable } from './failures.ts'
 import { borrow, createPool, endPool, onBorrowed, waitingFor, type Place } from './connections.ts'
 import { retried } from './retries.ts'
@@ -26,6 +27,8 @@ export interface Database {
   reading<T>(work: (em: EntityManager) => Promise<T>): Promise<T>
   /** The pool's, and those who wait for one. */
   connections(): { readonly total: number; readonly idle: number; readonly waiting: number }
+  /** How it lies on several servers, as it was when it was opened; null on one. */
+  readonly distribution: Distribution | null
   /** Throws while it does not answer. */
   ping(): Promise<void>
   close(): Promise<void>
@@ -57,15 +60,24 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   // On a pool of somebody's, the same statement may be prepared for another schema, or the name be theirs.
   const prefix = options.pool === undefined ? '' : `latchkey.${schema ?? ''}.`
   const known = new Map<Statement<unknown>, Named>()
+  const distribution = engine === null ? null : watchDistribution(pool, schema, engine)
 
-  function nameOf(statement: Statement<unknown>): Named {
+  function named(statement: Statement<unknown>): Named {
     const had = known.get(statement)
     if (had !== undefined) return had
     const name = prepare ? prefix + statement.name : ''
-    const named = { name, text: statement.build(table), shape: {} }
-    known.set(statement, named)
-    return named
+    const made = { name, text: statement.build(table), shape: {} }
+    known.set(statement, made)
+    return made
   }
+
+  const nameOf: typeof named =
+    distribution === null
+      ? named
+      : (statement) => {
+          distribution.count(statement.name)
+          return named(statement)
+        }
 
   /** MikroORM is for who administers: it is large, and loaded when it is first asked for. */
   const fork = async (): Promise<EntityManager> => {
@@ -139,6 +151,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       idle: pool.idleCount,
       waiting: waitingFor(pool) + waitingInBatches(),
     }),
+    distribution,
     ping: async () => {
       await onBorrowed(pool, async (client) => client.query({ text: 'select 1', ...READING }))
     },

@@ -5,6 +5,7 @@
 import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { ASKED_BY } from '../../src/store/distribution/everywhere.ts'
 import type { Statement } from '../../src/store/statement.ts'
 import { createDatabase } from '../support/database.ts'
 import { nodesOf, openPlanner, type Plan } from '../support/plans.ts'
@@ -17,26 +18,6 @@ const DISTRIBUTED = new Map([
   ['refresh_tokens', 'authorization_id'],
   ['access_tokens', 'authorization_id'],
 ])
-/** These ask every shard: none is part of a token's way from a client and back. */
-const EVERYWHERE = new Map(
-  Object.entries({
-    'people look at what they have approved, a page at a time': [
-      'authorizations-of-user', 'authorizations-of-client', 'authorizations-of-clients', 'authorizations-of-session',
-      'consents-connected',
-    ],
-    'all that a user, a session or a consent gave ends': [
-      'authorization-codes-end', 'authorization-codes-end-one', 'authorization-codes-end-others',
-      'authorizations-end', 'authorizations-end-one', 'authorizations-end-others',
-      'consent-codes-delete', 'consent-authorizations-revoke',
-    ],
-    'the janitor looks for what is dead': [
-      'access-tokens-expired', 'authorization-codes-expired', 'authorizations-due', 'authorizations-keep',
-      'authorizations-remove', 'authorization-codes-remove', 'refresh-tokens-remove',
-      'registration-holds-tokens',
-    ],
-  }).flatMap(([reason, names]) => names.map((name) => [name, reason] as const)),
-) // prettier-ignore
-
 const database = await createDatabase()
 // Without rows, every plan would be a sequential one.
 const { client, planOf } = await openPlanner(database, ['enable_seqscan = off'])
@@ -89,9 +70,9 @@ const all = await exported()
 test('of those that ask every shard there is none that need not', async () => {
   const asking = []
   for (const one of all) if ((await strayIn(await planOf(one))).length > 0) asking.push(one.name)
-  expect(asking.toSorted()).toEqual([...EVERYWHERE.keys()].toSorted())
+  expect(asking.toSorted()).toEqual([...ASKED_BY.keys()].toSorted())
 })
 
-test.each(all.filter(({ name }) => !EVERYWHERE.has(name)))('$name names one id', async (statement) => {
+test.each(all.filter(({ name }) => !ASKED_BY.has(name)))('$name names one id', async (statement) => {
   expect(await strayIn(await planOf(statement))).toEqual([])
 })

@@ -1,5 +1,6 @@
 /** The servers that hold a share of what is distributed by postgres_fdw: how one is named, reached and marked as ours. */
 import pg from 'pg'
+import { drop } from '../backend.ts'
 import { type Asking, columnClause, definitionOf, indexOn, type Definition } from './definition.ts'
 import type { DistributedTable } from './tables.ts'
 
@@ -102,6 +103,35 @@ export async function onShard<T>({ url }: Shard, work: (client: pg.ClientBase) =
     return await work(client)
   } finally {
     await client.end()
+  }
+}
+
+/**
+ * The same for questions: all of `work` in `limit` milliseconds, also where it takes what we send and never answers. Throws what went
+ * wrong, or that there was no answer.
+ */
+export async function askShard<T>(
+  { url }: Shard,
+  limit: number,
+  work: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'latchkey-survey' })
+  client.on('error', () => {})
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    drop(client)
+  }, limit)
+  try {
+    await client.connect()
+    const found = await work(client)
+    await client.end()
+    return found
+  } catch (error) {
+    throw late ? new Error(`no answer in ${limit / 1000} s`) : error
+  } finally {
+    clearTimeout(timer)
+    drop(client)
   }
 }
 

@@ -1,9 +1,10 @@
 /** What there is to distribute, or is distributed: rows and bytes by table, and whether each server answers. It changes nothing. */
 import { withClient, type Place } from '../connections.ts'
 import { sqlState } from '../failures.ts'
+import type { Asking } from './definition.ts'
 import { engineOn, type Engine } from './engine.ts'
 import { schemaOf, shardsOf } from './foreign.ts'
-import { describeShard, onShard, remoteName, type Shard } from './shards.ts'
+import { askShard, describeShard, remoteName, type Shard } from './shards.ts'
 import { distributedTables } from './tables.ts'
 
 export interface SurveyedTable {
@@ -14,51 +15,97 @@ export interface SurveyedTable {
   readonly bytes: number
 }
 
-export interface SurveyedServer {
+/** Transactions that were prepared (`prepare transaction`) and wait for their end: until then their rows stay locked. */
+export interface Prepared {
+  readonly prepared: number
+  /** Seconds since the oldest of them was prepared; 0 where there is none. */
+  readonly oldest: number
+}
+
+export interface SurveyedServer extends Prepared {
   /** In words for people, without credentials. */
   readonly server: string
   readonly tables: readonly SurveyedTable[]
   /** Why it cannot be asked; null where it can. */
   readonly problem: string | null
-  /** Transactions that were prepared there and wait for their end. */
-  readonly prepared: number
+}
+
+/** What the server in front knows of the others. */
+export interface Layout extends Prepared {
+  readonly schema: string
+  readonly shards: readonly Shard[]
 }
 
 export interface Survey {
   /** Null where all lies on the one server. */
   readonly engine: Engine | null
+  /** On the server that the processes are connected to. */
+  readonly here: Prepared
   readonly servers: readonly SurveyedServer[]
 }
 
-const SIZES = `select relname as "table", greatest(reltuples, 0)::float8 as "rows",
-    pg_total_relation_size(pg_class.oid)::float8 as "bytes"
-  from pg_class where pg_class.oid = any($1::regclass[]) order by array_position($1::regclass[], pg_class.oid::regclass)`
-const PREPARED = `select count(*)::int as "prepared" from pg_prepared_xacts where database = current_database()`
+/** Seconds after which one that was prepared is taken for left: whoever prepares one ends it at once. */
+export const LEFT_AFTER = 10
+/** Milliseconds in which each server answers, for who can wait. */
+const LIMIT = 3000
+
+const PREPARED = `select count(*)::int as "prepared",
+    coalesce(extract(epoch from now() - min(prepared)), 0)::float8 as "oldest"
+  from pg_prepared_xacts where database = current_database()`
+
+const sizesOf = (names: readonly string[]): string =>
+  `select relname as "table", greatest(reltuples, 0)::float8 as "rows",
+      pg_total_relation_size(pg_class.oid)::float8 as "bytes"
+    from (values ${names.map((name, at) => `(${at}, to_regclass('${name.replaceAll("'", "''")}'))`).join(', ')}) as one (at, id)
+      join pg_class on pg_class.oid = id order by at`
 
 export async function survey(place: Place): Promise<Survey> {
   return withClient(place, async (client) => {
     const engine = await engineOn(client, place.schema)
-    const tables = distributedTables(place.schema)
-    if (engine === null) {
-      const { rows } = await client.query<SurveyedTable>(SIZES, [tables.map(({ name }) => name)])
-      return { engine, servers: [{ server: 'this server', tables: rows, problem: null, prepared: 0 }] }
+    const layout = await layoutOf(client, place.schema)
+    if (engine !== null) return surveyAll(engine, layout, LIMIT)
+    const { prepared, oldest } = layout
+    const names = distributedTables(place.schema).map(({ name }) => name)
+    const { rows: tables } = await client.query<SurveyedTable>(sizesOf(names))
+    return {
+      engine,
+      here: { prepared, oldest },
+      servers: [{ server: 'this server', tables, problem: null, prepared, oldest }],
     }
-    const schema = await schemaOf(client, place.schema)
-    const shards = await shardsOf(client)
-    return { engine, servers: await Promise.all(shards.map(async (shard) => surveyShard(shard, schema))) }
   })
 }
 
-async function surveyShard(shard: Shard, schema: string): Promise<SurveyedServer> {
+export async function layoutOf(client: Asking, schema: string | undefined): Promise<Layout> {
+  const { rows } = await client.query<Prepared>(PREPARED)
+  return { ...rows[0]!, schema: await schemaOf(client, schema), shards: await shardsOf(client) }
+}
+
+/** All at once, so that it takes `limit` milliseconds at most whatever becomes of them. */
+export async function surveyAll(
+  engine: Engine,
+  { schema, shards, prepared, oldest }: Layout,
+  limit: number,
+): Promise<Survey> {
+  const servers = await Promise.all(shards.map(async (shard) => surveyShard(shard, schema, limit)))
+  return { engine, here: { prepared, oldest }, servers }
+}
+
+async function surveyShard(shard: Shard, schema: string, limit: number): Promise<SurveyedServer> {
   const server = describeShard(shard)
   try {
-    return await onShard(shard, async (client) => {
+    return await askShard(shard, limit, async (client) => {
       const names = distributedTables().map((table) => remoteName(schema, table))
-      const { rows: tables } = await client.query<SurveyedTable>(SIZES, [names])
-      const { rows } = await client.query<{ prepared: number }>(PREPARED)
-      return { server, tables, problem: null, prepared: rows[0]!.prepared }
+      const { rows: tables } = await client.query<SurveyedTable>(sizesOf(names))
+      const { rows } = await client.query<Prepared>(PREPARED)
+      return { server, tables, problem: null, ...rows[0]! }
     })
   } catch (error) {
-    return { server, tables: [], problem: sqlState(error) ?? (error as Error).message, prepared: 0 }
+    return {
+      server,
+      tables: [],
+      problem: sqlState(error) ?? (error as Error).message,
+      prepared: 0,
+      oldest: 0,
+    }
   }
 }
