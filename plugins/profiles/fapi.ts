@@ -84,8 +84,15 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
       },
       userinfo_signed_response_alg: signedBy('userinfo_signing_alg_values_supported'),
       request_object_signing_alg: signedBy('request_object_signing_alg_values_supported'),
-      authorization_signed_response_alg: signedBy('authorization_signing_alg_values_supported'),
-      introspection_signed_response_alg: signedBy('introspection_signing_alg_values_supported'),
+      // Where nothing is registered, these would be signed with RS256 (JARM §3, RFC 9701 §6).
+      authorization_signed_response_alg: {
+        ...signedBy('authorization_signing_alg_values_supported'),
+        fallback: 'ES256',
+      },
+      introspection_signed_response_alg: {
+        ...signedBy('introspection_signing_alg_values_supported'),
+        fallback: 'ES256',
+      },
     },
     check(metadata) {
       const plugin = missing()

@@ -10,6 +10,8 @@ import { frontChannelLogout } from './checks/frontchannel-logout.ts'
 import { logout } from './checks/logout.ts'
 import { sessionManagement } from './checks/session-management.ts'
 import { thirdPartyLogin } from './checks/third-party-login.ts'
+import { FAPI_MODULES, FAPI_PLANS, modulesOf } from './fapi/ledger.ts'
+import { fapiChecks } from './fapi/plan.ts'
 import { PLANS, type PlanName } from './ledger.ts'
 
 const here = import.meta.dirname
@@ -32,12 +34,26 @@ const CHECKS: Partial<Record<PlanName, object>> = {
   ...Object.fromEntries(CORE.map((plan) => [plan, coreOf(plan)])),
 }
 
-test.each(ALL)('every module of %s has its test', async (plan) => {
-  expect(Object.keys(CHECKS[plan]!).toSorted()).toEqual(PLANS[plan].toSorted())
+/** The files that run a plan. */
+async function runningIn(plan: string): Promise<string[]> {
   const running = []
   for (const file of files.filter((one) => one.endsWith('.test.ts')))
-    if (new RegExp(`^run(?:Core)?Plan\\(\\s*'${plan}'`, 'm').test(await read(file))) running.push(file)
-  expect(running).toHaveLength(1)
+    if (new RegExp(`^(?:await )?run(?:Core|Fapi)?Plan\\(\\s*'${plan}'`, 'm').test(await read(file)))
+      running.push(file)
+  return running
+}
+
+test.each(ALL)('every module of %s has its test', async (plan) => {
+  expect(Object.keys(CHECKS[plan]!).toSorted()).toEqual(PLANS[plan].toSorted())
+  expect(await runningIn(plan)).toHaveLength(1)
+})
+
+test.each(FAPI_PLANS)('%s runs', async (plan) => {
+  expect(await runningIn(plan)).toHaveLength(1)
+})
+
+test('every module of the FAPI 2.0 plans has its check, and every check its module', () => {
+  expect(Object.keys(fapiChecks).toSorted()).toEqual(FAPI_MODULES.toSorted())
 })
 
 test('every check is of a module that some plan has', () => {
@@ -48,6 +64,9 @@ test('every check is of a module that some plan has', () => {
 test('the plans are as long as the Foundation has them', () => {
   const lengths = Object.values(PLANS).map((modules) => new Set<string>(modules).size)
   expect(lengths).toEqual([1, 38, 38, 27, 31, 36, 33, 33, 27, 31, 36, 33, 33, 11, 2, 2, 2, 23, 2])
+  expect(FAPI_PLANS.map((plan) => new Set(modulesOf(plan)).size)).toEqual([
+    56, 47, 46, 37, 50, 41, 40, 31, 14, 10, 9, 5, 70, 61, 40, 45,
+  ])
 })
 
 test('none of them is switched off', async () => {
