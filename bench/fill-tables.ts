@@ -53,6 +53,12 @@ function parties(users: number, clients: number): Filling[] {
       values: `'https://api-' || n || '.example', 'API ' || n`,
     },
     {
+      table: 'resource_aliases',
+      columns: 'name, alias, resource',
+      rows: 1000,
+      values: `'urn:api:' || n, 'urn:api:' || n, 'https://api-' || n || '.example'`,
+    },
+    {
       table: 'scopes',
       columns: 'name, description, resource',
       rows: 5000,

@@ -273,6 +273,15 @@ export const Settings = Type.Object({
     description:
       'apps may ask a frame of this server whether the browser is still signed in: OpenID Connect Session Management',
   }),
+  OIDC_DEFAULT_RESOURCE: Type.Optional(
+    Type.String({
+      minLength: 1,
+      pattern: '^[a-zA-Z][a-zA-Z0-9+.-]*:[\\x21\\x22\\x24-\\x7e]+$',
+      expects: 'the identifier of a resource: an absolute URI without a fragment',
+      description:
+        'what requests are for that name no resource, where their client has no default_resource of its own',
+    }),
+  ),
   OIDC_PROFILE: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     expects: 'names of profiles with commas between, such as fapi-2.0',

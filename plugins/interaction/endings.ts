@@ -65,7 +65,9 @@ export function createEndings(fastify: FastifyInstance, store: InteractionStore)
       try {
         request = isOurs(interaction.request)
           ? interaction.request
-          : await approvals.narrow(await approvals.review(interaction.request), declined)
+          : await approvals.bind(
+              await approvals.narrow(await approvals.review(interaction.request), declined),
+            )
       } catch (error) {
         return deny(destination, interaction.request, error, call)
       }

@@ -9,8 +9,8 @@ import { withJson } from './json-option.ts'
 import { optionKey, optionName, wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
 
-/** What an option is called that is given; all but seconds and booleans reach the registry as they were typed. */
-type Value = 'text' | 'uri' | 'seconds' | 'format' | 'list' | 'yes' | 'pairs' | 'boolean'
+/** What an option is called that is given; all but seconds, booleans and URIs reach the registry as they were typed. */
+type Value = 'text' | 'uri' | 'seconds' | 'format' | 'list' | 'yes' | 'pairs' | 'boolean' | 'uris'
 
 export interface RecordKind<Information extends object> {
   /** The command, and what it is for. */
@@ -98,7 +98,7 @@ function membersFrom<Information extends object>(
   { identifier, members }: RecordKind<Information>,
 ): Laid<Information> {
   const options = command.opts<Record<string, string | undefined>>()
-  const given: Record<string, string | number | boolean | null> = { [identifier]: id }
+  const given: Record<string, string | number | boolean | string[] | null> = { [identifier]: id }
   for (const { name, value } of members) {
     const text = options[optionKey(name)]
     if (text === undefined) continue
@@ -107,7 +107,8 @@ function membersFrom<Information extends object>(
   return given as Laid<Information>
 }
 
-function valueOf(value: Value, name: string, text: string): string | number | boolean {
+function valueOf(value: Value, name: string, text: string): string | number | boolean | string[] {
+  if (value === 'uris') return text.split(/\s+/).filter((one) => one !== '')
   if (value === 'seconds') return wholeNumber(optionName(name), text)
   return value === 'boolean' && /^(?:true|false)$/.test(text) ? text === 'true' : text
 }

@@ -10,6 +10,11 @@ export function resourceCommand(): Command {
     ending: 'remove a resource; its scopes belong to the default one from then on',
     identifier: 'resource',
     members: [
+      {
+        name: 'aliases',
+        value: 'uris',
+        text: 'other identifiers that clients send for it, separated by spaces; a slash at the end never matters',
+      },
       { name: 'name', value: 'text', text: 'what people read when they are asked to allow its scopes' },
       { name: 'access_token_format', value: 'format', text: 'jwt or opaque; by default as the client says' },
       { name: 'access_token_lifetime', value: 'seconds', text: 'by default OIDC_TOKEN_EXPIRE' },

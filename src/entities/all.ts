@@ -12,7 +12,7 @@ import { PendingSession } from './pending-session.ts'
 import { PluginRecord } from './plugin-record.ts'
 import { InitialToken, Registration } from './registration.ts'
 import { RefreshToken } from './refresh-token.ts'
-import { Resource, Scope } from './resource.ts'
+import { Resource, ResourceAlias, Scope } from './resource.ts'
 import { SeedEntry } from './seed-entry.ts'
 import { ServerSecret } from './server-secret.ts'
 import { Session } from './session.ts'
@@ -24,7 +24,7 @@ import { User } from './user.ts'
 import { UserRecord } from './user-record.ts'
 
 export const entities = [
-  Client, ClientSecret, Resource, Scope, SigningKey, ServerSecret,
+  Client, ClientSecret, Resource, ResourceAlias, Scope, SigningKey, ServerSecret,
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
   SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream, PluginRecord,

@@ -19,6 +19,22 @@ const ResourceSchema = defineEntity({
 export class Resource extends ResourceSchema.class {}
 ResourceSchema.setClass(Resource)
 
+const ResourceAliasSchema = defineEntity({
+  name: 'ResourceAlias',
+  tableName: 'resource_aliases',
+  properties: {
+    /** The alias without a slash at its end: what differs in that alone is one. */
+    name: p.text().primary(),
+    /** As it was registered. */
+    alias: p.text(),
+    resource: () => p.manyToOne(Resource).fieldName('resource').deleteRule('cascade').index(),
+  },
+})
+
+/** Another name of a resource, in requests alone: its tokens have the resource's own. */
+export class ResourceAlias extends ResourceAliasSchema.class {}
+ResourceAliasSchema.setClass(ResourceAlias)
+
 const ScopeSchema = defineEntity({
   name: 'Scope',
   tableName: 'scopes',

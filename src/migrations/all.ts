@@ -39,6 +39,7 @@ import { Migration20261125000200_bound_resources } from './Migration202611250002
 import { Migration20261125000400_registration } from './Migration20261125000400_registration.ts'
 import { Migration20261125000600_sealed_client_secrets } from './Migration20261125000600_sealed_client_secrets.ts'
 import { Migration20261125000610_certified_resources } from './Migration20261125000610_certified_resources.ts'
+import { Migration20261126000100_resource_aliases } from './Migration20261126000100_resource_aliases.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -81,4 +82,5 @@ export const migrations = [
   Migration20261125000400_registration,
   Migration20261125000600_sealed_client_secrets,
   Migration20261125000610_certified_resources,
+  Migration20261126000100_resource_aliases,
 ]

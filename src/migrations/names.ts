@@ -40,6 +40,7 @@ export const migrationNames = [
   'Migration20261125000400_registration',
   'Migration20261125000600_sealed_client_secrets',
   'Migration20261125000610_certified_resources',
+  'Migration20261126000100_resource_aliases',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -8,6 +8,7 @@ import { memberError, type OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
 import { reason, type Words } from './message.ts'
 import { isLoopbackHost, redirectUriProblem } from './redirect-uri.ts'
+import { isResourceIdentifier } from './resource-identifier.ts'
 import { grantTypesFor } from './response-type.ts'
 import { misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
@@ -18,6 +19,8 @@ export const WEB_URI = 'web-uri'
 const WebUri = () => Type.String({ maxLength: 2048, format: WEB_URI })
 /** The format of a member that is a colour, `#rrggbb`. */
 const COLOR = 'color'
+/** The format of a member that names a resource. */
+const RESOURCE = 'resource'
 const RedirectUris = () => Type.Array(Type.String(), { maxItems: 100, format: 'redirect-uris' })
 const Names = () => Type.Array(Text(), { maxItems: 50 })
 
@@ -39,6 +42,8 @@ export const ClientMetadata = Type.Partial(
     token_endpoint_auth_method: open(Text()),
     scope: open(Type.Array(Type.String(), { maxItems: 1000 })),
     default_scope: Type.Array(Type.String(), { maxItems: 100 }),
+    /** Of no RFC: what its requests are for that name no resource (RFC 8707 §2). */
+    default_resource: Type.String({ maxLength: 2048, format: RESOURCE }),
     optional_scopes: Type.Array(Type.String(), { maxItems: 100 }),
     access_token_format: Type.Enum(['jwt', 'opaque']),
     client_uri: open(WebUri()),
@@ -175,6 +180,8 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
     throw metadataError(name, 'must use https (http only to this machine)')
   if (format === COLOR && !/^#[0-9A-Fa-f]{6}$/.test(value as string))
     throw metadataError(name, reason('must be a colour such as #0b6b5e'))
+  if (format === RESOURCE && !isResourceIdentifier(value))
+    throw metadataError(name, reason('must be an absolute URI without a fragment'))
   if (SCOPE_LISTS.includes(name) && !(value as string[]).every(isScopeToken)) {
     throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
   }

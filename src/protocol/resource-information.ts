@@ -1,11 +1,14 @@
 /** What is registered of a resource and of a scope, by its names on the wire, and what each member must look like. */
 import { metadataError } from './client-metadata.ts'
 import { isStorable } from './json.ts'
+import { isResourceIdentifier, slashless } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
 
 export interface ResourceInformation {
   /** Its identifier: an absolute URI without a fragment (RFC 8707 §2). */
   resource: string
+  /** Other identifiers that clients send for it; its tokens have none of them. A slash at the end never matters. */
+  aliases?: readonly string[]
   name?: string
   access_token_format?: 'jwt' | 'opaque'
   /** Seconds. */
@@ -29,23 +32,22 @@ export type Laid<Information> = { [Member in keyof Information]: Information[Mem
 /** Seconds: ten years, as for every lifetime in `settings.ts`. */
 const LONGEST = 10 * 365 * 86_400
 
+/** Of one resource. */
+const MOST_ALIASES = 20
+
 /** Throws `invalid_client_metadata` naming the member: whatever the file or the caller gave. */
 export function assertResource({
   resource,
+  aliases,
   name,
   access_token_format: format,
   access_token_lifetime: lifetime,
   dpop_bound_access_tokens: bound,
   tls_client_certificate_bound_access_tokens: certified,
 }: Laid<ResourceInformation>): void {
-  if (
-    typeof resource !== 'string' ||
-    !/^[\x21-\x7e]{1,2048}$/.test(resource) ||
-    !URL.canParse(resource) ||
-    resource.includes('#')
-  ) {
+  if (!isResourceIdentifier(resource))
     throw metadataError('resource', 'must be an absolute URI without a fragment')
-  }
+  if (isGiven(aliases)) assertAliases(aliases)
   assertText('name', name)
   if (isGiven(format) && !['jwt', 'opaque'].includes(format))
     throw metadataError('access_token_format', 'must be jwt or opaque')
@@ -56,6 +58,13 @@ export function assertResource({
     throw metadataError('dpop_bound_access_tokens', 'must be true or false')
   if (isGiven(certified) && typeof certified !== 'boolean')
     throw metadataError('tls_client_certificate_bound_access_tokens', 'must be true or false')
+}
+
+function assertAliases(aliases: unknown): void {
+  if (!Array.isArray(aliases) || aliases.length > MOST_ALIASES || !aliases.every(isResourceIdentifier))
+    throw metadataError('aliases', `must be ${MOST_ALIASES} absolute URIs without a fragment, at most`)
+  if (new Set(aliases.map(slashless)).size < aliases.length)
+    throw metadataError('aliases', 'must differ in more than a slash at the end')
 }
 
 /** The same for a scope. */

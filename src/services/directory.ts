@@ -7,6 +7,9 @@ import { effectiveGrantTypes, toMetadata } from '../protocol/client-metadata.ts'
 import { findClientRow, statements, type ClientRow } from '../store/clients.ts'
 import { isUuid } from '../protocol/uuid.ts'
 import type { Database } from '../store/database.ts'
+import type { ResourceSetRow } from '../store/record-sets.ts'
+import { type NamedRow, namedIn } from '../store/resource-names.ts'
+import { slashless } from '../protocol/resource-identifier.ts'
 import { statements as records } from '../store/user-records.ts'
 import { findUserRow } from '../store/users.ts'
 import { createBoundedCache } from './bounded-cache.ts'
@@ -37,16 +40,7 @@ export function revisionOf(client: Client): string | undefined {
   return keptOf(client)?.revision
 }
 
-export interface ResourceEntry {
-  readonly resource: string
-  /** For the consent page. */
-  readonly name: string | null
-  readonly accessTokenFormat: string | null
-  /** Seconds. */
-  readonly accessTokenLifetime: number | null
-  readonly dpopBoundAccessTokens: boolean | null
-  readonly tlsClientCertificateBoundAccessTokens: boolean | null
-}
+export type ResourceEntry = Readonly<ResourceSetRow>
 
 /** What is registered of a scope. */
 export interface ScopeEntry {
@@ -72,6 +66,8 @@ export interface Directory {
   /** The resource that each scope belongs to; null for the default resource. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string | null>>
   findResource(identifier: string): Promise<ResourceEntry | null>
+  /** The identifier of the resource that is called so: by it or by an alias, with a slash at the end or not; null for none. */
+  resourceNamed(name: string): Promise<string | null>
   findScope(name: string): Promise<ScopeEntry>
 }
 
@@ -104,17 +100,12 @@ export function createDirectory(
   }, feed)
   const resources = createCache<ResourceEntry | null>(async (identifier) => {
     const [row] = await database.query(statements.resources, [[identifier]])
-    if (row === undefined) return null
-    const { resource, name = null, accessTokenFormat = null, accessTokenLifetime = null } = row
-    const { dpopBoundAccessTokens = null, tlsClientCertificateBoundAccessTokens = null } = row
-    return {
-      resource,
-      name,
-      accessTokenFormat,
-      accessTokenLifetime,
-      dpopBoundAccessTokens,
-      tlsClientCertificateBoundAccessTokens,
-    }
+    return row ?? null
+  }, feed)
+  /** By names without a slash at the end. */
+  const named = createCache<readonly NamedRow[] | null>(async (name) => {
+    const rows = await namedIn(database.query, [`${name}/`])
+    return rows.length === 0 ? null : rows
   }, feed)
 
   feed.on('client', async ({ key }) =>
@@ -127,10 +118,13 @@ export function createDirectory(
   feed.on('scope', async ({ key }) => scopes.refresh((name) => name === key))
   feed.on('resource', async ({ key }) => {
     await resources.refresh((identifier) => identifier === key)
+    await named.refresh(
+      (name, rows) => name === slashless(key) || (rows?.some(({ resource }) => resource === key) ?? false),
+    )
     await scopes.refresh((_, scope) => scope.resource === key)
   })
   feed.onGap(async () => {
-    for (const cache of [clients, users, recordKinds, scopes, resources]) cache.clear()
+    for (const cache of [clients, users, recordKinds, scopes, resources, named]) cache.clear()
   })
 
   return {
@@ -141,6 +135,11 @@ export function createDirectory(
     reloadUser: users.reload,
     recordKindsOf: async (id) => recordKinds.get(id),
     findResource: async (identifier) => resources.get(identifier),
+    async resourceNamed(name) {
+      const rows = (await named.get(slashless(name))) ?? []
+      const exact = rows.find(({ resource, alias }) => alias === null && resource === name)
+      return (exact ?? rows[0])?.resource ?? null
+    },
     findScope: async (name) => scopes.get(name),
     async resourcesOf(names) {
       const found = new Map<string, string | null>()

@@ -218,7 +218,7 @@ export function createKernel(
     initialTokens: createInitialTokens(database, audit),
     registrationTokens: createRegistrationTokens(database, secret),
     endUnusedRegistrations,
-    resources: createResourceRegistry(database, audit, feed),
+    resources: createResourceRegistry(database, audit, feed, issuer),
     upstreams: createUpstreamRegistry({ database, audit, feed, box }),
     feed,
     directory,
@@ -240,6 +240,7 @@ export function createKernel(
     secret,
     box,
     seeder: createSeeder({
+      issuer,
       database,
       audit,
       feed,

@@ -1,27 +1,20 @@
 /** Resources and scopes as they are stored, in the names of their registration. */
-import type { Resource, Scope } from '../entities/resource.ts'
+import type { Scope } from '../entities/resource.ts'
 import type { ResourceInformation, ScopeInformation } from '../protocol/resource-information.ts'
-
-type StoredResource = Pick<
-  Resource,
-  | 'resource'
-  | 'name'
-  | 'accessTokenFormat'
-  | 'accessTokenLifetime'
-  | 'dpopBoundAccessTokens'
-  | 'tlsClientCertificateBoundAccessTokens'
->
+import type { ResourceSetRow } from '../store/record-sets.ts'
 
 export function resourceMembers({
   resource,
+  aliases,
   name,
   accessTokenFormat,
   accessTokenLifetime,
   dpopBoundAccessTokens,
   tlsClientCertificateBoundAccessTokens,
-}: StoredResource) {
+}: ResourceSetRow) {
   return {
     resource,
+    aliases: aliases.length === 0 ? null : aliases,
     name,
     access_token_format: accessTokenFormat,
     access_token_lifetime: accessTokenLifetime,
@@ -34,7 +27,7 @@ export function scopeMembers({ name, description, resource }: Scope) {
   return { name, description, resource: resource?.resource }
 }
 
-export function toResource(resource: StoredResource): ResourceInformation {
+export function toResource(resource: ResourceSetRow): ResourceInformation {
   return present(resourceMembers(resource)) as unknown as ResourceInformation
 }
 

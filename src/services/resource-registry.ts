@@ -1,4 +1,5 @@
 /** The one way in which resources and scopes come to be, change and end: SEED_FILE, code, the command line, the pages. */
+import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Client } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
@@ -11,20 +12,24 @@ import {
   type ResourceInformation,
   type ScopeInformation,
 } from '../protocol/resource-information.ts'
-import { persistChange } from '../store/changes.ts'
+import { persistChange, recordChange } from '../store/changes.ts'
 import { statements } from '../store/clients.ts'
 import type { Database } from '../store/database.ts'
 import { isDuplicate } from '../store/failures.ts'
 import { claimClientId, NameTaken } from '../store/name-claims.ts'
+import { statements as sets } from '../store/record-sets.ts'
+import { namedIn } from '../store/resource-names.ts'
 import type { AuditTrail, Note } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { TOKEN_INTROSPECTION } from './directory.ts'
 import { present, resourceMembers, scopeMembers, toResource, toScope } from './resource-members.ts'
+import { assertOwnNames, layResource, madeOf, storeResources } from './resource-rows.ts'
 
 export type { ResourceInformation, ScopeInformation }
 
 /** Clients that a refusal names. */
 const NAMED = 5
+const TRIES = 8
 
 /** By default, what is given is laid over what may be there; `isNew` refuses what is there, or else what is not. */
 export interface SaveOptions {
@@ -61,10 +66,31 @@ export function createResourceRegistry(
   database: Database,
   audit: AuditTrail,
   feed: ChangeFeed,
+  /** The identifier of the default resource. */
+  issuer: string,
 ): ResourceRegistry {
+  /** False where it is what is there. */
+  async function store(
+    given: Laid<ResourceInformation> & { resource: string },
+    isNew: boolean | undefined,
+  ): Promise<boolean> {
+    const { resource } = given
+    return audit.transaction(async (query, note) => {
+      const [known] = await query(sets.lockResources, [[resource]])
+      assertAsWanted('resource', known ?? null, isNew)
+      const laid = layResource(known, given)
+      const made = madeOf(known, resourceMembers, laid)
+      if (made === undefined) return false
+      assertOwnNames(made, await namedIn(query, [resource, ...laid.aliases]), issuer)
+      await storeResources(query, note, [made])
+      await recordChange(query, 'resource', resource)
+      return true
+    })
+  }
+
   /** Runs what may be a change in a transaction, with its entry in the feed if it was, and applies it here at once. */
   async function change(
-    kind: 'resource' | 'scope',
+    kind: 'scope',
     key: string,
     work: (em: EntityManager, note: Note) => Promise<boolean>,
   ): Promise<boolean> {
@@ -90,34 +116,9 @@ export function createResourceRegistry(
   return {
     async saveResource(wanted, { isNew } = {}) {
       assertResource(wanted)
-      const {
-        resource,
-        name,
-        access_token_format,
-        access_token_lifetime,
-        dpop_bound_access_tokens,
-        tls_client_certificate_bound_access_tokens,
-      } = wanted as ResourceInformation
-      if (isNew !== true && isAmong(wanted, await findResource(resource))) return
-      await refusingTwice('resource', isNew, async () =>
-        change('resource', resource, async (em, note) => {
-          const known = await em.findOne(Resource, { resource })
-          assertAsWanted('resource', known, isNew)
-          const before = known === null ? {} : resourceMembers(known)
-          const entity = known ?? em.create(Resource, { resource }, { persist: true })
-          if (name !== undefined) entity.name = name
-          if (access_token_format !== undefined) entity.accessTokenFormat = access_token_format
-          if (access_token_lifetime !== undefined) entity.accessTokenLifetime = access_token_lifetime
-          if (dpop_bound_access_tokens !== undefined) entity.dpopBoundAccessTokens = dpop_bound_access_tokens
-          if (tls_client_certificate_bound_access_tokens !== undefined)
-            entity.tlsClientCertificateBoundAccessTokens = tls_client_certificate_bound_access_tokens
-          const changes = changesBetween(before, resourceMembers(entity))
-          if (isEmpty(changes)) return false
-          const type = known === null ? 'resource.registered' : 'resource.changed'
-          note({ type, details: { resource, changes } })
-          return true
-        }),
-      )
+      const given = wanted as Laid<ResourceInformation> & { resource: string }
+      if (isNew !== true && isAmong(given, await findResource(given.resource))) return
+      if (await storedOnce(async () => store(given, isNew))) await feed.announce('resource', given.resource)
     },
     async saveScope(wanted, { isNew } = {}) {
       assertScope(wanted)
@@ -149,11 +150,7 @@ export function createResourceRegistry(
     findResource,
     findScope,
     async listResources({ after = '', limit = 100 } = {}) {
-      const options = { orderBy: { resource: 'asc' }, limit } as const
-      const found = await database.reading(async (em) =>
-        em.find(Resource, { resource: { $gt: after } }, options),
-      )
-      return found.map(toResource)
+      return (await database.query(sets.listResources, [after, limit])).map(toResource)
     },
     async listScopes({ after = '', limit = 100 } = {}) {
       const options = { orderBy: { name: 'asc' }, limit } as const
@@ -163,12 +160,16 @@ export function createResourceRegistry(
     async scopesOf(resource, limit) {
       return (await database.reading(async (em) => em.find(Scope, { resource }, { limit }))).map(toScope)
     },
-    deleteResource: async (resource) =>
-      change('resource', resource, async (em, note) => {
-        const deleted = (await em.nativeDelete(Resource, { resource })) > 0
-        if (deleted) note({ type: 'resource.deleted', details: { resource } })
-        return deleted
-      }),
+    async deleteResource(resource) {
+      const deleted = await audit.transaction(async (query, note) => {
+        if ((await query(sets.deleteResource, [resource])).length === 0) return false
+        await recordChange(query, 'resource', resource)
+        note({ type: 'resource.deleted', details: { resource } })
+        return true
+      })
+      if (deleted) await feed.announce('resource', resource)
+      return deleted
+    },
     deleteScope: async (name) =>
       change('scope', name, async (em, note) => {
         const deleted = (await em.nativeDelete(Scope, { name })) > 0
@@ -188,6 +189,17 @@ async function refusingTwice<T>(
   return work().catch((error: unknown) => {
     throw isNew && isDuplicate(error) ? taken(member) : error
   })
+}
+
+/** Somebody who was first is seen the next time. */
+async function storedOnce<T>(work: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isDuplicate(error) || tried >= TRIES) throw error
+    }
+  }
 }
 
 /** For a scope that is about to be registered. */
@@ -231,6 +243,6 @@ function isAmong(wanted: object, known: object | null): boolean {
   if (known === null) return false
   const members: Record<string, unknown> = { ...known }
   return Object.entries(wanted).every(
-    ([name, value]) => value === undefined || value === (members[name] ?? null),
+    ([name, value]) => value === undefined || isDeepStrictEqual(value, members[name] ?? null),
   )
 }

@@ -3,6 +3,7 @@ import { Client, ClientSecret } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
 import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
+import { type ResourceSetRow, selectResources } from './record-sets.ts'
 import { statement } from './statement.ts'
 
 export type ClientRow = Pick<
@@ -80,21 +81,10 @@ export const statements = {
     return `select ${scope.column('name')} as "name" from ${scope.name} where ${scope.column('name')} = any($1)
       union select ${client.column('clientId')} from ${client.name} where ${client.column('clientId')} = any($1)`
   }),
-  resources: statement<
-    Pick<
-      Resource,
-      | 'resource'
-      | 'name'
-      | 'accessTokenFormat'
-      | 'accessTokenLifetime'
-      | 'dpopBoundAccessTokens'
-      | 'tlsClientCertificateBoundAccessTokens'
-    >
-  >('resources-find', (table) => {
-    const resource = table(Resource)
-    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens', 'tlsClientCertificateBoundAccessTokens')}
-        from ${resource.name} where ${resource.column('resource')} = any($1)`
-  }),
+  resources: statement<ResourceSetRow>(
+    'resources-find',
+    (table) => `${selectResources(table)} where ${table(Resource).column('resource')} = any($1)`,
+  ),
   longestLifetime: statement<{ seconds: number }>('resources-longest-lifetime', (table) => {
     const resource = table(Resource)
     return `select coalesce(max(${resource.column('accessTokenLifetime')}), 0) as "seconds" from ${resource.name}`

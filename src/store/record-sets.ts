@@ -1,7 +1,7 @@
 /** Resources and scopes many at a time, for SEED_FILE: one statement whatever their number. */
-import { Resource, Scope } from '../entities/resource.ts'
+import { Resource, ResourceAlias, Scope } from '../entities/resource.ts'
 import { insertGiven, updateGiven } from './given-rows.ts'
-import { statement } from './statement.ts'
+import { statement, type TableOf } from './statement.ts'
 
 export type ResourceSetRow = Pick<
   Resource,
@@ -11,7 +11,7 @@ export type ResourceSetRow = Pick<
   | 'accessTokenLifetime'
   | 'dpopBoundAccessTokens'
   | 'tlsClientCertificateBoundAccessTokens'
->
+> & { aliases: string[] }
 export type ScopeSetRow = Pick<Scope, 'name' | 'description'> & { resource: string | null }
 
 const RESOURCE = {
@@ -24,13 +24,31 @@ const RESOURCE = {
 } as const
 const SCOPE = { name: 'text', description: 'text', resource: 'text' } as const
 
+/** `select` of all that is registered of resources. */
+export function selectResources(table: TableOf): string {
+  const [resource, alias] = [table(Resource), table(ResourceAlias)]
+  const own = resource.columns(...(Object.keys(RESOURCE) as (keyof typeof RESOURCE)[]))
+  const name = alias.column('alias')
+  return `select ${own}, array(select ${name} from ${alias.name} a
+      where a.${alias.column('resource')} = r.${resource.column('resource')} order by ${name} collate "C") as "aliases"
+    from ${resource.name} r`
+}
+
 export const statements = {
   /** Those of $1, for a change; each process in the same order. */
   lockResources: statement<ResourceSetRow>('resources-lock', (table) => {
+    const id = table(Resource).column('resource')
+    return `${selectResources(table)} where ${id} = any($1) order by ${id} for update`
+  }),
+  /** At most $2, behind the one $1. */
+  listResources: statement<ResourceSetRow>('resources-list', (table) => {
+    const id = table(Resource).column('resource')
+    return `${selectResources(table)} where ${id} > $1 order by ${id} limit $2`
+  }),
+  deleteResource: statement<{ key: string }>('resource-delete', (table) => {
     const resource = table(Resource)
     const id = resource.column('resource')
-    return `select ${resource.columns('resource', 'name', 'accessTokenFormat', 'accessTokenLifetime', 'dpopBoundAccessTokens', 'tlsClientCertificateBoundAccessTokens')}
-      from ${resource.name} where ${id} = any($1) order by ${id} for update`
+    return `delete from ${resource.name} where ${id} = $1 returning ${id} as "key"`
   }),
   lockScopes: statement<ScopeSetRow>('scopes-lock', (table) => {
     const scope = table(Scope)

@@ -112,6 +112,19 @@ test.each([
   expect([await resources.listScopes(), await resources.listResources()]).toEqual(before)
 }) // prettier-ignore
 
+test('a resource has aliases, separated by spaces', async () => {
+  const id = 'https://named.example'
+  const aliases = ['https://a.named.example', 'urn:named']
+  expect(await resource.runJson('create', id, '--aliases', ' urn:named  https://a.named.example ')).toEqual({ resource: id, aliases })
+  expect(await resource.run('show', id)).toBe(`resource: ${id}\naliases: ${aliases.join(' ')}\n`)
+  expect(await refusal('resource', 'create', 'urn:other', '--aliases', 'urn:named/')).toBe(
+    `aliases hold urn:named/, which is an alias of ${id}.\n`,
+  )
+  expect(await refusal('resource', 'create', 'urn:named')).toBe(`resource is an alias of ${id}: take it away there first.\n`)
+  expect(await resource.runJson('update', id, '--aliases', '')).toEqual({ resource: id })
+  await resource.run('delete', id, '--yes')
+}) // prettier-ignore
+
 test('tokens for a resource may have to be bound to a key', async () => {
   const id = 'https://bound.example/'
   const member = '--dpop-bound-access-tokens'

@@ -223,6 +223,23 @@ test.each([
     { resources: [{ resource: 'api' }] },
     'SEED_FILE FILE: resources[0]: resource must be an absolute URI without a fragment.',
   ],
+  [
+    { resources: [{ resource: 'https://api.example', aliases: 'urn:api' }] },
+    /^SEED_FILE FILE: resources\[0\]: aliases must be 20 absolute URIs without a fragment, at most\.$/,
+  ],
+  [
+    {
+      resources: [
+        { resource: 'urn:a', aliases: ['urn:x'] },
+        { resource: 'urn:b', aliases: ['urn:x/'] },
+      ],
+    },
+    /^SEED_FILE FILE: resources\[1\]: aliases names what is also a name of urn:a\.$/,
+  ],
+  [
+    { resources: [{ resource: 'urn:a', aliases: ['urn:b/'] }, { resource: 'urn:b' }] },
+    /^SEED_FILE FILE: resources\[1\]: resource names what is also a name of urn:a\.$/,
+  ],
   [{ resources: [{ resource: 'https://api.example', name: 7 }] }, /^SEED_FILE FILE: resources\[0\]: name /],
   [{ resources: [{ resource: 'https://api.example/\0' }] }, /^SEED_FILE FILE: resources\[0\]: resource /],
   [

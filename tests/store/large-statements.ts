@@ -111,7 +111,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'client-secret-rehash': [[idOf('secret-1'), 'hash', 'hash'], 1],
   'client-secret-reseal': [[idOf('secret-1'), 'sealed', 'sealed', 'hash'], 1],
   'scopes-find': [[['scope-1', 'scope-2']], 4],
-  'resources-find': [[['https://api-1.example']], 2],
+  'resources-find': [[['https://api-1.example']], 4],
   // All resources, by the janitor, once a round.
   'resources-longest-lifetime': [[], 1000],
   'consent-find': [[HOLDER, 'client-1'], 1],

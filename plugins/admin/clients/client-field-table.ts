@@ -29,6 +29,7 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
   ]],
   [message('Signing people in'), [
     ['default_scope', message('Scopes where it asks for none'), 'words', message('Separated by spaces, such as openid profile. Empty: a request without scopes is refused.')],
+    ['default_resource', message('Resource where it names none'), 'url', message('Identifier of a resource that its tokens are for, where a scope of it is granted. Empty: the resources of all granted scopes.')],
     ['require_consent', message('Permission'), 'choice'],
     ['optional_scopes', message('Scopes that people may leave out'), 'words', message('Separated by spaces, such as email. They are boxes on the page that asks for permission. Empty: all or nothing.')],
     ['default_max_age', message('Longest time since the sign-in, in seconds'), 'number', message('Who has signed in before that does it once more. Empty: however long ago.')],

@@ -60,6 +60,14 @@ export function addResourcePages(area: OwnArea): void {
     },
     fields: async () => [
       {
+        name: 'aliases',
+        label: message('Other identifiers'),
+        kind: 'lines',
+        hint: message(
+          'One per line: what apps send instead of the identifier. A slash at the end never matters.',
+        ),
+      },
+      {
         name: 'name',
         label: message('Name'),
         kind: 'prose',
@@ -96,12 +104,14 @@ export function addResourcePages(area: OwnArea): void {
         : message('{format}, {seconds} s', { format, seconds }),
     ],
     valuesOf: ({
+      aliases = [],
       name = '',
       access_token_format: format = '',
       access_token_lifetime: seconds = '',
       dpop_bound_access_tokens: bound = false,
       tls_client_certificate_bound_access_tokens: certified = false,
     }) => ({
+      aliases: aliases.join('\n'),
       name,
       access_token_format: format,
       access_token_lifetime: String(seconds),
@@ -113,6 +123,7 @@ export function addResourcePages(area: OwnArea): void {
     save: async (
       {
         resource = '',
+        aliases = '',
         name,
         access_token_format: format,
         access_token_lifetime: seconds = '',
@@ -124,6 +135,7 @@ export function addResourcePages(area: OwnArea): void {
       resources.saveResource(
         {
           resource,
+          aliases: itemsOf(aliases),
           name: name || null,
           access_token_format: (format || null) as 'jwt' | 'opaque' | null,
           access_token_lifetime: seconds === '' ? null : numberIn(seconds),
@@ -143,6 +155,12 @@ export function addResourcePages(area: OwnArea): void {
       }
     },
   })
+}
+
+/** Null for none. */
+function itemsOf(text: string): string[] | null {
+  const items = text.split(/\s+/).filter((one) => one !== '')
+  return items.length === 0 ? null : items
 }
 
 /** NaN, which is refused, for anything but digits. */

@@ -1,6 +1,5 @@
 /** Resources and scopes of SEED_FILE, by the rules of their registry, many at a time. */
 import type { FastifyBaseLogger } from 'fastify'
-import { changesBetween, type Changes } from '../../protocol/changes.ts'
 import { metadataError } from '../../protocol/client-metadata.ts'
 import {
   assertResource,
@@ -9,21 +8,19 @@ import {
   type ResourceInformation,
   type ScopeInformation,
 } from '../../protocol/resource-information.ts'
+import { slashless } from '../../protocol/resource-identifier.ts'
 import type { Database } from '../../store/database.ts'
 import { claimAmongClients } from '../../store/name-claims.ts'
 import { statements, type ResourceSetRow, type ScopeSetRow } from '../../store/record-sets.ts'
+import { type NamedRow, namedIn } from '../../store/resource-names.ts'
 import { resourceMembers } from '../resource-members.ts'
+import { assertOwnNames, layResource, madeOf, storeResources, type Made } from '../resource-rows.ts'
 import { at, warnUnknown, type Placed } from './seed-file.ts'
 import type { SeededKind, Wanted } from './seeded-kind.ts'
 
-interface Made<Row> {
-  readonly isNew: boolean
-  readonly row: Row
-  readonly changes: Changes
-}
-
 const RESOURCE_MEMBERS = [
   'resource',
+  'aliases',
   'name',
   'access_token_format',
   'access_token_lifetime',
@@ -34,13 +31,31 @@ const SCOPE_MEMBERS = ['name', 'description', 'resource']
 
 /** What the entries say. Throws `ConfigError`. */
 export function wantedResources(entries: readonly Placed[], log: FastifyBaseLogger): Wanted[] {
+  const owners = new Map<string, string>()
   return entries.map(({ place, entry: { scopes: _scopes, ...entry } }) =>
     at(place, () => {
       assertResource(entry as unknown as Laid<ResourceInformation>)
+      assertUnshared(entry, owners)
       const { resource, ...members } = pick(entry, RESOURCE_MEMBERS, 'resources', log)
       return { key: resource as string, place, members }
     }),
   )
+}
+
+/** No name stands for two resources of the file. `owners` knows those above, by their names without a slash. */
+function assertUnshared(entry: Placed['entry'], owners: Map<string, string>): void {
+  const resource = entry['resource'] as string
+  const assertFree = (member: string, name: string): void => {
+    const owner = owners.get(name) ?? resource
+    if (owner === resource) owners.set(name, resource)
+    else throw metadataError(member, `names what is also a name of ${owner}`)
+  }
+  const aliases = (entry['aliases'] as readonly string[] | null | undefined) ?? []
+  for (const alias of aliases) assertFree('aliases', slashless(alias))
+  // Two that differ in a slash alone may be two.
+  const owner = owners.get(slashless(resource))
+  if (owner === undefined || slashless(owner) !== slashless(resource))
+    assertFree('resource', slashless(resource))
 }
 
 /** Those that a resource lists, and then those of the section of their own. */
@@ -76,56 +91,46 @@ function pick(
   return Object.fromEntries(Object.entries(entry).filter(([member]) => isKnown(member)))
 }
 
-export function seededResources(database: Database): SeededKind<ResourceSetRow, Made<ResourceSetRow>> {
+/** `issuer` is the identifier of the default resource. */
+export function seededResources(
+  database: Database,
+  issuer: string,
+): SeededKind<ResourceSetRow, Made<ResourceSetRow>> {
+  /** Of the batch: whose the names are, but for those that their owners give up in it. */
+  let named: readonly NamedRow[] = []
   return {
     kind: 'resource',
     section: 'resources',
+    unordered: ['aliases'],
     present: async (keys) => database.query(statements.presentResources, [keys]),
     async lock(query, wanted) {
+      const names = wanted.flatMap(({ key, members }) => [key, ...aliasesIn(members)])
+      const givenUp = ({ resource, alias }: NamedRow): boolean => {
+        const owner = wanted.find(({ key }) => key === resource)
+        const kept = owner === undefined ? undefined : owner.members['aliases']
+        return (
+          alias !== null && kept !== undefined && !aliasesIn(owner!.members).map(slashless).includes(alias)
+        )
+      }
       const rows = await query(statements.lockResources, [wanted.map(({ key }) => key)])
+      named = (await namedIn(query, names)).filter((one) => !givenUp(one))
       return new Map(rows.map((row) => [row.resource, row]))
     },
     make({ wanted, row, members }) {
-      const had = row ?? {
-        resource: wanted.key,
-        name: null,
-        accessTokenFormat: null,
-        accessTokenLifetime: null,
-        dpopBoundAccessTokens: null,
-        tlsClientCertificateBoundAccessTokens: null,
-      }
-      const {
-        name,
-        access_token_format,
-        access_token_lifetime,
-        dpop_bound_access_tokens,
-        tls_client_certificate_bound_access_tokens,
-      } = members as Laid<ResourceInformation>
-      return madeOf(row, resourceMembers, {
-        resource: wanted.key,
-        name: name === undefined ? had.name : name,
-        accessTokenFormat: access_token_format === undefined ? had.accessTokenFormat : access_token_format,
-        accessTokenLifetime:
-          access_token_lifetime === undefined ? had.accessTokenLifetime : access_token_lifetime,
-        dpopBoundAccessTokens:
-          dpop_bound_access_tokens === undefined ? had.dpopBoundAccessTokens : dpop_bound_access_tokens,
-        tlsClientCertificateBoundAccessTokens:
-          tls_client_certificate_bound_access_tokens === undefined
-            ? had.tlsClientCertificateBoundAccessTokens
-            : tls_client_certificate_bound_access_tokens,
-      })
+      const laid = layResource(row, { ...members, resource: wanted.key })
+      const made = madeOf(row, resourceMembers, laid)
+      if (made !== undefined) assertOwnNames(made, named, issuer)
+      return made
     },
     async store(query, note, made) {
-      await eachKind(made, async (isNew, rows) =>
-        query(isNew ? statements.insertResources : statements.updateResources, [JSON.stringify(rows)]),
-      )
-      for (const { isNew, row, changes } of made) {
-        const details = { resource: row.resource, changes }
-        note({ type: isNew ? 'resource.registered' : 'resource.changed', details })
-      }
+      await storeResources(query, note, made)
       return made.map(({ row }) => row.resource)
     },
   }
+}
+
+function aliasesIn({ aliases }: Wanted['members']): readonly string[] {
+  return (aliases as readonly string[] | null | undefined) ?? []
 }
 
 export function seededScopes(database: Database): SeededKind<ScopeSetRow, Made<ScopeSetRow>> {
@@ -169,18 +174,6 @@ export function seededScopes(database: Database): SeededKind<ScopeSetRow, Made<S
 }
 
 const membersOfScope = ({ name, description, resource }: ScopeSetRow) => ({ name, description, resource })
-
-/** Undefined where it is what is there. */
-function madeOf<Row>(
-  before: Row | undefined,
-  members: (row: Row) => object,
-  row: Row,
-): Made<Row> | undefined {
-  const was = before === undefined ? {} : members(before)
-  const changes = changesBetween({ ...was }, { ...members(row) })
-  const isNew = before === undefined
-  return isNew || Object.keys(changes).length > 0 ? { isNew, row, changes } : undefined
-}
 
 async function eachKind<Row>(
   made: readonly Made<Row>[],

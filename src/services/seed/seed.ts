@@ -32,6 +32,8 @@ export interface SeederOptions
     Omit<BatchOptions, 'memory' | 'saying' | 'since' | 'source'>,
     Omit<SeedClientsOptions, 'overlap'>,
     SeedUsersOptions {
+  /** The identifier of the default resource. */
+  issuer: string
   secret: FindServerSecret
   box: SecretBox
   log: FastifyBaseLogger
@@ -42,7 +44,7 @@ export interface SeederOptions
 const TRIES = 8
 
 export function createSeeder(options: SeederOptions): Seeder {
-  const { database, secret, box, log, limit } = options
+  const { issuer, database, secret, box, log, limit } = options
 
   async function apply(source: Source, sections: Sections, overlap: number): Promise<void> {
     const key = await secret('seed-file')
@@ -62,7 +64,7 @@ export function createSeeder(options: SeederOptions): Seeder {
       users: wantedUsers(users, log),
       upstreams: wantedUpstreams(upstreams, log),
     }
-    await section(seededResources(database), wanted.resources)
+    await section(seededResources(database, issuer), wanted.resources)
     await judgedAgain(async () => {
       const possible = await withoutClashes(wanted.scopes, wanted.clients, { ...options, source })
       await section(seededScopes(database), possible.scopes)

@@ -22,6 +22,8 @@ export interface Approvals {
    */
   review<Request extends ApprovalRequest>(request: Request): Promise<Request>
   readonly narrow: Narrow
+  /** The request as it is approved: one that named no resource is for the default one from then on (`Audiences.defaultFor`). */
+  bind<Request extends ApprovalRequest>(request: Request): Promise<Request>
 }
 
 /** @internal */
@@ -52,10 +54,15 @@ export function createApprovals(
       const { scope, resource = [] } = wire
       const asked = typeof scope === 'string' ? parseScope(scope) : defaultOf(client)
       const scopes = await grantableTo(client, asked)
-      const resources = resource as readonly string[]
+      const resources = await audiences.registered(resource as readonly string[])
       // RFC 8707 §2: refused here, and not when the person has approved.
       await audiences.resolve(client, scopes, resources)
       return { client, scopes, resources, parameters }
+    },
+    async bind(request) {
+      const { client, scopes, resources } = request
+      if (resources.length > 0) return request
+      return { ...request, resources: await audiences.defaultFor(client, scopes) }
     },
     async review(request) {
       const client = await directory.findClient(request.client.clientId)

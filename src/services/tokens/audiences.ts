@@ -1,6 +1,7 @@
 /** Which resources a token is for, and what they ask of it (RFC 8707, RFC 9068 §3). */
 import type { Client } from '../../doors/client.ts'
 import { OAuthError } from '../../protocol/errors.ts'
+import { slashless } from '../../protocol/resource-identifier.ts'
 import type { Directory } from '../directory.ts'
 
 /** What a token is like whose resources are these. */
@@ -18,8 +19,19 @@ export interface Audiences {
   /** The resource of each scope, by its identifier. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string>>
   /**
+   * The registered identifiers of those that are called so (`Directory.resourceNamed`), each once; what is nobody's name stays
+   * as it is.
+   */
+  registered(names: readonly string[]): Promise<readonly string[]>
+  /**
+   * What a request is for that named no resource: the default one of the client, or of the server, where a scope of it is
+   * granted; else none in particular.
+   */
+  defaultFor(client: Client, scopes: ReadonlySet<string>): Promise<readonly string[]>
+  /**
    * The resources of `scopes`, narrowed to those that were asked for, and to those `within` which an approval
-   * holds. Throws `invalid_target` when one was asked for that no granted scope belongs to.
+   * holds; where neither is said, to the default of `defaultFor`. `requested` are registered identifiers. Throws
+   * `invalid_target` when one was asked for that no granted scope belongs to.
    */
   resolve(
     client: Client,
@@ -29,19 +41,52 @@ export interface Audiences {
   ): Promise<TokenTerms>
 }
 
-/** `defaultResource` is the issuer; `defaultLifetime` in seconds. */
+export interface AudienceOptions {
+  /** The identifier of the resource of scopes that nobody placed. */
+  issuer: string
+  /** Seconds. */
+  lifetime: number
+  /** What requests are for that name no resource, where their client has no default of its own. */
+  defaultResource?: string | undefined
+}
+
 export function createAudiences(
   directory: Directory,
-  defaultResource: string,
-  defaultLifetime: number,
+  { issuer, lifetime: defaultLifetime, defaultResource }: AudienceOptions,
 ): Audiences {
   async function resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string>> {
     const found = await directory.resourcesOf(scopes)
-    return new Map([...found].map(([scope, resource]) => [scope, resource ?? defaultResource]))
+    return new Map([...found].map(([scope, resource]) => [scope, resource ?? issuer]))
+  }
+
+  async function registeredName(name: string): Promise<string> {
+    const found = name === issuer ? issuer : await directory.resourceNamed(name)
+    return found ?? (slashless(name) === slashless(issuer) ? issuer : name)
+  }
+
+  async function registered(names: readonly string[]): Promise<readonly string[]> {
+    if (names.length === 0) return names
+    const found = new Set<string>()
+    for (const name of names) found.add(await registeredName(name))
+    return [...found]
+  }
+
+  async function defaultFor(
+    { metadata }: Client,
+    scopes: ReadonlySet<string>,
+    among?: ReadonlySet<string>,
+  ): Promise<readonly string[]> {
+    const said = (metadata['default_resource'] as string | undefined) ?? defaultResource
+    if (said === undefined) return []
+    const resource = await registeredName(said)
+    const owners = among ?? new Set((await resourcesOf(scopes)).values())
+    return owners.has(resource) ? [resource] : []
   }
 
   return {
     resourcesOf,
+    registered,
+    defaultFor: async (client, scopes) => defaultFor(client, scopes),
     async resolve(client, scopes, requested, within) {
       const ofScopes = new Set<string>()
       for (const resource of (await resourcesOf(scopes)).values()) {
@@ -49,14 +94,16 @@ export function createAudiences(
       }
       if (ofScopes.size === 0 || requested.some((resource) => !ofScopes.has(resource)))
         throw new OAuthError('invalid_target', 'no granted scope belongs to the resource')
-      const audience = requested.length > 0 ? [...new Set(requested)] : [...ofScopes]
+      const asked =
+        requested.length > 0 || within !== undefined ? requested : await defaultFor(client, scopes, ofScopes)
+      const audience = asked.length > 0 ? [...new Set(asked)] : [...ofScopes]
 
       let lifetime = Infinity
       let format: TokenTerms['format'] =
         client.metadata['access_token_format'] === 'opaque' ? 'opaque' : 'jwt'
       const bound = new Set<string>()
       for (const identifier of audience) {
-        const resource = identifier === defaultResource ? null : await directory.findResource(identifier)
+        const resource = identifier === issuer ? null : await directory.findResource(identifier)
         lifetime = Math.min(lifetime, resource?.accessTokenLifetime ?? defaultLifetime)
         if (resource?.accessTokenFormat === 'opaque') format = 'opaque'
         if (resource?.dpopBoundAccessTokens === true) bound.add('dpop_bound_access_tokens')

@@ -83,7 +83,15 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
   const constraints = () => doors.all('senderConstraint')
 
-  const issueFor: TokenIssuer['issueFor'] = async (shown, call, answer) => {
+  /** Clients send aliases too: what is decided and stored is by the registered identifiers. */
+  async function named(granted: Granted): Promise<Granted> {
+    return granted.resources.length === 0
+      ? granted
+      : { ...granted, resources: await audiences.registered(granted.resources) }
+  }
+
+  const issueFor: TokenIssuer['issueFor'] = async (given, call, answer) => {
+    const shown = await named(given)
     for (const policy of doors.all('policy')) await policy(shown, call)
     const { client } = call
     assertScopes(shown, call)

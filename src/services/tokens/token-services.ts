@@ -63,7 +63,11 @@ export interface TokenServicesOptions {
 export function createTokenServices(options: TokenServicesOptions): TokenServices {
   const { config, database, doors, audit, feed, directory, keys, box } = options
   const { issuer } = config
-  const audiences = createAudiences(directory, issuer, config.OIDC_TOKEN_EXPIRE)
+  const audiences = createAudiences(directory, {
+    issuer,
+    lifetime: config.OIDC_TOKEN_EXPIRE,
+    defaultResource: config.OIDC_DEFAULT_RESOURCE,
+  })
   const requestParameters = createRequestParameters(doors)
   const approvals = createApprovals(doors, requestParameters, directory, audiences)
   const spendArtifact = createSpendArtifact(box)

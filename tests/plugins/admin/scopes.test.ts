@@ -98,6 +98,18 @@ test.each([
   expect([await resources.listResources(), await resources.listScopes()]).toEqual(before)
 }) // prettier-ignore
 
+test('a resource has other identifiers, one per line, and none that is another resource', async () => {
+  const API = 'https://named.example/'
+  const saved = await create('/resource', { resource: API, aliases: 'urn:named\nhttps://was.named.example' })
+  expect(saved.status).toBe(200)
+  expect(await resources.findResource(API)).toMatchObject({ aliases: ['https://was.named.example', 'urn:named'] })
+  expect((await page('/resource', API)).body).toContain('https://was.named.example\nurn:named</textarea>')
+  const refused = await create('/resource', { resource: 'urn:another', aliases: 'urn:named/' })
+  expect([refused.status, textOf(refused, 'aliases-error')]).toEqual([400, `Hold urn:named/, which is an alias of ${API}.`])
+  await agent.submit(await page('/resource', API), 'record', { aliases: '' })
+  expect(await resources.findResource(API)).toEqual({ resource: API })
+}) // prettier-ignore
+
 test('two at once that register the same: one does', async () => {
   const forms = await Promise.all([page('/scopes/new'), page('/scopes/new')])
   const answers = await Promise.all(forms.map(async (one, at) => agent.submit(one, 'record', { name: 'raced', description: `${at}` })))

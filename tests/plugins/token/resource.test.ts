@@ -59,7 +59,7 @@ describe('invalid_target', () => {
     ['that nobody registered', 'https://nowhere.example'],
     ['that no granted scope belongs to', BOOKS],
     ['that no scope of the client belongs to', 'https://unused.example'],
-    ['with a slash too many', `${MUSIC}/`],
+    ['with a slash too many', `${MUSIC}//`],
     ['that is no URI', 'music'],
   ])('for a resource %s', async (_what, resource) => {
     const response = await requestToken(server, client, { scope: 'play', resource })
