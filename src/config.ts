@@ -43,7 +43,8 @@ export function parseConfig(
     if (value !== undefined) parsed[name] = value
   }
   const settings = parsed as Settings
-  assertDatabaseUrl(settings.DATABASE_URL)
+  for (const name of ['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)
+    assertDatabaseUrl(name, settings[name])
   assertTrustedProxies(settings.TRUSTED_PROXIES)
   assertOrigins(settings.UNSAFE_OUTBOUND_ORIGINS)
   assertCertificates(settings)
@@ -80,9 +81,9 @@ function inspectIssuer(issuer: string): { basePath: string; loopback: boolean } 
 }
 
 /** What is wrong with it is not quoted: it may hold a password. */
-function assertDatabaseUrl(url: string | undefined): void {
+function assertDatabaseUrl(name: string, url: string | undefined): void {
   if (url !== undefined && !(/^postgres(?:ql)?:/.test(url) && URL.canParse(url)))
-    throw new ConfigError('DATABASE_URL must be a URL that begins with postgresql://.')
+    throw new ConfigError(`${name} must be a URL that begins with postgresql://.`)
 }
 
 /** Not everybody: who could name any address would never be throttled. */

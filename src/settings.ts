@@ -25,6 +25,13 @@ export const Settings = Type.Object({
   DATABASE_URL: Type.Optional(
     Type.String({ secret: true, description: 'PostgreSQL 15+; without it, an embedded one in DATA_DIR' }),
   ),
+  DATABASE_REPLICA_URL: Type.Optional(
+    Type.String({
+      secret: true,
+      description:
+        'a streaming replica of it, from which the administration reads lists, the audit log and the dashboard',
+    }),
+  ),
   DATABASE_SCHEMA: Type.Optional(
     Type.String({
       pattern: '^(?!pg_)[a-z_][a-z0-9_]{0,62}$',

@@ -7,10 +7,15 @@ import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import type { Guard } from './guard.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
+import type { Listing } from '../../src/services/listings.ts'
+import type { BrowserCall } from '../../src/doors/interaction.ts'
+import { writtenCookie } from './own-writes.ts'
 
 export interface OwnArea extends AdminArea {
   readonly oauth: OAuth
   readonly kernel: Kernel
+  /** Where a page reads what it only shows; also what this browser's administrator has just written. */
+  listing(call: BrowserCall): Promise<Listing>
   /** Of the page of a user, in their order. */
   readonly userParts: UserPart[]
   /** In the form for a new user, in their order. */
@@ -19,6 +24,8 @@ export interface OwnArea extends AdminArea {
 
 export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServePage): OwnArea {
   const { oauth, browser } = fastify
+  const kernel = kernelOf(fastify)
+  const written = writtenCookie(fastify)
   const uri: OwnArea['uri'] = (path, query) =>
     `${oauth.config.basePath}/admin${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
   const purposeOf = (path: string, subject: string, { session }: Administrator): string =>
@@ -26,7 +33,8 @@ export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServeP
 
   return {
     oauth,
-    kernel: kernelOf(fastify),
+    kernel,
+    listing: async ({ request }) => kernel.listings.open(written.read(request)),
     userParts: [],
     newUserWays: [],
     serve,

@@ -1,6 +1,9 @@
 /** `/admin`: how much there is, how the last day went, whether all is well, and what to do first. */
 import { message, type Message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { createAuditLog } from '../../src/services/audit/audit-log.ts'
+import { createFigures } from '../../src/services/figures.ts'
+import type { ListingState } from '../../src/services/listings.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { firstHour, plotOf } from './activity-plot.ts'
 import { auditRows } from './audit/audit-rows.ts'
@@ -13,17 +16,19 @@ const LATEST = 8
 const DAY = 86_400_000
 
 export function addDashboard(area: OwnArea): void {
-  const { oauth, kernel, serve, uri } = area
+  const { kernel, serve, uri } = area
 
   serve({
     path: '/admin',
     query: Type.Object({}),
-    async show(_query, { reply }) {
+    async show(_query, call) {
+      const listing = await area.listing(call)
+      const log = createAuditLog(listing)
       const now = Date.now()
       const [figures, activity, { events }, milliseconds, distribution] = await Promise.all([
-        kernel.figures(),
-        oauth.audit.activity(firstHour(now)),
-        oauth.audit.list({}, { limit: LATEST }),
+        createFigures(listing)(),
+        log.activity(firstHour(now)),
+        log.list({}, { limit: LATEST }),
         timed(async () => kernel.database.ping()),
         distributionOf(area),
       ])
@@ -41,12 +46,13 @@ export function addDashboard(area: OwnArea): void {
           href: null,
         })),
       ]
-      return reply.page('admin-dashboard', {
+      return call.reply.page('admin-dashboard', {
         numbers,
         plot,
         health: healthOf(kernel, figures.schema, milliseconds),
         distribution,
         rows: await auditRows(area, events),
+        behind: listing.asOf(),
         auditUri: uri('/audit'),
         steps: stepsFor(area, { users, clients, issued: plot.bands.at(-1)!.total }),
       })
@@ -78,7 +84,11 @@ function stepsFor({ uri }: OwnArea, had: { users: number; clients: number; issue
   return steps.slice(0, 2).every(({ done }) => done) ? [] : steps
 }
 
-function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds: number): HealthView[] {
+function healthOf(
+  { keys, load, database, listings }: Kernel,
+  schema: string,
+  milliseconds: number,
+): HealthView[] {
   const { connections, hashing, changesAge } = load()
   const current = keys.keys().filter((key) => keys.stateOf(key) === 'current')
   const ages = current.map(({ algorithm, signsFrom }) => ageOf(algorithm, signsFrom))
@@ -88,6 +98,7 @@ function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds
       well: true,
       text: message('{database} answers in {milliseconds} ms', { database: database.where, milliseconds }),
     },
+    ...replicaHealth(listings.state()),
     {
       name: message('Connections of this process'),
       well: connections.waiting === 0,
@@ -114,6 +125,31 @@ function healthOf({ keys, load, database }: Kernel, schema: string, milliseconds
     },
     { name: message('Signing keys in use'), well: true, text: message('{ages}', { ages }) },
     { name: message('Schema'), well: true, text: schema.replace(/^Migration/, '') },
+  ]
+}
+
+/** Nothing where there is none. */
+function replicaHealth(state: ListingState | null): HealthView[] {
+  if (state === null) return []
+  const { where, problem, behind } = state
+  const seconds = Math.round(behind ?? 0)
+  return [
+    {
+      name: message('Replica for lists'),
+      well: problem === null,
+      text:
+        problem === null
+          ? message(
+              '{replica} is {seconds, plural, =0 {up to date} one {# second behind} other {# seconds behind}}',
+              {
+                replica: where,
+                seconds,
+              },
+            )
+          : message('{replica} is not used, lists come from the primary: `latchkey doctor` says why', {
+              replica: where,
+            }),
+    },
   ]
 }
 

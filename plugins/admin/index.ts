@@ -20,6 +20,7 @@ import { addDashboard } from './dashboard.ts'
 import { addDeliveryPages } from './delivery-pages.ts'
 import { createArea } from './area.ts'
 import { createGuard } from './guard.ts'
+import { followWrites } from './own-writes.ts'
 import type { AdminArea } from './sections.ts'
 import { addKeyPages } from './key-pages.ts'
 import { addKeyRevocation } from './key-revocation.ts'
@@ -35,6 +36,7 @@ const TEMPLATES = [
   'admin-client-new',
   'admin-client-secret',
   'admin-audit',
+  'admin-behind',
   'admin-dashboard',
   'admin-deliveries',
   'admin-field',
@@ -68,6 +70,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
   await fastify.register(async (scope) => {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
+    followWrites(scope)
     const area = createArea(scope, guard, await createServePage(scope))
     const { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain } = area
     const open: AdminArea = { serve, administratorOf, uri, userUri, target, assertGenuine, signInAgain }

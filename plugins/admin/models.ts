@@ -3,10 +3,13 @@ import type { Words } from '../../src/protocol/message.ts'
 import type { KeyState } from '../../src/services/keys/key-ring.ts'
 import type { FormTarget, Notice } from '../pages/models.ts'
 import type { AuditRow } from './audit/audit-models.ts'
+import type { Behind, Shown } from './shown.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
     'admin-dashboard': DashboardPage
+    /** A part of pages. */
+    'admin-behind': Behind
     /** What copies from pages; a part of them. */
     'copy-script': Record<string, never>
     'admin-deliveries': DeliveriesPage
@@ -25,7 +28,7 @@ export interface Paged {
 }
 
 /** One that can be searched, and added to. */
-export interface SearchedList extends Paged {
+export interface SearchedList extends Paged, Shown {
   newUri: string
   searchUri: string
   /** What was searched for; `''` for nothing. */
@@ -157,7 +160,7 @@ export interface DistributionView {
   asking: readonly string[]
 }
 
-export interface DashboardPage {
+export interface DashboardPage extends Shown {
   numbers: readonly { text: Words; value: Words; href: string | null }[]
   plot: PlotView
   health: readonly HealthView[]

@@ -27,7 +27,7 @@ export async function readList<Thing>(
   { uri }: OwnArea,
   { path, newPath, list, search: find, nameOf }: Listed<Thing>,
   { search: typed = '', at = '', after }: Static<typeof ListQuery>,
-): Promise<{ found: readonly Thing[]; page: SearchedList }> {
+): Promise<{ found: readonly Thing[]; page: Omit<SearchedList, 'behind'> }> {
   const search = typed.trim()
 
   async function listed(): Promise<readonly [readonly Thing[], Record<string, string> | null]> {

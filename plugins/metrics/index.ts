@@ -45,7 +45,7 @@ async function metrics(fastify: FastifyInstance, { config }: { config: Config })
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   measureRequests(fastify, registry)
-  measureProcess(fastify, registry)
+  measureProcess(fastify, registry, config)
   fastify.addHook('onReady', async () => {
     countEvents(fastify.oauth.audit, registry)
     measureDistribution(kernelOf(fastify).database.distribution, registry)

@@ -2,15 +2,17 @@
 import type { FastifyInstance } from 'fastify'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
+import type { Config } from '../../src/config.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { KeyRing } from '../../src/services/keys/key-ring.ts'
 
 type Define = <Label extends string>(configuration: GaugeConfiguration<Label>) => Gauge<Label>
 
-export function measureProcess(fastify: FastifyInstance, registry: Registry): void {
+export function measureProcess(fastify: FastifyInstance, registry: Registry, config: Config): void {
   const define: Define = (configuration) => new Gauge({ ...configuration, registers: [registry] })
   measureLoad(fastify, define)
   measureKeys(fastify, define)
+  if (config.DATABASE_REPLICA_URL !== undefined) measureReplica(fastify, define)
   countShed(fastify, registry)
   const processes = define({
     name: 'latchkey_processes',
@@ -55,6 +57,27 @@ function measureLoad(fastify: FastifyInstance, define: Define): void {
     collect() {
       const { changesAge } = kernelOf(fastify).load()
       if (changesAge !== undefined) this.set(changesAge)
+    },
+  })
+}
+
+function measureReplica(fastify: FastifyInstance, define: Define): void {
+  define({
+    name: 'latchkey_replica_used',
+    help: 'Whether lists are read from the replica of DATABASE_REPLICA_URL: 1, or 0 while they come from the primary',
+    aggregator: 'min',
+    collect() {
+      this.set(kernelOf(fastify).listings.state()?.problem === null ? 1 : 0)
+    },
+  })
+  define({
+    name: 'latchkey_replica_behind_seconds',
+    help: 'How far that replica is behind; not there while it does not answer',
+    aggregator: 'max',
+    collect() {
+      const behind = kernelOf(fastify).listings.state()?.behind ?? null
+      this.reset()
+      if (behind !== null) this.set(behind)
     },
   })
 }

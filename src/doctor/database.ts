@@ -7,6 +7,7 @@ import { findTooNew, missingMigrations } from '../store/migrate.ts'
 import { keepsPrepared } from '../store/prepared.ts'
 import { readServerFacts, type ServerFacts } from '../store/server-facts.ts'
 import { examineDistribution } from './distribution.ts'
+import { examineReplica } from './replica.ts'
 import { examineContent } from './content.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
@@ -34,6 +35,7 @@ export async function examineDatabase(
       ...examineTime(facts, asked),
       examineConnections(config, facts),
       examineSchema(missing, facts),
+      ...(missing.length === 0 ? await examineReplica(place, config) : []),
       ...(missing.length === 0 ? await examineDistribution(place) : []),
       ...(missing.length === 0 ? await examineContent(place, config, secretKey) : []),
     ]

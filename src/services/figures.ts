@@ -17,7 +17,7 @@ export interface Figures {
 const MOST = 10_000
 
 /** @internal */
-export function createFigures(database: Database): () => Promise<Figures> {
+export function createFigures(database: Pick<Database, 'query'>): () => Promise<Figures> {
   return async () => {
     const [counted] = await database.query(statements.counts, [MOST + 1])
     const { users, clients, sessions } = counted!

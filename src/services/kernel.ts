@@ -5,6 +5,7 @@ import type { Fetch } from '../doors/outbound.ts'
 import type { OpenPluginRecords } from '../doors/plugin-records.ts'
 import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
 import type { Database } from '../store/database.ts'
+import { openReplica, type Replica } from '../store/replica.ts'
 import { createOnce, type Once } from './once.ts'
 import { createArtifactStore, type ArtifactStore } from './artifact-store.ts'
 import { createAudit, type AuditTrail } from './audit/audit.ts'
@@ -22,7 +23,6 @@ import { createFindSealedSecrets, type FindSealedSecrets } from './clients/seale
 import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
-import { createFigures, type Figures } from './figures.ts'
 import { createArgon2id } from './hashing/argon2id.ts'
 import { createHashingQueue } from './hashing/hashing-queue.ts'
 import { createJanitor } from './janitor.ts'
@@ -30,6 +30,7 @@ import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLanguages, type Languages } from './languages/languages.ts'
+import { createListings, type Listings } from './listings.ts'
 import { createLoad, type Load } from './load.ts'
 import { createGuardedFetch } from './outbound/guarded-fetch.ts'
 import { createCourier, type Courier } from './outbox/courier.ts'
@@ -93,8 +94,8 @@ export interface Kernel extends TokenServices, UserServices {
   readonly givenUpDeliveries: GivenUpDeliveries
   /** How busy this process is now. */
   readonly load: () => Load
-  /** How much the server holds. */
-  readonly figures: () => Promise<Figures>
+  /** Where pages read what they only show. */
+  readonly listings: Listings
   /** What was refused because there was too much to do. */
   readonly shedding: Shedding
   /** What the log says of requests that are throttled. */
@@ -194,6 +195,13 @@ export function createKernel(
     },
   })
 
+  const listings = createListings({
+    database,
+    schema: config.DATABASE_SCHEMA,
+    log,
+    replica: replicaOf(config),
+  })
+
   return {
     ...tokens,
     ...people,
@@ -258,7 +266,7 @@ export function createKernel(
     courier,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),
     load: createLoad(database, hashing, feed),
-    figures: createFigures(database),
+    listings,
     shedding: createShedding(log),
     throttledLines,
     artifacts: artifacts.artifacts,
@@ -271,6 +279,7 @@ export function createKernel(
       await tokens.revocations.start()
       await throttles.start()
       audit.start()
+      listings.start()
       cleaner.start()
     },
     async stop() {
@@ -280,7 +289,13 @@ export function createKernel(
       await keys.stop()
       await feed.stop()
       await throttles.stop()
+      await listings.stop()
       await audit.stop()
     },
   }
+}
+
+function replicaOf(config: Config): Replica | undefined {
+  const { DATABASE_REPLICA_URL: url, DATABASE_SCHEMA: schema, DATABASE_PREPARE: prepare } = config
+  return url === undefined ? undefined : openReplica({ url, schema, prepare })
 }

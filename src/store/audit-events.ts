@@ -1,7 +1,7 @@
 /** The audit log: events go in by the batch, and are read by the window, so that no filter reads the whole of it. */
 import { Activity, AuditEvent } from '../entities/audit-event.ts'
 import { BATCH, counting, type Removed } from './expired.ts'
-import { statement, type Statement, type Table } from './statement.ts'
+import { shown, statement, type Statement, type Table } from './statement.ts'
 
 export type AuditEventRow = Pick<AuditEvent, (typeof COLUMNS)[number]>
 
@@ -20,7 +20,7 @@ export type FoundRow = { looked: number; reached: string | null } & (AuditEventR
  * about user or by actor $6, about client $7, and of request $8, where these are not null.
  */
 function listing(name: string, drivers: readonly (keyof AuditEvent & string)[]): Statement<FoundRow> {
-  return statement(name, (table) => {
+  const list = statement<FoundRow>(name, (table) => {
     const event = table(AuditEvent)
     const id = event.column('id')
     const select = `select ${event.columns(...COLUMNS)} from ${event.name}`
@@ -43,6 +43,7 @@ function listing(name: string, drivers: readonly (keyof AuditEvent & string)[]):
         and ($8::text is null or "requestId" = $8)
         order by "id" desc limit $4) f on true order by f."id" desc`
   })
+  return shown(list)
 }
 
 export const statements = {
@@ -95,13 +96,15 @@ export const statements = {
         set ${activity.column('count')} = had.${activity.column('count')} + excluded.${activity.column('count')}`
   }),
   /** Since $1, by hour and type. */
-  activity: statement<{ hour: Date; type: string; count: number }>('activity-since', (table) => {
-    const activity = table(Activity)
-    const [hour, type, , count] = activityColumns(activity)
-    // Two ends, since of an hour that is only not too early the planner may think that it is any.
-    return `select ${hour} as "hour", ${type} as "type", sum(${count})::float8 as "count" from ${activity.name}
+  activity: shown(
+    statement<{ hour: Date; type: string; count: number }>('activity-since', (table) => {
+      const activity = table(Activity)
+      const [hour, type, , count] = activityColumns(activity)
+      // Two ends, since of an hour that is only not too early the planner may think that it is any.
+      return `select ${hour} as "hour", ${type} as "type", sum(${count})::float8 as "count" from ${activity.name}
       where ${hour} >= $1 and ${hour} < now() + interval '1 day' group by ${hour}, ${type}`
-  }),
+    }),
+  ),
 }
 
 function activityColumns(activity: Table<Activity>): [string, string, string, string] {

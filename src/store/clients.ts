@@ -4,7 +4,7 @@ import { Resource, Scope } from '../entities/resource.ts'
 import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
 import { type ResourceSetRow, selectResources } from './record-sets.ts'
-import { statement } from './statement.ts'
+import { shown, statement, type TableOf } from './statement.ts'
 
 export type ClientRow = Pick<
   Client,
@@ -24,6 +24,21 @@ export type ClientRow = Pick<
   secrets: { id: string; hash: string; sealed: string | null; expiresAt: number | null }[]
   /** Entries of `scope` that are registered clients: rights to introspect. */
   scopeClients: string[]
+}
+
+/** As lists show it: of its secrets, whether there is one. */
+export type ListedRow = Pick<Client, (typeof LISTED)[number]> & { hasSecret: boolean }
+
+const LISTED = [
+  'clientId', 'clientName', 'redirectUris', 'responseTypes', 'grantTypes', 'tokenEndpointAuthMethod', 'scope', 'metadata',
+] as const // prettier-ignore
+
+/** One secret at most is looked at: for `exists`, PostgreSQL may read all of them. */
+function listed(table: TableOf): string {
+  const [client, secret] = [table(Client), table(ClientSecret)]
+  return `select ${client.columns(...LISTED)},
+    coalesce((select true from ${secret.name} s where s.${secret.column('client')} = c.${client.column('clientId')} limit 1), false) as "hasSecret"
+    from ${client.name} c`
 }
 
 export const statements = {
@@ -57,17 +72,33 @@ export const statements = {
     const some = `select from ${client.name} where ${client.column('registrar')} = $1 limit $2`
     return `select count(*)::int as "count" from (${some}) registered`
   }),
+  /** In the order of ids, behind $1, at most $2. */
+  list: shown(
+    statement<ListedRow>('clients-list', (table) => {
+      const id = table(Client).column('clientId')
+      return `${listed(table)} where c.${id} > $1 order by c.${id} limit $2`
+    }),
+  ),
+  /** Those of the ids $1. */
+  listed: shown(
+    statement<ListedRow>(
+      'clients-listed',
+      (table) => `${listed(table)} where c.${table(Client).column('clientId')} = any($1)`,
+    ),
+  ),
   /** At most $2 clients whose id, or name in any case, begins with $1, behind the place ($3, $4). */
-  search: statement<FoundRow>('clients-search', (table) => {
-    const client = table(Client)
-    const [id, name] = [client.column('clientId'), client.column('clientName')]
-    const ways = [
-      { value: id, text: '$1::text', unique: true },
-      { value: `lower(${name})`, text: 'lower($1::text)' },
-    ]
-    const place = { at: '$3::text', behind: '$4::text', least: `''` }
-    return beginsWith({ table: client.name, columns: `${id} as "id"`, id, ways, ...place, limit: '$2' })
-  }),
+  search: shown(
+    statement<FoundRow>('clients-search', (table) => {
+      const client = table(Client)
+      const [id, name] = [client.column('clientId'), client.column('clientName')]
+      const ways = [
+        { value: id, text: '$1::text', unique: true },
+        { value: `lower(${name})`, text: 'lower($1::text)' },
+      ]
+      const place = { at: '$3::text', behind: '$4::text', least: `''` }
+      return beginsWith({ table: client.name, columns: `${id} as "id"`, id, ways, ...place, limit: '$2' })
+    }),
+  ),
   scopes: statement<Pick<Scope, 'name' | 'description'> & { resource: string | null }>(
     'scopes-find',
     (table) => {

@@ -2,7 +2,7 @@
 import { Client } from '../entities/client.ts'
 import { Session } from '../entities/session.ts'
 import { User } from '../entities/user.ts'
-import { statement } from './statement.ts'
+import { shown, statement } from './statement.ts'
 
 export interface FiguresRow {
   users: number
@@ -12,13 +12,15 @@ export interface FiguresRow {
 
 export const statements = {
   /** Each up to $1. */
-  counts: statement<FiguresRow>('figures-counts', (table) => {
-    const [user, client, session] = [table(User), table(Client), table(Session)]
-    const upTo = (rows: string): string => `(select count(*)::int from (select from ${rows} limit $1) one)`
-    // It is never after `endsAt`. In its order, since most of those that are there were left.
-    const expiresAt = session.column('expiresAt')
-    const open = `${session.name} where ${expiresAt} > now() order by ${expiresAt} desc`
-    return `select ${upTo(user.name)} as "users", ${upTo(client.name)} as "clients",
+  counts: shown(
+    statement<FiguresRow>('figures-counts', (table) => {
+      const [user, client, session] = [table(User), table(Client), table(Session)]
+      const upTo = (rows: string): string => `(select count(*)::int from (select from ${rows} limit $1) one)`
+      // It is never after `endsAt`. In its order, since most of those that are there were left.
+      const expiresAt = session.column('expiresAt')
+      const open = `${session.name} where ${expiresAt} > now() order by ${expiresAt} desc`
+      return `select ${upTo(user.name)} as "users", ${upTo(client.name)} as "clients",
       ${upTo(open)} as "sessions"`
-  }),
+    }),
+  ),
 }

@@ -14,6 +14,8 @@ export interface Statement<Row> {
    * Authorization alone, or one key, its `$1`.
    */
   readonly travels?: Travels | undefined
+  /** Whether a replica may answer it: what it finds is shown to people, and decides nothing. */
+  readonly isShown?: boolean
   readonly build: (table: TableOf) => string
   /** Never there: carries the row's type. */
   readonly row?: Row
@@ -53,6 +55,11 @@ export function statement<Row = never>(
   travels?: Travels,
 ): Statement<Row> {
   return { name, build, travels }
+}
+
+/** The same, marked as one whose rows are shown to people and decide nothing: a replica may answer it. */
+export function shown<Row>(one: Statement<Row>): Statement<Row> {
+  return { ...one, isShown: true }
 }
 
 /**

@@ -2,7 +2,7 @@
 import { User } from '../entities/user.ts'
 import { beginsWith, type FoundRow } from './begins-with.ts'
 import type { Database } from './database.ts'
-import { statement, type Table } from './statement.ts'
+import { shown, statement, type Table } from './statement.ts'
 import { isUuid, NIL } from '../protocol/uuid.ts'
 
 export type UserRow = Pick<User, (typeof COLUMNS)[number]>
@@ -95,35 +95,39 @@ export const statements = {
     return `select ${user.columns(...COLUMNS)} from ${user.name} where ${user.column('usernameKey')} = $1 for update`
   }),
   /** In the order of lookup forms, behind $1, at most $2. */
-  list: statement<UserRow>('users-list', (table) => {
-    const user = table(User)
-    const key = user.column('usernameKey')
-    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${key} > $1 order by ${key} limit $2`
-  }),
+  list: shown(
+    statement<UserRow>('users-list', (table) => {
+      const user = table(User)
+      const key = user.column('usernameKey')
+      return `select ${user.columns(...COLUMNS)} from ${user.name} where ${key} > $1 order by ${key} limit $2`
+    }),
+  ),
   /**
    * At most $2 users whose lookup form begins with $3, or whose name or email address begins with $1 in any case,
    * behind the place ($4, $5).
    */
-  search: statement<UserRow & FoundRow>('users-search', (table) => {
-    const user = table(User)
-    const [id, key, claims] = [user.column('id'), user.column('usernameKey'), user.column('claims')]
-    const ways = [
-      { value: key, text: '$3::text', unique: true },
-      ...['name', 'email'].map((claim) => ({
-        value: `lower(${claims}->>'${claim}')`,
-        text: 'lower($1::text)',
-      })),
-    ]
-    const place = { at: '$4::text', behind: '$5::uuid', least: `'${NIL}'::uuid` }
-    return beginsWith({
-      table: user.name,
-      columns: user.columns(...COLUMNS),
-      id,
-      ways,
-      ...place,
-      limit: '$2',
-    })
-  }),
+  search: shown(
+    statement<UserRow & FoundRow>('users-search', (table) => {
+      const user = table(User)
+      const [id, key, claims] = [user.column('id'), user.column('usernameKey'), user.column('claims')]
+      const ways = [
+        { value: key, text: '$3::text', unique: true },
+        ...['name', 'email'].map((claim) => ({
+          value: `lower(${claims}->>'${claim}')`,
+          text: 'lower($1::text)',
+        })),
+      ]
+      const place = { at: '$4::text', behind: '$5::uuid', least: `'${NIL}'::uuid` }
+      return beginsWith({
+        table: user.name,
+        columns: user.columns(...COLUMNS),
+        id,
+        ways,
+        ...place,
+        limit: '$2',
+      })
+    }),
+  ),
   /** Whether anybody who may sign in has the role $1. As if all were wanted: for any one, the whole table might be read. */
   hasRole: statement<{ found: boolean }>('users-has-role', (table) => {
     const user = table(User)

@@ -108,6 +108,10 @@ export const questions: Readonly<Record<string, Question>> = {
   'client-find': [['client-1'], 5],
   'clients-registered-by': [['registration', 100], 100],
   'clients-search': [['Client', PAGE, '', ''], 2 * PAGE],
+  // Each with one secret of theirs.
+  'clients-list': [['client-5', PAGE], 3 * PAGE],
+  'clients-listed': [[Array.from({ length: PAGE }, (_, n) => `client-${n + 1}`)], 4 * PAGE],
+  'primary-position': [[], 0],
   'client-secret-rehash': [[idOf('secret-1'), 'hash', 'hash'], 1],
   'client-secret-reseal': [[idOf('secret-1'), 'sealed', 'sealed', 'hash'], 1],
   'scopes-find': [[['scope-1', 'scope-2']], 4],

@@ -2,7 +2,12 @@
 import { Readable } from 'node:stream'
 import type { AuditEvent } from '../../../src/events.ts'
 import { Type } from '../../../src/protocol/schema.ts'
-import type { AuditFilter, AuditLog, AuditPage } from '../../../src/services/audit/audit-log.ts'
+import {
+  createAuditLog,
+  type AuditFilter,
+  type AuditLog,
+  type AuditPage,
+} from '../../../src/services/audit/audit-log.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { FilterQuery, parseFilter } from './audit-filter.ts'
 import type { OwnArea } from '../area.ts'
@@ -22,26 +27,30 @@ const FORMATS = {
   },
 }
 
-export function addAuditExport({ oauth, serve }: OwnArea): void {
+export function addAuditExport({ oauth, serve, listing: open }: OwnArea): void {
   serve({
     path: '/admin/audit/export',
     query: Type.Object({ ...FilterQuery.properties, format: Type.Enum(['csv', 'jsonl']) }),
-    async show({ format, ...query }, { reply }) {
+    async show({ format, ...query }, call) {
       const { filter, errors } = await parseFilter(oauth, query)
       const [wrong] = Object.keys(errors)
       if (wrong !== undefined)
         throw new OAuthError('invalid_request', `the parameter ${wrong} names nothing here`)
       // The first page before the first byte: what fails here is still an answer of its own.
-      const first = await oauth.audit.list(filter, { limit: PAGE })
+      const listing = await open(call)
+      const log = createAuditLog(listing)
+      const first = await log.list(filter, { limit: PAGE })
+      const behind = listing.asOf()
       const day = new Date().toISOString().slice(0, 10)
-      return reply
+      return call.reply
         .headers({
           'content-type': FORMATS[format].type,
           'content-disposition': `attachment; filename="audit-${day}.${format}"`,
           'cache-control': 'no-store',
+          ...(behind === null ? {} : { 'last-modified': behind.time.toUTCString() }),
           'x-content-type-options': 'nosniff',
         })
-        .send(exported(oauth.audit, filter, first, format))
+        .send(exported(log, filter, first, format))
     },
   })
 }

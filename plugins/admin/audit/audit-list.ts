@@ -1,5 +1,6 @@
 /** `/admin/audit`: the audit log, the newest first, a page at a time; what is looked for stands in the address. */
 import { Type } from '../../../src/protocol/schema.ts'
+import { createAuditLog } from '../../../src/services/audit/audit-log.ts'
 import { filterAddress, FilterQuery, parseFilter, typedFilter } from './audit-filter.ts'
 import { auditRows } from './audit-rows.ts'
 import { typeOptions } from './audit-words.ts'
@@ -16,12 +17,13 @@ export function addAuditList(area: OwnArea): void {
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({ ...FilterQuery.properties, before: Type.Optional(Type.String()) }),
-    async show({ before, ...query }, { reply }) {
+    async show({ before, ...query }, call) {
+      const listing = await area.listing(call)
       const { filter, errors } = await parseFilter(oauth, query)
       const refused = Object.keys(errors).length > 0
       const { events, next } = refused
         ? { events: [], next: null }
-        : await oauth.audit.list(filter, { before, limit: PAGE })
+        : await createAuditLog(listing).list(filter, { before, limit: PAGE })
       const address = filterAddress(query)
       const typed = typedFilter(query)
       const model = {
@@ -33,6 +35,7 @@ export function addAuditList(area: OwnArea): void {
         types: typeOptions(typed.type),
         filtered: Object.keys(address).length > 0,
         rows: await auditRows(area, events),
+        behind: listing.asOf(),
         nextUri: next === null ? null : uri(PATH, { ...address, before: next }),
         // The search read as much as one page may, and there is more: down to this instant nothing else was found.
         searchedTo: next !== null && events.length < PAGE ? new Date(instantOf(next)) : null,
@@ -42,7 +45,7 @@ export function addAuditList(area: OwnArea): void {
         jsonLinesUri: uri(`${PATH}/export`, { format: 'jsonl', ...address }),
         keptDays: expire === 0 ? null : Math.floor(expire / DAY),
       }
-      return reply.page('admin-audit', model, { status: refused ? 400 : 200 })
+      return call.reply.page('admin-audit', model, { status: refused ? 400 : 200 })
     },
   })
 }

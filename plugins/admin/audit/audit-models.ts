@@ -1,6 +1,7 @@
 /** What the page of the audit log is given; its rows stand on the dashboard too. */
 
 import type { Words } from '../../../src/protocol/message.ts'
+import type { Shown } from '../shown.ts'
 
 declare module '../../pages/models.ts' {
   interface Pages {
@@ -35,7 +36,7 @@ export interface AuditRow {
   changes: readonly { member: string; before: string; after: string }[]
 }
 
-export interface AuditPage {
+export interface AuditPage extends Shown {
   action: string
   /** What was typed, and what is wrong with it, by the field. */
   filter: Readonly<Record<string, string>>

@@ -1,17 +1,17 @@
 /** `/admin/users`: the registered users in the order of their names, or those that a search finds. */
+import { createUserLists, type UserLists } from '../../../src/services/users/user-finder.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { OwnArea } from '../area.ts'
 import { ListQuery, readList, type Listed } from '../searched-list.ts'
 
 export function addUserList(area: OwnArea): void {
-  const { users } = area.oauth
-  const listed: Listed<User> = {
+  const listed = ({ list, search }: UserLists): Listed<User> => ({
     path: '/users',
     newPath: '/users/new',
-    list: async (after, limit) => users.list({ after, limit }),
-    search: async (text, options) => users.search(text, options),
+    list: async (after, limit) => list({ after, limit }),
+    search,
     nameOf: ({ username }) => username,
-  }
+  })
   const toRow = ({ id, username, claims, roles, disabled }: User) => ({
     username,
     href: area.userUri(id),
@@ -23,9 +23,10 @@ export function addUserList(area: OwnArea): void {
   area.serve({
     path: '/admin/users',
     query: ListQuery,
-    async show(query, { reply }) {
-      const { found, page } = await readList(area, listed, query)
-      return reply.page('admin-users', { ...page, users: found.map(toRow) })
+    async show(query, call) {
+      const listing = await area.listing(call)
+      const { found, page } = await readList(area, listed(createUserLists(listing)), query)
+      return call.reply.page('admin-users', { ...page, users: found.map(toRow), behind: listing.asOf() })
     },
   })
 }

@@ -38,7 +38,7 @@ const END = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const LAST_INSTANT = 2 ** 48 - 1
 
 /** @internal */
-export function createAuditLog(database: Database): AuditLog {
+export function createAuditLog(database: Pick<Database, 'query'>): AuditLog {
   return {
     async list(filter = {}, { before = END, limit = 50 } = {}) {
       const { type = null, user = null, client = null, requestId = null, since, until } = filter

@@ -3,17 +3,20 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { Client } from '../../entities/client.ts'
 import { toMetadata, type ClientInformation } from '../../protocol/client-metadata.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
-import { findClientRow, statements, type ClientRow } from '../../store/clients.ts'
+import { findClientRow, statements, type ClientRow, type ListedRow } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import type { ClientSecrets } from './client-secrets.ts'
 
-export interface ClientFinder {
-  /** The client without its secrets, or null. */
-  find(clientId: string): Promise<ClientInformation | null>
+export interface ClientLists {
   /** By client_id, from the one after `after`, at most `limit`. */
   list(after?: string, limit?: number): Promise<ClientInformation[]>
   /** Those whose client_id, or name in any case, begins with `text`: by what was found, at most `limit` (100). */
   search(text: string, options?: { after?: Place; limit?: number }): Promise<Page<ClientInformation>>
+}
+
+export interface ClientFinder extends ClientLists {
+  /** The client without its secrets, or null. */
+  find(clientId: string): Promise<ClientInformation | null>
   /** Whether `secret` is the client's now. */
   hasSecret(clientId: string, secret: string): Promise<boolean>
 }
@@ -34,6 +37,22 @@ export function toInformation(client: Client): ClientInformation {
 }
 
 /** @internal */
+export function createClientLists({ query }: Pick<Database, 'query'>): ClientLists {
+  const toListed = ({ hasSecret, ...client }: ListedRow): ClientInformation => toMetadata(client, hasSecret)
+  return {
+    list: async (after = '', limit = 100) => (await query(statements.list, [after, limit])).map(toListed),
+    async search(text, { after = { at: '', id: '' }, limit = 100 } = {}) {
+      const read = async ({ at, id }: Place, most: number) => query(statements.search, [text, most, at, id])
+      const { found, next } = await readPage(read, { after, limit })
+      const ids = found.map(({ id }) => id)
+      const clients = await query(statements.listed, [ids])
+      const inOrder = clients.toSorted((a, b) => ids.indexOf(a.clientId) - ids.indexOf(b.clientId))
+      return { found: inOrder.map(toListed), next }
+    },
+  }
+}
+
+/** @internal */
 export function createClientFinder(database: Database, secrets: ClientSecrets): ClientFinder {
   const findRow = async (clientId: string): Promise<ClientRow | null> =>
     clientId === '' ? null : findClientRow(database, clientId)
@@ -43,24 +62,7 @@ export function createClientFinder(database: Database, secrets: ClientSecrets): 
       const client = await findRow(clientId)
       return client === null ? null : toMetadata(client, client.secrets.length > 0)
     },
-    async list(after = '', limit = 100) {
-      const options = { ...WITH_SECRETS, orderBy: { clientId: 'asc' }, limit } as const
-      const found = await database.reading(async (em) =>
-        em.find(Client, { clientId: { $gt: after } }, options),
-      )
-      return found.map(toInformation)
-    },
-    async search(text, { after = { at: '', id: '' }, limit = 100 } = {}) {
-      const read = async ({ at, id }: Place, most: number) =>
-        database.query(statements.search, [text, most, at, id])
-      const { found, next } = await readPage(read, { after, limit })
-      const ids = found.map(({ id }) => id)
-      const clients = await database.reading(async (em) =>
-        em.find(Client, { clientId: { $in: ids } }, WITH_SECRETS),
-      )
-      const inOrder = clients.toSorted((a, b) => ids.indexOf(a.clientId) - ids.indexOf(b.clientId))
-      return { found: inOrder.map(toInformation), next }
-    },
+    ...createClientLists(database),
     async hasSecret(clientId, secret) {
       const stored = (await findRow(clientId))?.secrets ?? []
       return (await secrets.verify(secret, stored, Date.now())) !== undefined

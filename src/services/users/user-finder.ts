@@ -7,17 +7,20 @@ import { findUserRow, statements, type UserRow } from '../../store/users.ts'
 import { isUuid, NIL } from '../../protocol/uuid.ts'
 import { emailKeyOf, toUser, type User } from './user.ts'
 
-export interface UserFinder {
+export interface UserLists {
+  /** By user name, from the one after `after`, at most `limit` (100). */
+  list(options?: { after?: string; limit?: number }): Promise<User[]>
+  /** Those whose user name, name or email address begins with `begin`, in any case: by what was found, at most `limit` (100). */
+  search(begin: string, options?: { after?: Place; limit?: number }): Promise<Page<User>>
+}
+
+export interface UserFinder extends UserLists {
   /** Also a disabled one; null when there is none. Upper and lower case are the same. */
   find(username: string): Promise<User | null>
   /** Whose verified email address it is; null where it is nobody's. Upper and lower case are the same. */
   findByEmail(address: string): Promise<User | null>
   /** By the id, which tokens name as `sub`. Throws when it is not there. */
   get(id: string): Promise<User>
-  /** By user name, from the one after `after`, at most `limit` (100). */
-  list(options?: { after?: string; limit?: number }): Promise<User[]>
-  /** Those whose user name, name or email address begins with `begin`, in any case: by what was found, at most `limit` (100). */
-  search(begin: string, options?: { after?: Place; limit?: number }): Promise<Page<User>>
   /** Whether anybody who may sign in has this role. */
   hasRole(role: string): Promise<boolean>
 }
@@ -45,6 +48,22 @@ export async function findRowToSignIn(database: Database, text: string): Promise
 }
 
 /** @internal */
+export function createUserLists({ query }: Pick<Database, 'query'>): UserLists {
+  return {
+    list: async ({ after = '', limit = 100 } = {}) =>
+      (await query(statements.list, [usernameKey(after) ?? '', limit])).map(toUser),
+    async search(begin, { after = { at: '', id: NIL }, limit = 100 } = {}) {
+      const key = usernameKey(begin)
+      if (key === null) return { found: [], next: null }
+      const read = async ({ at, id }: Place, most: number) =>
+        query(statements.search, [begin, most, key, at, isUuid(id) ? id : NIL])
+      const { found, next } = await readPage(read, { after, limit })
+      return { found: found.map(toUser), next }
+    },
+  }
+}
+
+/** @internal */
 export function createUserFinder(database: Database): UserFinder {
   return {
     async find(username) {
@@ -62,16 +81,7 @@ export function createUserFinder(database: Database): UserFinder {
       if (row === null) throw userError('id', 'is not registered')
       return toUser(row)
     },
-    list: async ({ after = '', limit = 100 } = {}) =>
-      (await database.query(statements.list, [usernameKey(after) ?? '', limit])).map(toUser),
-    async search(begin, { after = { at: '', id: NIL }, limit = 100 } = {}) {
-      const key = usernameKey(begin)
-      if (key === null) return { found: [], next: null }
-      const read = async ({ at, id }: Place, most: number) =>
-        database.query(statements.search, [begin, most, key, at, isUuid(id) ? id : NIL])
-      const { found, next } = await readPage(read, { after, limit })
-      return { found: found.map(toUser), next }
-    },
+    ...createUserLists(database),
     hasRole: async (role) => (await database.query(statements.hasRole, [role]))[0]?.found ?? false,
   }
 }
