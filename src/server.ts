@@ -57,7 +57,8 @@ export async function buildServer(
     return503OnClosing: false,
     // Only for `request.ip`: what a proxy says of the host or the scheme is read nowhere.
     trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
-    routerOptions: { maxParamLength: 512 },
+    // With a slash at its end, an address is the same.
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
     exposeHeadRoutes: true,
     allowErrorHandlerOverride: false,
   })

@@ -3,7 +3,7 @@
  * template prints is escaped, a member that its model lacks throws, and every page stands in the one layout.
  */
 import view from '@fastify/view'
-import { Eta } from 'eta/core'
+import { Eta, type TemplateFunction } from 'eta/core'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../../src/config.ts'
 import { type MessageValues, type Words, withValues } from '../../src/protocol/message.ts'
@@ -75,6 +75,9 @@ const part = (name, own) => output(include(\`\${name}.eta\`, { model: own }))`
 /** Ways of Eta to print as it is; \`<%body%>\` in the layout is ours. */
 const UNESCAPED = /<%[-_]?\s*~|\boutput\(|__eta/
 
+/** By the source, which is all that a function is made of: several servers of a process compile each once. */
+const functions = new Map<string, TemplateFunction>()
+
 export function compileTemplates(site: Site): Compiled {
   return createEngine(site).compiled
 }
@@ -107,7 +110,9 @@ function createEngine(site: Site) {
     add(name, source) {
       if (UNESCAPED.test(source)) throw new ConfigError(`The template ${name} prints without escaping.`)
       try {
-        eta.loadTemplate(`${name}.eta`, source)
+        const made = functions.get(source) ?? eta.compile(source)
+        functions.set(source, made)
+        eta.loadTemplate(`${name}.eta`, made)
       } catch (cause) {
         throw new ConfigError(`The template ${name} does not compile.`, { cause })
       }

@@ -52,7 +52,7 @@ async function takers(): Promise<string[]> {
 }
 
 test('there are routes to be asked about', async () => {
-  expect(served('GET').length).toBeGreaterThan(120)
+  expect(served('GET').length).toBeGreaterThan(100)
   expect((await takers()).length).toBeGreaterThan(60)
 })
 
