@@ -12,11 +12,15 @@ export function withDatabase(url: string, name: string): string {
 }
 
 /** Runs one statement on a connection of its own and returns the rows. */
-export async function execute<Row extends QueryResultRow>(url: string, statement: string): Promise<Row[]> {
+export async function execute<Row extends QueryResultRow>(
+  url: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
   const client = new Client({ connectionString: url, ...ASIDE })
   await client.connect()
   try {
-    return (await client.query<Row>(statement)).rows
+    return (await client.query<Row>(statement, values)).rows
   } finally {
     await client.end()
   }

@@ -25,13 +25,14 @@ export interface DatabaseOptions {
   refusing?: boolean
   /** Whether its tokens lie in three others; by default as the run is. */
   distributed?: boolean
+  /** The name of what it is a clone of, from `createTemplate`; by default the run's. */
+  template?: string
 }
 
 /** About 30 ms. */
 export async function createDatabase(options: DatabaseOptions = {}): Promise<TestDatabase> {
   const { serializable = SERIALIZABLE, refusing = serializable, distributed = DISTRIBUTED } = options
-  const template = new URL(inject('templateUrl')).pathname.slice(1)
-  const database = await create(`template ${template} strategy file_copy`)
+  const database = await create(cloneOf(options.template))
   if (distributed) {
     const shards = await Promise.all([1, 2, 3].map(async () => create()))
     await distributeOver(
@@ -44,18 +45,33 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Tes
   return database
 }
 
+/** The name of a clone of the run's template that has something of its own, for as long as the run lasts. */
+export async function createTemplate(fill: (url: string) => Promise<void>): Promise<string> {
+  const { name, url } = await createNamed(cloneOf())
+  await fill(url)
+  return name
+}
+
+function cloneOf(template = new URL(inject('templateUrl')).pathname.slice(1)): string {
+  return `template ${template} strategy file_copy`
+}
+
 /** One without anything in it, which nobody has migrated. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return create()
 }
 
-async function create(how = ''): Promise<TestDatabase> {
+async function createNamed(how: string): Promise<{ administer: Pool; name: string; url: string }> {
   const templateUrl = inject('templateUrl')
   server ??= open(withDatabase(templateUrl, 'postgres'))
   const administer = server
   const name = `${new URL(templateUrl).pathname.slice(1)}_${process.pid}_${++count}`
   await administer.query(`create database ${name} ${how}`)
-  const url = withDatabase(templateUrl, name)
+  return { administer, name, url: withDatabase(templateUrl, name) }
+}
+
+async function create(how = ''): Promise<TestDatabase> {
+  const { administer, name, url } = await createNamed(how)
   const pool = open(url)
   return {
     url,

@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { temporaryDirectory } from './cleanup.ts'
 import { type TestDatabase, createDatabase } from './database.ts'
-import { storeKeysMadeAhead } from './keys-made-ahead.ts'
+import { createKeyedDatabase } from './keys-made-ahead.ts'
 
 /** Settings by their names in the environment. */
 export type Settings = Record<string, string | number | boolean | undefined>
@@ -52,14 +52,17 @@ const isProduction = ({ NODE_ENV, HOST, OIDC_ISSUER }: Settings): boolean =>
 /** A test that sets one of these has its own idea of what is stored, and under what. */
 const ITS_OWN = ['SECRET_KEY', 'DATABASE_URL', 'DATABASE_SCHEMA']
 
+async function databaseFor(given: Settings, { database, makesKeys = false }: ServerOptions) {
+  if (database === undefined && !makesKeys && ITS_OWN.every((name) => !(name in given)))
+    return createKeyedDatabase()
+  return { database: database ?? (await createDatabase()), secretKey: randomBytes(32).toString('hex') }
+}
+
 /** Completes a test's settings. What is given wins. */
 export async function prepare(given: Settings, options: ServerOptions): Promise<Prepared> {
-  const database = options.database ?? (await createDatabase())
+  const { database, secretKey: SECRET_KEY } = await databaseFor(given, options)
   const directory = await temporaryDirectory()
   const port = given.PORT ?? (await freePort())
-  const SECRET_KEY = randomBytes(32).toString('hex')
-  const isOwn = options.database === undefined && ITS_OWN.every((name) => !(name in given))
-  if (isOwn && !options.makesKeys) await storeKeysMadeAhead(database, SECRET_KEY)
   const settings: Settings = {
     HOST: '127.0.0.1',
     PORT: port,
