@@ -3,7 +3,7 @@
  * whoever misspelt one would hear nothing, and serve with a default.
  */
 import type { SettingValues } from './config.ts'
-import { closeTo, findNearest } from './protocol/nearest.ts'
+import { closeTo, FAR, findNearest } from './protocol/nearest.ts'
 import { Settings } from './settings.ts'
 
 const NAMES: readonly string[] = Object.keys(Settings.properties)
@@ -21,8 +21,8 @@ export function describeStrays(values: SettingValues, others: Iterable<string> =
   return Object.entries(values)
     .filter(([name, value]) => value !== undefined && value !== '' && !known.includes(name))
     .flatMap(([name, value]) => {
-      const { nearest, distance } = findNearest(name.toUpperCase(), known)
       const isOfOthers = process.env[name] === String(value) && !name.startsWith(PREFIX)
+      const { nearest, distance } = findNearest(name.toUpperCase(), known, isOfOthers ? FAR : Infinity)
       if (isOfOthers && distance > closeTo(nearest)) return []
       return [`${name.slice(0, LONGEST)} is no setting, and is ignored: the nearest is ${nearest}.`]
     })
