@@ -2,166 +2,80 @@
  * Everything that this server gives out, handed in at every place that takes such a thing: each counts where it
  * belongs and nowhere else, and no forgery of it counts anywhere.
  */
-import { beforeAll, describe, expect, test } from 'vitest'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { createClient, introspect, statusWith, type TestClient } from '../support/clients.ts'
-import { createDpopKey, prove } from '../support/dpop.ts'
 import { forgeriesOf } from '../support/forged-jwts.ts'
-import { basic, bearer } from '../support/requests.ts'
-import { startServer } from '../support/server.ts'
-import {
-  answerOf,
-  authorizationUrl,
-  authorize,
-  exchange,
-  getTokens,
-  goThrough,
-  refresh,
-  SEED,
-  WEB,
-} from '../support/sign-in.ts'
-import { createUserAgent, type UserAgent } from '../support/user-agent.ts'
-import { CONSENT } from './forms.ts'
+import { exchange, refresh } from '../support/sign-in.ts'
+import { createPlaces, JUDGED } from './cross-fed/places.ts'
+import { server, web } from './cross-fed/server.ts'
+import { createThings, MADE } from './cross-fed/things.ts'
 
-const web: TestClient = {
-  clientId: 'web',
-  clientSecret: WEB.client_secret,
-  basic: basic('web', WEB.client_secret),
-}
-const SIGNED = {
-  ...WEB,
-  client_id: 'signed',
-  userinfo_signed_response_alg: 'RS256',
-  redirect_uris: [WEB.redirect_uri],
-  redirect_uri: undefined,
-}
-const OPAQUE = { ...WEB, client_id: 'opaque', access_token_format: 'opaque' }
-const server = await startServer(
-  { OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false },
-  {
-    seed: { ...SEED, clients: [WEB, SIGNED, OPAQUE] },
-    extend: (app) => app.get('/read', { config: { scope: 'read_books' } }, async () => ({})),
-  },
-)
-const SCOPE = { scope: 'openid read_books' }
-const things: Record<string, string> = {}
-let agent: UserAgent
-let ofWeb: Awaited<ReturnType<typeof getTokens>>
+const { agent, ofWeb, things, registrationUri } = await createThings()
+const PLACES = createPlaces(things, agent, registrationUri)
 
-beforeAll(async () => {
-  agent = createUserAgent(server.url)
-  ofWeb = await getTokens(server, SCOPE, agent)
-  const tokensOf = async (client_id: string): Promise<Record<string, string>> => {
-    const code = (await authorize(server, { ...SCOPE, client_id }, agent)).get('code')!
-    const form = { grant_type: 'authorization_code', code, redirect_uri: WEB.redirect_uri }
-    return (await (await server.post('/token', form, basic(client_id, WEB.client_secret))).json()) as Record<
-      string,
-      string
-    >
+describe('nothing is missing here', () => {
+  const root = join(import.meta.dirname, '../..')
+  /** That others are built on: what makes or judges JWTs for those that are named. */
+  const TOOLS = new Set([
+    'src/protocol/signed-jwt.ts',
+    'src/services/clients/client-encryption.ts',
+    'src/services/clients/client-keys.ts',
+    'src/services/clients/sealed-secrets.ts',
+    'src/services/keys/decryption-keys.ts',
+    'src/services/tokens/jwt-signer.ts',
+    'src/services/tokens/own-jwt-verifier.ts',
+    'src/services/tokens/signed-statements.ts',
+    'src/services/tokens/token-services.ts',
+    'src/services/tokens/token-verifier.ts',
+    'plugins/oauth.ts',
+    // It believes nothing of what it reads.
+    'src/protocol/request-object.ts',
+    // What upstreams say is for tests/plugins/upstreams.
+    'plugins/upstreams/sign-out.ts',
+  ])
+
+  /** The files of which the source has this, beside tools and the package for APIs elsewhere. */
+  async function filesWith(pattern: RegExp): Promise<string[]> {
+    const found: string[] = []
+    for (const folder of ['src', 'plugins'])
+      for (const file of await readdir(join(root, folder), { recursive: true })) {
+        const path = `${folder}/${file}`
+        if (!path.endsWith('.ts') || path.startsWith('plugins/require-scope/') || TOOLS.has(path)) continue
+        const code = (await readFile(join(root, path), 'utf8')).replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '')
+        if (pattern.test(code)) found.push(path)
+      }
+    return found
   }
-  const [signed, opaque] = [await tokensOf('signed'), await tokensOf('opaque')]
-  const consent = await CONSENT.open(server, agent)
-  const service = await createClient(server, { scope: ['read_books'] })
-  const own = (await (
-    await server.post('/token', { grant_type: 'client_credentials' }, service.basic)
-  ).json()) as Record<string, string>
-  const key = await createDpopKey()
-  Object.assign(things, {
-    'DPoP proof': await prove(key, { method: 'POST', url: `${server.url}/token` }),
-    'access token': ofWeb.access_token,
-    'opaque access token': opaque['access_token'],
-    'ID token': ofWeb.id_token,
-    'refresh token': ofWeb.refresh_token,
-    "another client's ID token": signed['id_token'],
-    "another client's refresh token": signed['refresh_token'],
-    'signed userinfo': await (await server.get('/userinfo', bearer(signed['access_token']!))).text(),
-    "a service's own token": own['access_token'],
-    code: (await authorize(server, SCOPE, agent)).get('code'),
-    "another client's code": (await authorize(server, { ...SCOPE, client_id: 'signed' }, agent)).get('code'),
-    'session cookie': agent.cookies.get('latchkey-session'),
-    'browser cookie': agent.cookies.get('latchkey-browser'),
-    'CSRF token': consent.fields['csrf_token'],
-    'interaction id': new URL(consent.action).pathname.split('/').at(-2),
-    'sealed interaction': new URL(consent.action).searchParams.get('request'),
-    'client secret': WEB.client_secret,
-    sid: (JSON.parse(Buffer.from(ofWeb.id_token.split('.')[1]!, 'base64url').toString()) as { sid: string })
-      .sid,
+
+  test('of what makes JWTs', async () => {
+    const makers = await filesWith(
+      /\b(?:signStatement|signJwt|encryptTo|sign)\(|\bnew (?:SignJWT|CompactSign|CompactEncrypt|EncryptJWT|FlattenedEncrypt)\b/,
+    )
+    expect(makers.toSorted()).toEqual(Object.keys(MADE).toSorted())
+    for (const made of Object.values(MADE).flat()) expect(things[made]).toMatch(/^ey[\w-]+(?:\.[\w-]*){2,4}$/)
+  })
+
+  test('of what takes JWTs', async () => {
+    const judges = await filesWith(
+      /\b(?:decode(?:Un)?[sS]ignedJwt|decodeJwt|compactVerify|compactDecrypt|jwtVerify|verifyIdToken|clientKeys\.verify|oauth\.verify|createProofs)\b/,
+    )
+    expect(judges.toSorted()).toEqual(Object.keys(JUDGED).toSorted())
+    expect(
+      Object.values(JUDGED)
+        .flat()
+        .filter((place) => PLACES[place] === undefined),
+    ).toEqual([])
   })
 })
 
-/** The places, and what each takes; a place tells whether it took. */
-const PLACES: Record<string, { takes: string[]; tries(thing: string): Promise<boolean> }> = {
-  userinfo: {
-    takes: ['access token', 'opaque access token'],
-    tries: async (thing) => (await server.get('/userinfo', bearer(thing))).status === 200,
-  },
-  'userinfo, by query': {
-    takes: ['access token', 'opaque access token'],
-    tries: async (thing) => (await server.get(`/userinfo?access_token=${thing}`)).status === 200,
-  },
-  'a guarded route': {
-    takes: ['access token', 'opaque access token', "a service's own token"],
-    tries: async (thing) => (await statusWith(server, '/read', thing)) === 200,
-  },
-  introspection: {
-    takes: ['access token'],
-    tries: async (thing) => (await introspect(server, web, thing))['active'] === true,
-  },
-  'the proof of a key': {
-    takes: ['DPoP proof'],
-    async tries(thing) {
-      const form = { grant_type: 'client_credentials', scope: 'read_books' }
-      return (await server.post('/token', form, { ...web.basic, dpop: thing })).status === 200
-    },
-  },
-  'the code of a grant': {
-    takes: [],
-    tries: async (thing) => thing !== things['code'] && (await exchange(server, thing)).status === 200,
-  },
-  'the refresh token of a grant': {
-    takes: [],
-    tries: async (thing) =>
-      thing !== things['refresh token'] && (await refresh(server, thing)).status === 200,
-  },
-  'id_token_hint of a request': {
-    takes: ['ID token'],
-    async tries(thing) {
-      const url = authorizationUrl(server, { ...SCOPE, id_token_hint: thing, prompt: 'none' })
-      return answerOf(await agent.clone().get(url)).has('code')
-    },
-  },
-  'id_token_hint at sign-out': {
-    // Anybody's of this user: sign-out knows no client but by it.
-    takes: ['ID token', "another client's ID token"],
-    async tries(thing) {
-      const other = createUserAgent(server.url)
-      await goThrough(other, await other.get(authorizationUrl(server)))
-      const { body } = await other.get(`${server.url}/end-session?id_token_hint=${encodeURIComponent(thing)}`)
-      return body.includes('id="signed-out"')
-    },
-  },
-  'the session of a browser': {
-    takes: ['session cookie'],
-    async tries(thing) {
-      const other = createUserAgent(server.url)
-      other.cookies.set('latchkey-session', thing)
-      const page = await other.get(authorizationUrl(server, { prompt: 'none' }))
-      return answerOf(page).get('error') !== 'login_required'
-    },
-  },
-  'an interaction': {
-    takes: ['sealed interaction'],
-    tries: async (thing) => {
-      const at = `${server.url}/interaction/${things['interaction id']}?request=${encodeURIComponent(thing)}`
-      return (await agent.clone().get(at)).status === 200
-    },
-  },
-}
-
-test.each(Object.entries(PLACES))('%s', async (_place, { takes, tries }) => {
-  const taken: string[] = []
-  for (const [name, thing] of Object.entries(things)) if (await tries(thing)) taken.push(name)
-  expect(taken).toEqual(takes)
+describe('handed in', () => {
+  test.each(Object.entries(PLACES))('%s', async (_place, { takes, tries }) => {
+    const taken: string[] = []
+    for (const [name, thing] of Object.entries(things)) if (await tries(thing)) taken.push(name)
+    expect(taken).toEqual(takes)
+  })
 })
 
 test('revocation takes none of it for another, and harms nothing that it does not name', async () => {

@@ -1,6 +1,6 @@
 /** Forgeries of a JWT, for every place that takes one: each is what some verifier somewhere has once believed. */
 import { createHmac, createPublicKey, type KeyObject } from 'node:crypto'
-import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { CompactEncrypt, CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 
 /** A key as the server signs with it. */
 export interface ForgersKey {
@@ -38,6 +38,13 @@ export async function forgeriesOf(
       .setProtectedHeader({ ...header, alg, ...members })
       .sign(key.privateKey, { crit: { 'urn:example:must': true } })
   const json = Buffer.from(body, 'base64url').toString()
+  const nested = await new CompactSign(Buffer.from(good))
+    .setProtectedHeader({ ...header, alg, cty: 'JWT' })
+    .sign(key.privateKey)
+  const toUs = await generateKeyPair('ECDH-ES', { extractable: true })
+  const sealed = await new CompactEncrypt(Buffer.from(good))
+    .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', cty: 'JWT', kid: String(header['kid']) })
+    .encrypt(toUs.publicKey)
   const without = await Promise.all(
     required.map(async (name) => [`no ${name}`, await byOurs({}, { [name]: undefined })] as const),
   )
@@ -65,6 +72,9 @@ export async function forgeriesOf(
     'another subject under the old signature': [head, encode({ ...claims, sub: 'root' }), signature].join('.'),
     'a member twice, the header': `${encode(JSON.stringify(header).replace('{', '{"alg":"none",'))}.${body}.${signature}`,
     'a member twice, the payload': `${head}.${encode(json.replace('{', '{"sub":"root",'))}.${signature}`,
+    'one in another': nested,
+    'one in a JWE': sealed,
+    'a huge one': [head, encode({ ...claims, more: 'x'.repeat(6000) }), signature].join('.'),
     'no signature': `${head}.${body}.`,
     'two parts': `${head}.${body}`,
     'five parts': `${good}.${body}.${signature}`,

@@ -50,12 +50,14 @@ export function createOwnJwtVerifier(keyRing: KeyRing, issuer: string): OwnJwtVe
       const { kid = '' } = protectedHeader
       // base64url can be written in several ways (RFC 4648 §3.5); a token of ours only in one.
       if (protectedHeader.typ !== typ || !isCanonical(jwt)) return null
-      const claims = JSON.parse(Buffer.from(payload).toString()) as Bag
+      const claims = JSON.parse(Buffer.from(payload).toString()) as Bag | null
+      if (typeof claims !== 'object' || claims === null) return null
       const issuedAt = issueInstantOf(claims)
       if (claims['iss'] !== issuer || !keyRing.mayHaveSigned(kid, issuedAt)) return null
       return { kid, issuedAt, claims: Object.freeze(claims) }
     } catch (error) {
-      if (error instanceof errors.JOSEError) return null
+      // What our key has signed may hold no JSON: a nested JWT, say.
+      if (error instanceof errors.JOSEError || error instanceof SyntaxError) return null
       throw error
     }
   }

@@ -1,0 +1,128 @@
+/** One of everything that this server gives out, or that others make for it, by what it is. */
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { assertionOf } from '../../support/client-assertions.ts'
+import { createClient } from '../../support/clients.ts'
+import { createDpopKey, prove } from '../../support/dpop.ts'
+import { push } from '../../support/pushed.ts'
+import { requestObject } from '../../support/request-objects.ts'
+import { basic, bearer } from '../../support/requests.ts'
+import { authorizationUrl, authorize, getTokens, goThrough, WEB } from '../../support/sign-in.ts'
+import { until } from '../../support/until.ts'
+import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
+import { CONSENT } from '../forms.ts'
+import { host, key, KEYED, NONCES, server, softwareStatement, web } from './server.ts'
+
+type Answer = Record<string, string>
+
+export const SCOPE = { scope: 'openid read_books' }
+export type Things = Record<string, string>
+
+/** Which are made where: each file that signs or encrypts a JWT, and what it makes. */
+export const MADE: Readonly<Record<string, readonly string[]>> = {
+  'src/services/tokens/access-token-signer.ts': ['access token', "a service's own token"],
+  'src/services/tokens/token-issuer.ts': ['access token'],
+  'src/services/tokens/id-tokens.ts': ['ID token', "another client's ID token"],
+  'plugins/userinfo.ts': ['signed userinfo'],
+  'plugins/encryption.ts': ['encrypted ID token'],
+  'plugins/authorize/jarm.ts': ['authorization response'],
+  'plugins/jwt-introspection.ts': ['introspection response'],
+  'plugins/sign-out/backchannel-logout.ts': ['logout token'],
+  'plugins/discovery/signed.ts': ['signed metadata'],
+}
+
+async function tokensOf(client_id: string, agent: UserAgent): Promise<Answer> {
+  const code = (await authorize(server, { ...SCOPE, client_id }, agent)).get('code')!
+  const form = { grant_type: 'authorization_code', code, redirect_uri: WEB.redirect_uri }
+  return (await (await server.post('/token', form, basic(client_id, WEB.client_secret))).json()) as Answer
+}
+
+/** What the app of a client is told once its user signs out, somewhere else. */
+async function logoutToken(): Promise<string> {
+  const agent = createUserAgent(server.url)
+  await tokensOf('signed', agent)
+  const page = await agent.get(`${server.url}/end-session`)
+  await agent.submit(page, 'end-session')
+  return until(() => {
+    const told = host.received.find(({ url }) => url === '/logout')
+    if (told === undefined) throw new Error('The app was not told.')
+    return new URLSearchParams(told.body).get('logout_token')!
+  })
+}
+
+async function registrationToken(initial: string): Promise<{ uri: string; token: string }> {
+  const response = await server.request('/register', {
+    method: 'POST',
+    headers: { ...bearer(initial), 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: ['https://other.example/callback'] }),
+  })
+  const told = (await response.json()) as Answer
+  return { uri: told['registration_client_uri']!, token: told['registration_access_token']! }
+}
+
+async function dpopNonce(): Promise<string> {
+  const dpop = await prove(await createDpopKey(), { method: 'POST', url: `${server.url}/token` })
+  const by = basic(NONCES.client_id, WEB.client_secret)
+  const response = await server.post('/token', { grant_type: 'client_credentials' }, { ...by, dpop })
+  return response.headers.get('dpop-nonce')!
+}
+
+export async function createThings() {
+  const agent = createUserAgent(server.url)
+  const ofWeb = await getTokens(server, SCOPE, agent)
+  const [signed, opaque, sealed] = [
+    await tokensOf('signed', agent),
+    await tokensOf('opaque', agent),
+    await tokensOf('sealed', agent),
+  ]
+  const consent = await CONSENT.open(server, agent)
+  const service = await createClient(server, { scope: ['read_books'] })
+  const own = await server.post('/token', { grant_type: 'client_credentials' }, service.basic)
+  const initial = await kernelOf(server.server).initialTokens.create({ name: 'all', uses: 10_000 })
+  const registered = await registrationToken(initial)
+  const accept = { accept: 'application/token-introspection+jwt' }
+  const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as Answer
+  const response = await agent.get(authorizationUrl(server, { ...SCOPE, response_mode: 'jwt' }))
+  const [, claims = ''] = ofWeb.id_token.split('.')
+  const things: Things = {
+    'access token': ofWeb.access_token,
+    'opaque access token': opaque['access_token']!,
+    'ID token': ofWeb.id_token,
+    'refresh token': ofWeb.refresh_token,
+    "another client's ID token": signed['id_token']!,
+    "another client's refresh token": signed['refresh_token']!,
+    'encrypted ID token': sealed['id_token']!,
+    'signed userinfo': await (await server.get('/userinfo', bearer(signed['access_token']!))).text(),
+    'introspection response': await (
+      await server.post('/introspect', { token: ofWeb.access_token }, { ...web.basic, ...accept })
+    ).text(),
+    'authorization response': new URL(response.headers.get('location')!).searchParams.get('response')!,
+    'logout token': await logoutToken(),
+    'signed metadata': metadata['signed_metadata']!,
+    "a service's own token": ((await own.json()) as Answer)['access_token']!,
+    code: (await authorize(server, SCOPE, agent)).get('code')!,
+    "another client's code": (await authorize(server, { ...SCOPE, client_id: 'signed' }, agent)).get('code')!,
+    'session cookie': agent.cookies.get('latchkey-session')!,
+    'browser cookie': agent.cookies.get('latchkey-browser')!,
+    'CSRF token': consent.fields['csrf_token']!,
+    'interaction id': new URL(consent.action).pathname.split('/').at(-2)!,
+    'sealed interaction': new URL(consent.action).searchParams.get('request')!,
+    'client secret': WEB.client_secret,
+    sid: (JSON.parse(Buffer.from(claims, 'base64url').toString()) as { sid: string }).sid,
+    'initial access token': initial,
+    'registration access token': registered.token,
+    request_uri: (await push(server)).request_uri,
+    'DPoP nonce': await dpopNonce(),
+    // Made by others, for this server.
+    'DPoP proof': await prove(await createDpopKey(), { method: 'POST', url: `${server.url}/token` }),
+    'client assertion': await assertionOf(key, KEYED.client_id, server.url),
+    'request object': await requestObject(key, KEYED.client_id, server.url),
+    'software statement': await softwareStatement(),
+  }
+  return { agent, ofWeb, things, registrationUri: registered.uri }
+}
+
+export async function signedInAgain(): Promise<UserAgent> {
+  const agent = createUserAgent(server.url)
+  await goThrough(agent, await agent.get(authorizationUrl(server)))
+  return agent
+}
