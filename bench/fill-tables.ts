@@ -96,6 +96,12 @@ function parties(users: number, clients: number): Filling[] {
       values: `'partner-' || n, ${hash('initial')}, 1, now() + (n % 100 - 50) * interval '1 day', '{}'`,
     },
     {
+      table: 'client_documents',
+      columns: 'client_id, document, read_at, fresh_until, stale_until, kept_until',
+      rows: 5000,
+      values: `'https://app-' || n || '.example/client.json', '{"client_name": "App"}', now(), now(), now(), now() + (n % 100 - 50) * interval '1 hour'`,
+    },
+    {
       table: 'client_secrets',
       columns: 'id, client_id, hash',
       rows: clients,

@@ -27,6 +27,9 @@ const NOT_YOU = 'not-you'
 const BY_ITSELF = message(
   'This app has registered itself: nobody here has checked whose it is. Go on only if you know it.',
 )
+const BY_ADDRESS = message(
+  'This app is not registered here: only its address is known, and nobody here has checked whose it is. Go on only if you know it.',
+)
 /** Of who has read another page than the one that there is now. */
 const CHANGED = message('What you can leave out has changed meanwhile. Please look at it once more.')
 /** The field that says which boxes the page had, ticked or not. */
@@ -86,13 +89,17 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       notYou: isForOne(request) ? null : formFor(CONSENT, NOT_YOU),
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
-      notices: [...more, ...(client.registrar === undefined ? [] : [BY_ITSELF]), ...notices],
+      notices: [...more, ...strangeness(client), ...notices],
       scopes: scopes.map((scope) => ({
         ...scope,
         isNew: newScopes.has(scope.name) || declined.has(scope.name),
         box: optional.has(scope.name) ? { name: boxOf(scope.name), ticked: !declined.has(scope.name) } : null,
       })),
-      details: { clientId: client.clientId, redirectUri, registeredAt: new Date(client.registeredAt) },
+      details: {
+        clientId: client.clientId,
+        redirectUri,
+        registeredAt: client.unregistered === undefined ? new Date(client.registeredAt) : null,
+      },
       lines,
     }
     return { page: CONSENT, model }
@@ -146,6 +153,11 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       return !isUpToDate(wire, request) || !isDeepStrictEqual(declinedIn(wire, request), cover.declined)
     },
   })
+}
+
+function strangeness({ registrar, unregistered }: Client): Words[] {
+  if (unregistered !== undefined) return [BY_ADDRESS]
+  return registrar === undefined ? [] : [BY_ITSELF]
 }
 
 /** The field of a scope that may be left out. */

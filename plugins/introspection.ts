@@ -6,7 +6,7 @@ import type { Verified } from '../src/doors/facts.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
-import { TOKEN_INTROSPECTION } from '../src/services/directory.ts'
+import { TOKEN_INTROSPECTION } from '../src/services/clients/served-client.ts'
 import { BEARER, schemeOfAll } from './require-scope/schemes.ts'
 import { confirmedBy } from './require-scope/sender-constraint.ts'
 

@@ -33,6 +33,7 @@ import type { Authorizations } from '../src/services/tokens/authorizations.ts'
 import { parametersShownBy } from '../src/services/tokens/binding.ts'
 import { createSignStatement } from '../src/services/tokens/signed-statements.ts'
 import type { SubjectOf } from '../src/services/tokens/subjects.ts'
+import type { ParseOpenMetadata } from '../src/services/clients/open-metadata.ts'
 import type { Sessions } from '../src/services/users/sessions.ts'
 import type { User } from '../src/services/users/user.ts'
 import type { PasswordRemoval } from '../src/services/users/password-removal.ts'
@@ -68,7 +69,15 @@ export interface OAuth extends OAuthDoors {
   readonly endpoints: Endpoints['all']
   /** Owners of a dispatched kind, by key. */
   owners<K extends keyof Dispatched>(kind: K): ReadonlyMap<string, Dispatched[K]>
+  /** One that is not registered here (`clientSource`) as it was last known. */
   findClient(clientId: string): Promise<Client | null>
+  /** The client that begins something, such as a request to a person: one that is not registered here as it is now. Throws `OAuthError`. */
+  admitClient(clientId: string): Promise<Client | null>
+  /**
+   * What a stranger says of a client of its own, judged as a registration is and made into what is stored of it. Throws `OAuthError`
+   * with a code of RFC 7591 §3.2.2.
+   */
+  readonly parseOpenMetadata: ParseOpenMetadata
   /** What is registered of a scope, and of a resource. */
   findScope(name: string): Promise<ScopeEntry>
   findResource(identifier: string): Promise<ResourceEntry | null>
@@ -215,6 +224,8 @@ function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): O
     endpoints: endpoints.all,
     owners: doors.owners,
     findClient: directory.findClient,
+    admitClient: directory.admitClient,
+    parseOpenMetadata: kernel.parseOpenMetadata,
     findScope: directory.findScope,
     findResource: directory.findResource,
     findUser: directory.findUser,

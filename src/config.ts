@@ -51,6 +51,7 @@ export function parseConfig(
   assertBreachService(settings)
   assertMail(settings)
   assertSignUp(settings.OIDC_SIGN_UP)
+  assertDocumentHosts(settings.OIDC_CLIENT_METADATA_DOCUMENTS)
   assertRegistration(settings)
   assertStatementIssuers(settings)
   assertProfiles(settings, values)
@@ -146,6 +147,17 @@ function assertSignUp(given: readonly string[]): void {
   if (!isSwitch && (odd !== undefined || given.length === 0))
     throw new ConfigError(
       `OIDC_SIGN_UP must be off, on, or mail domains with commas between, such as example.com,example.org; it has ${JSON.stringify((odd ?? '').slice(0, 80))}.`,
+    )
+}
+
+function assertDocumentHosts(given: readonly string[]): void {
+  if (given.length === 1 && (given[0] === 'off' || given[0] === 'any')) return
+  const isHost = (text: string): boolean =>
+    !/^(?:off|any)$/.test(text) && URL.parse(`https://${text}/`)?.host === text
+  const odd = given.find((text) => !isHost(text))
+  if (odd !== undefined || given.length === 0)
+    throw new ConfigError(
+      `OIDC_CLIENT_METADATA_DOCUMENTS must be off, any, or hosts with commas between, such as app.example,apps.example:8443; it has ${JSON.stringify((odd ?? '').slice(0, 80))}.`,
     )
 }
 

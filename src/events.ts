@@ -99,6 +99,9 @@ export interface OwnEventDetails {
   /** `overlap`: seconds that the former secret goes on working. */
   'client.secret_rotated': { readonly overlap: number }
   'client.deleted': Ended
+  /** One that is known by its metadata document, by its address, or all of a host. What it had ends. */
+  'client.blocked': { readonly blocked: string }
+  'client.unblocked': { readonly blocked: string }
   'client.authentication_failed': { readonly account?: string }
   /**
    * Failures were too many, so more tries are refused for a while: at an account from one network, at a network, whatever
@@ -182,6 +185,8 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'client.changed': true,
   'client.secret_rotated': true,
   'client.deleted': true,
+  'client.blocked': true,
+  'client.unblocked': true,
   'client.authentication_failed': true,
   'limit.reached': true,
   'initial_token.created': true,

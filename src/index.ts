@@ -35,7 +35,14 @@ export type {
   SourcedRequest,
 } from './doors/authorization-requests.ts'
 export type { Call, ClientCall, Grant, Policy } from './doors/back-channel.ts'
-export type { AssertionDemand, AssertionRule, Client, ClientAuthentication } from './doors/client.ts'
+export type {
+  AssertionDemand,
+  AssertionRule,
+  Client,
+  ClientAuthentication,
+  Unregistered,
+} from './doors/client.ts'
+export type { ClientSource, SourcedClient } from './doors/client-source.ts'
 export { answer, type Answer, type AnswerOptions } from './doors/answer.ts'
 export {
   type BearerCall,
@@ -120,6 +127,7 @@ export type { BuildOptions } from './server.ts'
 export type { Audit, Listener } from './services/audit/audit.ts'
 export type { AuditFilter, AuditLog, AuditPage } from './services/audit/audit-log.ts'
 export type { OpenSelfRegistration } from './services/clients/self-registration.ts'
+export type { ParseOpenMetadata } from './services/clients/open-metadata.ts'
 export type { MetadataCheck } from './services/clients/client-policies.ts'
 export type { ClientKeys, ExpectedJwt } from './services/clients/client-keys.ts'
 export type { ClientRegistry } from './services/clients/client-registry.ts'

@@ -48,6 +48,7 @@ import fapi20 from '../plugins/profiles/fapi.ts'
 import oauth21 from '../plugins/profiles/oauth21.ts'
 import privateKeyJwt from '../plugins/client-authentication/private-key-jwt.ts'
 import openid from '../plugins/openid.ts'
+import clientDocuments from '../plugins/client-documents/index.ts'
 import registration from '../plugins/registration/index.ts'
 import rar from '../plugins/requests/rar.ts'
 import resourceServer from '../plugins/resource-server.ts'
@@ -131,6 +132,7 @@ const PLUGINS = [
   passwordLink,
   secondFactor,
   registration,
+  clientDocuments,
   introspection,
   jwtIntrospection,
   revocation,

@@ -220,7 +220,7 @@ export const Settings = Type.Object({
   OIDC_REGISTRATION_SCOPES: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description:
-      'registered scopes that such apps may have beside those of OpenID Connect, unless their initial access token says otherwise',
+      'registered scopes that such apps, and those known by a document, may have beside those of OpenID Connect, unless their initial access token says otherwise',
   }),
   OIDC_SOFTWARE_STATEMENT_ISSUERS: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
@@ -229,6 +229,17 @@ export const Settings = Type.Object({
     description:
       'whose software statements such apps may show: each issuer with the address of its keys behind a space',
   }),
+  OIDC_CLIENT_METADATA_DOCUMENTS: Type.Array(Type.String({ minLength: 1 }), {
+    default: ['off'],
+    expects: 'off, any, or hosts with commas between, such as app.example',
+    description:
+      'whether the address of a document may be a client_id (off, any), or the hosts that may have such; with OIDC_PROFILE mcp any',
+  }),
+  OIDC_CLIENT_METADATA_CONSENT_EXPIRE: Seconds(
+    90 * 86_400,
+    60,
+    'what people allowed such apps is asked for again after so long',
+  ),
   OIDC_REGISTRATION_UNUSED: Seconds(
     30 * 86_400,
     0,

@@ -31,6 +31,7 @@ export function addApps(area: OwnArea): void {
         ? { name: clientId, host: null, claim: null, entrance: null }
         : viewOf(client, oauth.issuer)),
       byItself: client?.registrar !== undefined,
+      isRegistered: client?.unregistered === undefined,
       scopes: await describeScopes(oauth, scopes),
       lines: lines.map(({ words }) => words),
       since: new Date(since),

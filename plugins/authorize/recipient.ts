@@ -12,7 +12,7 @@ export async function findRecipient(
   { wire, repeated }: SentForm,
 ): Promise<Client> {
   const clientId = singleParameter('client_id', wire, repeated, MAX_CLIENT_ID)
-  const client = await oauth.findClient(clientId)
+  const client = await oauth.admitClient(clientId)
   if (client === null)
     throw new OAuthError('invalid_client', 'no app is registered under this client_id', { status: 400 })
   return client

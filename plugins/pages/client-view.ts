@@ -40,6 +40,8 @@ export function faceOf(
 ): Pick<ClientView, 'name' | 'claim'> {
   const name = (client.metadata['client_name'] as string | undefined) ?? null
   if (client.registrar === undefined) return { name: name ?? client.clientId, claim: null }
+  if (client.unregistered !== undefined)
+    return { name: hostOf(client.clientId) ?? client.clientId, claim: name }
   return { name: hostOf(redirectUri) ?? schemeOf(redirectUri) ?? client.clientId, claim: name }
 }
 

@@ -79,7 +79,7 @@ export interface ConsentPage extends FormTarget {
   onThisDevice: boolean
   /** What is asked for, `openid` left out: it says nothing to people. */
   scopes: readonly ConsentScope[]
-  details: { clientId: string; redirectUri: string | null; registeredAt: Date }
+  details: { clientId: string; redirectUri: string | null; registeredAt: Date | null }
   /** What people must know before they decide. */
   notices: readonly Words[]
   /** What parameters ask for beside scopes. */

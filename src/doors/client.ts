@@ -21,8 +21,18 @@ export interface Client {
   readonly conflict?: string | undefined
   /** The door by which it has registered itself (`oauth.selfRegistration`); undefined where somebody here registered it. */
   readonly registrar?: string | undefined
+  /** Of one that is not registered here, and known by a `ClientSource` alone, whose key `registrar` is then. */
+  readonly unregistered?: Unregistered | undefined
   /** RFC 6749 §2.1: a client without credentials. */
   isPublic(): boolean
+}
+
+/** As what people know a client that is not registered. */
+export interface Unregistered {
+  /** Another text when it looks or answers otherwise: what was allowed before is asked for again. */
+  readonly identity: string
+  /** Seconds after which what people allowed it is asked for again. */
+  readonly consentLifetime: number
 }
 
 /**

@@ -6,6 +6,7 @@ import type { AuthorizationAnswer, Parameter, ResponseMode, ResponseType } from 
 import type { AuthorizationDetailsType } from './authorization-details.ts'
 import type { AuthorizationCheck, RequestObjectRule, RequestSource } from './authorization-requests.ts'
 import type { Call, ClientCall, Policy } from './back-channel.ts'
+import type { ClientSource } from './client-source.ts'
 import type { AssertionRule, ClientAuthentication, SubjectType } from './client.ts'
 import type { Authorization, Verified } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
@@ -19,6 +20,7 @@ import type { Profile } from './profile.ts'
 import type { SignInLink, SignInMethod, SignOutNotice, SignOutWay } from './sign-in.ts'
 
 export interface Dispatched {
+  clientSource: ClientSource
   clientAuthentication: ClientAuthentication
   requestSource: RequestSource
   responseType: ResponseType

@@ -32,6 +32,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
     recognizes: FUNCTION,
     authenticate: FUNCTION,
   },
+  clientSource: { recognizes: FUNCTION, find: FUNCTION, recall: FUNCTION },
   requestSource: { supports: maybe(TEXTS), recognizes: FUNCTION, resolve: FUNCTION },
   responseType: { defaultMode: maybe(oneOf('query', 'fragment')), respond: FUNCTION },
   responseMode: { inQuery: BOOLEAN, send: FUNCTION },

@@ -5,6 +5,7 @@ import { Activity, AuditEvent } from './audit-event.ts'
 import { AuthorizationCode } from './authorization-code.ts'
 import { Authorization } from './authorization.ts'
 import { Change } from './change.ts'
+import { ClientDocument } from './client-document.ts'
 import { Client, ClientSecret } from './client.ts'
 import { Consent } from './consent.ts'
 import { OutboxEntry } from './outbox-entry.ts'
@@ -28,5 +29,5 @@ export const entities = [
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
   SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream, PluginRecord,
-  Registration, InitialToken,
+  Registration, InitialToken, ClientDocument,
 ] // prettier-ignore

@@ -40,6 +40,7 @@ import { Migration20261125000400_registration } from './Migration20261125000400_
 import { Migration20261125000600_sealed_client_secrets } from './Migration20261125000600_sealed_client_secrets.ts'
 import { Migration20261125000610_certified_resources } from './Migration20261125000610_certified_resources.ts'
 import { Migration20261126000100_resource_aliases } from './Migration20261126000100_resource_aliases.ts'
+import { Migration20261126000220_client_documents } from './Migration20261126000220_client_documents.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -83,4 +84,5 @@ export const migrations = [
   Migration20261125000600_sealed_client_secrets,
   Migration20261125000610_certified_resources,
   Migration20261126000100_resource_aliases,
+  Migration20261126000220_client_documents,
 ]

@@ -41,6 +41,7 @@ export const migrationNames = [
   'Migration20261125000600_sealed_client_secrets',
   'Migration20261125000610_certified_resources',
   'Migration20261126000100_resource_aliases',
+  'Migration20261126000220_client_documents',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

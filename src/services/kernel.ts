@@ -17,6 +17,7 @@ import { createClientPolicies, type ClientPolicies } from './clients/client-poli
 import { createClientChanges } from './clients/client-changes.ts'
 import { createClientRegistry, type ClientRegistry } from './clients/client-registry.ts'
 import { createClientSecrets } from './clients/client-secrets.ts'
+import { createOpenMetadata, type ParseOpenMetadata } from './clients/open-metadata.ts'
 import { createProfiles, type Profiles } from './clients/profiles.ts'
 import { createSelfRegistrations, type OpenOwnSelfRegistration } from './clients/self-registration.ts'
 import { createFindSealedSecrets, type FindSealedSecrets } from './clients/sealed-secrets.ts'
@@ -65,6 +66,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly policies: ClientPolicies
   readonly profiles: Profiles
   readonly clients: ClientRegistry
+  readonly parseOpenMetadata: ParseOpenMetadata
   readonly selfRegistration: OpenOwnSelfRegistration
   readonly initialTokens: InitialTokens
   readonly registrationTokens: RegistrationTokens
@@ -128,7 +130,7 @@ export function createKernel(
   const feed = createChangeFeed(database, log)
   const deliveries = () => doors.owners('delivery')
   const profiles = createProfiles(doors, config.OIDC_PROFILE)
-  const directory = createDirectory(database, feed, profiles)
+  const directory = createDirectory(database, feed, profiles, () => doors.owners('clientSource'))
   const { cachedClient } = directory
   const outbox = createOutbox({ database, box, feed, log, deliveries, cachedClient })
   const audit = createAudit(database, log, config.OIDC_AUDIT_TOKENS, outbox)
@@ -137,6 +139,7 @@ export function createKernel(
   const argon2id = createArgon2id(config.OIDC_PASSWORD_HASH_MEMORY)
   const secrets = createClientSecrets(box, hashing, argon2id)
   const policies = createClientPolicies(doors, production, log, profiles)
+  const parseOpenMetadata = createOpenMetadata({ doors, directory, policies })
   const changes = createClientChanges({ database, audit, feed, policies })
   const clients = createClientRegistry({ database, changes, secrets, policies, log })
   const keys = createKeyRing({
@@ -213,10 +216,11 @@ export function createKernel(
     policies,
     profiles,
     clients,
+    parseOpenMetadata,
     selfRegistration: createSelfRegistrations({
       database,
       doors,
-      directory,
+      parse: parseOpenMetadata,
       changes,
       finder: clients,
       secrets,

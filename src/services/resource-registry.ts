@@ -21,7 +21,7 @@ import { statements as sets } from '../store/record-sets.ts'
 import { namedIn } from '../store/resource-names.ts'
 import type { AuditTrail, Note } from './audit/audit.ts'
 import type { ChangeFeed } from './change-feed.ts'
-import { TOKEN_INTROSPECTION } from './directory.ts'
+import { TOKEN_INTROSPECTION } from './clients/served-client.ts'
 import { present, resourceMembers, scopeMembers, toResource, toScope } from './resource-members.ts'
 import { assertOwnNames, layResource, madeOf, storeResources } from './resource-rows.ts'
 

@@ -1,9 +1,10 @@
 /** What users have allowed clients, remembered; and the end of it. */
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
+import { Client } from '../entities/client.ts'
 import { Consent } from '../entities/consent.ts'
 import { MOST_SIDS } from './endings.ts'
-import { type Query, statement, type TableOf } from './statement.ts'
+import { type Query, statement, type Table, type TableOf } from './statement.ts'
 
 /** A client that a user allows something, or has an Authorization for. */
 export type ConnectedRow = { clientId: string } & {
@@ -11,35 +12,48 @@ export type ConnectedRow = { clientId: string } & {
 }
 
 export const statements = {
+  /** As what $3 says that people know the client, where it is not registered here. */
   find: statement<Pick<Consent, 'id' | 'scopes' | 'declined' | 'resources' | 'lines'>>(
     'consent-find',
     (table) => {
       const consent = table(Consent)
       return `select ${consent.columns('id', 'scopes', 'declined', 'resources', 'lines')} from ${consent.name}
-      where ${consent.column('user')} = $1 and ${consent.column('client')} = $2`
+      where ${consent.column('user')} = $1 and ${consent.column('client')} = $2 and not ${isVoid(consent, '$3::text')}`
     },
   ),
+  /** What was allowed to another by this name, or is too long ago: nothing is added to it. */
+  forgetVoid: statement('consent-forget-void', (table) => {
+    const consent = table(Consent)
+    return `delete from ${consent.name} where ${consent.column('user')} = $1 and ${consent.column('client')} = $2
+      and ${isVoid(consent, '$3::text')}`
+  }),
   /**
    * Adds to what was allowed before; where that makes more than $6 lines, in their place. Takes away the scopes $7, which were left
-   * out; $8 are left out no longer, nor is what is allowed now.
+   * out; $8 are left out no longer, nor is what is allowed now. It is for the identity $9 of a client without a row, and ends after
+   * $10 seconds; where $9 is null, nothing is allowed to a client that is not registered, or not any more.
    */
   grant: statement<Pick<Consent, 'id'>>('consent-grant', (table) => {
     const consent = table(Consent)
     const [user, client, scopes, declined, resources, lines, grantedAt] = (
       ['user', 'client', 'scopes', 'declined', 'resources', 'lines', 'grantedAt'] as const
     ).map((one) => consent.column(one))
+    const [identity, expiresAt] = [consent.column('identity'), consent.column('expiresAt')]
+    const registered = table(Client)
     const both = (column: string): string =>
       `array(select distinct unnest(had.${column} || excluded.${column}) order by 1)`
     const less = (list: string, gone: string): string =>
       `array(select one from unnest(${list}) as one where one <> all (${gone}) order by 1)`
-    return `insert into ${consent.name} as had (${user}, ${client}, ${scopes}, ${resources}, ${lines}, ${declined})
-      values ($1, $2, $3, $4, $5, $7)
+    return `insert into ${consent.name} as had
+        (${user}, ${client}, ${scopes}, ${resources}, ${lines}, ${declined}, ${identity}, ${expiresAt})
+      select $1::uuid, $2::text, $3::text[], $4::text[], $5::jsonb, $7::text[], $9::text, now() + make_interval(secs => $10)
+      where $9::text is not null or exists (select from ${registered.name}
+        where ${registered.column('clientId')} = $2::text for key share)
       on conflict (${user}, ${client}) do update
         set ${scopes} = ${less(both(scopes!), '$7::text[]')}, ${resources} = ${both(resources!)},
           ${declined} = ${less(both(declined!), '$3::text[] || $8::text[]')},
           ${lines} = case when (select count(*) from jsonb_object_keys(had.${lines} || excluded.${lines})) > $6
             then excluded.${lines} else had.${lines} || excluded.${lines} end,
-          ${grantedAt} = now()
+          ${grantedAt} = now(), ${identity} = excluded.${identity}, ${expiresAt} = excluded.${expiresAt}
       returning had.${consent.columns('id')}`
   }),
   /**
@@ -91,6 +105,12 @@ export const statements = {
         and ${authorization.column('revokedAt')} is null
       returning ${authorization.column('authentication')}->>'sid' as "sid"`
   }),
+}
+
+/** Whether it says nothing of who is known as `identity` now: null for a client that is registered. */
+function isVoid(consent: Table<Consent>, identity: string): string {
+  return `(${consent.column('identity')} is distinct from ${identity}
+    or coalesce(${consent.column('expiresAt')} + interval '0' <= now(), false))`
 }
 
 /**

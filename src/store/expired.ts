@@ -8,6 +8,8 @@ import { Activity } from '../entities/audit-event.ts'
 import { Artifact } from '../entities/artifact.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Change } from '../entities/change.ts'
+import { ClientDocument } from '../entities/client-document.ts'
+import { Consent } from '../entities/consent.ts'
 import { OutboxEntry } from '../entities/outbox-entry.ts'
 import { PendingSession } from '../entities/pending-session.ts'
 import { InitialToken } from '../entities/registration.ts'
@@ -39,6 +41,8 @@ export const statements = {
   outbox: removal('outbox-expired', OutboxEntry, ['id'], 'triesUntil', { kept: '30 days' }),
   /** Listed a while, so that people see which were used up. */
   initialTokens: removal('initial-tokens-expired', InitialToken, ['name'], 'expiresAt', { kept: '30 days' }),
+  clientDocuments: removal('client-documents-expired', ClientDocument, ['clientId'], 'keptUntil'),
+  consents: removal('consents-expired', Consent, ['user', 'client'], 'expiresAt'),
   throttles: removal('throttles-expired', Throttle, ['source', 'account'], 'freeAt', { kept: '1 day' }),
 }
 

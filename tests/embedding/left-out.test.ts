@@ -16,6 +16,7 @@ const ROOT = { username: 'root', password: 'a password of an administrator', rol
 const SETTINGS = {
   OIDC_SIGN_UP: 'on',
   OIDC_REGISTRATION: 'open',
+  OIDC_CLIENT_METADATA_DOCUMENTS: 'any',
   OIDC_IMPLICIT: true,
   PORT: await freePort(),
   SECRET_KEY: 'k'.repeat(64),

@@ -38,8 +38,8 @@ compiling.catch(() => {})
 
 /** All that a plugin finds. */
 const DOORS =
-  'add artifacts audit authorizations checkSecret clientKeys clients config deliver endpoints enqueue enqueueOn extend extendClientMetadata ' +
-  'fetch findClient findResource findScope findUser givenUpDeliveries idTokens isFromTrustedProxy issue issuer keys languages mail once owners parametersShownBy parseApproval parseRequest readToken records register ' +
+  'add admitClient artifacts audit authorizations checkSecret clientKeys clients config deliver endpoints enqueue enqueueOn extend extendClientMetadata ' +
+  'fetch findClient findResource findScope findUser givenUpDeliveries idTokens isFromTrustedProxy issue issuer keys languages mail once owners parametersShownBy parseApproval parseOpenMetadata parseRequest readToken records register ' +
   'registerEndpoint registerGrant resources revoke revokeToken secret selfRegistration sessions settings signStatement subjectOf throttle users verify'
 /** And within these four. */
 const WITHIN =

@@ -228,7 +228,7 @@ test('allowed for one resource, a request that names none is for more, and asked
 test('allowed without a resource, each of them may be named', async () => {
   await authorize(server, both, agent)
   for (const resource of [server.url, API]) expect(await silently({ ...both, resource })).toBe('code')
-  expect((await consents.find(id, WEB.client_id)).resources).toEqual(new Set([server.url, API]))
+  expect((await consents.find(id, { clientId: WEB.client_id })).resources).toEqual(new Set([server.url, API]))
 })
 
 test('a scope that moves to another resource is asked for again', async () => {
@@ -270,7 +270,7 @@ test('who is not the one that is signed in answers the same request as themselve
   expect(decodeJwt(idToken)).toMatchObject({ email: BOB.email, nonce: 'n-1' })
   // Whoever comes back to the page is asked as who is signed in now, whatever stood on it.
   expect((await agent.submit(page, 'consent', { decision: 'allow' })).status).toBe(403)
-  expect(await consents.find(id, WEB.client_id)).toMatchObject({ scopes: new Set(['openid']) })
+  expect(await consents.find(id, { clientId: WEB.client_id })).toMatchObject({ scopes: new Set(['openid']) })
 })
 
 test('who thinks better of it is still who they were', async () => {

@@ -153,6 +153,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/initial-tokens/new': administration(200, 403),
   '/admin/initial-tokens/token': administration(410, 405),
   '/admin/initial-tokens/delete': administration(303, 403),
+  '/admin/unregistered': administration(200, 403),
+  '/admin/unregistered/unblock': administration(303, 403),
   '/admin/keys': administration(200, 405),
   '/admin/keys/rotate': administration(303, 400),
   '/admin/keys/revoke': administration(303, 403),

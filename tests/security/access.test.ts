@@ -34,7 +34,12 @@ const seed = {
   upstreams: [CORP],
 }
 const server = await startServer(
-  { OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token', OIDC_SESSION_MANAGEMENT: true },
+  {
+    OIDC_SIGN_UP: 'on',
+    OIDC_REGISTRATION: 'token',
+    OIDC_CLIENT_METADATA_DOCUMENTS: 'any',
+    OIDC_SESSION_MANAGEMENT: true,
+  },
   { seed },
 )
 const { oauth } = server.server

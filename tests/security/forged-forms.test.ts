@@ -26,7 +26,10 @@ import {
   stateOf,
 } from './forms.ts'
 
-const server = await startServer({ OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token' }, { seed: SEED })
+const server = await startServer(
+  { OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token', OIDC_CLIENT_METADATA_DOCUMENTS: 'any' },
+  { seed: SEED },
+)
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
 const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore

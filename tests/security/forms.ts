@@ -312,6 +312,14 @@ export const ADMINISTRATION = {
     path: '/initial-tokens/new',
     fill: { name: `partner-${++records}` },
   })),
+  'blocked app': administered('block', '/admin/unregistered', async () => ({
+    path: '/unregistered',
+    fill: { name: `https://bad.example/${++records}` },
+  })),
+  'unblocked app': administered('unblock-0', '/admin/unregistered/unblock', async ({ database }) => {
+    await database.query(`insert into plugin_records (kind, record_id, value) values ('blocked-client', $1, '{"blockedAt": 1}')`, [`bad-${++records}.example`])
+    return { path: '/unregistered' }
+  }),
   'end of an initial token': administered('delete-0', '/admin/initial-tokens/delete', async ({ server }) => {
     await kernelOf(server).initialTokens.create({ name: `partner-${++records}` })
     return { path: '/initial-tokens' }
@@ -408,6 +416,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(r order by resource) from resources r) as resources,
     (select json_agg(kid order by kid) from signing_keys) as signing_keys,
     (select json_agg(u order by id) from upstreams u) as upstreams,
+    (select json_agg(r order by record_id) from plugin_records r) as plugin_records,
     (select json_agg(t order by name) from initial_tokens t) as initial_tokens,
     (select json_agg(r order by r::text) from user_records r) as user_records,
     (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,

@@ -99,6 +99,18 @@ export const TABLES: Table[] = [
     isDead: ({ at }) => at < -30 * DAY,
   },
   {
+    table: 'client_documents',
+    key: 'client_id',
+    insert: `(client_id, document, read_at, fresh_until, stale_until, kept_until) select key, '{}', now(), now(), now(), ${AT}`,
+    isDead: ({ at }) => at < 0,
+  },
+  {
+    table: 'consents',
+    key: 'client_id',
+    insert: `(user_id, client_id, scopes, resources, expires_at) select '${USER}', key, '{}', '{}', ${AT}`,
+    isDead: ({ at }) => at < 0,
+  },
+  {
     table: 'throttles',
     key: 'source',
     insert: `(source, account, free_at) select key, '*', ${AT}`,

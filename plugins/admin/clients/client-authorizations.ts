@@ -1,8 +1,9 @@
 /** `/admin/client/authorizations`: who approved a client, a page at a time, and the end of what it has of them. */
+import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { isOfClient } from '../../../src/services/clients/same-client.ts'
 import { findFace } from './client-face.ts'
-import { getClient } from './client-page.ts'
+import { getClient, isUnregistered } from './client-page.ts'
 import type { OwnArea } from '../area.ts'
 
 const PAGE = 50
@@ -12,13 +13,16 @@ const Text = () => Type.Optional(Type.String())
 
 export function addClientAuthorizations(area: OwnArea): void {
   const { oauth, serve, uri } = area
+  /** One that is not registered holds something all the same. Throws where there is none. */
+  const knownAs = async (clientId: string): Promise<ClientInformation> =>
+    (await isUnregistered(area, clientId)) ? { client_id: clientId } : getClient(area, clientId)
   const subjectOf = (clientId: string, authorization: string): string => `${clientId} ${authorization}`
 
   serve({
     path: `/admin${PATH}`,
     query: Type.Object({ client_id: Text(), after: Text(), revoked: Text() }),
     async show({ client_id: clientId = '', after, revoked }, call) {
-      const { name } = await findFace(area, await getClient(area, clientId))
+      const { name } = await findFace(area, await knownAs(clientId))
       const client = await oauth.findClient(clientId)
       const { authorizations, next } = await oauth.authorizations.listByClient(clientId, {
         after,
@@ -58,7 +62,7 @@ export function addClientAuthorizations(area: OwnArea): void {
       reply.redirect(uri(PATH, { client_id: clientId }), 303),
     async submit({ client_id: clientId = '', authorization = '' }, call) {
       area.assertGenuine(call, REVOKE, subjectOf(clientId, authorization))
-      await getClient(area, clientId)
+      await knownAs(clientId)
       // One that has ended meanwhile is as it was wanted.
       await oauth.authorizations.revoke(authorization)
       return call.reply.redirect(uri(PATH, { client_id: clientId, revoked: 'yes' }), 303)

@@ -36,10 +36,17 @@ export interface Shown {
 }
 
 export async function getClient({ oauth }: OwnArea, clientId = ''): Promise<ClientInformation> {
-  const client = await oauth.clients.find(clientId)
-  if (client === null)
-    throw new OAuthError('not_found', 'no client is registered under this client_id', { status: 404 })
-  return client
+  return (await oauth.clients.find(clientId)) ?? noClient()
+}
+
+/** Whether it is known by its address alone: then there is nothing of it to change. */
+export async function isUnregistered({ oauth }: OwnArea, clientId: string): Promise<boolean> {
+  return clientId !== '' && (await oauth.findClient(clientId))?.unregistered !== undefined
+}
+
+/** @throws */
+function noClient(): never {
+  throw new OAuthError('not_found', 'no client is registered under this client_id', { status: 404 })
 }
 
 export async function showClient(
@@ -86,8 +93,12 @@ export function addClientPage(area: OwnArea): void {
       version: Text,
       ...LongFields,
     }),
-    show: async ({ client_id: clientId, ...told }, call) =>
-      showClient(area, call, await getClient(area, clientId), { notice: noticeOf(told) }),
+    async show({ client_id: clientId = '', ...told }, call) {
+      const client = await oauth.clients.find(clientId)
+      if (client === null && (await isUnregistered(area, clientId)))
+        return call.reply.redirect(uri('/unregistered', { client_id: clientId }), 303)
+      return showClient(area, call, client ?? noClient(), { notice: noticeOf(told) })
+    },
     async submit({ client_id: clientId = '', version }, call) {
       area.assertGenuine(call, PATH, clientId)
       const client = await getClient(area, clientId)

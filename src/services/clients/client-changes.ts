@@ -5,6 +5,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { randomUUID } from 'node:crypto'
 import { Client } from '../../entities/client.ts'
+import { Consent } from '../../entities/consent.ts'
 import { changesBetween } from '../../protocol/changes.ts'
 import {
   applyMetadata,
@@ -128,6 +129,7 @@ export function createClientChanges({
       const which = registrar === undefined ? { clientId } : { clientId, registrar }
       return within(clientId, async (em, note) => {
         const isGone = (await unless?.(em)) !== true && (await em.nativeDelete(Client, which)) > 0
+        if (isGone) await em.nativeDelete(Consent, { client: clientId })
         const clients = [{ client: clientId, sids: [] }]
         if (isGone) note({ type: 'client.deleted', client: clientId, details: { clients } })
         return isGone

@@ -2,7 +2,7 @@
 import type { Client } from '../../doors/client.ts'
 
 /** Milliseconds by which the clocks of our processes and the database's may differ. */
-const CLOCK_SKEW = 2000
+export const CLOCK_SKEW = 2000
 
 /** Whether what was given at `instant` (milliseconds since the epoch) was given to this client, by its `client_id`. */
 export function isOfClient(clientId: string, instant: number, client: Client): boolean {

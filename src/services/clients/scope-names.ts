@@ -7,7 +7,7 @@ import { metadataError } from '../../protocol/client-metadata.ts'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import { statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
-import { TOKEN_INTROSPECTION } from '../directory.ts'
+import { TOKEN_INTROSPECTION } from './served-client.ts'
 
 /** Of what is legal and seldom meant. */
 export interface Strictness {

@@ -8,7 +8,7 @@ import type { Client } from '../../doors/client.ts'
 import { statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { secretsOf } from '../directory.ts'
+import { secretsOf } from './served-client.ts'
 import type { ClientSecrets, StoredSecret } from './client-secrets.ts'
 
 /** Those that are good now; none where there is no client, or its method needs none. */

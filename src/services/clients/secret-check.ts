@@ -5,7 +5,7 @@ import { statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { ClientSecrets, StoredSecret } from './client-secrets.ts'
-import { secretsOf } from '../directory.ts'
+import { secretsOf } from './served-client.ts'
 
 /**
  * Whether `secret` is the client's now. Takes the same time when there is no client, also for many at once where

@@ -19,18 +19,18 @@ import { sectorIdentifier } from '../../protocol/sector-identifier.ts'
 import { findClientRow, statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import { actAs } from '../audit/origin.ts'
-import { TOKEN_INTROSPECTION, type Directory } from '../directory.ts'
+import { TOKEN_INTROSPECTION } from './served-client.ts'
 import { unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
 import type { ClientFinder } from './client-finder.ts'
 import type { ClientPolicies } from './client-policies.ts'
 import { isUsable, type ClientSecrets, type StoredSecret } from './client-secrets.ts'
 import type { ApplyStatement } from '../registration/software-statements.ts'
-import { createOpenMetadata } from './open-metadata.ts'
+import type { ParseOpenMetadata } from './open-metadata.ts'
 
 interface SelfRegistrationServices {
   database: Database
   doors: DoorRegistry
-  directory: Directory
+  parse: ParseOpenMetadata
   changes: ClientChanges
   finder: Pick<ClientFinder, 'hasSecret'>
   secrets: ClientSecrets
@@ -76,19 +76,8 @@ export function createSelfRegistrations(services: SelfRegistrationServices): Ope
 function createSelfRegistration(
   registrar: string,
   options: SelfRegistrationOptions,
-  {
-    database,
-    doors,
-    directory,
-    changes,
-    finder,
-    secrets,
-    policies,
-    applyStatement,
-  }: SelfRegistrationServices,
+  { database, parse, changes, finder, secrets, policies, applyStatement }: SelfRegistrationServices,
 ): OwnSelfRegistration {
-  const parse = createOpenMetadata({ doors, directory, policies })
-
   async function find(clientId: string): Promise<Registration | null> {
     const row = clientId === '' ? null : await findClientRow(database, clientId)
     if (row?.registrar !== registrar) return null

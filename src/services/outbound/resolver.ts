@@ -7,8 +7,10 @@ import { Resolver } from 'node:dns/promises'
 /** The addresses of a name, IPv4 and IPv6. Throws when it has none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>
 
-export function createResolve(): Resolve {
+/** `servers`: addresses with ports, in the place of those of the system. */
+export function createResolve(servers?: readonly string[]): Resolve {
   const resolver = new Resolver({ timeout: 1500, tries: 2 })
+  if (servers !== undefined) resolver.setServers(servers)
   return async (hostname) => {
     const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))

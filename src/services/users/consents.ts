@@ -1,5 +1,6 @@
 /** What users have allowed clients: remembered per user and client, by scopes, resources and the lines of parameters. */
 import type { ApprovalRequest, Parameter } from '../../doors/approval.ts'
+import type { Client } from '../../doors/client.ts'
 import {
   statements as authorizationStatements,
   type ListedAuthorizationRow,
@@ -42,7 +43,7 @@ export interface ComparedConsent {
 }
 
 export interface Consents {
-  find(userId: string, clientId: string): Promise<RememberedConsent>
+  find(userId: string, client: Pick<Client, 'clientId' | 'unregistered'>): Promise<RememberedConsent>
   /**
    * What of a request is new: scopes, the resources that its tokens would be for (without `resource` all those of the
    * scopes), and lines, unless a scope that gives the same was allowed.
@@ -94,8 +95,11 @@ export function createConsents(
 ): Consents {
   const narrow = createNarrow(doors, audiences)
 
-  async function find(userId: string, clientId: string): Promise<RememberedConsent> {
-    const [row] = await database.query(statements.find, [userId, clientId])
+  async function find(
+    userId: string,
+    { clientId, unregistered }: Pick<Client, 'clientId' | 'unregistered'>,
+  ): Promise<RememberedConsent> {
+    const [row] = await database.query(statements.find, [userId, clientId, unregistered?.identity ?? null])
     return {
       id: row?.id,
       scopes: new Set(row?.scopes),
@@ -126,7 +130,7 @@ export function createConsents(
   return {
     find,
     async compare(userId, request) {
-      const had = await find(userId, request.client.clientId)
+      const had = await find(userId, request.client)
       const { rest, declined } = await standing(request, had)
       // None, where an earlier version remembered them.
       const isOld = (resource: string): boolean => had.resources.size === 0 || had.resources.has(resource)
@@ -144,7 +148,8 @@ export function createConsents(
     },
     async remember(userId, asked, declined = NONE) {
       const request = await narrow(asked, declined)
-      const { clientId } = request.client
+      const { clientId, unregistered } = request.client
+      const { identity = null, consentLifetime = null } = unregistered ?? {}
       const [scopes, resources] = [[...request.scopes], await audienceOf(request)]
       const lines = linesOf(doors.all('parameter'), request)
       const lasting = lines.filter(({ once }) => !once)
@@ -154,6 +159,7 @@ export function createConsents(
       const lifted = lasting.flatMap((line) => line.scopes)
       const leftOut = [...declined]
       return audit.transaction(async (query, note) => {
+        await query(statements.forgetVoid, [userId, clientId, identity])
         const [remembered] = await query(statements.grant, [
           userId,
           clientId,
@@ -163,10 +169,14 @@ export function createConsents(
           MOST_LINES,
           leftOut,
           lifted,
+          identity,
+          consentLifetime,
         ])
+        if (remembered === undefined)
+          throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
         const details = { scopes, resources, ...keys, ...(leftOut.length === 0 ? {} : { declined: leftOut }) }
         note({ type: 'consent.given', user: userId, client: clientId, details })
-        return remembered!.id
+        return remembered.id
       })
     },
     async list(userId, { after = '', limit = 100 } = {}) {

@@ -51,7 +51,7 @@ test('one whose access is taken back has to ask again, and its tokens are dead',
   ])
   expect((await refresh(server, tokens.refresh_token)).status).toBe(400)
   expect((await server.get(`/userinfo?access_token=${tokens.access_token}`)).status).toBe(401)
-  expect((await consents.find(id, 'web')).scopes.size).toBe(0)
+  expect((await consents.find(id, { clientId: 'web' })).scopes.size).toBe(0)
   expect((await eventsOf(server, 'consent.withdrawn'))[0]).toMatchObject({ user: id, client: 'web', actor: { kind: 'user', id } }) // prettier-ignore
 })
 

@@ -56,7 +56,7 @@ test('read in German, remembered in English, and shown in whichever language is 
   expect(textsOf(page)).toEqual([...GERMAN, 'Die Lampe', 'Ihre Bücher lesen'])
   await goThrough(german, page)
 
-  const { lines } = await consents.find(id, 'web')
+  const { lines } = await consents.find(id, { clientId: 'web' })
   expect([...lines.values()].toSorted()).toEqual([...ENGLISH, 'The lamp'].toSorted())
   const [{ lines: exported } = { lines: [] }] = (await users.export(id))['apps'] as { lines: string[] }[]
   expect(exported.toSorted()).toEqual([...ENGLISH, 'The lamp'].toSorted())

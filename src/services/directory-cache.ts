@@ -1,0 +1,81 @@
+/** One kind of thing in memory: loaded once however many wait, and read again when the change feed says so. */
+import { createBoundedCache } from './bounded-cache.ts'
+import type { ChangeFeed } from './change-feed.ts'
+
+const MOST = 20_000
+
+export interface Cache<T> {
+  get(key: string): T | Promise<T>
+  /** What is in memory. */
+  peek(key: string): T | undefined
+  /** From the database, whatever is in memory. */
+  reload(key: string): Promise<T>
+  /** Reads what is in memory again; throws when it cannot, and leaves it as it was. */
+  refresh(which: (key: string, value: T) => boolean): Promise<void>
+  clear(): void
+}
+
+export function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFeed): Cache<T> {
+  const entries = createBoundedCache<{ value: T }>(MOST)
+  const loading = new Map<string, Promise<T>>()
+  /** Grows with each change: what was read before one is not good after it. */
+  let generation = 0
+  let refreshing = Promise.resolve()
+
+  /** Reads again when something changed meanwhile; what keeps changing is given out and not kept. */
+  async function loadOnce(key: string, tries = 3): Promise<T> {
+    const begun = generation
+    const value = await load(key)
+    if (begun !== generation) return tries > 1 ? loadOnce(key, tries - 1) : value
+    // What is not there is asked for again: made-up ids must not crowd out real ones.
+    if (value === null) entries.delete(key)
+    else entries.set(key, { value })
+    return value
+  }
+
+  function forgetLoading(): void {
+    generation++
+    loading.clear()
+  }
+
+  /** Not by dropping them: if the database went away now, what it last said would be gone before its time. */
+  async function readAgain(which: (key: string, value: T) => boolean): Promise<void> {
+    forgetLoading()
+    const changed = [...entries.entries()].filter(([key, { value }]) => which(key, value))
+    await Promise.all(changed.map(async ([key]) => loadOnce(key)))
+  }
+
+  function peek(key: string): T | undefined {
+    feed.assertFresh()
+    return entries.get(key)?.value
+  }
+
+  async function reload(key: string): Promise<T> {
+    feed.assertFresh()
+    const pending = loading.get(key)
+    if (pending !== undefined) return pending
+    const started = loadOnce(key).finally(() => {
+      if (loading.get(key) === started) loading.delete(key)
+    })
+    loading.set(key, started)
+    return started
+  }
+
+  return {
+    peek,
+    reload,
+    get: (key) => peek(key) ?? reload(key),
+    async refresh(which) {
+      // One after the other: each makes what others are reading not worth keeping.
+      refreshing = refreshing.then(
+        async () => readAgain(which),
+        async () => readAgain(which),
+      )
+      return refreshing
+    },
+    clear() {
+      forgetLoading()
+      entries.clear()
+    },
+  }
+}

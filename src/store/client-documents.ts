@@ -1,0 +1,30 @@
+/** Metadata documents of clients as they were last read, by their addresses. */
+import { ClientDocument } from '../entities/client-document.ts'
+import { isAhead, statement } from './statement.ts'
+
+export type ClientDocumentRow = Pick<
+  ClientDocument,
+  'document' | 'readAt' | 'freshUntil' | 'staleUntil' | 'keptUntil'
+>
+
+const COLUMNS = ['clientId', 'document', 'readAt', 'freshUntil', 'staleUntil', 'keptUntil'] as const
+
+export const statements = {
+  /** One that may still serve. */
+  find: statement<ClientDocumentRow>('client-document-find', (table) => {
+    const kept = table(ClientDocument)
+    return `select ${kept.columns('document', 'readAt', 'freshUntil', 'staleUntil', 'keptUntil')} from ${kept.name}
+      where ${kept.column('clientId')} = $1 and ${isAhead(kept.column('keptUntil'))}`
+  }),
+  /** In the place of an older one; a new one only while there are fewer than $7. */
+  keep: statement('client-document-keep', (table) => {
+    const kept = table(ClientDocument)
+    const [clientId, ...others] = COLUMNS.map((one) => kept.column(one))
+    const some = `select from ${kept.name} limit $7`
+    return `insert into ${kept.name} as had (${[clientId, ...others].join(', ')})
+      select $1::text, $2::jsonb, $3::timestamptz, $4::timestamptz, $5::timestamptz, $6::timestamptz
+        where exists (select from ${kept.name} where ${clientId} = $1::text) or (select count(*) from (${some}) one) < $7
+      on conflict (${clientId}) do update set ${others.map((one) => `${one} = excluded.${one}`).join(', ')}
+        where had.${kept.column('readAt')} < excluded.${kept.column('readAt')}`
+  }),
+}
