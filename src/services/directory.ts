@@ -7,7 +7,6 @@ import type { ClientSource } from '../doors/client-source.ts'
 import { findClientRow, statements } from '../store/clients.ts'
 import { isUuid } from '../protocol/uuid.ts'
 import type { Database } from '../store/database.ts'
-import type { ResourceSetRow } from '../store/record-sets.ts'
 import { type NamedRow, namedIn } from '../store/resource-names.ts'
 import { slashless } from '../protocol/resource-identifier.ts'
 import { statements as records } from '../store/user-records.ts'
@@ -19,7 +18,18 @@ import { createUnregisteredClients } from './clients/unregistered-clients.ts'
 import { createCache } from './directory-cache.ts'
 import { toUser, type User } from './users/user.ts'
 
-export type ResourceEntry = Readonly<ResourceSetRow>
+/** What is registered of a resource. Written out, since plugins read it: what is stored is our own affair. */
+export interface ResourceEntry {
+  readonly resource: string
+  /** For the consent page. */
+  readonly name: string | null | undefined
+  readonly aliases: readonly string[]
+  readonly accessTokenFormat: string | null | undefined
+  /** Seconds. */
+  readonly accessTokenLifetime: number | null | undefined
+  readonly dpopBoundAccessTokens: boolean | null | undefined
+  readonly tlsClientCertificateBoundAccessTokens: boolean | null | undefined
+}
 
 /** What is registered of a scope. */
 export interface ScopeEntry {
