@@ -1,7 +1,8 @@
 /** Errors for people: the same answers and log lines as `src/http/errors.ts`, as a page. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { logFailure, toOAuthError } from '../../src/http/errors.ts'
+import { message } from '../../src/protocol/message.ts'
+import { isUnreadable, logFailure, toOAuthError } from '../../src/http/errors.ts'
 import type { ErrorPage } from './models.ts'
 
 /** What the page says beside the error: details for the developer of the client, other words for people, and ways on. */
@@ -19,10 +20,18 @@ export class ExplainedError extends OAuthError {
   }
 }
 
+const UNREADABLE = {
+  title: message('This cannot be read at the moment'),
+  text: message(
+    'It is stored under a key that this server does not have now. Nothing is lost, and it is not your fault: tell whoever runs this service.',
+  ),
+}
+
 /** An error handler for scopes that serve pages. */
 export function sendErrorPage(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const known = toOAuthError(error, request)
   logFailure(known, request)
+  if (isUnreadable(known)) return showError(known, reply, { words: UNREADABLE })
   return showError(known, reply, known instanceof ExplainedError ? known.explanation : {})
 }
 

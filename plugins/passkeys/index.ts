@@ -10,7 +10,7 @@ import { addAdministration } from './administration.ts'
 import { createAssertions } from './assertions.ts'
 import { createChallenges } from './challenges.ts'
 import { addOffer } from './offer.ts'
-import { createPasskeys, type Passkeys } from './passkeys.ts'
+import { createPasskeys, type Passkeys, USER_HANDLES } from './passkeys.ts'
 import { addSecurity } from './security.ts'
 import { addSignIn } from './sign-in.ts'
 import { addStepUp } from './step-up.ts'
@@ -33,6 +33,8 @@ async function passkeys(fastify: FastifyInstance): Promise<void> {
     return
   }
   const own = createPasskeys(oauth)
+  // Where no SECRET_KEY fits it, a start says so, and not a page of people.
+  fastify.addHook('onReady', async () => void (await oauth.secret(USER_HANDLES)))
   const challenges = createChallenges(kernelOf(fastify))
   fastify.decorate('passkeys', { list: own.list, rename: own.rename, remove: own.remove })
   const assertions = createAssertions(fastify, party, own, challenges)

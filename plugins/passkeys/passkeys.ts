@@ -57,6 +57,9 @@ export interface OwnPasskeys extends Passkeys {
 /** What a name may be. */
 export const NAME_LENGTH = 60
 
+/** The server's secret under which user handles are made. */
+export const USER_HANDLES = 'passkey-user-handles'
+
 export function createPasskeys({ users, secret }: OAuth): OwnPasskeys {
   const records = users.records<Passkey>('passkey', {
     unique: true,
@@ -116,7 +119,7 @@ export function createPasskeys({ users, secret }: OAuth): OwnPasskeys {
       return records.delete(userId, id, { type: 'user.passkey_removed', user: userId, details: { name } })
     },
     async handleOf(userId) {
-      const key = await secret('passkey-user-handles')
+      const key = await secret(USER_HANDLES)
       return createHmac('sha256', key).update(userId).digest('base64url')
     },
   }

@@ -11,6 +11,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
+import { REGISTRATION_TOKENS } from '../../src/services/registration/registration-tokens.ts'
 import { addAdminInitialTokens } from './admin-initial-tokens.ts'
 
 const PATH = '/register'
@@ -24,9 +25,11 @@ const OPEN = { caller: 'anybody', body: 'json', cors: true, parameters: Type.Obj
 
 async function registration(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, selfRegistration, initialTokens, registrationTokens } = kernelOf(fastify)
+  const { config, selfRegistration, initialTokens, registrationTokens, secret } = kernelOf(fastify)
   const { OIDC_REGISTRATION: mode, OIDC_REGISTRATION_MOST: most, OIDC_REGISTRATION_SCOPES: scopes } = config
   if (mode === 'off') return
+  // Where no SECRET_KEY fits it, a start says so, and not an app's change.
+  fastify.addHook('onReady', async () => void (await secret(REGISTRATION_TOKENS)))
   const clients = selfRegistration(REGISTRAR, { most, scopes })
   const ofNetwork = { failures: config.OIDC_REGISTRATION_AT_ONCE, recovery: RECOVERY }
   const strangers = oauth.throttle(REGISTRAR, { account: ofNetwork, network: ofNetwork })

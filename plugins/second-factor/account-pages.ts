@@ -13,8 +13,10 @@ import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
 import { totpForm, type TotpForm } from './totp-form.ts'
 
 export interface FactorPart {
-  /** When the app was set up; null for none. */
+  /** When the app was set up; null for none, and where that cannot be read. */
   since: Date | null
+  /** Whether no code of the app can be checked now, since a key of the server is missing. */
+  isUnreadable: boolean
   /** Recovery codes that are left. */
   left: number
   addUri: string
@@ -56,7 +58,8 @@ export function addAccountPages(factors: Factors): void {
       const found = await authenticators.find(userId)
       const { done } = call.wire
       return {
-        since: found === null ? null : new Date(found.createdAt),
+        since: found?.since == null ? null : new Date(found.since),
+        isUnreadable: found?.since === null,
         left: (await recoveryCodes.left(userId)) ?? 0,
         addUri: area.uri(ADD),
         codesUri: area.uri(CODES),

@@ -6,10 +6,12 @@ import type {
   StepElement,
   StepPage,
 } from '../../src/doors/interaction.ts'
+import { logFailure, toOAuthError } from '../../src/http/errors.ts'
 import { waitFor, type Waiting } from '../../src/http/wait.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
+import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import { isFactorMissing } from './missing.ts'
-import { NOT_RIGHT, SHOWN, type Factors } from './factors.ts'
+import { NOT_RIGHT, SHOWN, UNREADABLE, type Factors } from './factors.ts'
 
 export interface FactorPage {
   action: string
@@ -43,7 +45,7 @@ export function createAskingStep(factors: Factors): InteractionStep {
   const { users } = fastify.oauth
 
   const setUpAt = async (userId: string): Promise<number | null> =>
-    (await authenticators.find(userId))?.createdAt ?? null
+    (await authenticators.find(userId))?.since ?? null
 
   async function page(
     { address, formFor, insteadOf }: Interaction,
@@ -85,6 +87,10 @@ export function createAskingStep(factors: Factors): InteractionStep {
             status: 403,
           })
       } catch (error) {
+        if (error instanceof UnreadableError) {
+          logFailure(toOAuthError(error, call.request), call.request)
+          return page(interaction, recovery, { error: UNREADABLE, status: 403 })
+        }
         const { text, status, seconds, until } = waitFor(error, call)
         return page(interaction, recovery, { error: text, status, wait: { seconds, until } })
       }

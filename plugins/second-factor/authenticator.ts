@@ -3,13 +3,19 @@
  * secret is encrypted at rest, and each code is good once, over all processes.
  */
 import type { NewEvent } from '../../src/events.ts'
-import type { UserRecord } from '../../src/doors/user-records.ts'
+import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
+
+export interface SetUp {
+  /** Milliseconds since the epoch; null where no SECRET_KEY fits it any more, so that it can only be removed. */
+  readonly since: number | null
+}
 
 export interface Authenticators {
   /** From memory. */
   has(userId: string): Promise<boolean>
-  find(userId: string): Promise<Pick<UserRecord, 'createdAt'> | null>
+  /** Null for who has none. */
+  find(userId: string): Promise<SetUp | null>
   /** The secret that pages show who sets one up: the same under one `key` until it is used, or an hour has passed. */
   offer(key: string, userId: string): Promise<string>
   /** Takes what was offered, where the code is its. False where it is not, and for who has one already. */
@@ -62,7 +68,15 @@ export function createAuthenticators({ users, artifacts, box }: Kernel): Authent
 
   return {
     has: records.has,
-    find: async (userId) => records.get(userId, ID),
+    async find(userId) {
+      try {
+        const record = await records.get(userId, ID)
+        return record === null ? null : { since: record.createdAt }
+      } catch (error) {
+        if (error instanceof UnreadableError) return { since: null }
+        throw error
+      }
+    },
     async offer(key, userId) {
       const known = await offered(key, userId)
       if (known !== null) return known

@@ -23,6 +23,11 @@ export const NOT_RIGHT = message(
   'That code is not right, or was used already. Wait for the next one, and check that the clock of your phone is right.',
 )
 
+/** The factor is there, but nobody can tell a right code from a wrong one. */
+export const UNREADABLE = message(
+  'Codes cannot be checked at the moment: they are stored under a key that this server does not have now. Nothing is lost. Tell whoever runs this service.',
+)
+
 export function createFactors(fastify: FastifyInstance): Factors {
   const kernel = kernelOf(fastify)
   const cookie = fastify.browser.cookie('remembered', { maxAge: REMEMBERED_FOR })

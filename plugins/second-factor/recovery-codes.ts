@@ -1,11 +1,13 @@
 /** Recovery codes: ten, for who has lost the factor. Each is good once; what is stored are their hashes, encrypted. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { UserRecord } from '../../src/doors/user-records.ts'
+import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
 export interface RecoveryCodes {
   /** New ones in the place of all that the user had. */
   make(userId: string): Promise<readonly string[]>
-  /** How many are left; null where none were ever made. */
+  /** How many are left, 0 where no SECRET_KEY fits them any more; null where none were ever made. */
   left(userId: string): Promise<number | null>
   /** Whether it is one of theirs, and was not used: it is from here on. */
   spend(userId: string, code: string): Promise<boolean>
@@ -31,13 +33,33 @@ export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
     describe: ({ hashes }) => ({ left: hashes.length }),
   })
 
+  /** Those that no key fits make room for new ones. */
+  async function readable(userId: string): Promise<UserRecord<Stored> | null> {
+    try {
+      return await records.get(userId, ID)
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+      await records.delete(userId, ID)
+      return null
+    }
+  }
+
+  async function left(userId: string): Promise<number | null> {
+    try {
+      return (await records.get(userId, ID))?.value.hashes.length ?? null
+    } catch (error) {
+      if (error instanceof UnreadableError) return 0
+      throw error
+    }
+  }
+
   return {
     async make(userId) {
       const codes = Array.from({ length: COUNT }, newCode)
       const value = { hashes: codes.map((code) => hashOf(userId, code)) }
       const event = { type: 'user.recovery_codes_made', user: userId, details: { count: COUNT } } as const
       for (let tries = 0; tries < TRIES; tries++) {
-        const had = await records.get(userId, ID)
+        const had = await readable(userId)
         const isStored =
           had === null
             ? await records.put(userId, ID, value, event)
@@ -46,7 +68,7 @@ export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
       }
       throw new Error('recovery codes were made elsewhere at the same time')
     },
-    left: async (userId) => (await records.get(userId, ID))?.value.hashes.length ?? null,
+    left,
     async spend(userId, code) {
       for (let tries = 0; tries < TRIES; tries++) {
         const had = await records.get(userId, ID)

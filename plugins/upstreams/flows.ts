@@ -60,12 +60,15 @@ const LIFETIME = 600
 /** Of one network: those that began first give way. */
 const MOST = 1000
 
-export function createFlows({ oauth, browser }: FastifyInstance): Flows {
+export function createFlows(fastify: FastifyInstance): Flows {
+  const { oauth, browser } = fastify
   const flows = oauth.artifacts<Stored>('upstream-flow', { lifetime: LIFETIME })
-  let secret: Promise<KeyObject> | undefined
+  let key: KeyObject
+  fastify.addHook('onReady', async () => {
+    key = await oauth.secret('upstream-flows')
+  })
 
-  async function checksOf(state: string): Promise<Checks> {
-    const key = await (secret ??= oauth.secret('upstream-flows'))
+  function checksOf(state: string): Checks {
     const made = (what: string): string =>
       createHmac('sha256', key).update(`${what} ${state}`).digest('base64url')
     return { state, nonce: made('nonce'), verifier: made('verifier') }
@@ -75,7 +78,7 @@ export function createFlows({ oauth, browser }: FastifyInstance): Flows {
 
   return {
     async begin(upstream, purpose, parameters, call) {
-      const checks = await checksOf(randomBytes(32).toString('base64url'))
+      const checks = checksOf(randomBytes(32).toString('base64url'))
       const choosing = parameters['prompt'] === CHOOSING ? { choosing: true as const } : {}
       const stored = { upstream, browser: browserOf(call), begun: Date.now(), purpose, ...choosing }
       const owner = `network ${networkOf(call.request.ip)}`
@@ -88,7 +91,7 @@ export function createFlows({ oauth, browser }: FastifyInstance): Flows {
       const spent = await flows.spend(state)
       if (spent === null) return null
       const { begun, purpose, choosing = false } = spent
-      return { checks: await checksOf(state), begun, purpose, choosing }
+      return { checks: checksOf(state), begun, purpose, choosing }
     },
   }
 }

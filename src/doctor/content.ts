@@ -127,7 +127,7 @@ const REMEDY = {
   'signing keys': 'a start makes them anew',
   deliveries: 'each ends when it is made, or 30 days after it was given up',
   'server secrets': 'a start makes them anew when they are used',
-  'records of plugins': 'each is sealed anew when it is read',
+  'records of plugins': 'a server that runs seals them anew, within an hour or so',
   'records of users': 'a server that runs seals them anew, within an hour or so',
   'secrets of upstreams': 'they are sealed anew by the next start',
   'client secrets': 'each is made anew when its client uses it; `client rotate-secret` for one that does not',

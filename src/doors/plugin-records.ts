@@ -37,6 +37,7 @@ export interface PluginRecordPage {
  * Records of one kind, each under an id of 1 to 200 characters, with a value of 32 KiB of JSON at most. All processes see a change at
  * once: each call asks the database, and what it throws while that does not answer becomes 503. `event` of each change is noted in its
  * own transaction, and not where nothing changes. Throws `TypeError` for an id, a key or a value that cannot be stored.
+ * A sealed value that no SECRET_KEY fits any more throws where it is read, and thrown on becomes a refusal that says so.
  */
 export interface PluginRecords<Value extends object = Bag> {
   get(id: string): Promise<PluginRecord<Value> | null>

@@ -35,7 +35,11 @@ export interface RecordOptions<Value extends object = Bag> {
   describe?(value: Value): Bag
 }
 
-/** `event` of each change is noted in its own transaction, and not where nothing changes. */
+/**
+ * `event` of each change is noted in its own transaction, and not where nothing changes. Reading a sealed value that no SECRET_KEY fits
+ * any more throws: thrown on, people are told that it cannot be read, and the log says which key is missing of what. `has` and `delete`
+ * read none.
+ */
 export interface UserRecords<Value extends object = Bag> {
   /** The oldest first. */
   list(userId: string): Promise<UserRecord<Value>[]>

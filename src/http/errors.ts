@@ -4,6 +4,7 @@
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../protocol/errors.ts'
+import { UnreadableError } from '../services/keys/secret-box.ts'
 import { lineOf } from '../services/shedding.ts'
 import { isUnavailable } from '../store/failures.ts'
 import { kernelOf } from './kernel-of.ts'
@@ -35,6 +36,15 @@ export function toOAuthError(error: unknown, request: FastifyRequest): OAuthErro
   // The client went away; to the driver's names of failures it would look like the database.
   if (error instanceof Error && error === request.raw.errored)
     return new OAuthError('invalid_request', 'the request was cut off', { cause: error })
+  // Nobody who asks can do anything about it, and asking again does not help: the operator reads in the log what does.
+  if (error instanceof UnreadableError)
+    return new OAuthError(
+      'access_denied',
+      'what is stored for this cannot be read with the keys of this server',
+      {
+        cause: error,
+      },
+    )
   if (isUnavailable(error)) {
     return new OAuthError('temporarily_unavailable', 'the database does not answer; try again', {
       cause: error,
@@ -57,13 +67,19 @@ const REFUSED: Readonly<Record<number, string>> = {
   415: 'the body must be application/x-www-form-urlencoded',
 }
 
+/** Whether it is so since a former SECRET_KEY left the list too early. */
+export function isUnreadable(error: OAuthError): error is OAuthError & { cause: UnreadableError } {
+  return error.cause instanceof UnreadableError
+}
+
 /** The one line that a failure leaves in the log; what is refused in a crowd leaves one together. */
 export function logFailure(error: OAuthError, request: FastifyRequest): void {
   const full = lineOf(error)
   if (full !== undefined) return kernelOf(request.server).shedding.note(full)
   const line = { error: error.code, description: error.message, status: error.status }
   const refused = (): void => request.log.info(line, 'request refused')
-  if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
+  if (isUnreadable(error)) request.log.error({ ...line, reason: error.cause.message }, 'request refused')
+  else if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
   else if (error.status === 429) kernelOf(request.server).throttledLines.note(refused)
   else refused()
 }

@@ -28,6 +28,7 @@ import { createArgon2id } from './hashing/argon2id.ts'
 import { createHashingQueue } from './hashing/hashing-queue.ts'
 import { createJanitor } from './janitor.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
+import { createResealPluginRecords, createResealUserRecords } from './keys/former-keys.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLanguages, type Languages } from './languages/languages.ts'
@@ -54,7 +55,6 @@ import { createTokenServices, type TokenServices } from './tokens/token-services
 import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
 import type { PasswordRules } from './users/passwords.ts'
-import { createResealRecords } from './users/sealed-records.ts'
 import { createUserServices, type UserServices } from './users/user-services.ts'
 
 export interface Kernel extends TokenServices, UserServices {
@@ -194,7 +194,12 @@ export function createKernel(
     endings: {
       accounts: people.accountDeletions.deleteDue,
       registrations: endUnusedRegistrations,
-      ...(config.SECRET_KEY.length > 1 ? { former: createResealRecords(database, box) } : {}),
+      ...(config.SECRET_KEY.length > 1
+        ? {
+            formerOfUsers: createResealUserRecords(database, box),
+            formerOfPlugins: createResealPluginRecords(database, box),
+          }
+        : {}),
     },
   })
 

@@ -16,6 +16,7 @@ import { isDuplicate } from '../store/failures.ts'
 import { statements, type PluginRecordRow } from '../store/plugin-records.ts'
 import type { Statement } from '../store/statement.ts'
 import type { AuditTrail } from './audit/audit.ts'
+import { pluginRecordContext } from './keys/former-keys.ts'
 import type { SecretBox } from './keys/secret-box.ts'
 
 /** On one page. */
@@ -55,7 +56,7 @@ export function createPluginRecords({
   }
 
   function keep(kind: string, { sealed = false, key, most = MOST }: PluginRecordOptions): PluginRecords {
-    const contextOf = (id: string): string => `plugin-record ${kind} ${id}`
+    const contextOf = (id: string): string => pluginRecordContext(kind, id)
     /** As JSON. */
     const seal = (id: string, text: string): string => JSON.stringify(box.seal(text, contextOf(id)))
 
@@ -75,7 +76,7 @@ export function createPluginRecords({
     /** Its value; sealed anew under the first key from here on, so that older ones can go. */
     async function open({ id, value }: PluginRecordRow): Promise<Bag> {
       if (typeof value !== 'string') return value
-      const text = box.open(value, contextOf(id))
+      const text = box.open(value, contextOf(id), `the record ${kind} ${id}`)
       if (!box.isCurrent(value))
         await database.query(statements.reseal, [kind, id, seal(id, text), JSON.stringify(value)])
       return JSON.parse(text) as Bag

@@ -2,11 +2,19 @@
 import { PluginRecord } from '../entities/plugin-record.ts'
 import { statement, type Table } from './statement.ts'
 
+/** Where one is, and what is sealed in it; null for one that is not. */
+export interface PlacedPluginRecordRow extends Pick<PluginRecord, 'kind' | 'id'> {
+  readonly value: string | null
+}
+
 export type PluginRecordRow = Pick<PluginRecord, (typeof READ)[number]>
 
 const READ = ['id', 'value', 'revision', 'createdAt', 'updatedAt'] as const
 
-/** In each, $1 is the kind. */
+/** Rows that are looked through at a time. */
+const BATCH = 200
+
+/** In each but `next`, $1 is the kind. */
 export const statements = {
   /** Behind the id $2, at most $3. */
   list: statement<PluginRecordRow>('plugin-records-list', (table) => {
@@ -48,6 +56,14 @@ export const statements = {
     const record = table(PluginRecord)
     const value = record.column('value')
     return `update ${record.name} set ${value} = $3::jsonb where ${isThis(record)} and ${value} = $4::jsonb`
+  }),
+  /** The next ones of all kinds, behind the kind $1 and the id $2. */
+  next: statement<PlacedPluginRecordRow>('plugin-records-next', (table) => {
+    const record = table(PluginRecord)
+    const value = record.column('value')
+    const place = `${record.column('kind')}, ${record.column('id')}`
+    return `select ${record.columns('kind', 'id')}, case when jsonb_typeof(${value}) = 'string' then ${value} end as "value"
+      from ${record.name} where (${place}) > ($1, $2) order by ${place} limit ${BATCH}`
   }),
   delete: statement<{ deleted: true }>('plugin-record-delete', (table) => {
     const record = table(PluginRecord)

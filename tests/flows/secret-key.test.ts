@@ -1,6 +1,7 @@
 /** SECRET_KEY: what it protects, how it is replaced, and what happens with a wrong one. */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import type { PluginRecords } from '../../src/doors/plugin-records.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { signedIn } from '../plugins/account/owner.ts'
 import { asksForFactor, codeOf, setUpFactor } from '../support/authenticator.ts'
@@ -71,17 +72,22 @@ test.each([['serve'], ['client list'], ['key rotate --json']])(
   },
 )
 
-test('second factors are sealed anew, also of who does not come; a browser that was to ask for none asks when its key is gone', async () => {
+test('second factors and what plugins keep are sealed anew, also of who does not come; a browser that was to ask for none asks when its key is gone', async () => {
   const database = await createDatabase()
   const [former, fresh, port] = [newKey(), newKey(), await freePort()]
+  let ofPlugin: PluginRecords<{ word: string }>
   const start = async (SECRET_KEY: string, OIDC_JANITOR_INTERVAL = 1) =>
-    startServer({ PORT: port, SECRET_KEY, OIDC_JANITOR_INTERVAL }, { database, seed: { users: [ALICE, BOB] } })
+    startServer({ PORT: port, SECRET_KEY, OIDC_JANITOR_INTERVAL }, {
+      database,
+      seed: { users: [ALICE, BOB] },
+      extend: ({ oauth }) => void (ofPlugin = oauth.records('kept', { sealed: true })),
+    })
   const enter = async (agent: UserAgent, { url }: TestServer, { username, password }: typeof ALICE | typeof BOB) => {
     agent.cookies.delete('latchkey-session')
     return agent.submit(await agent.get(`${url}/account`), 'login', { username, password })
   }
   const sealed = async () =>
-    (await database.query(`select value->>'sealed' as sealed from user_records`)).map((row) => String(row['sealed']).split('.')[0])
+    (await database.query(`select value->>'sealed' as sealed from user_records union all select value #>> '{}' from plugin_records where kind = 'kept'`)).map((row) => String(row['sealed']).split('.')[0])
 
   const before = await start(former)
   const agent = createUserAgent(before.url)
@@ -89,6 +95,7 @@ test('second factors are sealed anew, also of who does not come; a browser that 
   const { secret } = await setUpFactor(agent, before.url)
   await agent.submit(await enter(agent, before, ALICE), 'second-factor', { code: codeOf(secret), remember: 'yes' })
   const bobs = await setUpFactor(await signedIn(before, BOB), before.url)
+  await ofPlugin!.put('one', { word: 'sealed' })
   const [keyOfBefore] = await sealed()
   await before.close()
 
@@ -101,6 +108,7 @@ test('second factors are sealed anew, also of who does not come; a browser that 
   const asked = await enter(agent, after, ALICE)
   expect(asksForFactor(asked)).toBe(true)
   expect((await agent.submit(asked, 'second-factor', { code: codeOf(secret, 1) })).body).toContain('signed-in-as')
+  expect((await ofPlugin!.get('one'))?.value).toEqual({ word: 'sealed' })
   const other = createUserAgent(after.url)
   const page = await other.submit(await enter(other, after, BOB), 'second-factor', { code: codeOf(bobs.secret, 1) })
   expect(page.body).toContain('signed-in-as')

@@ -139,7 +139,7 @@ describe('records of a plugin', () => {
     await server.database
       .query(`update plugin_records set value = (select value from plugin_records where record_id = 'secret')
       where record_id = 'a'`)
-    await expect(here.sealed.get('a')).rejects.toThrow('unable to authenticate')
+    await expect(here.sealed.get('a')).rejects.toThrow('the record sealed a cannot be decrypted')
     await here.sealed.delete('a')
   })
 

@@ -161,6 +161,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'plugin-record-replace': [['organisation', 'organisation-7', {}, null, 0], 1],
   'plugin-record-reseal': [['organisation', 'organisation-7', {}, {}], 1],
   'plugin-record-delete': [['organisation', 'organisation-7'], 1],
+  'plugin-records-next': [['organisation', 'organisation-7'], 200],
   'plugin-records-list': [['organisation', 'organisation-7', 100], 100],
   'user-record-get': [[SOMEBODY, 'kind', 'id'], 1],
   'user-record-put': [[UUID, 'kind', 'id', {}, null], 1],

@@ -1,7 +1,6 @@
 /** A signing key in memory, from its sealed row, and what is left of one that was revoked. */
 import type { JWK } from 'jose'
 import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
-import { ConfigError } from '../../config.ts'
 import type { SigningKeyRow } from '../../store/signing-keys.ts'
 import type { SecretBox } from './secret-box.ts'
 
@@ -42,7 +41,7 @@ export function toRecord(row: SigningKeyRow): KeyRecord {
 }
 
 /**
- * `known` is what this row was before, whose key need not be opened again. Throws `ConfigError` when it cannot be.
+ * `known` is what this row was before, whose key need not be opened again. Throws `UnreadableError` when it cannot be.
  * @internal
  */
 export function toRingKey(
@@ -69,9 +68,5 @@ export function toRingKey(
 }
 
 function open({ kid, privateJwk }: SigningKeyRow, box: SecretBox): JsonWebKeyInput['key'] {
-  try {
-    return JSON.parse(box.open(privateJwk, kid)) as JsonWebKeyInput['key']
-  } catch (cause) {
-    throw new ConfigError(box.misfit(`the signing key ${kid}`), { cause })
-  }
+  return JSON.parse(box.open(privateJwk, kid, `the signing key ${kid}`)) as JsonWebKeyInput['key']
 }

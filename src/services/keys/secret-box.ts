@@ -12,14 +12,23 @@ import {
   timingSafeEqual,
   type KeyObject,
 } from 'node:crypto'
+import { ConfigError } from '../../setting-value.ts'
+
+/**
+ * No key of SECRET_KEY opens what was sealed: a former one left the list too early. Its message is the sentence for the operator;
+ * people get a refusal, and no failure (`src/http/errors.ts`).
+ */
+export class UnreadableError extends ConfigError {}
 
 export interface SecretBox {
   /** AES-256-GCM under the first key; `context` (a kid, say) is authenticated, so a value cannot be moved. */
   seal(plaintext: string | Uint8Array, context: string): string
-  /** Throws when no key fits or the value was changed. */
-  open(sealed: string, context: string): string
+  /** `what` it is names it for the operator, in the plural or not. Throws `UnreadableError` when no key fits or the value was changed. */
+  open(sealed: string, context: string, what?: string): string
   /** The same, of what was no text. */
   openBytes(sealed: string, context: string): Buffer
+  /** Null in the place of an error: for what is made anew, or begun again, where it cannot be read. */
+  tryOpen(sealed: string, context: string): string | null
   /** HMAC-SHA-256 under the first key. */
   hash(value: string): string
   /** Under every key: what a stored hash may be equal to. */
@@ -65,7 +74,7 @@ export function createSecretBox(
   const tagUnder = (key: Derived, bytes: Uint8Array): Buffer =>
     createHmac('sha256', key.tag).update(bytes).digest().subarray(0, TAG_BYTES)
 
-  function openBytes(sealed: string, context: string): Buffer {
+  function decrypt(sealed: string, context: string): Buffer {
     const [id, body] = split(sealed)
     const key = byId.get(id)
     if (key === undefined) throw new Error('it was encrypted under a SECRET_KEY that is not in the list')
@@ -80,6 +89,17 @@ export function createSecretBox(
     return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -AUTH_TAG_BYTES)), decipher.final()])
   }
 
+  function openBytes(sealed: string, context: string, what = 'a value that is stored'): Buffer {
+    try {
+      return decrypt(sealed, context)
+    } catch (cause) {
+      throw new UnreadableError(misfit(what), { cause })
+    }
+  }
+
+  const open = (sealed: string, context: string, what?: string): string =>
+    openBytes(sealed, context, what).toString()
+
   return {
     seal(plaintext, context) {
       const iv = randomBytes(IV_BYTES)
@@ -88,8 +108,15 @@ export function createSecretBox(
       const sealed = Buffer.concat([iv, cipher.update(bytes), cipher.final(), cipher.getAuthTag()])
       return `${first.id}.${sealed.toString('base64url')}`
     },
-    open: (sealed, context) => openBytes(sealed, context).toString(),
+    open,
     openBytes,
+    tryOpen(sealed, context) {
+      try {
+        return open(sealed, context)
+      } catch {
+        return null
+      }
+    },
     hash: (value) => hash(first, value),
     hashes: (value) => keys.map((key) => hash(key, value)),
     matches(value, stored) {

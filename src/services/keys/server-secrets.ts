@@ -3,12 +3,11 @@
  * first asked for, the same in every process, sealed in the database.
  */
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto'
-import { ConfigError } from '../../config.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/server-secrets.ts'
 import type { SecretBox } from './secret-box.ts'
 
-/** 256 bits by a name. Throws `ConfigError` when they cannot be decrypted. */
+/** 256 bits by a name. Throws `UnreadableError` when they cannot be decrypted. */
 export type FindServerSecret = (name: string) => Promise<KeyObject>
 
 /**
@@ -19,16 +18,8 @@ export type FindServerSecret = (name: string) => Promise<KeyObject>
 export async function resealServerSecrets(database: Database, box: SecretBox): Promise<void> {
   for (const { name, sealed } of await database.query(statements.all)) {
     if (box.isCurrent(sealed)) continue
-    const opened = attempt(() => box.open(sealed, name))
-    if (opened !== undefined) await database.query(statements.reseal, [name, sealed, box.seal(opened, name)])
-  }
-}
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
+    const opened = box.tryOpen(sealed, name)
+    if (opened !== null) await database.query(statements.reseal, [name, sealed, box.seal(opened, name)])
   }
 }
 
@@ -41,17 +32,9 @@ export function createServerSecrets(database: Database, box: SecretBox): FindSer
     return findSealed(name)
   }
 
-  function open(name: string, sealed: string): string {
-    try {
-      return box.open(sealed, name)
-    } catch (cause) {
-      throw new ConfigError(box.misfit(`the secret ${name}`), { cause })
-    }
-  }
-
   return async (name) => {
     const sealed = await findSealed(name)
-    const secret = open(name, sealed)
+    const secret = box.open(sealed, name, `the secret ${name}`)
     if (!box.isCurrent(sealed))
       await database.query(statements.reseal, [name, sealed, box.seal(secret, name)])
     return createSecretKey(secret, 'base64url')

@@ -25,12 +25,15 @@ export interface RegistrationTokens {
   use(clientId: string, token: string): Promise<{ allowance: Allowance; next: string } | null>
 }
 
+/** The server's secret that makes each token of the one before. */
+export const REGISTRATION_TOKENS = 'registration-tokens'
+
 /** @internal */
 export function createRegistrationTokens(database: Database, secret: FindServerSecret): RegistrationTokens {
   let key: Promise<KeyObject> | undefined
 
   async function nextOf(token: string): Promise<string> {
-    key ??= secret('registration-tokens')
+    key ??= secret(REGISTRATION_TOKENS)
     key.catch(() => (key = undefined))
     return (
       PREFIX +

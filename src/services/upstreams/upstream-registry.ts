@@ -70,18 +70,17 @@ export function createUpstreamRegistry({
   }
 
   function open({ id, client_secret: sealed }: StoredUpstream): string | undefined {
-    return sealed === null ? undefined : box.open(sealed, secretContext(id))
+    return sealed === null
+      ? undefined
+      : box.open(sealed, secretContext(id), `the secret of the upstream ${id}`)
   }
 
   /** Under the first key from here on, so that older ones can go. One that no key fits is for its sign-in to say. */
   async function reseal({ id, client_secret: sealed }: StoredUpstream): Promise<void> {
     if (sealed === null || box.isCurrent(sealed)) return
-    try {
-      const now = box.seal(box.open(sealed, secretContext(id)), secretContext(id))
-      await database.query(statements.reseal, [id, sealed, now])
-    } catch {
-      return
-    }
+    const secret = box.tryOpen(sealed, secretContext(id))
+    if (secret !== null)
+      await database.query(statements.reseal, [id, sealed, box.seal(secret, secretContext(id))])
   }
 
   /** What fails is asked for again. */
@@ -101,10 +100,11 @@ export function createUpstreamRegistry({
     known = undefined
   })
 
-  /** The same secret stays as it is sealed. */
+  /** The same secret stays as it is sealed, and one that no key fits is another. */
   function sealed({ id, client_secret: secret }: LaidUpstream, before: StoredUpstream | undefined) {
     if (secret === undefined || secret === null) return secret
-    const isSame = before?.client_secret && open(before) === secret
+    const had = before?.client_secret
+    const isSame = had && box.tryOpen(had, secretContext(id)) === secret
     return isSame ? undefined : box.seal(secret, secretContext(id))
   }
 

@@ -13,8 +13,8 @@ import { statements, type UserRecordRow, type WayInRow } from '../../store/user-
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
-import type { SecretBox } from '../keys/secret-box.ts'
-import { contextOf } from './sealed-records.ts'
+import { userRecordContext as contextOf } from '../keys/former-keys.ts'
+import { UnreadableError, type SecretBox } from '../keys/secret-box.ts'
 import type { OwnUserRegistry } from './user-registry.ts'
 
 export interface UserRecordKeeper {
@@ -35,6 +35,10 @@ export interface UserRecordKeeper {
   resetFactors(userId: string): Promise<boolean>
   /** Every record of a user, by kind, as each kind describes its own. */
   describeRecords(userId: string): Promise<Readonly<Record<string, readonly Bag[]>>>
+}
+
+function whatOf(kind: string, userId: string): string {
+  return `the record ${kind} of the user ${userId}`
 }
 
 /** Undoes the transaction that it is thrown in. */
@@ -60,7 +64,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   function valueOf(kind: string, userId: string, { id, value }: Pick<UserRecordRow, 'id' | 'value'>): Bag {
     const { sealed } = value as { sealed?: string }
     if (!kinds.get(kind)?.sealed || sealed === undefined) return value
-    return JSON.parse(box.open(sealed, contextOf(kind, userId, id))) as Bag
+    return JSON.parse(box.open(sealed, contextOf(kind, userId, id), whatOf(kind, userId))) as Bag
   }
 
   /** Under the first key from here on, so that older ones can go. */
@@ -68,8 +72,23 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     const { sealed } = row.value as { sealed?: string }
     if (!kinds.get(kind)?.sealed || sealed === undefined || box.isCurrent(sealed)) return
     const context = contextOf(kind, userId, row.id)
-    const now = { sealed: box.seal(box.open(sealed, context), context) }
+    const now = { sealed: box.seal(box.open(sealed, context, whatOf(kind, userId)), context) }
     await database.query(statements.reseal, [userId, kind, row.id, now, row.value])
+  }
+
+  /** Nothing of what no key fits: who takes their data with them, or are shown all of it, get the rest. */
+  function describeBy(
+    describe: RecordOptions['describe'],
+    row: UserRecordRow & { kind: string },
+    userId: string,
+  ): Bag {
+    try {
+      const value = valueOf(row.kind, userId, row)
+      return describe?.(value) ?? value
+    } catch (error) {
+      if (error instanceof UnreadableError) return {}
+      throw error
+    }
   }
 
   function toRecord(kind: string, userId: string, row: UserRecordRow): UserRecord {
@@ -228,8 +247,8 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
         const { sealed = false, describe }: RecordOptions = kinds.get(row.kind) ?? {
           sealed: 'sealed' in row.value,
         }
-        // What nobody describes is not opened: its key may be gone.
-        const told = describe?.(valueOf(row.kind, userId, row)) ?? (sealed ? {} : row.value)
+        // What nobody describes is not opened.
+        const told = sealed && describe === undefined ? {} : describeBy(describe, row, userId)
         return [row.kind, { ...told, created_at: row.createdAt.toISOString() }] as const
       })
       const byKind = Map.groupBy(described, ([kind]) => kind)
