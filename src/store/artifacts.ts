@@ -56,6 +56,11 @@ export const statements = {
     const artifact = table(Artifact)
     return `delete from ${artifact.name} where ${artifact.column('owner')} = $1`
   }),
+  /** The same of the kind $2. */
+  deleteOwnedOfKind: statement('artifacts-delete-owned-of-kind', (table) => {
+    const artifact = table(Artifact)
+    return `delete from ${artifact.name} where ${artifact.column('owner')} = $1 and ${artifact.column('kind')} = $2`
+  }),
 }
 
 /** What is there of the kind $1, under a hash of $2. */

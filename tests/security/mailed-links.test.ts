@@ -9,7 +9,10 @@ import { startServer, type TestServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 
-const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
+const server = await startServer(
+  { OIDC_SIGN_UP: 'on' },
+  { seed: SEED, extend: ({ oauth }) => void oauth.users.records('way-in', { signsIn: true }) },
+)
 const beside = await spawnBeside(server.settings, server.database)
 const { users, sessions, accountDeletions, passwordLinks, passwordResets, emailLinks } = kernelOf(
   server.server,
@@ -143,5 +146,21 @@ describe.each(Object.entries(KINDS))('a link %s', (name, kind) => {
     const link = await kind.make(person)
     await end(person, kind)
     expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([200, 200])
+  })
+
+  test('of who has no password is not good again once they had one meanwhile', async () => {
+    const username = `reader-${++count}`
+    const email = `${username}@example.com`
+    const { id } = await users.create({ username, email, email_verified: true })
+    await server.database.query(
+      `insert into user_records (user_id, kind, record_id, value) values ($1, 'way-in', $2, '{}')`,
+      [id, username],
+    )
+    const link = await kind.make({ id, username, email })
+    expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([200, 200])
+    await users.setPassword(username, 'a password for a while')
+    expect(await statusAt(server, link)).toBe(410)
+    await users.removePassword(id)
+    expect([await statusAt(server, link), await statusAt(beside, link)]).toEqual([410, 410])
   })
 })

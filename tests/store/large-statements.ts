@@ -57,6 +57,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'artifact-delete': [['interaction', ['hash']], 1],
   'artifacts-list': [['owner', 'invitation', '', 100], 1],
   'artifacts-of-owner': [['owner', '', '', 100], 1],
+  'artifacts-delete-owned-of-kind': [['owner', 'password-reset'], 1],
   'artifacts-delete-owned': [['owner'], 1],
   'artifact-replace': [['interaction', ['hash'], {}, {}], 1],
   'artifact-spend': [['interaction', ['hash']], 1],

@@ -59,7 +59,8 @@ interface Stored {
   readonly confirms?: string
 }
 
-const KIND = 'password-reset'
+/** @internal */
+export const PASSWORD_RESET = 'password-reset'
 /** Seconds. */
 export const RESET_LIFETIME = 3600
 /** Seconds. */
@@ -80,7 +81,7 @@ export interface PasswordResetsOptions {
 /** @internal */
 export function createPasswordResets(options: PasswordResetsOptions): PasswordResets {
   const { database, audit, feed, box, hashChosen } = options
-  const links = options.artifacts<Stored>(KIND, { lifetime: RESET_LIFETIME, ofUsers: true })
+  const links = options.artifacts<Stored>(PASSWORD_RESET, { lifetime: RESET_LIFETIME, ofUsers: true })
 
   async function findRow(token: string): Promise<{ row: UserRow; back: string } | null> {
     const stored = await links.get(token)
@@ -141,7 +142,7 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
       const key = usernameKey(username)
       const set = audit.transaction(async (query, note) => {
         const [locked] = await query(statements.lock, [key])
-        const [used] = await query(artifactStatements.spend, [KIND, box.hashes(token)])
+        const [used] = await query(artifactStatements.spend, [PASSWORD_RESET, box.hashes(token)])
         const stored = used?.value as unknown as Stored | undefined
         if (locked === undefined || stored === undefined || !isGood(stored, locked)) throw spent()
         const claims = stored.confirms === undefined ? {} : { email_verified: true }
