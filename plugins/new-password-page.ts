@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import type { User } from '../src/services/users/user.ts'
+import { leadingTo } from './pages/places.ts'
 import type { PageCall } from './pages/index.ts'
 import type { NewPassword } from './pages/models.ts'
 
@@ -97,7 +98,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
         const text = message(
           'From now on, only this password is good. You have been signed out wherever you were signed in.',
         )
-        const primary = { href: `${basePath}/sign-in`, text: message('Sign in') }
+        const primary = leadingTo(pages.places.signIn(), { text: message('Sign in') })
         return call.reply.page('page-message', { title: message('Your password is set'), text, primary })
       }
       const user = await page.find(token)

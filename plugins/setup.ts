@@ -32,7 +32,7 @@ const FIELDS = ['username', 'name', 'email', 'password']
 const PURPOSE = 'setup'
 
 async function setup(fastify: FastifyInstance): Promise<void> {
-  const { oauth, browser } = fastify
+  const { oauth, browser, pages } = fastify
   const { firstAdministrator, config } = kernelOf(fastify)
   const minLength = config.OIDC_PASSWORD_MIN_LENGTH
   const { basePath } = oauth.config
@@ -80,7 +80,9 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       const user = await firstAdministrator.create(token, { username, name, email, password })
       attempt.succeeded()
       await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
-      const continueUri = fastify.hasPlugin('latchkey-admin') ? `${basePath}/admin` : `${basePath}/`
+      const continueUri = fastify.hasPlugin('latchkey-admin')
+        ? `${basePath}/admin`
+        : (pages.places.start() ?? `${basePath}/`)
       return call.reply.page('setup-done', { username: user.username, continueUri })
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status >= 500) throw error

@@ -43,15 +43,16 @@ export function isFresh({ authenticatedAt }: Session): boolean {
 
 async function signIn(fastify: FastifyInstance): Promise<void> {
   const { oauth, interactions, pages } = fastify
-  const home = `${oauth.config.basePath}/`
+  const top = `${oauth.config.basePath}/`
+  const home = (): string => pages.places.start() ?? top
   const { origin } = new URL(oauth.issuer)
 
   /** Only ever a path below the issuer's; normalized, so that what looks like one is one. */
   function pathOf(given = ''): string {
-    if (!URL.canParse(given, oauth.issuer)) return home
+    if (given === '' || !URL.canParse(given, oauth.issuer)) return home()
     const to = new URL(given, oauth.issuer)
-    const ours = to.origin === origin && to.pathname.startsWith(home)
-    return ours && !to.pathname.startsWith('//') ? to.pathname + to.search : home
+    const ours = to.origin === origin && to.pathname.startsWith(top)
+    return ours && !to.pathname.startsWith('//') ? to.pathname + to.search : home()
   }
 
   pages.serve({

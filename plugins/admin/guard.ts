@@ -14,12 +14,13 @@ export interface Guard {
   administratorOf(request: FastifyRequest): Administrator
 }
 
-export function createGuard({ oauth, browser }: FastifyInstance): Guard {
+export function createGuard({ oauth, browser, pages }: FastifyInstance): Guard {
   const admitted = new WeakMap<FastifyRequest, Administrator>()
   const { basePath } = oauth.config
 
   /** Says as whom they came, and where they can go on. */
   function notForThem({ method, url }: FastifyRequest, user: User | null): ExplainedError {
+    const start = pages.places.start()
     const page = method === 'GET' || method === 'HEAD' ? url : `${basePath}/admin`
     return new ExplainedError('access_denied', 'these pages are for administrators', {
       words: {
@@ -29,7 +30,7 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
       who: user?.username ?? null,
       ways: [
         { uri: otherAccountAddress(basePath, page), text: message('Sign in as somebody else') },
-        { uri: `${basePath}/`, text: message('Go to the start page') },
+        ...(start === null ? [] : [{ uri: start, text: message('Go to the start page') }]),
       ],
     })
   }

@@ -66,7 +66,7 @@ async function notices(fastify: FastifyInstance): Promise<void> {
         whose: former === undefined ? 'present' : 'former',
         time: new Date(at),
         username: user.username,
-        issuer: oauth.issuer,
+        activity: fastify.hasPlugin('latchkey-account') ? `${oauth.issuer}/account/activity` : null,
       })
       if (letter !== null) await letters.send(to, letter, await readerOf(fastify, user))
     },

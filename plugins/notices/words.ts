@@ -1,6 +1,7 @@
 /** What people are told by mail of what happened to their account, by the type of the event. What plugins may bring is among it. */
 import { type Message, message } from '../../src/protocol/message.ts'
 import type { Letter } from '../mail/letters.ts'
+import { leadingTo } from '../pages/places.ts'
 
 export interface Happening {
   readonly type: string
@@ -8,7 +9,8 @@ export interface Happening {
   readonly whose: 'former' | 'present'
   readonly time: Date
   readonly username: string
-  readonly issuer: string
+  /** The address where they see what happened; null where there is none. */
+  readonly activity: string | null
 }
 
 interface What {
@@ -85,7 +87,7 @@ export function farewellOf({ time, username }: Pick<Happening, 'time' | 'usernam
 }
 
 /** Null for what nobody is told of. */
-export function letterOf({ type, whose, time, username, issuer }: Happening): Letter | null {
+export function letterOf({ type, whose, time, username, activity }: Happening): Letter | null {
   const words = type === ADDRESS_CHANGED ? CHANGED : WORDS[type]
   if (words === undefined) return null
   const now =
@@ -98,7 +100,7 @@ export function letterOf({ type, whose, time, username, issuer }: Happening): Le
       message('Account: {username}', { username }),
       message('When: {time}', { time }),
     ],
-    button: { text: message('See what happened'), href: `${issuer}/account/activity` },
+    button: leadingTo(activity, { text: message('See what happened') }),
     otherwise: message(
       'If this was you, there is nothing for you to do. If not, somebody else may have your account: change your password at once, and tell those who run this service.',
     ),

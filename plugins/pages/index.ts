@@ -17,6 +17,7 @@ import type { Client } from '../../src/doors/client.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { Reader } from '../../src/services/languages/languages.ts'
 import type { Pages, Person } from './models.ts'
+import { createPlaces, type Places } from './places.ts'
 import { createRegistry, type PageRegistry } from './registry.ts'
 import { createServePage, type ServePage } from './serve.ts'
 import { createTemplates, LAYOUT, type Site } from './templates.ts'
@@ -43,6 +44,7 @@ export interface PageDoors extends PageRegistry {
    * its path. Throws `ConfigError` for a name that is taken.
    */
   readonly addAsset: Assets['add']
+  readonly places: Places
   /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */
   name(find: FindPerson): void
   /** @internal Who reads the page, which is then in their language. */
@@ -79,10 +81,13 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   const { BRAND_DIRECTORY: directory } = kernelOf(fastify).config
   const own = directory === undefined ? null : await readBrandDirectory(directory)
   const brand = await createBrand(kernelOf(fastify).config, notes, assets, own)
+  const places = createPlaces(fastify)
   const site: Site = {
     brand,
     host: new URL(issuer).host,
-    home: `${config.basePath}/`,
+    get home() {
+      return places.start()
+    },
     development: !config.production,
     assets: assets.addresses,
   }
@@ -120,6 +125,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   fastify.decorate('pages', {
     ...registry,
     addAsset: assets.add,
+    places,
     serve: await createServePage(fastify),
     name(find) {
       findPerson = find

@@ -133,7 +133,8 @@ export interface SignOutPage extends FormTarget {
 }
 
 export interface SignedOutPage {
-  homeUri: string
+  /** Null where there is no page to begin at. */
+  homeUri: string | null
   /** Those that are told. */
   apps: readonly string[]
   /** Addresses that the browser loads, by which some of them are. */

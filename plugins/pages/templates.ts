@@ -18,8 +18,8 @@ import { fullMinuteFrom, linkTo, strict } from './strict.ts'
 export interface Site {
   brand: Brand
   host: string
-  /** The home page. */
-  home: string
+  /** The page where people begin (`places.ts`); null for none. */
+  readonly home: string | null
   development: boolean
   /** Addresses of the files in `templates/assets/`, by their names. */
   assets: Readonly<Record<string, string>>
@@ -90,7 +90,7 @@ function createEngine(site: Site) {
     customTags: { body: (_content, data) => (data as Data).body },
   })
   const areas: Record<string, Area> = {}
-  const shared = { site: strict(site, 'site'), link: linkTo, apology: apologyFor }
+  const shared = { link: linkTo, apology: apologyFor }
 
   /** What templates say and show in one language. */
   function spoken(language: Language) {
@@ -104,7 +104,8 @@ function createEngine(site: Site) {
   }
   function givenTo(name: string, model: object, { person, language, theme }: Reading): object {
     const own = { ...shared, ...spoken(language), person, theme }
-    return { ...own, areas: strict(areas, 'areas'), model: strict(model, name) }
+    // Of this moment: what is served is known once the server has started.
+    return { ...own, site: strict(site, 'site'), areas: strict(areas, 'areas'), model: strict(model, name) }
   }
   const compiled: Compiled = {
     add(name, source) {

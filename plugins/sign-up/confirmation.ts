@@ -13,6 +13,7 @@ import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from '../password-check.ts'
 import { createSignUpForm, PATH, problemOf, type Problems } from './form.ts'
+import { leadingTo } from '../pages/places.ts'
 import { createBrowserMarks } from './browser-mark.ts'
 
 declare module '../pages/models.ts' {
@@ -87,13 +88,14 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
     leadsAway: true,
   })
 
-  const signIn = { href: `${basePath}/sign-in`, text: message('Sign in') }
+  const signIn = () => leadingTo(pages.places.signIn(), { text: message('Sign in') })
   const signUp = { href: `${basePath}${PATH}`, text: message('Create an account') }
-  const account = fastify.hasPlugin('latchkey-account')
-    ? { href: `${basePath}/account`, text: message('Go to your account') }
-    : { href: `${basePath}/`, text: message('Go on') }
+  const account = () =>
+    fastify.hasPlugin('latchkey-account')
+      ? { href: `${basePath}/account`, text: message('Go to your account') }
+      : leadingTo(pages.places.start(), { text: message('Go on') })
 
-  function refuse(call: PageCall, told: Told = SPENT, primary = signUp): FastifyReply {
+  function refuse(call: PageCall, told: Told = SPENT, primary: typeof signUp | null = signUp): FastifyReply {
     oauth.audit.observe({ type: 'user.link_refused', details: { link: 'sign-up' } })
     return call.reply.page('page-message', { ...told, primary }, { status: 410 })
   }
@@ -124,7 +126,7 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
   /** The account is there: who asked for it in this browser is signed in by what they have just sent, and goes on where they were. */
   async function goOn(call: PageCall, { browser: mark, back, made }: MadeSignUp): Promise<FastifyReply> {
     if (!marks.isThis(call, mark) || Date.now() - made.at > TWICE_WITHIN)
-      return call.reply.page('page-message', { ...MADE, primary: signIn })
+      return call.reply.page('page-message', { ...MADE, primary: signIn() })
     const proof = { user: await oauth.users.get(made.user), amr: PASSWORD_AMR, acr: PASSWORD_ACR }
     if ((await interactions.wayBack(back, call)) !== null) return interactions.prove(back, proof, call)
     await browser.signIn(call, proof)
@@ -152,10 +154,10 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
     query: Type.Object({ token: Text, done: Text }),
     form: Type.Object({ token: Text, username: Text, password: Text }),
     async show({ token = '', done }, call) {
-      if (done !== undefined) return call.reply.page('page-message', { ...READY, primary: account })
+      if (done !== undefined) return call.reply.page('page-message', { ...READY, primary: account() })
       const found = await signUps.find(token)
       if (found === null) return refuse(call)
-      if (found.made !== undefined) return call.reply.page('page-message', { ...MADE, primary: signIn })
+      if (found.made !== undefined) return call.reply.page('page-message', { ...MADE, primary: signIn() })
       const refusal = form.refusalOf(found.email)
       return refusal === undefined
         ? show(call, token, found)
@@ -182,7 +184,7 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
       // By this request, or by another one of the same click.
       if (now.made !== undefined) return goOn(call, now)
       const problems = problemOf(error)
-      if (problems.email !== undefined) return refuse(call, HAS_ONE, signIn)
+      if (problems.email !== undefined) return refuse(call, HAS_ONE, signIn())
       return show(call, token, asked, { ...chosen, problems, status: 400 })
     },
   })

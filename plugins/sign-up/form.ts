@@ -5,6 +5,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { domainOf } from '../../src/protocol/upstream-information.ts'
+import { leadingTo } from '../pages/places.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { problemsIn } from '../pages/words.ts'
 
@@ -44,7 +45,7 @@ export const PATH = '/sign-up'
 const EMPTY: Values = { username: '', email: '' }
 
 export function createSignUpForm(fastify: FastifyInstance) {
-  const { oauth, browser } = fastify
+  const { oauth, browser, pages } = fastify
   const { OIDC_SIGN_UP: given, OIDC_PASSWORD_MIN_LENGTH: passwordMinLength } = kernelOf(fastify).config
   const { basePath } = oauth.config
   const domains = given[0] === 'on' ? null : given.map((one) => domainOf(`anybody@${one}`))
@@ -59,7 +60,7 @@ export function createSignUpForm(fastify: FastifyInstance) {
       passwordMinLength,
       domains,
       back,
-      signIn: signIn ?? (back === '' ? { href: `${basePath}/sign-in` } : { href: back }),
+      signIn: signIn ?? leadingTo(back === '' ? pages.places.signIn() : back, {}),
     }
   }
 

@@ -98,7 +98,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
       const letter =
         user === null
           ? confirmLetter(asked.username, oauth.issuer, await signUps.make(asked))
-          : existingLetter(user.username, oauth.issuer)
+          : existingLetter(user.username, oauth.issuer, pages.places.signIn())
       return letters.send(asked.email, letter, await language.readerOf(user ?? NOBODY, locales))
     },
   })

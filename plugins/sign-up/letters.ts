@@ -1,6 +1,7 @@
 /** The mails of sign-up: one for a new address, one for whose account there is. The page that they asked on says nothing of which it was. */
 import { message } from '../../src/protocol/message.ts'
 import type { Letter } from '../mail/letters.ts'
+import { leadingTo } from '../pages/places.ts'
 import { CONFIRM } from './confirmation.ts'
 
 /** `token` is that of the link. */
@@ -17,7 +18,8 @@ export function confirmLetter(username: string, issuer: string, token: string): 
   }
 }
 
-export function existingLetter(username: string, issuer: string): Letter {
+/** `signIn` is the path of the page where they do; null where nobody does but on the way to an app. */
+export function existingLetter(username: string, issuer: string, signIn: string | null): Letter {
   return {
     subject: message('You have an account already'),
     paragraphs: [
@@ -28,7 +30,7 @@ export function existingLetter(username: string, issuer: string): Letter {
       message('Account: {username}', { username }),
       message('If you do not know its password any more, the page where you sign in leads to a new one.'),
     ],
-    button: { text: message('Sign in'), href: `${issuer}/sign-in` },
+    button: leadingTo(signIn === null ? null : new URL(signIn, issuer).href, { text: message('Sign in') }),
     otherwise: message('If this was not you, do nothing.'),
   }
 }

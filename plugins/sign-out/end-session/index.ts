@@ -43,7 +43,7 @@ class UnknownHint extends OAuthError {
 const CARRIED = ['client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const
 
 async function endSession(fastify: FastifyInstance): Promise<void> {
-  const { oauth, browser } = fastify
+  const { oauth, browser, pages } = fastify
   const { ownJwts, sessions, doors } = kernelOf(fastify)
   const { basePath } = oauth.config
   const action = `${basePath}/end-session`
@@ -121,8 +121,8 @@ async function endSession(fastify: FastifyInstance): Promise<void> {
     })
   }
 
-  const homeOf = (client: Client | null): string =>
-    (client?.metadata['client_uri'] as string | undefined) ?? `${basePath}/`
+  const homeOf = (client: Client | null): string | null =>
+    (client?.metadata['client_uri'] as string | undefined) ?? pages.places.start()
 
   async function ask(asked: EndSessionRequest, session: Session, wire: Wire, call: BrowserCall) {
     const fields = CARRIED.filter((name) => wire[name] !== undefined).map((name) => [
