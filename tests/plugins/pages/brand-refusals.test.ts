@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readBrandDirectory } from '../../../plugins/pages/brand/directory.ts'
+import { brandStyle } from '../../../plugins/pages/brand/style.ts'
 import { brandDirectory, type Link, templateWith } from '../../support/brand-directory.ts'
 import { temporaryDirectory } from '../../support/cleanup.ts'
 import { runCommand } from '../../support/process.ts'
@@ -74,6 +75,24 @@ test.each([
   expect(await refusalAtStart({ 'style.css': `a { background: ${value} }` })).toBe(
     `ConfigError: BRAND_DIRECTORY: style.css loads ${JSON.stringify(url)}; pages load what is in the folder's assets, as url("assets/name.woff2").`,
   )
+})
+
+test.each([
+  ['image-set("https://cdn.example/a.png" 1x, url(assets/a.png) 2x)', 'https://cdn.example/a.png'],
+  ["-webkit-image-set('//cdn.example/a.png' type('image/png') 1x)", '//cdn.example/a.png'],
+  ['image-set(linear-gradient(red, blue) 1x, "assets/a.png" 2x)', 'assets/a.png'],
+  ['cross-fade("https://cdn.example/a.png", white)', 'https://cdn.example/a.png'],
+  ['src("https://cdn.example/a.png")', 'https://cdn.example/a.png'],
+])('a sheet that loads by a text, as %s', async (value, url) => {
+  const style = `a { background: ${value} }`
+  expect(await refusalAtStart({ 'style.css': style, 'assets/a.png': 'x' })).toBe(
+    `ConfigError: BRAND_DIRECTORY: style.css loads ${JSON.stringify(url)} without url(); pages load what is in the folder's assets, as url("assets/name.png").`,
+  )
+})
+
+test('texts that are no addresses stay', () => {
+  const css = `a { content: image-set(url(assets/a.png) type("image/png") 1x) / "a picture"; font: 1em "A Font" }`
+  expect(brandStyle(css, { 'a.png': '/assets/a.1.png' })).toContain('/ "a picture"; font: 1em "A Font"')
 })
 
 test('a sheet that imports another', async () => {
