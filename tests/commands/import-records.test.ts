@@ -12,7 +12,7 @@ const { clients, users } = server.server.oauth
 const settings = { ...server.settings, LOG_LEVEL: 'error' }
 const { write, runImport, notesOf } = importer(settings)
 
-test.for<[string, Record<string, unknown>, string[], Record<string, unknown>]>([
+const CLIENTS: readonly [string, Record<string, unknown>, string[], Record<string, unknown>][] = [
   ['nothing to say', {}, [], { response_types: ['code'], require_consent: true }],
   ['no consent', { require_consent: false }, [], { require_consent: false }],
   [
@@ -83,14 +83,19 @@ test.for<[string, Record<string, unknown>, string[], Record<string, unknown>]>([
   ],
   ['natural keys', { response_types: [['code']] }, [], { response_types: ['code'] }],
   ['an old version', { response_types: null, response_type: 'code' }, [], { response_types: ['code'] }],
-])('a client with %s', async ([name, fields, notes, expected]) => {
-  const client_id = unique(name.replaceAll(' ', '-'))
+]
+
+test('what is said of each client, and what becomes of it', async () => {
+  const ids = CLIENTS.map(([name]) => unique(name.replaceAll(' ', '-')))
+  const made = CLIENTS.map(([, fields], at) => djangoClient(ids[at]!, { ...CODE, ...fields }))
   // Clients may stand before what they name.
-  const records = [djangoClient(client_id, { ...CODE, ...fields }), ...RESPONSE_TYPES]
-  expect(await notesOf(records, '--dry-run')).toEqual(notes)
-  expect(await clients.find(client_id)).toBeNull()
-  expect(await notesOf(records)).toEqual(notes)
-  expect(await clients.find(client_id)).toMatchObject(expected)
+  const records = [...made, ...RESPONSE_TYPES]
+  const expected = CLIENTS.map(([, , notes], at) => ({ name: ids[at], action: 'create', notes }))
+  expect((await runImport(records, '--dry-run')).records).toMatchObject(expected)
+  for (const id of ids) expect(await clients.find(id)).toBeNull()
+  expect((await runImport(records)).records).toMatchObject(expected)
+  for (const [at, [, , , members]] of CLIENTS.entries())
+    expect(await clients.find(ids[at]!)).toMatchObject(members)
 })
 
 test('superusers are administrators only where that was asked for, and staff never', async () => {
@@ -114,43 +119,60 @@ test.for([
   expect(await storedHash(server.database, username)).toBeNull()
 })
 
-test.for<[object, string]>([
+const BAD: readonly [object, string][] = [
   [{ model: 'auth.user' }, 'model or fields is missing'],
   [{ fields: {} }, 'model or fields is missing'],
   [djangoUser('', {}), 'username must not be empty'],
-  [djangoUser('x', { username: undefined }), 'username is missing'],
-  [djangoUser('x', { username: 7 }), 'username must be a text'],
+  [djangoUser(unique('x'), { username: undefined }), 'username is missing'],
+  [djangoUser(unique('x'), { username: 7 }), 'username must be a text'],
   [djangoUser('a\u009b2Jb'), 'username must not hold control characters or broken Unicode'],
-  [djangoUser('x', { is_active: 'yes' }), 'is_active must be true or false'],
-  [djangoUser('x', { email: 'x'.repeat(300) }), 'email must not have more than 256 characters'],
-  [djangoUser('x', { password: [SECRET] }), 'password must be a text'],
-  [djangoClient('x', { client_id: undefined }), 'client_id is missing'],
+  [djangoUser(unique('x'), { is_active: 'yes' }), 'is_active must be true or false'],
+  [djangoUser(unique('x'), { email: 'x'.repeat(300) }), 'email must not have more than 256 characters'],
+  [djangoUser(unique('x'), { password: [SECRET] }), 'password must be a text'],
+  [djangoClient(unique('x'), { client_id: undefined }), 'client_id is missing'],
   [djangoClient('a\0b'), 'client_id must not hold NUL or broken Unicode'],
-  [djangoClient('x', { client_type: SECRET }), 'client_type must be confidential or public'],
-  [djangoClient('x', { jwt_alg: 'none' }), 'jwt_alg must be RS256 or HS256'],
-  [djangoClient('x', { client_secret: `${SECRET}\0` }), 'client_secret must not hold NUL or broken Unicode'],
-  [djangoClient('x', { _redirect_uris: 'https://a.example/#x' }), 'redirect_uris must not have a fragment'],
-  [djangoClient('x', { response_types: 1 }), 'response_types must be a list'],
-  [djangoClient('x', { response_types: [7] }), 'response_types names what is not in this file'],
-  [djangoClient('x', { response_types: [{}] }), 'response_types names what is not in this file'],
+  [djangoClient(unique('x'), { client_type: SECRET }), 'client_type must be confidential or public'],
+  [djangoClient(unique('x'), { jwt_alg: 'none' }), 'jwt_alg must be RS256 or HS256'],
   [
-    djangoClient('x', { ...CODE, response_types: [['teapot']] }),
+    djangoClient(unique('x'), { client_secret: `${SECRET}\0` }),
+    'client_secret must not hold NUL or broken Unicode',
+  ],
+  [
+    djangoClient(unique('x'), { _redirect_uris: 'https://a.example/#x' }),
+    'redirect_uris must not have a fragment',
+  ],
+  [djangoClient(unique('x'), { response_types: 1 }), 'response_types must be a list'],
+  [djangoClient(unique('x'), { response_types: [7] }), 'response_types names what is not in this file'],
+  [djangoClient(unique('x'), { response_types: [{}] }), 'response_types names what is not in this file'],
+  [
+    djangoClient(unique('x'), { ...CODE, response_types: [['teapot']] }),
     'response_types names what no plugin serves',
   ],
-  [djangoClient('x', { _scope: 'a"b', response_types: [] }), 'scope must hold scope names'],
+  [djangoClient(unique('x'), { _scope: 'a"b', response_types: [] }), 'scope must hold scope names'],
   [{ model: 'oidc_provider.responsetype', pk: 9, fields: {} }, 'value is missing'],
-])('a bad record is refused by its number and field, and the others apply: %#', async ([record, reason]) => {
+]
+
+test('bad records are refused by their numbers and fields, and the others apply', async () => {
   const good = unique('good')
-  const records = [...RESPONSE_TYPES, record, djangoUser(good)]
+  const records = [...RESPONSE_TYPES, ...BAD.map(([record]) => record), djangoUser(good)]
+  const first = RESPONSE_TYPES.length + 1
+  const numbers = BAD.map((_, at) => first + at)
   for (const options of [['--dry-run'], []]) {
     const { status, stderr, records: told } = await runImport(records, ...options)
-    expect({ status, stderr }).toEqual({ status: 1, stderr: '1 of 8 records were refused.\n' })
-    expect(told).toMatchObject([{ record: 7, action: 'refuse' }, { record: 8, name: good, action: 'create' }]) // prettier-ignore
-    expect(told[0]!.notes).toHaveLength(1)
-    expect(told[0]!.notes[0]).toContain(reason)
+    const summary = `${BAD.length} of ${records.length} records were refused.\n`
+    expect({ status, stderr }).toEqual({ status: 1, stderr: summary })
+    expect(told).toMatchObject([
+      ...BAD.map(([, reason], at) => ({
+        record: numbers[at],
+        action: 'refuse',
+        notes: [expect.stringContaining(reason) as string],
+      })),
+      { record: records.length, name: good, action: 'create' },
+    ])
   }
+  expect(await users.find(good)).not.toBeNull()
   const text = await runCommandHere(['import', await write(records), '--dry-run'], settings)
-  expect(text.stdout).toContain('record 7')
+  for (const number of numbers) expect(text.stdout).toMatch(new RegExp(`record ${number}\\b`))
   expect(text.stdout).not.toMatch(/[^\P{C}\n]/u)
 })
 

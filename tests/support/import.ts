@@ -57,7 +57,7 @@ export function importer(settings: Settings): Importer {
     const args = ['import', await write(content), '--json', ...options]
     const { status, stdout, stderr } = await runCommandHere(args, settings)
     expect(findSecrets(stdout + stderr, SECRETS)).toEqual([])
-    expect(stdout.split('\n')).toHaveLength(2)
+    expect([stderr, stdout.split('\n').length]).toEqual([stderr, 2])
     return { status, stderr, ...(JSON.parse(stdout) as Omit<Report, 'status' | 'stderr'>) }
   }
 
