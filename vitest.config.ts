@@ -16,7 +16,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     // The cores have enough to do: garbage is collected where it was made, and what is young stays longer among its like.
-    execArgv: ['--single-threaded-gc', '--min-semi-space-size=16', '--max-semi-space-size=32'],
+    execArgv: ['--single-threaded-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
     experimental: { viteModuleRunner: false },
     // What is waited for comes in its own time: on a busy machine, later.
     testTimeout: 400_000,

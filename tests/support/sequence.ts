@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** What a file uses that makes it long, the longest first: databases of its own that break, processes, browsers. */
+/** What a file uses that makes it long, the longest first: databases of its own that break, processes, browsers, and sweeps over all there is. */
 const LONG = [
-  /own-postgres|system-postgres|\/stalls\.|\/stage\./,
-  /\/process\.ts/,
-  /\/browser\.ts|\/people\.ts/,
+  /own-postgres|system-postgres|\/stalls\.|\/stage\.|\/fuzz-ground\./,
+  /\/(?:process|beside|packages)\.ts/,
+  /\/(?:browser|people)\.ts|\/(?:routes|forms)\.ts|ownPlugins|numRuns/,
 ]
 
 function rank({ moduleId }: TestSpecification): number {
