@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { exportJWK, generateKeyPair } from 'jose'
 import { expect, test } from 'vitest'
 import { basic } from '../../support/requests.ts'
+import { runs } from '../../support/runs.ts'
 import { startServer } from '../../support/server.ts'
 import { getTokens, REDIRECT_URI, SEED, WEB } from '../../support/sign-in.ts'
 
@@ -32,7 +33,7 @@ const server = await startServer(
 const { server: app } = server
 const { access_token: token } = await getTokens(server)
 
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 10_000)
+const RUNS = runs(2000)
 const anyText = fc.oneof(
   fc.string({ maxLength: 60 }),
   fc.string({ unit: 'binary', maxLength: 30 }),
@@ -89,7 +90,7 @@ test('at /authorize', async () => {
     }),
     { numRuns: RUNS * 0.6 },
   )
-}, 120_000)
+})
 
 test('at the introspection, by what is accepted', async () => {
   const type = fc.oneof(
@@ -117,7 +118,7 @@ test('at the introspection, by what is accepted', async () => {
     }),
     { numRuns: RUNS * 0.2 },
   )
-}, 120_000)
+})
 
 test('at the registration of clients', async () => {
   const algorithm = fc.oneof(
@@ -147,4 +148,4 @@ test('at the registration of clients', async () => {
     { numRuns: RUNS * 0.2 },
   )
   expect(outcomes.size).toBe(2)
-}, 120_000)
+})
