@@ -64,6 +64,21 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     return answers.sendError(reply, asked, error)
   }
 
+  /**
+   * RFC 9700 §4.11.2: nobody is led where an app says that has registered itself before they have signed in here. Where no page may be
+   * shown, the app is told.
+   */
+  async function refuseEarly(
+    error: unknown,
+    asked: AnsweredRequest,
+    prompt: unknown,
+    { request, reply }: BrowserCall,
+  ): Promise<FastifyReply> {
+    const isTrusted = asked.client.registrar === undefined || prompt === 'none'
+    if (!isTrusted && (await browser.session(request)) === null) throw error
+    return refuse(error, asked, reply)
+  }
+
   async function respond(text: string, call: BrowserCall): Promise<FastifyReply> {
     const sent = parseFormLeniently(text)
     fastify.language.ask(call.request, sent.wire['ui_locales'])
@@ -74,7 +89,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     } catch (error) {
       // Of a request that is elsewhere, what was sent need not say where its answer goes.
       if (sent.wire['redirect_uri'] === undefined) throw error
-      return refuse(error, requests.addressOf(client, sent), call.reply)
+      return refuseEarly(error, requests.addressOf(client, sent), sent.wire['prompt'], call)
     }
     fastify.language.ask(call.request, found.wire['ui_locales'])
     const address = requests.addressOf(client, found)
@@ -82,7 +97,7 @@ async function authorize(fastify: FastifyInstance): Promise<void> {
     try {
       request = await requests.read(found, address)
     } catch (error) {
-      return refuse(error, address, call.reply)
+      return refuseEarly(error, address, found.wire['prompt'], call)
     }
     return interactions.start(request, 'authorization_response', {}, call)
   }

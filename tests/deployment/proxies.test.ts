@@ -1,6 +1,7 @@
 /** What the proxies of docs/deploy.md do with requests that fail, before two servers that do as they are told. */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
+import { connect, type SecureVersion } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { caddy } from '../support/caddy.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
@@ -14,7 +15,7 @@ import { freePort } from '../support/settings.ts'
 async function behind(
   proxy: Proxy,
   ...listeners: [RequestListener, RequestListener]
-): Promise<Requests & { log(): string }> {
+): Promise<Requests & { port: number; log(): string }> {
   const [port, plain, ...ports] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
   for (const [at, listener] of listeners.entries()) {
     const server = createServer(listener).listen(ports[at], '127.0.0.1')
@@ -25,8 +26,10 @@ async function behind(
     })
   }
   const log = await proxy.start(port, plain, ports)
-  return { ...requestsTo(`https://localhost:${port}`), log }
+  return { ...requestsTo(`https://localhost:${port}`), port, log }
 }
+
+const answered: RequestListener = (_request, response) => response.end()
 
 describe.each([nginx, caddy])('behind $name', (proxy) => {
   test.skipIf(proxy.absent)('a POST that was sent is not sent again', async () => {
@@ -40,6 +43,35 @@ describe.each([nginx, caddy])('behind $name', (proxy) => {
     for (const path of ['/token', '/revoke', '/token'])
       expect(await statusOf(post(path, { code: 'x' }))).toBe(502)
     expect(posted).toEqual(['/token', '/revoke', '/token'])
+  })
+
+  test.skipIf(proxy.absent)('P1: TLS is 1.2 or 1.3, with the ciphers that BCP 195 has', async () => {
+    const { port } = await behind(proxy, answered, answered)
+    /** With everything that this client could be talked into. */
+    const protocolAt = async (version: SecureVersion, ciphers = 'ALL:@SECLEVEL=0') => {
+      const range = { minVersion: version, maxVersion: version }
+      const socket = connect({
+        port,
+        host: 'localhost',
+        servername: 'localhost',
+        rejectUnauthorized: false,
+        ciphers,
+        ...range,
+      })
+      try {
+        await once(socket, 'secureConnect')
+        return socket.getProtocol()
+      } catch {
+        return null
+      } finally {
+        socket.destroy()
+      }
+    }
+    expect(await protocolAt('TLSv1.3')).toBe('TLSv1.3')
+    expect(await protocolAt('TLSv1.2')).toBe('TLSv1.2')
+    expect([await protocolAt('TLSv1'), await protocolAt('TLSv1.1')]).toEqual([null, null])
+    for (const weak of ['NULL-SHA256', 'ADH-AES128-SHA256', 'AECDH-NULL-SHA'])
+      expect([weak, await protocolAt('TLSv1.2', `${weak}:@SECLEVEL=0`)]).toEqual([weak, null])
   })
 })
 

@@ -48,7 +48,7 @@ test('what one process took, another refuses after SIGKILL, and so does its succ
 })
 
 // The last: whoever fails so often is asked to wait.
-test('of 50 uses of one assertion at two processes, one succeeds', async () => {
+test('T7: of 50 uses of one assertion at two processes, one succeeds', async () => {
   const assertion = await make('raced')
   const servers = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? one : two))
   expect(await good(assertion, ...servers)).toBe(1)

@@ -166,7 +166,7 @@ test('a form of another site is refused', async () => {
   expect(forged).toMatchObject({ status: 403 })
 })
 
-test('who guesses codes is stopped, and a right guess is refused too', async () => {
+test('T12: who guesses codes is stopped, and a right guess is refused too', async () => {
   const asked = await ask(server)
   const guesser = newPerson(server)
   const form = await guesser.get(`${server.url}/device`)

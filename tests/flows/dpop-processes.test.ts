@@ -52,7 +52,7 @@ test.each([
   },
 )
 
-test('what one process took, another refuses after SIGKILL, and so does its successor', async () => {
+test('T8: what one process took, another refuses after SIGKILL, and so does its successor', async () => {
   const dying = await spawnBeside(one.settings, one.database)
   const proofs = await Promise.all(Array.from({ length: 20 }, proofForToken))
   const taken: string[] = []

@@ -67,7 +67,7 @@ async function signedIn(config: openid.Configuration, DPoP?: openid.DPoPHandle) 
 }
 
 describe.each(SERVERS)('%s', (_what, server) => {
-  test('a code, an ID token by an algorithm that lasts, userinfo, and a refresh token that is not rotated', async () => {
+  test('T2: a code, an ID token by an algorithm that lasts, userinfo, and a refresh token that is not rotated', async () => {
     const config = await configured(server)
     const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair('ES256'))
     const { back, checks } = await signedIn(config, DPoP)

@@ -43,7 +43,7 @@ async function publishedKids(server: Requests): Promise<string[]> {
   return keys.filter(({ alg }) => alg === 'ES256').map(({ kid }) => kid)
 }
 
-test('keys rotated by command while two processes sign: no token is refused anywhere', async () => {
+test('K1: keys rotated by command while two processes sign: no token is refused anywhere', async () => {
   const one = await spawnServer(settings, { seed: { clients: [service] } })
   const two = await spawnBeside(one.settings, one.database)
   const api = await startForeignApi(one.url)

@@ -259,7 +259,7 @@ test('database errors', async () => {
   await proxy.restore()
 }, 180_000)
 
-test('no secret of the run is in the database, in a log, or in an answer to somebody else', async () => {
+test('C3: no secret of the run is in the database, in a log, or in an answer to somebody else', async () => {
   for (const { kid, private_jwk } of await database.query('select kid, private_jwk from signing_keys')) {
     const jwk = JSON.parse(createSecretBox([SECRET_KEY]).open(private_jwk, kid)) as { d: string }
     secret(`private key ${kid}`, jwk.d)

@@ -35,7 +35,7 @@ test('what one process was given is good at the other', async () => {
   expect(await come(await push(two), one)).toBe('code')
 })
 
-test('of 50 browsers that come to two processes with one request, one gets a code', async () => {
+test('T11: of 50 browsers that come to two processes with one request, one gets a code', async () => {
   const pushed = await push(one)
   const answers = await Promise.all(Array.from({ length: 50 }, async (_, at) => come(pushed, both(at))))
   const refused = answers.filter((answer) => answer !== 'code')

@@ -107,7 +107,7 @@ test('a retry of a client that authenticates gets the successor that is unused a
   })
 })
 
-test('a replay of a public client after the interval ends the family: every access token and every refresh token of it', async () => {
+test('T1: a replay of a public client after the interval ends the family: every access token and every refresh token of it', async () => {
   const first = await getTokens(spa)
   const second = (await refreshAs(one, spa, first.refresh_token)).tokens
   await passTime(61)

@@ -178,7 +178,7 @@ test('a page can read that the database is away', async () => {
 })
 
 test.each(['/introspect', '/authorize', '/end-session', '/nowhere', '/healthz', '/'])(
-  '%s is for no page',
+  'A9: %s is for no page',
   async (path) => {
     for (const method of ['OPTIONS', 'GET', 'POST']) {
       const response = await server.request(path, { method, headers: { origin: ORIGIN } })

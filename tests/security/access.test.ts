@@ -87,7 +87,7 @@ test('every route has a row, and every row a route', () => {
   expect(new Set(routes.map(({ url }) => rowOf(url)))).toEqual(new Set(Object.keys(TABLE)))
 })
 
-test.each(ROLES)('%s gets what the table says, by every method, at every route', async (role) => {
+test.each(ROLES)('K2: %s gets what the table says, by every method, at every route', async (role) => {
   const told: unknown[] = []
   const decided: unknown[] = []
   for (const { url, methods } of routes) {

@@ -34,7 +34,7 @@ async function toldError(url: string): Promise<string | undefined> {
 const asking = (parameters: Record<string, string | undefined>): Promise<string | undefined> =>
   toldError(authorizationUrl(server, parameters))
 
-describe('PKCE', () => {
+describe('A4: PKCE', () => {
   const { verifier, challenge } = createPkce()
   const S256 = { code_challenge: challenge, code_challenge_method: 'S256' }
 
@@ -64,7 +64,7 @@ describe('PKCE', () => {
     expect(await asking({})).toBeUndefined()
   })
 
-  test('a challenge wants its verifier, and a verifier its challenge', async () => {
+  test('A5: a challenge wants its verifier, and a verifier its challenge', async () => {
     const other = createPkce().verifier
     const guarded = (await authorize(server, S256)).get('code')!
     const unguarded = (await authorize(server)).get('code')!
@@ -116,7 +116,7 @@ test.each([
   expect(told.get('error')).toBe('unsupported_response_type')
 }) // prettier-ignore
 
-test('neither the implicit grant nor the password of a user is taken', async () => {
+test('A7: neither the implicit grant nor the password of a user is taken', async () => {
   for (const grant_type of ['implicit', 'password', 'urn:ietf:params:oauth:grant-type:jwt-bearer']) {
     const form = { grant_type, username: 'alice', password: 'correct horse battery staple', scope: 'openid' }
     const response = await server.post('/token', form, basic(WEB.client_id, WEB.client_secret))
@@ -124,7 +124,7 @@ test('neither the implicit grant nor the password of a user is taken', async () 
   }
 })
 
-describe('parameters', () => {
+describe('A11: parameters', () => {
   const NAMES = [
     'response_type', 'response_mode', 'scope', 'state', 'nonce', 'prompt', 'max_age', 'login_hint', 'id_token_hint',
     'claims', 'acr_values', 'ui_locales', 'display', 'code_challenge', 'code_challenge_method', 'unknown',

@@ -70,7 +70,7 @@ describe('nothing is missing here', () => {
   })
 })
 
-describe('handed in', () => {
+describe('T4: handed in', () => {
   test.each(Object.entries(PLACES))('%s', async (_place, { takes, tries }) => {
     const taken: string[] = []
     for (const [name, thing] of Object.entries(things)) if (await tries(thing)) taken.push(name)
@@ -89,7 +89,7 @@ test('revocation takes none of it for another, and harms nothing that it does no
   expect(await PLACES['the session of a browser']!.tries(things['session cookie']!)).toBe(true)
 })
 
-describe('forgeries', () => {
+describe('T5: forgeries', () => {
   const keyOf = (algorithm: string) => kernelOf(server.server).keys.signer(algorithm)
 
   test('of an access token open neither userinfo nor a route, and are inactive', async () => {

@@ -63,7 +63,7 @@ async function mailed(): Promise<void> {
   await until(async () => expect(await server.database.query(underWay)).toEqual([]))
 }
 
-describe.each(Object.entries(KINDS))('the %s form', (name, kind) => {
+describe.each(Object.entries(KINDS))('S3: the %s form', (name, kind) => {
   let form: OpenForm
   let before: unknown
   const open = async (): Promise<void> => {

@@ -77,7 +77,7 @@ test('nothing of what travels in its address can be changed, nor taken to anothe
   expect((await form.agent.get(pageOf(form))).status).toBe(200)
 }) // prettier-ignore
 
-describe('in order', () => {
+describe('S8: in order', () => {
   test('consent before sign-in leads to the sign-in, whatever it says', async () => {
     const login = await LOGIN.open(server)
     const before = await stateOf(server)

@@ -47,7 +47,7 @@ function assertStill(body: string): void {
   expect(body).not.toMatch(/(?:src|href)="https?:[^"]*\.(?:js|css)/)
 }
 
-test('every route that answers a browser with a page, by any method, in any state', async () => {
+test('S4: every route that answers a browser with a page, by any method, in any state', async () => {
   const { agent } = await SIGN_OUT.open(server)
   const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
   let pages = 0
@@ -113,7 +113,7 @@ describe('redirects', () => {
     }
   })
 
-  test('after a form are 303, so that no browser sends the password on', async () => {
+  test('A10: after a form are 303, so that no browser sends the password on', async () => {
     const { agent, action, fields } = await LOGIN.open(server)
     const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
     const headers = { cookie, origin: server.url }

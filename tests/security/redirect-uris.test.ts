@@ -112,7 +112,7 @@ test('the registered one is answered, and goes to the login page', async () => {
   }
 }) // prettier-ignore
 
-test.each(Object.keys(MUTATIONS))('%s: an error page, and no redirect', async (name) => {
+test.each(Object.keys(MUTATIONS))('A1: %s: an error page, and no redirect', async (name) => {
   expect(await byBoth(ask('web', MUTATIONS[name]!))).toEqual(REFUSED)
 })
 
@@ -213,7 +213,7 @@ test('a port that was free to choose is bound to the code', async () => {
   expect((await server.post('/token', { ...form, redirect_uri })).status).toBe(200)
 })
 
-test('what may not be registered is not: no script, no fragment, no plain http to another host', async () => {
+test('A3: what may not be registered is not: no script, no fragment, no plain http to another host', async () => {
   const { clients } = server.server.oauth
   for (const uri of [
     'javascript:alert(1)', 'JavaScript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'blob:x',

@@ -119,7 +119,7 @@ describe('what the client is told', () => {
     expect(head).toContain('state=x%0D%0ASet-Cookie')
   })
 
-  test('is an error in legal characters, and never what was sent', async () => {
+  test('A13: is an error in legal characters, and never what was sent', async () => {
     const name = fc.constantFrom(...NAMES.filter((one) => one !== 'client_id' && one !== 'redirect_uri'))
     await fc.assert(
       fc.asyncProperty(name, fc.string({ unit: 'binary', maxLength: 40 }), async (name, text) => {
@@ -141,7 +141,7 @@ describe('what the client is told', () => {
   })
 }) // prettier-ignore
 
-describe('a client that is none: an error page, and no redirect', () => {
+describe('A2: a client that is none: an error page, and no redirect', () => {
   const rest = new URLSearchParams({ redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid' }).toString()
   test.each([
     ['missing', '', 'invalid_request'],

@@ -21,7 +21,7 @@ test('a session is a cookie that scripts and other sites do not get', async () =
 })
 
 describe('where the issuer is https, behind a proxy', () => {
-  test('cookies are for https and this host alone, and people can sign in and out', async () => {
+  test('S2: cookies are for https and this host alone, and people can sign in and out', async () => {
     const { secure, origin, agent } = await startSecure('https://id.example')
     const lines = await cookiesSet(secure, origin, 'https://id.example')
     const attributes = '=[A-Za-z0-9_-]{43}; Path=/; HttpOnly; Secure; SameSite=Lax$'

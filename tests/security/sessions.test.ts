@@ -41,7 +41,7 @@ async function signedIn(user: Person = ALICE): Promise<UserAgent> {
   return agent
 }
 
-describe('a cookie that somebody planted', () => {
+describe('S1: a cookie that somebody planted', () => {
   const plants = [
     'A'.repeat(43),
     'x',

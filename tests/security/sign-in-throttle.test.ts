@@ -55,7 +55,7 @@ describe('an address that has guessed too often', () => {
   })
 })
 
-test('a hundred wrong passwords at once at two processes are as many guesses as one by one', async () => {
+test('S7: a hundred wrong passwords at once at two processes are as many guesses as one by one', async () => {
   const form = await openFrom()
   const sent = Array.from({ length: 100 }, async (_, at) =>
     guess({ ...form, agent: form.agent.clone() }, 'wrong', at % 2),

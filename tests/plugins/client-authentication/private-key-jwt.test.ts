@@ -101,6 +101,20 @@ test('the token endpoint is an audience too, and the client_id may stand beside 
   expect(await ask(await make({ aud: `${one.url}/token` }), { client_id: 'service' })).toBe('200')
 })
 
+test('T6: it ends, and clocks may differ by ten seconds and no more', async () => {
+  const at = (ahead: number) => ({ iat: inSeconds(ahead), nbf: inSeconds(ahead) })
+  for (const claims of [{ exp: inSeconds(-8) }, at(8), at(-3600)])
+    expect([claims, await ask(await make(claims))]).toEqual([claims, '200'])
+  const ends = [undefined, inSeconds(-60), 1e300, '9999999999', null]
+  for (const claims of [
+    ...ends.map((exp) => ({ exp })),
+    at(60),
+    { nbf: inSeconds(60) },
+    { iat: inSeconds(60) },
+  ])
+    expect([claims, await ask(await make(claims))]).not.toEqual([claims, '200'])
+})
+
 describe('what whoever made it can see for themselves is said, whether there is such a client or not', () => {
   test.each([
     ['it has expired', { exp: inSeconds(-300) }, {}],

@@ -139,7 +139,7 @@ test('a link is for this alone, and one for something else is none here', async 
     expect([path, (await agent.get(server.url + path)).status]).toEqual([path, 410])
 }) // prettier-ignore
 
-test('it leads to the issuer, whatever name the request came by, and is stored nowhere in the clear', async () => {
+test('S10: it leads to the issuer, whatever name the request came by, and is stored nowhere in the clear', async () => {
   const { email } = await register()
   const agent = createUserAgent(server.url)
   const page = await agent.get(`${server.url}/forgot-password`)

@@ -74,7 +74,7 @@ function summary(answer: Record<string, unknown>): string {
 const expected = (active: boolean): string => (active ? 'active' : '{"active":false}')
 
 describe.each(['jwt', 'opaque'] as const)('a token that is %s', (format) => {
-  test.each(MATRIX)('asked for by %s', async (caller, userOn, userOff, ownOn, ownOff) => {
+  test.each(MATRIX)('T10: asked for by %s', async (caller, userOn, userOff, ownOn, ownOff) => {
     const ask = async ({ server, owners, callers }: typeof ON, form: Record<string, string>) => {
       const owner = owners[format]
       const { access_token } = await getToken(server, owner, form)

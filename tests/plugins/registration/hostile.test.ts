@@ -126,7 +126,7 @@ const HOSTILE: readonly string[] = [
     .flatMap((name) => [{ a: 1 }, [[1]], [{ a: null }], -1.5].map((odd) => JSON.stringify({ redirect_uris: [REDIRECT_URI], [name]: odd }))),
 ] // prettier-ignore
 
-test('two hundred hostile documents are refused, and nothing of them is stored', async () => {
+test('C1: two hundred hostile documents are refused, and nothing of them is stored', async () => {
   expect(HOSTILE.length).toBeGreaterThan(200)
   const count = async () => server.database.query('select count(*) from clients')
   const before = await count()

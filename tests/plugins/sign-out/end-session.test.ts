@@ -68,7 +68,7 @@ test('with a hint of an app that is gone, too', async () => {
   await expectAskedAndDone(agent, await agent.get(endSession({ id_token_hint, post_logout_redirect_uri: OUT })))
 }) // prettier-ignore
 
-test('a hint that cannot be verified is an error, which offers who is signed in to sign out', async () => {
+test('S9: a hint that cannot be verified is an error, which offers who is signed in to sign out', async () => {
   const of = async (agent: UserAgent) => (await getTokens(server, {}, agent)).id_token
   for (const spoil of [() => 'x', (jwt: string) => `${jwt.slice(0, jwt.lastIndexOf('.'))}.AAAA`]) {
     const agent = await signedIn()

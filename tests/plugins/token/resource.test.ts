@@ -54,7 +54,7 @@ describe('audience', () => {
   })
 })
 
-describe('invalid_target', () => {
+describe('T3: invalid_target', () => {
   test.each([
     ['that nobody registered', 'https://nowhere.example'],
     ['that no granted scope belongs to', BOOKS],

@@ -53,7 +53,7 @@ test('an https address of the internet is asked by its name, at the address that
   expect(resolve).toHaveBeenCalledOnce()
 })
 
-test('a name is resolved once: what it says the second time is not connected to', async () => {
+test('C2: a name is resolved once: what it says the second time is not connected to', async () => {
   const { fetch, url, resolve } = await host(hello)
   resolve.mockResolvedValueOnce([PUBLIC]).mockResolvedValue(['127.0.0.1'])
   expect(await (await fetch(url)).text()).toBe('hello')

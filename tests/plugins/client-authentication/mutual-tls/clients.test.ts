@@ -158,7 +158,7 @@ describe('one that the client has issued itself', () => {
   })
 })
 
-describe('what a header says counts', () => {
+describe('T9: what a header says counts', () => {
   test('from a proxy that is trusted alone', async () => {
     for (const headers of [{}, { 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=127.0.0.1' }]) {
       const response = await server.server.inject({
