@@ -18,7 +18,7 @@ interface Package {
 const PACKAGES: Readonly<Record<string, Package>> = {
   latchkey: {
     directory: '.',
-    entries: ['src/index.d.ts'],
+    entries: ['src/index.d.ts', 'src/testing.d.ts'],
     folders: ['templates'],
   },
   'require-scope': {

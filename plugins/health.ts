@@ -14,7 +14,7 @@ async function health(fastify: FastifyInstance, { standalone }: { standalone: bo
     if (fastify.drain.begun) return ['stopping']
     const found: string[] = []
     await database.ping().catch(() => found.push('database'))
-    if (keys.keys().length === 0) found.push('keys')
+    if (keys.keys().length === 0 || keys.troubles().length > 0) found.push('keys')
     return found
   }
 

@@ -168,6 +168,8 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   })
   // Not before: whom it tells something may ask it back at once, for its keys. And a command listens to nobody.
   fastify.addHook('onListen', async () => kernel.courier.start())
+  // Nor does a command, which may not have the server's settings, decide where keys are.
+  fastify.addHook('onListen', async () => kernel.keys.settle())
   fastify.addHook('onClose', async () => kernel.stop())
 }
 

@@ -97,6 +97,7 @@ export {
   grantedToJson,
   type StoredApproval,
 } from './doors/stored-facts.ts'
+export type { GeneratedKey, KeyStore, KeyStoreOptions, OpenKeyStore } from './doors/key-store.ts'
 export { type Mail, type MailTransport, NoMailTransport } from './doors/mail.ts'
 export type {
   Proof,

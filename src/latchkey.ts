@@ -40,6 +40,7 @@ import notices from '../plugins/notices/index.ts'
 import ownData from '../plugins/own-data/index.ts'
 import par from '../plugins/requests/par.ts'
 import passkeys from '../plugins/passkeys/index.ts'
+import pkcs11 from '../plugins/pkcs11/index.ts'
 import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
 import mutualTls from '../plugins/client-authentication/mutual-tls/index.ts'
@@ -86,6 +87,7 @@ const PLUGINS = [
   clientSecretJwt,
   mutualTls,
   subjectTypes,
+  pkcs11,
   signingAlgorithms,
   pages,
   browser,

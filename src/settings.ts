@@ -64,6 +64,27 @@ export const Settings = Type.Object({
         'encrypts signing keys and peppers hashes; 32 characters or more; a comma-separated list, the first for new values',
     }),
   ),
+  KEYS: Type.Array(Type.String({ minLength: 1 }), {
+    default: ['database'],
+    minItems: 1,
+    secret: true,
+    expects: 'database, or addresses of stores such as pkcs11:token=example?module-path=/usr/lib/module.so',
+    description:
+      'where signing keys are made, the first that can; others that follow are used for the keys that they have: database, or pkcs11:…',
+  }),
+  KEYS_AT_ONCE: Type.Integer({
+    default: 16,
+    minimum: 1,
+    maximum: 256,
+    description: 'signatures that one process asks of such a store at a time',
+  }),
+  PKCS11_PIN: Type.Optional(
+    Type.String({
+      secret: true,
+      minLength: 1,
+      description: 'the PIN of the PKCS #11 token in KEYS, where no pin-source there names a file',
+    }),
+  ),
   SEED_FILE: Type.Optional(
     Type.String({
       minLength: 1,

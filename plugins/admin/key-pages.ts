@@ -20,6 +20,7 @@ export function addKeyPages(area: OwnArea): void {
 
   const viewOf = (key: KeyRecord): KeyView => ({
     kid: key.kid,
+    store: key.store,
     state: keys.stateOf(key),
     stateText: wordsOfState(keys.stateOf(key)),
     createdAt: new Date(key.createdAt),
@@ -51,6 +52,7 @@ export function addKeyPages(area: OwnArea): void {
       publishFor,
       rotateDays: rotateAfter === 0 ? null : Math.floor(rotateAfter / DAY),
       jwksUri: `${issuer}/jwks`,
+      troubles: keys.troubles(),
       notice: noticeOf(told),
     })
   }

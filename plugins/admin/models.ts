@@ -66,6 +66,8 @@ export interface FieldView {
 
 export interface KeyView {
   kid: string
+  /** Where its private part is: `database`, or as KEYS names it. */
+  store: string
   state: KeyState
   /** The same, for people. */
   stateText: Words
@@ -94,6 +96,8 @@ export interface KeysPage {
   /** Null for never. */
   rotateDays: number | null
   jwksUri: string
+  /** What keeps keys that should sign from it, a sentence each; in English, as the log has it. */
+  troubles: readonly string[]
   /** What was asked for and is not done; null for nothing. */
   notice: Notice | null
 }

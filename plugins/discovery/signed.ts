@@ -1,9 +1,11 @@
 /**
  * The metadata with a signature over it (RFC 8414 §2.1), for clients that get it by ways that they do not trust. It is by the key that
- * signs now: once another does, the document is made anew, and until then the former one can be verified still.
+ * signs now: once another does, the document is made anew, and until then the former one can be verified still. Where none can sign at
+ * the start, it has no signature at first.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Bag } from '../../src/protocol/bag.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import type { KeyRing } from '../../src/services/keys/key-ring.ts'
 import type { SignStatement } from '../../src/services/tokens/signed-statements.ts'
 
@@ -12,7 +14,7 @@ const ALGORITHM = 'RS256'
 
 export interface SignedDocumentOptions {
   sign: SignStatement
-  keys: Pick<KeyRing, 'signer'>
+  keys: Pick<KeyRing, 'keys' | 'signer'>
   log: FastifyBaseLogger
 }
 
@@ -22,20 +24,30 @@ export async function createSignedDocument(
   { sign, keys, log }: SignedDocumentOptions,
 ): Promise<() => Buffer> {
   let kid = ''
-  let document!: Buffer
+  let document = Buffer.from(JSON.stringify(metadata))
   let making: Promise<void> | undefined
 
+  /** The key that signs now; undefined where there is none yet. */
+  function signs(): string | undefined {
+    return keys.keys().some(({ algorithm }) => algorithm === ALGORITHM)
+      ? keys.signer(ALGORITHM).kid
+      : undefined
+  }
+
   async function make(): Promise<void> {
-    const by = keys.signer(ALGORITHM).kid
+    const by = signs()
     const claims = { ...metadata, iat: Math.floor(Date.now() / 1000) }
     const signed_metadata = await sign(claims, { typ: 'metadata+jwt', algorithm: ALGORITHM })
     document = Buffer.from(JSON.stringify({ ...metadata, signed_metadata }))
-    kid = by
+    kid = by ?? ''
   }
 
-  await make()
+  await make().catch((error: unknown) => {
+    if (!(error instanceof OAuthError)) throw error
+  })
   return () => {
-    if (making === undefined && keys.signer(ALGORITHM).kid !== kid)
+    const by = signs()
+    if (making === undefined && by !== undefined && by !== kid)
       making = make()
         .catch((error: unknown) => log.warn({ err: error }, 'the metadata could not be signed anew'))
         .finally(() => (making = undefined))

@@ -5,6 +5,7 @@ import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/client-metadata.ts'
 import { whatRevokingEnds } from '../words/key-revocation.ts'
+import { DATABASE } from '../services/keys/database-keys.ts'
 import type { KeyRecord } from '../services/keys/ring-key.ts'
 import { withJson } from './json-option.ts'
 import { print, withServer } from './run.ts'
@@ -80,12 +81,14 @@ function describe(keys: Kernel['keys'], key: KeyRecord) {
     kid: key.kid,
     alg: key.algorithm,
     state: keys.stateOf(key),
+    store: key.store,
     created_at: instant(key.createdAt),
     signs_from: instant(key.signsFrom),
     retires_at: instant(key.retiresAt),
   }
 }
 
-function toLine({ kid, alg, state, signs_from: from, retires_at: until }: Described): string {
-  return `${kid}  ${alg}  ${state.padEnd(8)}  signs from ${from}${until === null ? '' : `  until ${until}`}`
+function toLine({ kid, alg, state, store, signs_from: from, retires_at: until }: Described): string {
+  const place = store === DATABASE ? '' : `  in ${store}`
+  return `${kid}  ${alg}  ${state.padEnd(8)}  signs from ${from}${until === null ? '' : `  until ${until}`}${place}`
 }

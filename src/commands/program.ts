@@ -78,7 +78,8 @@ interface NetworkError extends NodeJS.ErrnoException {
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'ConfigError') return error.message
-  if (error.name === 'OAuthError') return `${error.message}.`
+  // What it says of others is for their clients, its reason for who runs the server.
+  if (error.name === 'OAuthError') return `${(error as { reason?: string }).reason ?? error.message}.`
   const { code, address, port } = error as NetworkError
   if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
   if (isOfDatabase(error))

@@ -1,6 +1,7 @@
 /** What is stored: signing keys, what still depends on a former SECRET_KEY, and whether anybody may administer. */
 import type { Config } from '../config.ts'
 import { ADMIN } from '../services/users/user.ts'
+import { DATABASE } from '../services/keys/database-keys.ts'
 import { createSecretBox, type SecretBox } from '../services/keys/secret-box.ts'
 import type { Place } from '../store/connections.ts'
 import { openDatabase, type Database } from '../store/database.ts'
@@ -8,6 +9,7 @@ import { statements as uses } from '../store/secret-key-uses.ts'
 import { statements as signingKeys, type SigningKeyRow } from '../store/signing-keys.ts'
 import { statements as users } from '../store/users.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
+import { examineKeyStores } from './key-stores.ts'
 
 export async function examineContent(
   place: Place,
@@ -34,6 +36,7 @@ async function examineStored(
     findings.push(...examineKeys(await database.query(signingKeys.all), createSecretBox(secretKey), config))
     findings.push(...(await examineSecretKey(database, secretKey)))
   }
+  findings.push(...(await examineKeyStores(config, await database.query(signingKeys.held))))
   const [row] = await database.query(users.hasRole, [ADMIN])
   findings.push(
     row?.found
@@ -96,7 +99,9 @@ function describeAge(age: number): string {
     : `has signed for ${Math.floor(age / DAY)} days`
 }
 
-function opens({ kid, privateJwk }: SigningKeyRow, box: SecretBox): boolean {
+/** What is in another store is for that to open. */
+function opens({ kid, store, privateJwk }: SigningKeyRow, box: SecretBox): boolean {
+  if (store !== DATABASE) return true
   try {
     box.open(privateJwk, kid)
     return true

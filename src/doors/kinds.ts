@@ -12,6 +12,7 @@ import type { Authorization, Verified } from './facts.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { AssurancePolicy } from './assurance.ts'
 import type { InteractionStep, Outcome } from './interaction.ts'
+import type { KeyStore } from './key-store.ts'
 import type { Delivery } from './outbound.ts'
 import type { Representation } from './representation.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
@@ -31,6 +32,8 @@ export interface Dispatched {
   delivery: Delivery
   signInMethod: SignInMethod
   mailTransport: MailTransport
+  /** By the scheme of an entry of KEYS. */
+  keyStore: KeyStore
   profile: Profile
   authorizationDetailsType: AuthorizationDetailsType
 }

@@ -48,6 +48,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
     page: maybe(FUNCTION),
   },
   mailTransport: { send: FUNCTION },
+  keyStore: { open: FUNCTION },
   profile: { locks: OBJECT, choices: maybe(OBJECT), check: maybe(FUNCTION) },
   authorizationDetailsType: {
     schema: PARAMETERS,

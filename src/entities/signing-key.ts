@@ -1,4 +1,7 @@
-/** A key that signs tokens. Its private part is encrypted under SECRET_KEY before it comes here. */
+/**
+ * A key that signs tokens. Its private part is encrypted under SECRET_KEY before it comes here, or is in a store of keys that it
+ * never leaves.
+ */
 import { defineEntity, p } from './define.ts'
 
 const SigningKeySchema = defineEntity({
@@ -10,7 +13,12 @@ const SigningKeySchema = defineEntity({
     /** The kid that this one replaces, `''` for the first: unique, so that one key has one successor. */
     predecessor: p.text(),
     publicJwk: p.json<Record<string, unknown>>(),
+    /** Empty where another store than this database has it. */
     privateJwk: p.text(),
+    /** Which store has the private part, as KEYS names it. */
+    store: p.text().default('database'),
+    /** What that store finds it by. */
+    reference: p.text().default(''),
     createdAt: p
       .datetime()
       .defaultRaw('now()')

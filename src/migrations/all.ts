@@ -41,6 +41,7 @@ import { Migration20261125000600_sealed_client_secrets } from './Migration202611
 import { Migration20261125000610_certified_resources } from './Migration20261125000610_certified_resources.ts'
 import { Migration20261126000100_resource_aliases } from './Migration20261126000100_resource_aliases.ts'
 import { Migration20261126000220_client_documents } from './Migration20261126000220_client_documents.ts'
+import { Migration20261126000700_key_stores } from './Migration20261126000700_key_stores.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -85,4 +86,5 @@ export const migrations = [
   Migration20261125000610_certified_resources,
   Migration20261126000100_resource_aliases,
   Migration20261126000220_client_documents,
+  Migration20261126000700_key_stores,
 ]

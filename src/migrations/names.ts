@@ -42,6 +42,7 @@ export const migrationNames = [
   'Migration20261125000610_certified_resources',
   'Migration20261126000100_resource_aliases',
   'Migration20261126000220_client_documents',
+  'Migration20261126000700_key_stores',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -29,6 +29,8 @@ import { createHashingQueue } from './hashing/hashing-queue.ts'
 import { createJanitor } from './janitor.ts'
 import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
 import { createResealPluginRecords, createResealUserRecords } from './keys/former-keys.ts'
+import { createKeyStores } from './keys/key-stores.ts'
+import { createRemoteSigner } from './keys/remote-signer.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
 import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLanguages, type Languages } from './languages/languages.ts'
@@ -142,9 +144,20 @@ export function createKernel(
   const parseOpenMetadata = createOpenMetadata({ doors, directory, policies })
   const changes = createClientChanges({ database, audit, feed, policies })
   const clients = createClientRegistry({ database, changes, secrets, policies, log })
+  const atOnce = config.KEYS_AT_ONCE
+  const stores = createKeyStores({
+    entries: config.KEYS,
+    atOnce,
+    issuer,
+    box,
+    owners: () => doors.owners('keyStore'),
+    log,
+  })
   const keys = createKeyRing({
     database,
     audit,
+    stores,
+    remote: createRemoteSigner({ stores, atOnce, log }),
     box,
     feed,
     log,

@@ -10,6 +10,7 @@ const LINES = {
   process: 'more requests came than can be answered; try again',
   database: 'too many requests wait for the database; try again',
   passwords: 'too many passwords are being checked; try again',
+  keys: 'the keys that sign do not answer in time; try again',
 } as const
 export type Line = keyof typeof LINES
 

@@ -41,7 +41,7 @@ export const statements = {
       client.column('hash'),
       client.column('sealed'),
     ]
-    return `${part('signing keys', signing.column('privateJwk'), `${signing.name} where ${retires} is null or ${retires} > now()`)}
+    return `${part('signing keys', signing.column('privateJwk'), `${signing.name} where ${signing.column('store')} = 'database' and (${retires} is null or ${retires} > now())`)}
       union all ${part('server secrets', server.column('sealed'), server.name)}
       union all ${part('deliveries', entry.column('payload'), entry.name)}
       union all ${part('secrets of upstreams', upstream.column('clientSecret'), `${upstream.name} where ${upstream.column('clientSecret')} is not null`)}

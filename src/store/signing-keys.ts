@@ -3,7 +3,8 @@ import { SigningKey } from '../entities/signing-key.ts'
 import { type Query, statement } from './statement.ts'
 
 const COLUMNS = [
-  'kid', 'algorithm', 'predecessor', 'publicJwk', 'privateJwk', 'createdAt', 'signsFrom', 'retiresAt', 'revokedAt',
+  'kid', 'algorithm', 'predecessor', 'publicJwk', 'privateJwk', 'store', 'reference', 'createdAt', 'signsFrom', 'retiresAt',
+  'revokedAt',
 ] as const // prettier-ignore
 
 export type SigningKeyRow = Pick<SigningKey, (typeof COLUMNS)[number]>
@@ -16,12 +17,26 @@ export const statements = {
       where ${column('retiresAt')} is null or ${column('retiresAt')} > now() or ${column('revokedAt')} is not null
       order by ${column('signsFrom')}`
   }),
+  /** Where all are that have a row, dead ones too. */
+  held: statement<Pick<SigningKeyRow, 'store' | 'reference'>>('signing-keys-held', (table) => {
+    const { name, columns } = table(SigningKey)
+    return `select ${columns('store', 'reference')} from ${name}`
+  }),
   insert: statement('signing-key-insert', (table) => {
     const key = table(SigningKey)
     const columns = (
-      ['kid', 'algorithm', 'predecessor', 'publicJwk', 'privateJwk', 'signsFrom'] as const
+      [
+        'kid',
+        'algorithm',
+        'predecessor',
+        'publicJwk',
+        'privateJwk',
+        'store',
+        'reference',
+        'signsFrom',
+      ] as const
     ).map((one) => key.column(one))
-    return `insert into ${key.name} (${columns.join(', ')}) values ($1, $2, $3, $4, $5, $6)`
+    return `insert into ${key.name} (${columns.join(', ')}) values ($1, $2, $3, $4, $5, $6, $7, $8)`
   }),
   succeed: statement('signing-key-succeed', (table) => {
     const { name, column } = table(SigningKey)
@@ -46,9 +61,16 @@ export const statements = {
     return `update ${key.name} set ${key.column('privateJwk')} = $3
       where ${key.column('kid')} = $1 and ${key.column('privateJwk')} = $2`
   }),
-  prune: statement('signing-keys-prune', (table) => {
-    const key = table(SigningKey)
-    return `delete from ${key.name} where ${key.column('retiresAt')} < now() - interval '1 day'`
+  /** Those whose last token has been dead for a day. */
+  dead: statement<Pick<SigningKeyRow, 'kid' | 'store' | 'reference'>>('signing-keys-dead', (table) => {
+    const { name, column, columns } = table(SigningKey)
+    return `select ${columns('kid', 'store', 'reference')} from ${name}
+      where ${column('retiresAt')} < now() - interval '1 day'`
+  }),
+  /** The key $1, which is dead. */
+  remove: statement('signing-key-remove', (table) => {
+    const { name, column } = table(SigningKey)
+    return `delete from ${name} where ${column('kid')} = $1 and ${column('retiresAt')} < now() - interval '1 day'`
   }),
 }
 
@@ -58,11 +80,22 @@ export interface NewSigningKey {
   predecessor: string
   publicJwk: object
   privateJwk: string
+  store: string
+  reference: string
   signsFrom: Date
 }
 
 /** A duplicate where the one it replaces has a successor. */
 export async function insertSigningKey(query: Query, key: NewSigningKey): Promise<void> {
-  const { kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom } = key
-  await query(statements.insert, [kid, algorithm, predecessor, publicJwk, privateJwk, signsFrom])
+  const { kid, algorithm, predecessor, publicJwk, privateJwk, store, reference, signsFrom } = key
+  await query(statements.insert, [
+    kid,
+    algorithm,
+    predecessor,
+    publicJwk,
+    privateJwk,
+    store,
+    reference,
+    signsFrom,
+  ])
 }

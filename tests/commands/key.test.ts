@@ -29,6 +29,7 @@ test('list shows the keys with their states; rotate --algorithm adds the next on
     kid: expect.any(String) as string,
     alg: 'ES256',
     state: 'current',
+    store: 'database',
     created_at: instant,
     signs_from: instant,
     retires_at: null,

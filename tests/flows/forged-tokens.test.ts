@@ -32,7 +32,7 @@ function signed(header: Record<string, unknown>, claims: Record<string, unknown>
   const [head, body] = parts(good)
   return new SignJWT({ ...decode(body), jti: crypto.randomUUID(), ...claims })
     .setProtectedHeader({ ...decode(head), ...header } as { alg: string })
-    .sign(key.privateKey, { crit: { 'urn:example:must': true } })
+    .sign(key.privateKey!, { crit: { 'urn:example:must': true } })
 }
 
 async function forgeries(): Promise<Record<string, string>> {

@@ -50,7 +50,7 @@ test('signing keys are stored encrypted', async () => {
   const { server, database } = await startServer({}, { makesKeys: true })
   const [all] = await database.query('select json_agg(k)::text as rows from signing_keys k')
   for (const { privateKey } of kernelOf(server).keys.keys()) {
-    const { d } = privateKey.export({ format: 'jwk' })
+    const { d } = privateKey!.export({ format: 'jwk' })
     expect(all!['rows']).not.toContain(d)
     expect(all!['rows']).not.toContain(Buffer.from(d!, 'base64url').toString('hex'))
   }

@@ -3,7 +3,8 @@
  * template, and deals their clones out in turn, so that servers beside each other have keys of their own.
  */
 import { randomBytes } from 'node:crypto'
-import { generateSigningKey } from '../../src/services/keys/new-signing-key.ts'
+import { calculateJwkThumbprint } from 'jose'
+import { createDatabaseKeys, sealedPartOf } from '../../src/services/keys/database-keys.ts'
 import { createSecretBox } from '../../src/services/keys/secret-box.ts'
 import { execute } from './connection.ts'
 import { createDatabase, createTemplate, type TestDatabase } from './database.ts'
@@ -33,8 +34,15 @@ export async function createKeyedDatabase(): Promise<{ database: TestDatabase; s
 
 async function createKeyed(): Promise<Keyed> {
   const secretKey = randomBytes(32).toString('hex')
-  const box = createSecretBox([secretKey])
-  const keys = await Promise.all(ALGORITHMS.map(async (algorithm) => generateSigningKey(algorithm, box)))
+  const store = createDatabaseKeys(createSecretBox([secretKey]))
+  const keys = await Promise.all(
+    ALGORITHMS.map(async (algorithm) => {
+      const { reference, publicJwk } = await store.generate(algorithm, AbortSignal.timeout(60_000))
+      const kid = await calculateJwkThumbprint(publicJwk)
+      const published = { ...publicJwk, kid, use: 'sig', alg: algorithm }
+      return { kid, algorithm, publicJwk: published, privateJwk: sealedPartOf(reference) }
+    }),
+  )
   const template = await createTemplate(async (url) => {
     for (const { kid, algorithm, publicJwk, privateJwk } of keys)
       await execute(

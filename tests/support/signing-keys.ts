@@ -12,7 +12,7 @@ export async function forge(key: RingKey, good: string, at = Date.now()): Promis
   const claims = { ...decode(body), jti: createUuid(at), iat, exp: iat + 3600 }
   return new SignJWT(claims)
     .setProtectedHeader({ ...decode(head), alg: key.algorithm, kid: key.kid })
-    .sign(key.privateKey)
+    .sign(key.privateKey!)
 }
 
 export async function publishedKids(server: Requests, algorithm = 'ES256'): Promise<string[]> {

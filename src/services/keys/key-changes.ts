@@ -3,18 +3,19 @@
  * key that it touches to the newest, so that no two wait for one another. What was planned on keys that another process has
  * changed meanwhile is not done; who asked looks again.
  */
+import type { FastifyBaseLogger } from 'fastify'
 import type { NewEvent } from '../../events.ts'
 import { recordChange } from '../../store/changes.ts'
 import { statements as clients } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
-import { isDuplicate } from '../../store/failures.ts'
+import { isDuplicate, isUnavailable } from '../../store/failures.ts'
 import { insertSigningKey, statements, type NewSigningKey } from '../../store/signing-keys.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { planRevocation, TOLERANCE } from './key-order.ts'
-import { generateSigningKey } from './new-signing-key.ts'
+import { DATABASE, sealedPartOf } from './database-keys.ts'
+import type { KeyStores } from './key-stores.ts'
 import type { RingKey } from './ring-key.ts'
-import type { SecretBox } from './secret-box.ts'
 
 export interface KeyChanges {
   /** A key that signs after `publishFor` seconds, and the end of the one it replaces; false where that one has a successor. */
@@ -28,7 +29,8 @@ export interface KeyChanges {
 export interface KeyChangesOptions {
   database: Database
   audit: AuditTrail
-  box: SecretBox
+  stores: Pick<KeyStores, 'make' | 'withdraw'>
+  log: FastifyBaseLogger
   /** Seconds that a key is published before it signs. */
   publishFor: number
   /** Seconds: the longest life of a token, apart from what resources set. */
@@ -39,15 +41,48 @@ export interface KeyChangesOptions {
 const SLACK = 60
 
 export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
-  const { database, audit, box } = options
+  const { database, audit, stores, log } = options
 
+  /** A key that signs `after` so many milliseconds, counted from when it is there: a store may take its time. */
   async function make(
     algorithm: string,
     predecessor: RingKey | undefined,
-    from: number,
+    after: number,
   ): Promise<NewSigningKey> {
-    const signsFrom = new Date(Math.max(from, (predecessor?.signsFrom ?? 0) + 1))
-    return { ...(await generateSigningKey(algorithm, box)), predecessor: predecessor?.kid ?? '', signsFrom }
+    const { reference, ...key } = await stores.make(algorithm)
+    const own = key.store === DATABASE
+    return {
+      ...key,
+      privateJwk: own ? sealedPartOf(reference) : '',
+      reference: own ? '' : reference,
+      predecessor: predecessor?.kid ?? '',
+      signsFrom: new Date(Math.max(Date.now() + after, (predecessor?.signsFrom ?? 0) + 1)),
+    }
+  }
+
+  /** What nobody will ask for leaves nothing behind where it was made. */
+  async function withdrawUnless(stored: boolean, key: NewSigningKey | undefined): Promise<boolean> {
+    if (!stored && key !== undefined && key.store !== DATABASE)
+      await stores
+        .withdraw(key)
+        .catch((error: unknown) =>
+          log.warn(
+            { err: error, store: key.store, reference: key.reference },
+            'a key is left that nobody uses',
+          ),
+        )
+    return stored
+  }
+
+  /** Stores `key` with what goes with it, or leaves nothing of it. */
+  async function storing(key: NewSigningKey | undefined, change: Promise<void>): Promise<boolean> {
+    try {
+      return await withdrawUnless(await unlessOutdated(change), key)
+    } catch (error) {
+      // Whether it was stored is not known where the database went away: then it stays.
+      if (!isUnavailable(error)) await withdrawUnless(false, key)
+      throw error
+    }
   }
 
   async function longestLifetime(): Promise<number> {
@@ -63,9 +98,10 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
   return {
     longestLifetime,
     async add(algorithm, predecessor, publishFor) {
-      const key = await make(algorithm, predecessor, Date.now() + publishFor * 1000)
+      const key = await make(algorithm, predecessor, publishFor * 1000)
       const retiresAt = predecessor && (await retirement(key.signsFrom))
-      return unlessOutdated(
+      return storing(
+        key,
         audit.transaction(async (query, note) => {
           if (predecessor !== undefined) await query(statements.succeed, [predecessor.kid, retiresAt])
           await insertSigningKey(query, key)
@@ -75,14 +111,20 @@ export function createKeyChanges(options: KeyChangesOptions): KeyChanges {
       )
     },
     async end(key, published) {
+      const planned = planRevocation(key, published, Date.now())
+      const waits = planned.successor === 'published'
+      const made =
+        planned.successor && (await make(key.algorithm, key, waits ? options.publishFor * 1000 : 0))
+      // A store takes its time, and what was planned may be another thing by now.
       const now = Date.now()
+      const { successor, forward, extend } = planRevocation(key, published, now)
+      if (successor !== planned.successor) return withdrawUnless(false, made)
       // Back by the tolerance: so it signs at once also where the clock is behind ours.
       const atOnce = Math.max(now - TOLERANCE, key.signsFrom + 1)
-      const { successor, forward, extend } = planRevocation(key, published, now)
-      const from = successor === 'at once' ? atOnce : now + options.publishFor * 1000
-      const made = successor && (await make(key.algorithm, key, from))
+      if (made !== undefined && !waits) made.signsFrom = new Date(atOnce)
       const longer = extend && (await retirement((extend.until ?? made!).signsFrom))
-      return unlessOutdated(
+      return storing(
+        made,
         audit.transaction(async (query, note) => {
           if (extend !== undefined) await query(statements.succeed, [extend.key.kid, longer])
           await assertDone(query, statements.revoke, key.kid, new Date(now))

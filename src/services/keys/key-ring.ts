@@ -5,23 +5,26 @@
  * without talking.
  */
 import type { JWK } from 'jose'
-import type { FastifyBaseLogger } from 'fastify'
 import { metadataError } from '../../protocol/client-metadata.ts'
+import { OAuthError } from '../../protocol/errors.ts'
 import { statements, type SigningKeyRow } from '../../store/signing-keys.ts'
-import { createBackgroundLoop } from '../background-loop.ts'
+import { ConfigError } from '../../config.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { ALGORITHMS } from './algorithms.ts'
+import { DATABASE } from './database-keys.ts'
+import { createFirstKeys } from './first-keys.ts'
+import { createKeyCare } from './key-care.ts'
 import { createKeyChanges, type KeyChangesOptions } from './key-changes.ts'
 import { mayHaveSigned, signerAmong, signsUntil } from './key-order.ts'
+import { FROM_THE_START, type KeyStores } from './key-stores.ts'
+import type { RemoteSigner } from './remote-signer.ts'
 import { toRecord, toRingKey, type KeyRecord, type RingKey } from './ring-key.ts'
+import type { SecretBox } from './secret-box.ts'
 
 export type KeyState = 'next' | 'current' | 'retiring' | 'revoked'
 
 /** Seconds for which others may keep our JWKS; a new key is published for longer before it signs. */
 export const JWKS_LIFETIME = 30
-
-/** ES256 for access tokens, RS256 for ID tokens (OpenID Connect Core §15.1); the others when a client wants them. */
-const FROM_THE_START = ['ES256', 'RS256']
 
 export interface KeyRing {
   /** The algorithms that are offered; not each has a key before `provide`. */
@@ -30,6 +33,10 @@ export interface KeyRing {
   provide(algorithm: string): Promise<void>
   /** The key that signs now. Throws when there is none for the algorithm. */
   signer(algorithm: string): RingKey
+  /** The signature of JWS by a key that another store than the database has. Throws 503 where it cannot be had in time. */
+  sign: RemoteSigner['sign']
+  /** What keeps a key that should sign from it, a sentence each. For operators. */
+  troubles(): string[]
   /** A published key by its kid. */
   find(kid: string): RingKey | undefined
   /**
@@ -56,29 +63,32 @@ export interface KeyRing {
    * revoked before. Throws `OAuthError` where no key of this kid is published.
    */
   revoke(kid: string): Promise<KeyRecord>
-  /** Loads the keys, and makes the first. Throws when one cannot be decrypted. */
+  /** Opens the stores, loads the keys, and makes the first. Throws when one cannot be decrypted, or a store cannot be meant. */
   start(): Promise<void>
+  /** Replaces keys that are not in the store in which KEYS has new ones made: for who serves, not for a command. */
+  settle(): Promise<void>
   stop(): Promise<void>
 }
 
 /** @internal */
 export interface KeyRingOptions extends KeyChangesOptions {
+  stores: KeyStores
+  remote: RemoteSigner
+  box: SecretBox
   feed: ChangeFeed
-  log: FastifyBaseLogger
   /** Seconds after which a key is replaced; 0 for never. */
   rotateAfter: number
 }
 
 /** @internal */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
-  const { database, box, feed, log } = options
+  const { database, box, feed, log, stores, remote } = options
   const changes = createKeyChanges(options)
   let ring: readonly RingKey[] = []
   let revoked: readonly KeyRecord[] = []
   let published: { keys: readonly JWK[]; body: Buffer } | undefined
   const others: (() => JWK)[] = []
   let loading = Promise.resolve()
-  const providing = new Map<string, Promise<void>>()
 
   /** One after the other: what was read before a change must not replace what was read after it. */
   async function load(): Promise<void> {
@@ -93,7 +103,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const usable = rows.filter((row) => row.revokedAt === null)
     ring = usable.map((row) => toRingKey(row, signsUntil(toRecord(row), records), box, known.get(row.kid)))
     revoked = records.filter((record) => record.revokedAt !== null)
-    for (const row of usable) if (!box.isCurrent(row.privateJwk)) await reseal(row)
+    for (const row of usable) if (row.store === DATABASE && !box.isCurrent(row.privateJwk)) await reseal(row)
   }
 
   /** Encrypts a key anew when SECRET_KEY has a new first entry. */
@@ -127,18 +137,25 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     await load()
   }
 
+  const firstKeys = createFirstKeys(async (algorithm) => create(algorithm, undefined, 0))
+
   async function provide(algorithm: string): Promise<void> {
     if (newest(algorithm) !== undefined) return
     assertOffered(algorithm)
-    const making = providing.get(algorithm) ?? create(algorithm, undefined, 0)
-    providing.set(algorithm, making)
-    return making.finally(() => providing.delete(algorithm))
+    return firstKeys.make(algorithm)
+  }
+
+  /** What would make keys elsewhere than everybody expects: a command that was not given the server's settings. */
+  function assertNamed(key: RingKey | undefined): void {
+    if (key !== undefined && stores.find(key.store) === undefined)
+      throw new ConfigError(`KEYS must name ${key.store}, where the key ${key.kid} is.`)
   }
 
   async function rotate(algorithm: string, publishFor = options.publishFor): Promise<RingKey> {
     assertOffered(algorithm)
     await load()
     const predecessor = newest(algorithm)
+    assertNamed(predecessor)
     await create(algorithm, predecessor, predecessor === undefined ? 0 : publishFor)
     const successor = newest(algorithm)
     if (successor === undefined) throw new Error(`no ${algorithm} key could be made`)
@@ -151,45 +168,54 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     if (former !== undefined) return former
     const key = find(kid)
     if (key === undefined) throw metadataError('kid', 'is not that of a published key')
+    assertNamed(key)
     const done = await changes.end(
       key,
       live().filter(({ algorithm }) => algorithm === key.algorithm),
     )
     // Another process rotated or revoked a key meanwhile, so it may be another one that signs now.
     if (!done && tries === 1) throw new Error(`the keys change too often to revoke ${kid}`)
+    if (done)
+      await care
+        .withdraw(key)
+        .catch((error: unknown) => log.warn({ err: error, kid }, 'a revoked key is still in its store'))
     return revoke(kid, tries - 1)
   }
 
-  const isDue = (key: RingKey | undefined): boolean =>
-    key !== undefined && options.rotateAfter > 0 && Date.now() - key.signsFrom >= options.rotateAfter * 1000
-
-  /** What the clock asks for: a successor for an old key, and no rows of dead ones. */
-  async function tend(): Promise<void> {
-    try {
-      for (const algorithm of ALGORITHMS) {
-        if (!isDue(newest(algorithm))) continue
-        // Another process may have been first: its key is not to be replaced in turn.
-        await load()
-        const key = newest(algorithm)
-        if (isDue(key)) await create(algorithm, key, options.publishFor)
-      }
-      await database.query(statements.prune)
-    } catch (error) {
-      log.warn({ err: error }, 'the signing keys could not be looked after; this is tried again')
-    }
+  const offered = (): readonly string[] => {
+    const can = stores.algorithms()
+    return ALGORITHMS.filter((one) => can.includes(one) || newest(one) !== undefined)
+  }
+  function assertOffered(algorithm: string): void {
+    if (!offered().includes(algorithm)) throw new Error(`${algorithm} is not an algorithm of ours`)
   }
 
-  /** Seconds. */
-  const every = Math.min(60, Math.max(1, options.rotateAfter === 0 ? 60 : options.rotateAfter / 4))
-  const loop = createBackgroundLoop(tend, () => every * 1000)
+  const care = createKeyCare({ ...options, firstKeys, load, newest, create })
+
+  /** Keys that sign now. */
+  function signers(): RingKey[] {
+    const keys = live()
+    const algorithms = new Set(keys.map(({ algorithm }) => algorithm))
+    return [...algorithms].flatMap((algorithm) => signerAmong(keys, algorithm, Date.now()) ?? [])
+  }
 
   feed.on('signing_key', load)
   feed.onGap(load)
 
   return {
-    algorithms: ALGORITHMS,
+    get algorithms() {
+      return offered()
+    },
     provide,
     signer,
+    sign: remote.sign,
+    troubles: () => [
+      ...[...firstKeys.lacking].map(([algorithm, reason]) => `${algorithm} has no key: ${reason}`),
+      ...signers().flatMap((key) => {
+        const trouble = remote.troubleOf(key)
+        return trouble === undefined ? [] : [`the ${key.algorithm} key ${key.kid}: ${trouble}`]
+      }),
+    ],
     find,
     mayHaveSigned(kid, issuedAt) {
       const key = find(kid)
@@ -212,18 +238,24 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     longestLifetime: changes.longestLifetime,
     rotate,
     revoke: async (kid) => revoke(kid),
+    settle: care.settle,
     async start() {
+      await stores.open()
       await load()
-      for (const algorithm of FROM_THE_START) await provide(algorithm)
-      loop.start()
+      for (const algorithm of FROM_THE_START)
+        await provide(algorithm).catch((error: unknown) => {
+          if (!(error instanceof OAuthError)) throw error
+          log.error(`there is no ${algorithm} key to sign with: it is made when its store answers`)
+        })
+      care.start()
+      remote.start(signers)
     },
     async stop() {
-      await loop.stop()
-      await Promise.allSettled(providing.values())
+      // What they are asked for in the background ends with them, and keeps nobody waiting.
+      await stores.close()
+      await care.stop()
+      await remote.stop()
+      await firstKeys.stop()
     },
   }
-}
-
-function assertOffered(algorithm: string): void {
-  if (!ALGORITHMS.includes(algorithm)) throw new Error(`${algorithm} is not an algorithm of ours`)
 }

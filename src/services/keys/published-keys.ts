@@ -3,7 +3,7 @@ import type { KeyRing } from './key-ring.ts'
 import type { KeyRecord } from './ring-key.ts'
 
 export interface PublishedKeys {
-  /** The algorithms that are offered; not each has a key before `provide`. */
+  /** The algorithms that are offered, once the server has started; not each has a key before `provide`. */
   readonly algorithms: readonly string[]
   /** Makes the first key of an algorithm that has none, once however many processes ask. */
   provide(algorithm: string): Promise<void>
@@ -23,7 +23,9 @@ export interface PublishedKeys {
 /** @internal */
 export function publishedKeysOf(ring: KeyRing): PublishedKeys {
   return {
-    algorithms: ring.algorithms,
+    get algorithms() {
+      return ring.algorithms
+    },
     provide: ring.provide,
     keys: () => ring.keys().map(recordOf),
     jwks: ring.jwks,
@@ -33,6 +35,6 @@ export function publishedKeysOf(ring: KeyRing): PublishedKeys {
 }
 
 function recordOf(key: KeyRecord): KeyRecord {
-  const { kid, algorithm, predecessor, createdAt, signsFrom, retiresAt, revokedAt } = key
-  return { kid, algorithm, predecessor, createdAt, signsFrom, retiresAt, revokedAt }
+  const { kid, algorithm, predecessor, store, createdAt, signsFrom, retiresAt, revokedAt } = key
+  return { kid, algorithm, predecessor, store, createdAt, signsFrom, retiresAt, revokedAt }
 }

@@ -1,7 +1,8 @@
 /** A signing key in memory, from its sealed row, and what is left of one that was revoked. */
 import type { JWK } from 'jose'
-import { createPrivateKey, createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
+import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { SigningKeyRow } from '../../store/signing-keys.ts'
+import { DATABASE, openPrivateKey } from './database-keys.ts'
 import type { SecretBox } from './secret-box.ts'
 
 /** What is known of every key. Instants are milliseconds since the epoch. */
@@ -9,6 +10,8 @@ export interface KeyRecord {
   readonly kid: string
   readonly algorithm: string
   readonly predecessor: string
+  /** Which store has its private part, as KEYS names it. */
+  readonly store: string
   readonly createdAt: number
   readonly signsFrom: number
   /** When it leaves; null for one that has no successor. */
@@ -19,7 +22,10 @@ export interface KeyRecord {
 
 /** One that is published. */
 export interface RingKey extends KeyRecord {
-  readonly privateKey: KeyObject
+  /** Undefined where another store than the database has it. */
+  readonly privateKey: KeyObject | undefined
+  /** What that store finds it by. */
+  readonly reference: string
   readonly publicKey: KeyObject
   readonly publicJwk: JWK
   /** When a later key began to sign, or will: what says that it was issued after that is nobody's. Infinite until then. */
@@ -28,11 +34,12 @@ export interface RingKey extends KeyRecord {
 
 /** @internal */
 export function toRecord(row: SigningKeyRow): KeyRecord {
-  const { kid, algorithm, predecessor } = row
+  const { kid, algorithm, predecessor, store } = row
   return {
     kid,
     algorithm,
     predecessor,
+    store,
     createdAt: row.createdAt.getTime(),
     signsFrom: row.signsFrom.getTime(),
     retiresAt: row.retiresAt?.getTime() ?? null,
@@ -57,16 +64,18 @@ export function toRingKey(
       ? known
       : { ...known, signsFrom, retiresAt, signsUntil }
   }
-  const privateKey = createPrivateKey({ key: open(row, box), format: 'jwk' })
+  const { publicJwk, reference } = row
+  const privateKey = record.store === DATABASE ? open(row, box) : undefined
   return {
     ...record,
     privateKey,
-    publicKey: createPublicKey(privateKey),
-    publicJwk: row.publicJwk,
+    reference,
+    publicKey: createPublicKey(privateKey ?? { key: publicJwk, format: 'jwk' }),
+    publicJwk,
     signsUntil,
   }
 }
 
-function open({ kid, privateJwk }: SigningKeyRow, box: SecretBox): JsonWebKeyInput['key'] {
-  return JSON.parse(box.open(privateJwk, kid, `the signing key ${kid}`)) as JsonWebKeyInput['key']
+function open({ kid, privateJwk }: SigningKeyRow, box: SecretBox): KeyObject {
+  return openPrivateKey(kid, privateJwk, box)
 }

@@ -72,7 +72,7 @@ test('a key is revoked after its page has said what that ends', async () => {
 test('no private part is on it', async () => {
   const { body } = await open()
   for (const { privateKey } of keys.keys()) {
-    const jwk = privateKey.export({ format: 'jwk' }) as Record<string, string>
+    const jwk = privateKey!.export({ format: 'jwk' }) as Record<string, string>
     for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi'])
       expect(jwk[member] === undefined || !body.includes(jwk[member])).toBe(true)
   }

@@ -95,7 +95,7 @@ test('what is not an ID token of ours is not taken for one', async () => {
     'an embedded key': await byMine({ jwk: await exportJWK(mine.publicKey) }),
     'no kid': await new SignJWT(idToken)
       .setProtectedHeader({ alg: 'RS256' })
-      .sign(keys.signer('RS256').privateKey),
+      .sign(keys.signer('RS256').privateKey!),
     'other claims': `${head}.${encode({ ...idToken, sub: 'admin' })}.${signature}`,
     'another spelling': `${good}=`,
     'a space': ` ${good}`,
