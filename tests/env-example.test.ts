@@ -5,7 +5,7 @@ import { describeSettings } from '../src/config.ts'
 
 const text = await readFile(new URL('../.env.example', import.meta.url), 'utf8')
 const shown = new Map(
-  [...text.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!] as const),
+  [...text.matchAll(/^# ([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(([, name, value]) => [name!, value!] as const),
 )
 
 test('.env.example names every setting and no other', () => {

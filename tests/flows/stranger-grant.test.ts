@@ -199,7 +199,7 @@ test('it is given the doors and nothing behind them: no box, no database, no key
     WITHIN.split(' '),
   )
   expect(new Set(keys)).toEqual(
-    new Set(['kid', 'algorithm', 'predecessor', 'createdAt', 'signsFrom', 'retiresAt', 'revokedAt']),
+    new Set(['kid', 'algorithm', 'predecessor', 'store', 'createdAt', 'signsFrom', 'retiresAt', 'revokedAt']),
   )
 })
 
