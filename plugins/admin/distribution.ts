@@ -1,7 +1,7 @@
 /** What the dashboard says of a database that is distributed: what lies on which server, and whether it answers. */
 import { message, type Message } from '../../src/protocol/message.ts'
 import { PAGES_EVERYWHERE } from '../../src/store/distribution/everywhere.ts'
-import { LEFT_AFTER, type Prepared, type SurveyedServer } from '../../src/store/distribution/survey.ts'
+import { LEFT_AFTER, type Prepared, type SurveyedServer } from '../../src/store/distribution/surveyed.ts'
 import { distributedTables } from '../../src/store/distribution/tables.ts'
 import type { OwnArea } from './area.ts'
 import type { DistributionView, HealthView } from './models.ts'

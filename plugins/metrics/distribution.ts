@@ -1,7 +1,7 @@
 /** The servers that hold a share of the tokens: what lies on each, whether it answers, and what asks all. Nothing on one server. */
 import { Counter, Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
 import { ASKED_BY } from '../../src/store/distribution/everywhere.ts'
-import type { Prepared, Survey } from '../../src/store/distribution/survey.ts'
+import type { Prepared, Survey } from '../../src/store/distribution/surveyed.ts'
 import type { Distribution } from '../../src/store/distribution/watch.ts'
 
 /** By the server it is of: its number, or `front` for the one that the processes are connected to. */

@@ -2,11 +2,13 @@
 import { Command } from 'commander'
 import { text } from 'node:stream/consumers'
 import { ConfigError } from '../config.ts'
+import { distributeByCitus, gatherFromCitus, nodesOf } from '../store/distribution/citus.ts'
 import { engineOn } from '../store/distribution/engine.ts'
 import { PAGES_EVERYWHERE } from '../store/distribution/everywhere.ts'
 import { distribute, gather } from '../store/distribution/foreign.ts'
 import type { Shard } from '../store/distribution/shards.ts'
-import { survey, type Prepared, type Survey, type SurveyedServer } from '../store/distribution/survey.ts'
+import { survey } from '../store/distribution/survey.ts'
+import type { Prepared, Survey, SurveyedServer } from '../store/distribution/surveyed.ts'
 import { withClient, type Place } from '../store/connections.ts'
 import { withJson } from './json-option.ts'
 import { readSettings } from './read-settings.ts'
@@ -55,7 +57,7 @@ export function distributeCommand(): Command {
 
 function withServers(command: Command): Command {
   return withJson(command)
-    .option('--engine <name>', 'fdw: partitions on other servers, by postgres_fdw', 'fdw')
+    .option('--engine <name>', 'fdw: partitions on other servers, by postgres_fdw; citus: on the nodes that Citus knows', 'fdw')
     .option('--server <url>', 'connection string of a database for a share; once for each', (url: string, all: string[] | undefined) => [...(all ?? []), url])
     .option('--servers-stdin', 'the connection strings from stdin, one a line, so that no list of processes shows them')
 } // prettier-ignore
@@ -68,8 +70,14 @@ async function placeHere(): Promise<Place> {
   return { url: config.DATABASE_URL, schema: config.DATABASE_SCHEMA }
 }
 
-async function shardsIn({ engine, server = [], serversStdin }: Options): Promise<Shard[]> {
-  if (engine !== 'fdw') throw new ConfigError(`--engine must be fdw; it is ${engine.slice(0, 80)}.`)
+/** Null for the nodes that Citus knows. */
+async function targetsIn({ engine, server = [], serversStdin }: Options): Promise<Shard[] | null> {
+  if (engine === 'citus') {
+    if (server.length > 0 || serversStdin === true)
+      throw new ConfigError('Citus knows its nodes: leave out --server, and name them to it by citus_add_node.')
+    return null
+  }
+  if (engine !== 'fdw') throw new ConfigError(`--engine must be fdw or citus; it is ${engine.slice(0, 80)}.`)
   const typed = serversStdin === true ? (await text(process.stdin)).split('\n') : server
   const urls = typed.map((one) => one.trim()).filter((one) => one !== '')
   if (urls.length < LEAST || urls.length > MOST)
@@ -82,28 +90,31 @@ async function shardsIn({ engine, server = [], serversStdin }: Options): Promise
 } // prettier-ignore
 
 async function plan(options: Options): Promise<void> {
-  const shards = await shardsIn(options)
+  const targets = await targetsIn(options)
   const place = await placeHere()
   const here = await survey(place)
   if (here.engine !== null) throw new ConfigError(ALREADY)
+  const count = targets?.length ?? (await withClient(place, async (client) => nodesOf(client))).length
   const lines = [
     ...toLines(here),
-    `Each row goes to one of ${shards.length} servers, by the id of its Authorization; all else stays where it is.`,
+    `Each row goes to one of ${count} servers, by the id of its Authorization; all else stays where it is.`,
     'Nobody gets or uses a token while they move.',
     'Restart the servers afterwards. `distribute back` undoes it while one server can hold it all.',
     'To do it, `distribute apply` with --yes.',
   ]
-  print({ ...here, shards: shards.length }, lines, options.json)
+  print({ ...here, shards: count }, lines, options.json)
 }
 
 const ALREADY = 'The tables are distributed already: see `distribute status`; `distribute back` comes first.'
 
 async function apply(options: Options): Promise<void> {
-  const shards = await shardsIn(options)
+  const targets = await targetsIn(options)
   const place = await placeHere()
   await withClient(place, async (client) => {
     if ((await engineOn(client, place.schema)) !== null) throw new ConfigError(ALREADY)
-    await distribute(client, shards, place.schema)
+    await (targets === null
+      ? distributeByCitus(client, place.schema)
+      : distribute(client, targets, place.schema))
   })
   const found = await survey(place)
   print(found, [...toLines(found), 'Restart the servers, so that each knows.'], options.json)
@@ -117,7 +128,9 @@ async function back({ yes, json }: Options): Promise<void> {
     throw new ConfigError(
       [...toLines(before), 'All of it comes back to the one server. To do it, add --yes.'].join('\n'),
     )
-  await withClient(place, async (client) => gather(client, place.schema))
+  await withClient(place, async (client) =>
+    before.engine === 'citus' ? gatherFromCitus(client, place.schema) : gather(client, place.schema),
+  )
   const found = await survey(place)
   print(found, [...toLines(found), 'Restart the servers, so that each knows.'], json)
 }
@@ -125,7 +138,7 @@ async function back({ yes, json }: Options): Promise<void> {
 function toLines({ engine, here, servers }: Survey): string[] {
   if (engine === null) return ['All tables lie on one server.', ...servers.flatMap(linesOf)]
   return [
-    `Distributed by postgres_fdw over ${servers.length} servers.`,
+    `Distributed by ${engine === 'citus' ? 'Citus' : 'postgres_fdw'} over ${servers.length} servers.`,
     ...servers.flatMap(linesOf),
     'All else lies on this server.',
     ...waitingOn(here),

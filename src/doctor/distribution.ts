@@ -2,7 +2,8 @@
 import type { Place } from '../store/connections.ts'
 import { engineOf } from '../store/distribution/engine.ts'
 import { PAGES_EVERYWHERE } from '../store/distribution/everywhere.ts'
-import { LEFT_AFTER, survey, type Prepared, type SurveyedServer } from '../store/distribution/survey.ts'
+import { survey } from '../store/distribution/survey.ts'
+import { LEFT_AFTER, type Prepared, type SurveyedServer } from '../store/distribution/surveyed.ts'
 import { distributedTables } from '../store/distribution/tables.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 

@@ -6,6 +6,7 @@ import { Session } from '../entities/session.ts'
 import { AUTHORIZATION, insertAuthorization } from './authorization-row.ts'
 import { isConsented } from './consents.ts'
 import { parameters, type Places } from './parameters.ts'
+import { placedFunction } from './placed-function.ts'
 import { statement, type TableOf } from './statement.ts'
 import { insertAccessToken, OPAQUE } from './tokens.ts'
 
@@ -59,12 +60,14 @@ export const statements = {
     'authorization-code-exchange',
     exchange,
     'with writers',
+    (table, at) => EXCHANGING.call(table, at),
   ),
   /** And stores an opaque access token. */
   exchangeForOpaque: parameters({ ...EXCHANGE, ...OPAQUE }).statement<Exchanged>(
     'authorization-code-exchange-opaque',
     (table, at) => exchange(table, at, `, more as (${insertAccessToken(table, at, 'from spent')})`),
     'with writers',
+    (table, at) => EXCHANGING.call(table, at),
   ),
 }
 
@@ -72,23 +75,47 @@ interface Exchanged {
   readonly authorizationId: string
 }
 
-/**
- * Spends the code, which is then gone, and makes its Authorization, with a refresh token unless that is null. The `case`
- * keeps the index of those that are unspent out of it (`isAhead`).
- */
-function exchange(table: TableOf, at: Places<keyof typeof EXCHANGE>, more = ''): string {
+/** The same where Citus distributes the database: one trip to one server, and one commit there. */
+export const EXCHANGING = placedFunction({
+  name: 'latchkey_exchange',
+  types: { ...EXCHANGE, ...OPAQUE },
+  returns: { authorizationId: 'uuid' },
+  declares: { proof: 'text' },
+  body: (table, at, own) => `${spend(table, at)} into ${own.proof};
+    if not found then return; end if;
+    ${insertAuthorization(table, at, '', { codeProof: own.proof })};
+    if ${at.refreshToken} is not null then ${insertRefresh(table, at)}; end if;
+    if ${at.opaqueHash} is not null then ${insertAccessToken(table, at)}; end if;
+    return query select ${at.id};`,
+})
+
+/** The `case` keeps the index of those that are unspent out of it (`isAhead`); Citus takes no `now()` in one. */
+function spend(table: TableOf, at: Places<'id' | 'code'>): string {
   const code = table(AuthorizationCode)
+  return `delete from ${code.name}
+        where ${code.column('authorizationId')} = ${at.id} and ${code.column('hash')} = ${at.code}
+          and case when ${code.column('spentAt')} is null then true else false end and ${code.column('expiresAt')} > now()
+        returning ${code.column('proof')}`
+}
+
+function insertRefresh(
+  table: TableOf,
+  at: Places<'id' | 'refreshToken' | 'refreshLifetime'>,
+  from = '',
+): string {
   const refresh = table(RefreshToken)
   const columns = (['authorizationId', 'hash', 'expiresAt'] as const).map((one) => refresh.column(one))
+  const values = `${at.id}, ${at.refreshToken}, now() + make_interval(secs => ${at.refreshLifetime})`
+  return `insert into ${refresh.name} (${columns.join(', ')})
+        ${from === '' ? `values (${values})` : `select ${values} ${from}`}`
+}
+
+/** Spends the code, which is then gone, and makes its Authorization, with a refresh token unless that is null. */
+function exchange(table: TableOf, at: Places<keyof typeof EXCHANGE>, more = ''): string {
   return `with spent as (
-        delete from ${code.name}
-        where ${code.column('authorizationId')} = ${at.id} and ${code.column('hash')} = ${at.code}
-          and case when ${code.column('spentAt')} is null then ${code.column('expiresAt')} > now() else false end
-        returning ${code.column('proof')} as proof
+        ${spend(table, at)} as proof
       ), refreshing as (
-        insert into ${refresh.name} (${columns.join(', ')})
-        select ${at.id}, ${at.refreshToken}, now() + make_interval(secs => ${at.refreshLifetime})
-        from spent where ${at.refreshToken} is not null
+        ${insertRefresh(table, at, `from spent where ${at.refreshToken} is not null`)}
       )${more}
       ${insertAuthorization(table, at, 'from spent', { codeProof: 'proof' })}
       returning ${table(Authorization).column('id')} as "authorizationId"`

@@ -22,7 +22,7 @@ export const AUTHORIZATION = {
 type Stored = keyof typeof AUTHORIZATION
 const STORED = Object.keys(AUTHORIZATION) as Stored[]
 
-/** `also` goes into columns of its own. */
+/** One for each of `from`; `also` goes into columns of its own. */
 export function insertAuthorization(
   table: TableOf,
   at: Places<Stored>,

@@ -106,15 +106,27 @@ export const statements = {
     )
   }),
   /** Of the user $1 for the clients $2. */
-  listByClients: statement<ListedAuthorizationRow>('authorizations-of-clients', (table) => {
-    const { subject, clientId, createdAt } = columnsOf(table)
-    return listed(
-      table,
-      `select young.* from unnest($2::text[]) as wanted (client)
+  listByClients: statement<ListedAuthorizationRow>(
+    'authorizations-of-clients',
+    (table) => {
+      const { subject, clientId, createdAt } = columnsOf(table)
+      return listed(
+        table,
+        `select young.* from unnest($2::text[]) as wanted (client)
       cross join lateral (select * from ${living(table)} and ${subject} = $1 and ${clientId} = wanted.client
         order by ${createdAt} desc limit ${WINDOW}) young`,
-    )
-  }),
+      )
+    },
+    undefined,
+    (table) => {
+      const { subject, clientId, createdAt } = columnsOf(table)
+      return listed(
+        table,
+        `select * from (select *, row_number() over (partition by ${clientId} order by ${createdAt} desc) as place
+        from ${living(table)} and ${subject} = $1 and ${clientId} = any($2::text[])) young where place <= ${WINDOW}`,
+      )
+    },
+  ),
 }
 
 /** Who disables or deletes the user waits for what is stored by this, and then ends it; or has been faster. */

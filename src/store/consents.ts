@@ -60,26 +60,24 @@ export const statements = {
    * The clients that the user $1 has allowed something, or that hold an Authorization of theirs, in the order of ids,
    * at most $3 behind $2. Each step of the recursion is one look at an index, however many Authorizations there are.
    */
-  connected: statement<ConnectedRow>('consents-connected', (table) => {
-    const consent = table(Consent)
-    const authorization = table(Authorization)
-    const [user, client] = [consent.column('user'), consent.column('client')]
-    const clientId = authorization.column('clientId')
-    const next = (after: string) => `select ${clientId} from ${authorization.name}
-      where ${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
-        and ${clientId} > ${after} order by ${clientId} limit 1`
-    return `with recursive authorized (id) as (
+  connected: statement<ConnectedRow>(
+    'consents-connected',
+    (table) => {
+      const { authorized, clientId } = authorizedClients(table)
+      const next = (after: string) =>
+        `select ${clientId} ${authorized} and ${clientId} > ${after} order by ${clientId} limit 1`
+      return `with recursive authorized (id) as (
         (${next('$2')}) union all
         select (${next('authorized.id')}) from authorized where authorized.id is not null
-      ), connected (id) as (
-        (select id from authorized where id is not null limit $3)
-        union
-        (select ${client} from ${consent.name} where ${user} = $1::uuid and ${client} > $2 order by ${client} limit $3)
-      )
-      select id as "clientId", ${consent.columns('scopes', 'resources', 'lines', 'grantedAt')}
-      from connected left join ${consent.name} on ${user} = $1::uuid and ${client} = id
-      order by id limit $3`
-  }),
+      ), ${connected(table, 'select id from authorized where id is not null limit $3')}`
+    },
+    undefined,
+    // Citus takes no recursion here: all of them are read.
+    (table) => {
+      const { authorized, clientId } = authorizedClients(table)
+      return `with ${connected(table, `select distinct ${clientId} ${authorized} and ${clientId} > $2 order by ${clientId} limit $3`)}`
+    },
+  ),
   /** In this and those below, $1 is the user's id, and $2 the client's. */
   forget: statement<{ forgotten: true }>('consent-forget', (table) => {
     const consent = table(Consent)
@@ -111,6 +109,29 @@ export const statements = {
 function isVoid(consent: Table<Consent>, identity: string): string {
   return `(${consent.column('identity')} is distinct from ${identity}
     or coalesce(${consent.column('expiresAt')} + interval '0' <= now(), false))`
+}
+
+/** Authorizations of the user $1, from which the clients that hold one are read. */
+function authorizedClients(table: TableOf) {
+  const { name, column } = table(Authorization)
+  return {
+    clientId: column('clientId'),
+    authorized: `from ${name} where ${column('subject')} = $1 and ${column('revokedAt')} is null`,
+  }
+}
+
+/** The rest of `connected`: with the clients that `authorized` selects. */
+function connected(table: TableOf, authorized: string): string {
+  const consent = table(Consent)
+  const [user, client] = [consent.column('user'), consent.column('client')]
+  return `connected (id) as (
+        (${authorized})
+        union
+        (select ${client} from ${consent.name} where ${user} = $1::uuid and ${client} > $2 order by ${client} limit $3)
+      )
+      select id as "clientId", ${consent.columns('scopes', 'resources', 'lines', 'grantedAt')}
+      from connected left join ${consent.name} on ${user} = $1::uuid and ${client} = id
+      order by id limit $3`
 }
 
 /**

@@ -5,13 +5,13 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import pg from 'pg'
 import { createBatches } from './batches.ts'
-import type { Engine } from './distribution/engine.ts'
 import { watchDistribution, type Distribution } from './distribution/watch.ts'
+import type { Engine } from './engines.ts'
 import { isLost, isRetryable } from './failures.ts'
 import { borrow, createPool, endPool, onBorrowed, waitingFor, type Place } from './connections.ts'
 import { retried } from './retries.ts'
 import { STATEMENT_LIMIT } from './session-limits.ts'
-import { tableOf, type Query, type Statement } from './statement.ts'
+import { tableOf, textOn, type Query, type Statement } from './statement.ts'
 import type { Named } from './round-trip.ts'
 
 export interface Database {
@@ -66,7 +66,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     const had = known.get(statement)
     if (had !== undefined) return had
     const name = prepare ? prefix + statement.name : ''
-    const made = { name, text: statement.build(table), shape: {} }
+    const made = { name, text: textOn(engine, statement, table), shape: {} }
     known.set(statement, made)
     return made
   }

@@ -7,7 +7,7 @@ import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { Session } from '../entities/session.ts'
 import { BATCH, counting, type Removed } from './expired.ts'
-import { statement, type Statement } from './statement.ts'
+import { statement, type Statement, type TableOf } from './statement.ts'
 
 export interface DueAuthorization {
   id: string
@@ -21,23 +21,38 @@ export const statements = {
    * that was got by that: $1 seconds; and not before its session, whose end its client is to hear of. What was revoked, 30
    * days after, for people who ask why.
    */
-  due: statement<DueAuthorization>('authorizations-due', (table) => {
-    const authorization = table(Authorization)
-    const refresh = table(RefreshToken)
-    const session = table(Session)
-    const named = `${authorization.column('authentication')}->>'sid'`
-    const sid = `case when ${named} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${named})::uuid end`
-    const [id, keptUntil] = [authorization.column('id'), authorization.column('keptUntil')]
-    return `select "id", case when "endsAt" > now() then "endsAt" end as "endsAt" from (
-        select ${id} as "id", least(${authorization.column('revokedAt')} + interval '30 days',
-          greatest(${authorization.column('createdAt')}, (
+  due: statement<DueAuthorization>(
+    'authorizations-due',
+    (table) => {
+      const { refresh, session, authorization, id, sid, due } = dueFrom(table)
+      return ending(
+        `select ${id} as "id", ${endOf(
+          table,
+          `(
             select ${refresh.column('expiresAt')} from ${refresh.name}
             where ${refresh.column('authorizationId')} = ${authorization.name}.${id}
-          ), (
+          )`,
+          `(
             select ${session.column('expiresAt')} from ${session.name} where ${session.column('sid')} = ${sid}
-          )) + make_interval(secs => $1)) as "endsAt"
-        from ${authorization.name} where ${keptUntil} < now() order by ${keptUntil} limit ${BATCH}) due`
-  }),
+          )`,
+        )} as "endsAt" ${due}`,
+      )
+    },
+    undefined,
+    // Citus joins no local table with a distributed one: what is due comes first, then the sessions.
+    (table) => {
+      const { refresh, session, id, sid, due } = dueFrom(table)
+      const of = refresh.column('authorizationId')
+      return `with due as materialized (select * ${due}),
+          held as materialized (
+            select ${of}, ${refresh.column('expiresAt')} from ${refresh.name} where ${of} in (select ${id} from due)
+          )
+        ${ending(`select due.${id} as "id", ${endOf(table, `held.${refresh.column('expiresAt')}`, `session."endsAt"`, 'due.')} as "endsAt"
+          from due left join held on held.${of} = due.${id}
+            left join (select ${session.column('sid')} as sid, ${session.column('expiresAt')} as "endsAt" from ${session.name}) session
+              on session.sid = ${sid}`)}`
+    },
+  ),
   /** Looks at each of $1 again at its time of $2. */
   keep: statement('authorizations-keep', (table) => {
     const authorization = table(Authorization)
@@ -59,6 +74,30 @@ export const statements = {
       where ${authorization.column('id')} = any($1) and ${without.join(' and ')}`)
   }),
 }
+
+function dueFrom(table: TableOf) {
+  const [authorization, refresh, session] = [table(Authorization), table(RefreshToken), table(Session)]
+  const keptUntil = authorization.column('keptUntil')
+  const named = `${authorization.column('authentication')}->>'sid'`
+  return {
+    authorization,
+    refresh,
+    session,
+    id: authorization.column('id'),
+    sid: `case when ${named} ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (${named})::uuid end`,
+    due: `from ${authorization.name} where ${keptUntil} < now() order by ${keptUntil} limit ${BATCH}`,
+  }
+}
+
+/** Of one with a refresh token and a session that end then. */
+function endOf(table: TableOf, refreshEnds: string, sessionEnds: string, prefix = ''): string {
+  const { column } = table(Authorization)
+  return `least(${prefix}${column('revokedAt')} + interval '30 days',
+          greatest(${prefix}${column('createdAt')}, ${refreshEnds}, ${sessionEnds}) + make_interval(secs => $1))`
+}
+
+const ending = (due: string): string =>
+  `select "id", case when "endsAt" > now() then "endsAt" end as "endsAt" from (${due}) due`
 
 function removal(name: string, entity: typeof RefreshToken | typeof AuthorizationCode): Statement<Removed> {
   return statement(name, (table) => {

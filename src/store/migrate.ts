@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { migrationNames as names, oldestBeside } from '../migrations/names.ts'
-import { mirror } from './distribution/foreign.ts'
+import { carryOn } from './distribution/migrated.ts'
 import { sqlState } from './failures.ts'
 import { retried } from './retries.ts'
 import { qualified, withClient, type Place } from './connections.ts'
@@ -121,7 +121,7 @@ async function runMissing(place: Place, guard: pg.ClientBase): Promise<void> {
       for (const limit of ['statement_timeout = 0', `lock_timeout = ${LOCK_WAIT}`])
         await em.getConnection().execute(`set local ${limit}`, [], 'run', transaction)
       await orm.migrator.up({ migrations, transaction, ...schema })
-      await mirror(
+      await carryOn(
         { query: async (text) => ({ rows: await em.getConnection().execute(text, [], 'all', transaction) }) },
         place.schema,
       )

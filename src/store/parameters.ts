@@ -17,6 +17,7 @@ export interface Parameters<Name extends string> {
     name: string,
     build: (table: TableOf, at: Places<Name>) => string,
     travels?: Travels,
+    onCitus?: (table: TableOf, at: Places<Name>) => string,
   ): Named<Row, Name>
 }
 
@@ -32,6 +33,15 @@ export function parameters<Name extends string>(types: Readonly<Record<Name, str
       name: string,
       build: (table: TableOf, at: Places<Name>) => string,
       travels?: Travels,
-    ): Named<Row, Name> => ({ ...statement<Row>(name, (table) => build(table, at), travels), values }),
+      onCitus?: (table: TableOf, at: Places<Name>) => string,
+    ): Named<Row, Name> => ({
+      ...statement<Row>(
+        name,
+        (table) => build(table, at),
+        travels,
+        onCitus && ((table) => onCitus(table, at)),
+      ),
+      values,
+    }),
   }
 }

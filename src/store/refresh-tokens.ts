@@ -3,6 +3,7 @@ import { Authorization } from '../entities/authorization.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { authorizationColumns, type AuthorizationRow } from './authorization-row.ts'
 import { parameters, type Places } from './parameters.ts'
+import { placedFunction } from './placed-function.ts'
 import { statement, type TableOf } from './statement.ts'
 import { insertAccessToken, OPAQUE } from './tokens.ts'
 
@@ -55,8 +56,21 @@ export const statements = {
     (table, at) => `with replaced as (${replace(table, at)}),
       more as (${insertAccessToken(table, at, 'from replaced')}) select "hash" from replaced`,
     'with writers',
+    (table, at) => ROTATING.call(table, at),
   ),
 }
+
+/** The same where Citus distributes the database: one trip to one server, and one commit there. */
+export const ROTATING = placedFunction({
+  name: 'latchkey_rotate',
+  types: { ...ROTATION, ...OPAQUE },
+  returns: { hash: 'text' },
+  declares: {},
+  body: (table, at) => `${replace(table, at)} into "hash";
+    if not found then return; end if;
+    ${insertAccessToken(table, at)};
+    return next;`,
+})
 
 /** Puts the successor in the place of the token of a living Authorization; `lifetime` in seconds. */
 function replace(table: TableOf, at: Places<keyof typeof ROTATION>): string {
@@ -66,12 +80,12 @@ function replace(table: TableOf, at: Places<keyof typeof ROTATION>): string {
       ${column('generation')} = ${column('generation')} + 1, ${column('createdAt')} = now(),
       ${column('expiresAt')} = now() + make_interval(secs => ${at.lifetime})
     where ${column('authorizationId')} = ${at.id} and ${column('hash')} = ${at.hash}
-      and ${column('expiresAt')} > now() and ${isLiving(table)}
+      and ${column('expiresAt')} > now() and ${isLiving(table, at.id)}
     returning ${column('hash')} as "hash"`
 }
 
-/** That the Authorization $1 is not revoked. */
-function isLiving(table: TableOf): string {
+/** That the Authorization of this id is not revoked. */
+function isLiving(table: TableOf, id = '$1'): string {
   const { name, column } = table(Authorization)
-  return `exists (select from ${name} where ${column('id')} = $1 and ${column('revokedAt')} is null)`
+  return `exists (select from ${name} where ${column('id')} = ${id} and ${column('revokedAt')} is null)`
 }

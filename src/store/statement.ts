@@ -5,6 +5,7 @@
 import type { EntityClass } from '@mikro-orm/core'
 import { declaredBy } from '../entities/define.ts'
 import { qualified } from './connections.ts'
+import type { Engine } from './engines.ts'
 
 /** Values go in as `$1, $2 …`; `Row` is what one row of the result holds. */
 export interface Statement<Row> {
@@ -17,6 +18,8 @@ export interface Statement<Row> {
   /** Whether a replica may answer it: what it finds is shown to people, and decides nothing. */
   readonly isShown?: boolean
   readonly build: (table: TableOf) => string
+  /** Another text, with the same parameters and rows, where Citus distributes the database: it refuses some forms (docs/adr/0055). */
+  readonly onCitus?: ((table: TableOf) => string) | undefined
   /** Never there: carries the row's type. */
   readonly row?: Row
 }
@@ -53,8 +56,18 @@ export function statement<Row = never>(
   name: string,
   build: (table: TableOf) => string,
   travels?: Travels,
+  onCitus?: (table: TableOf) => string,
 ): Statement<Row> {
-  return { name, build, travels }
+  return { name, build, travels, onCitus }
+}
+
+/** The text as a database takes it that is distributed so. */
+export function textOn(
+  engine: Engine | null,
+  { build, onCitus }: Statement<unknown>,
+  table: TableOf,
+): string {
+  return engine === 'citus' && onCitus !== undefined ? onCitus(table) : build(table)
 }
 
 /** The same, marked as one whose rows are shown to people and decide nothing: a replica may answer it. */

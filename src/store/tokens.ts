@@ -18,13 +18,15 @@ export const OPAQUE = { opaqueHash: 'text', opaqueClaims: 'jsonb', opaqueExpires
 /** By the names of its parameters. */
 export type OpaqueRow = Readonly<Record<'id' | keyof typeof OPAQUE, unknown>>
 
+/** Of one row, or one for each of `from`. */
 export function insertAccessToken(table: TableOf, at: Places<keyof OpaqueRow>, from = ''): string {
   const token = table(AccessToken)
   const columns = (['authorizationId', 'hash', 'claims', 'expiresAt'] as const).map((one) =>
     token.column(one),
   )
+  const values = `${at.id}, ${at.opaqueHash}, ${at.opaqueClaims}, ${at.opaqueExpiresAt}`
   return `insert into ${token.name} (${columns.join(', ')})
-    select ${at.id}, ${at.opaqueHash}, ${at.opaqueClaims}, ${at.opaqueExpiresAt} ${from}`
+    ${from === '' ? `values (${values})` : `select ${values} ${from}`}`
 }
 
 function ofToken(table: TableOf): string {

@@ -80,14 +80,33 @@ test.each([
   ],
   [
     'another engine',
-    ['--engine', 'citus', '--server', ONE, '--server', 'postgresql://two/two'],
-    '--engine must be fdw; it is citus.',
+    ['--engine', 'pgpool', '--server', ONE, '--server', 'postgresql://two/two'],
+    '--engine must be fdw or citus; it is pgpool.',
   ],
 ])('%s is refused', async (_what, args, sentence) => {
   for (const word of ['plan', 'apply']) {
     const { status, stderr } = await runCommandHere(['distribute', word, ...args], settingsOf({ url: ONE }))
     expect([status, stderr]).toEqual([1, `${sentence}\n`])
   }
+})
+
+test('without Citus, nothing is given to it', async () => {
+  const database = await createDatabase({ distributed: false })
+  for (const args of [['plan'], ['apply', '--yes']]) {
+    const { status, stderr } = await runCommandHere(
+      ['distribute', ...args, '--engine', 'citus'],
+      settingsOf(database),
+    )
+    expect([status, stderr]).toEqual([
+      1,
+      'The database has no Citus: run `create extension citus` on it and on each node, as its superuser.\n',
+    ])
+  }
+  const { stderr } = await runCommandHere(
+    ['distribute', 'plan', '--engine', 'citus', '--server', ONE],
+    settingsOf(database),
+  )
+  expect(stderr).toBe('Citus knows its nodes: leave out --server, and name them to it by citus_add_node.\n')
 })
 
 test('the embedded PostgreSQL is not distributed', async () => {

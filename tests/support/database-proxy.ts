@@ -15,9 +15,9 @@ export interface DatabaseProxy {
   restore(upstream?: string): Promise<void>
   /**
    * Cuts the next connection that sends `text`: before the server sees it, or after what it asks for was committed, so
-   * that only the answer is lost.
+   * that only the answer is lost. With `since`, the next one that has sent that before.
    */
-  cutAt(text: string, when: 'before' | 'after'): void
+  cutAt(text: string, when: 'before' | 'after', since?: string): void
 }
 
 export async function startDatabaseProxy(upstream: string): Promise<DatabaseProxy> {
@@ -25,7 +25,7 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
   /** Those of them that lead to the database. */
   const upstreams = new WeakSet<Socket>()
   let target = upstream
-  let trap: { text: string; when: 'before' | 'after' } | undefined
+  let trap: { text: string; when: 'before' | 'after'; since?: string | undefined } | undefined
   let stalled: 'everything' | 'answers' | undefined
   const stands = (socket: Socket): boolean =>
     stalled === 'everything' || (stalled === 'answers' && upstreams.has(socket))
@@ -49,8 +49,11 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
     }
     let answer: Buffer | undefined
     let asked = ''
+    let armed: typeof trap
     client.on('data', (bytes) => {
-      if (trap === undefined || !bytes.includes(trap.text)) return void database.write(bytes)
+      if (trap?.since === undefined || bytes.includes(trap.since)) armed = trap
+      if (trap === undefined || armed !== trap || !bytes.includes(trap.text))
+        return void database.write(bytes)
       const { text, when } = trap
       trap = undefined
       if (when === 'before') return end()
@@ -95,8 +98,8 @@ export async function startDatabaseProxy(upstream: string): Promise<DatabaseProx
       for (const socket of sockets) socket.resume()
       if (!server.listening) server = await listen(port)
     },
-    cutAt(text, when) {
-      trap = { text, when }
+    cutAt(text, when, since) {
+      trap = { text, when, since }
     },
   }
 }

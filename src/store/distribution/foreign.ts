@@ -212,7 +212,7 @@ export async function mirror(client: Asking, schema?: string): Promise<void> {
     })
 }
 
-async function inTransaction(client: Asking, work: () => Promise<void>): Promise<void> {
+export async function inTransaction(client: Asking, work: () => Promise<void>): Promise<void> {
   await client.query('begin')
   try {
     await client.query('set local statement_timeout = 0')

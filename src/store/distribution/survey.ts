@@ -1,34 +1,13 @@
 /** What there is to distribute, or is distributed: rows and bytes by table, and whether each server answers. It changes nothing. */
 import { withClient, type Place } from '../connections.ts'
 import { sqlState } from '../failures.ts'
+import { surveyCitus } from './citus-survey.ts'
 import type { Asking } from './definition.ts'
-import { engineOn, type Engine } from './engine.ts'
+import { engineOn } from './engine.ts'
 import { schemaOf, shardsOf } from './foreign.ts'
 import { askShard, describeShard, remoteName, type Shard } from './shards.ts'
+import { PREPARED, type Prepared, type Survey, type SurveyedServer, type SurveyedTable } from './surveyed.ts'
 import { distributedTables } from './tables.ts'
-
-export interface SurveyedTable {
-  readonly table: string
-  /** As PostgreSQL estimates them. */
-  readonly rows: number
-  /** With its indexes. */
-  readonly bytes: number
-}
-
-/** Transactions that were prepared (`prepare transaction`) and wait for their end: until then their rows stay locked. */
-export interface Prepared {
-  readonly prepared: number
-  /** Seconds since the oldest of them was prepared; 0 where there is none. */
-  readonly oldest: number
-}
-
-export interface SurveyedServer extends Prepared {
-  /** In words for people, without credentials. */
-  readonly server: string
-  readonly tables: readonly SurveyedTable[]
-  /** Why it cannot be asked; null where it can. */
-  readonly problem: string | null
-}
 
 /** What the server in front knows of the others. */
 export interface Layout extends Prepared {
@@ -36,22 +15,8 @@ export interface Layout extends Prepared {
   readonly shards: readonly Shard[]
 }
 
-export interface Survey {
-  /** Null where all lies on the one server. */
-  readonly engine: Engine | null
-  /** On the server that the processes are connected to. */
-  readonly here: Prepared
-  readonly servers: readonly SurveyedServer[]
-}
-
-/** Seconds after which one that was prepared is taken for left: whoever prepares one ends it at once. */
-export const LEFT_AFTER = 10
 /** Milliseconds in which each server answers, for who can wait. */
 const LIMIT = 3000
-
-const PREPARED = `select count(*)::int as "prepared",
-    coalesce(extract(epoch from now() - min(prepared)), 0)::float8 as "oldest"
-  from pg_prepared_xacts where database = current_database()`
 
 const sizesOf = (names: readonly string[]): string =>
   `select relname as "table", greatest(reltuples, 0)::float8 as "rows",
@@ -62,8 +27,9 @@ const sizesOf = (names: readonly string[]): string =>
 export async function survey(place: Place): Promise<Survey> {
   return withClient(place, async (client) => {
     const engine = await engineOn(client, place.schema)
+    if (engine === 'citus') return surveyCitus(client, LIMIT)
     const layout = await layoutOf(client, place.schema)
-    if (engine !== null) return surveyAll(engine, layout, LIMIT)
+    if (engine === 'fdw') return surveyForeign(layout, LIMIT)
     const { prepared, oldest } = layout
     const names = distributedTables(place.schema).map(({ name }) => name)
     const { rows: tables } = await client.query<SurveyedTable>(sizesOf(names))
@@ -81,13 +47,12 @@ export async function layoutOf(client: Asking, schema: string | undefined): Prom
 }
 
 /** All at once, so that it takes `limit` milliseconds at most whatever becomes of them. */
-export async function surveyAll(
-  engine: Engine,
+export async function surveyForeign(
   { schema, shards, prepared, oldest }: Layout,
   limit: number,
 ): Promise<Survey> {
   const servers = await Promise.all(shards.map(async (shard) => surveyShard(shard, schema, limit)))
-  return { engine, here: { prepared, oldest }, servers }
+  return { engine: 'fdw', here: { prepared, oldest }, servers }
 }
 
 async function surveyShard(shard: Shard, schema: string, limit: number): Promise<SurveyedServer> {

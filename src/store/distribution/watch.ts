@@ -5,9 +5,12 @@
 import pg from 'pg'
 import { onBorrowed } from '../connections.ts'
 import { STATEMENT_LIMIT } from '../session-limits.ts'
-import type { Engine } from './engine.ts'
+import type { Engine } from '../engines.ts'
 import { ASKED_BY } from './everywhere.ts'
-import { layoutOf, surveyAll, type Layout, type Survey } from './survey.ts'
+import { surveyCitus } from './citus-survey.ts'
+import type { Asking } from './definition.ts'
+import { layoutOf, surveyForeign } from './survey.ts'
+import type { Survey } from './surveyed.ts'
 
 export interface Distribution {
   readonly engine: Engine
@@ -34,21 +37,23 @@ export function watchDistribution(
   let last: { at: number; survey: Survey } | undefined
   let underWay: Promise<Survey | null> | undefined
 
-  /** The connection goes back before the others are asked. */
-  const layout = async (): Promise<Layout> =>
+  const asking = async <T>(work: (client: Asking) => Promise<T>): Promise<T> =>
     onBorrowed(pool, async (client) =>
-      layoutOf(
-        {
-          query: async <Row extends pg.QueryResultRow>(text: string) =>
-            client.query<Row>({ text, types: pg.types, query_timeout: STATEMENT_LIMIT } as pg.QueryConfig),
-        },
-        schema,
-      ),
+      work({
+        query: async <Row extends pg.QueryResultRow>(text: string) =>
+          client.query<Row>({ text, types: pg.types, query_timeout: STATEMENT_LIMIT } as pg.QueryConfig),
+      }),
     )
+
+  /** Where we ask the others, the connection goes back before. */
+  const ask = async (): Promise<Survey> =>
+    engine === 'citus'
+      ? asking(async (client) => surveyCitus(client, LIMIT))
+      : surveyForeign(await asking(async (client) => layoutOf(client, schema)), LIMIT)
 
   async function take(): Promise<Survey | null> {
     try {
-      const survey = await surveyAll(engine, await layout(), LIMIT)
+      const survey = await ask()
       last = { at: Date.now(), survey }
       return survey
     } catch {

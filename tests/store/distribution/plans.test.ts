@@ -1,32 +1,84 @@
-/** On a database that is distributed, what a token needs is asked of one shard: the plan of each statement says so, not its text. */
+/**
+ * On a database that is distributed, what a token needs is asked of one server: the plan of each statement says so, not its text, and so
+ * do the connections that running it opens.
+ */
+import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createDatabase } from '../../support/database.ts'
 import { nodesOf, openPlanner, type Plan } from '../../support/plans.ts'
 import { statements as accessTokens } from '../../../src/store/tokens.ts'
 import { statements as authorizations } from '../../../src/store/authorizations.ts'
 import { statements as codes } from '../../../src/store/authorization-codes.ts'
+import { ASKED_BY } from '../../../src/store/distribution/everywhere.ts'
 import { statements as refreshTokens } from '../../../src/store/refresh-tokens.ts'
-import type { Statement } from '../../../src/store/statement.ts'
+import { tableOf, type Statement } from '../../../src/store/statement.ts'
 
-const { planOf } = await openPlanner(await createDatabase({ distributed: true }))
-const HOT: readonly Statement<unknown>[] = [
-  codes.find,
-  codes.exchange,
-  codes.exchangeForOpaque,
-  refreshTokens.insert,
-  refreshTokens.find,
-  refreshTokens.confirm,
-  refreshTokens.rotate,
-  refreshTokens.rotateForOpaque,
-  accessTokens.insertAccessToken,
-  accessTokens.accessToken,
-  accessTokens.grantedToken,
-  accessTokens.revokeAccessToken,
-  authorizations.insert,
-  authorizations.insertConsented,
-  authorizations.find,
-  authorizations.findByCode,
-  authorizations.revoke,
+const database = await createDatabase({ distributed: true })
+const { client, planOf } = await openPlanner(database)
+const table = tableOf()
+
+/** A code of `coded` waits for its exchange in a session of that `sid`; `held` has an Authorization and tokens. */
+const [user, coded, held, fresh] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
+await database.query(`insert into users (id, username, username_key) values ($1, 'one', 'one')`, [user])
+await database.query(
+  `insert into sessions (hash, sid, user_id, authenticated_at, amr, expires_at, ends_at)
+    values ('s', $1, $2, now(), '{}', now() + interval '1 hour', now() + interval '1 hour')`,
+  [coded, user],
+)
+await database.query(
+  `insert into authorization_codes (authorization_id, hash, client_id, subject, redirect_uri, granted, expires_at)
+    values ($1, 'code', 'web', $2, 'https://app.example/', '{}', now() + interval '1 hour')`,
+  [coded, user],
+)
+await database.query(
+  `insert into authorizations (id, client_id, subject, scopes, resources, parameters, code_proof)
+    values ($1, 'web', 'one', '{}', '{}', '{}', 'proof')`,
+  [held],
+)
+await database.query(
+  `insert into refresh_tokens (authorization_id, hash, expires_at) values ($1, 'refresh', now() + interval '1 hour')`,
+  [held],
+)
+await database.query(
+  `insert into access_tokens (authorization_id, hash, claims, expires_at) values ($1, 'access', '{}', now() + interval '1 hour')`,
+  [held],
+)
+
+const opaque = { opaqueHash: 'more', opaqueClaims: {}, opaqueExpiresAt: new Date(Date.now() + 60_000) }
+const given = { clientId: 'web', subject: user, scopes: [], resources: [], parameters: {} }
+const exchange = { id: coded, code: 'code', ...given, refreshToken: 'first', refreshLifetime: 60 }
+const rotation = { id: held, hash: 'refresh', successor: 'next', sealed: 'x', lifetime: 60 }
+const code = {
+  authorizationId: fresh,
+  hash: 'fresh',
+  clientId: 'web',
+  subject: user,
+  redirectUri: 'https://app.example/',
+  granted: {},
+  proof: 'proof',
+  lifetime: 60,
+  sid: coded,
+}
+/** Each with values that it finds something by. */
+const HOT: readonly (readonly [Statement<unknown>, readonly unknown[]])[] = [
+  [codes.insert, codes.insert.values(code)],
+  [codes.find, [coded, 'code']],
+  [codes.exchange, codes.exchange.values(exchange)],
+  [codes.exchangeForOpaque, codes.exchangeForOpaque.values({ ...exchange, ...opaque })],
+  [refreshTokens.insert, [coded, 'refresh', 60]],
+  [refreshTokens.find, [held]],
+  [refreshTokens.confirm, [held, 'refresh']],
+  [refreshTokens.rotate, refreshTokens.rotate.values(rotation)],
+  [refreshTokens.rotateForOpaque, refreshTokens.rotateForOpaque.values({ ...rotation, ...opaque })],
+  [accessTokens.insertAccessToken, accessTokens.insertAccessToken.values({ id: held, ...opaque })],
+  [accessTokens.accessToken, [held, 'access']],
+  [accessTokens.grantedToken, [held, 'access']],
+  [accessTokens.revokeAccessToken, [held, 'access']],
+  [authorizations.insert, authorizations.insert.values({ id: coded, ...given })],
+  [authorizations.insertConsented, authorizations.insertConsented.values({ id: coded, ...given })],
+  [authorizations.find, [held]],
+  [authorizations.findByCode, [held, 'proof']],
+  [authorizations.revoke, [held, 'test']],
 ]
 
 /** The shards that are read for each table, when the statement is run with one value for its id. */
@@ -39,8 +91,39 @@ function shardsIn(plan: Plan): Record<string, number> {
   return Object.fromEntries(Object.entries(read).map(([table, shards]) => [table, shards.size]))
 }
 
-test.each(HOT)('$name asks one shard', async (statement) => {
+test.each(HOT)('$0.name asks one shard', async (statement) => {
   for (const shards of Object.values(shardsIn(await planOf(statement)))) expect(shards).toBe(1)
+})
+
+/** The servers that are asked when it is run; and how many rows it found or wrote. Nothing of it stays. */
+async function runOf(
+  statement: Statement<unknown>,
+  values: readonly unknown[],
+): Promise<{ rows: number; servers: string[] }> {
+  await client.query('select postgres_fdw_disconnect_all()')
+  await client.query('begin')
+  try {
+    const { rowCount } = await client.query({ text: statement.build(table), values: [...values] })
+    const { rows } = await client.query<{ name: string }>(
+      'select server_name as name from postgres_fdw_get_connections()',
+    )
+    return { rows: rowCount ?? 0, servers: rows.map(({ name }) => name) }
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+test.each(HOT)('$0.name talks to one server when it is run', async (statement, values) => {
+  const { rows, servers } = await runOf(statement, values)
+  // A consent that is not there lets nothing be written.
+  const expected = statement === authorizations.insertConsented ? [0, 0] : [1, 1]
+  expect([rows, servers.length]).toEqual(expected)
+})
+
+test('one that asks every server talks to each', async () => {
+  expect(ASKED_BY.get(authorizations.listByUser.name)).toBe('lists')
+  const { servers } = await runOf(authorizations.listByUser, ['one', null, 10])
+  expect(servers.toSorted()).toEqual([1, 2, 3].map((number) => `latchkey_shard_${number}`))
 })
 
 test.each([
