@@ -6,7 +6,9 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Client } from '../../src/doors/client.ts'
 import { ENDINGS } from '../../src/events.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { metadataError } from '../../src/protocol/client-metadata.ts'
+import { encryptionOf } from '../../src/protocol/encryption.ts'
 import { Type } from '../../src/protocol/schema.ts'
 
 const KIND = 'backchannel-logout'
@@ -17,7 +19,17 @@ const LIFETIME = 120
 /** A client that is gone can be told nothing; and a token that came twice was stolen, which is not its user's leave. */
 const TOLD = ENDINGS.filter((type) => type !== 'client.deleted' && type !== 'authorization.replayed')
 
-async function backChannelLogout({ oauth }: FastifyInstance): Promise<void> {
+async function backChannelLogout(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { clientEncryption } = kernelOf(fastify)
+
+  /** §2.5: who has its ID tokens encrypted refuses a logout token that is not. */
+  async function sealedFor(client: Client, token: string): Promise<string> {
+    const encryption = encryptionOf(client.metadata, 'id_token')
+    if (encryption === undefined || !fastify.hasPlugin('latchkey-encryption')) return token
+    return clientEncryption.encryptTo(client, token, { ...encryption, cty: 'JWT' })
+  }
+
   oauth.extend('metadata', async () => ({
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
@@ -55,7 +67,7 @@ async function backChannelLogout({ oauth }: FastifyInstance): Promise<void> {
         events: { [EVENT]: {} },
       }
       const token = await oauth.signStatement(claims, { typ: 'logout+jwt', algorithm: String(algorithm) })
-      const body = new URLSearchParams({ logout_token: token })
+      const body = new URLSearchParams({ logout_token: await sealedFor(client, token) })
       const { ok, status } = await oauth.fetch(String(address), { method: 'POST', body })
       if (!ok) throw new Error(`the app answered with ${status}`)
     },

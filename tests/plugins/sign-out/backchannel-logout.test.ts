@@ -1,6 +1,14 @@
 /** OpenID Connect Back-Channel Logout 1.0: which apps are told of which endings, what they are told, and what becomes of it where they do not take it. */
 import type { ServerResponse } from 'node:http'
-import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
+import {
+  compactDecrypt,
+  createRemoteJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  jwtVerify,
+} from 'jose'
 import { describe, expect, test } from 'vitest'
 import { type Received, startReceiver } from '../../support/receiver.ts'
 import { startServer } from '../../support/server.ts'
@@ -31,10 +39,17 @@ const registered = (client_id: string, more: object = {}) => ({
   backchannel_logout_uri: at(`/taken?app=${client_id}`),
   ...more,
 })
+const encryption = await generateKeyPair('ECDH-ES', { extractable: true })
+const encryptionJwk = { ...(await exportJWK(encryption.publicKey)), kid: 'sealed', use: 'enc' }
 const clients = [
   WEB,
   registered('told'),
   registered('by-session', { backchannel_logout_session_required: true }),
+  registered('sealed', {
+    jwks: { keys: [encryptionJwk] },
+    id_token_encrypted_response_alg: 'ECDH-ES',
+    id_token_encrypted_response_enc: 'A256GCM',
+  }),
   registered('pairwise', { subject_type: 'pairwise', id_token_signed_response_alg: 'ES256' }),
   ...['/no-content', '/refused', '/broken', '/moved'].map((path) =>
     registered(path.slice(1), { backchannel_logout_uri: at(path) }),
@@ -136,6 +151,27 @@ describe('the logout token', () => {
       events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
     })
     expect(payload.iat).toBeGreaterThanOrEqual(before)
+  })
+
+  test('is encrypted where ID tokens are (§2.5)', async () => {
+    const agent = createUserAgent(server.url)
+    const page = await goThrough(agent, await agent.get(authorizationUrl(server, { client_id: 'sealed' })))
+    const code = new URL(page.headers.get('location')!).searchParams.get('code')!
+    const credentials = { client_id: 'sealed', client_secret: WEB.client_secret }
+    const form = { grant_type: 'authorization_code', code, redirect_uri: WEB.redirect_uri, ...credentials }
+    expect((await server.post('/token', form)).status).toBe(200)
+    await agent.submit(await agent.get(`${server.url}/end-session`), 'end-session')
+    await expect.poll(waiting).toEqual([])
+    const [one, ...more] = received()
+    expect(more).toEqual([])
+    const { plaintext, protectedHeader } = await compactDecrypt(tokenIn(one!), encryption.privateKey)
+    expect(protectedHeader).toMatchObject({ alg: 'ECDH-ES', enc: 'A256GCM', kid: 'sealed', cty: 'JWT' })
+    const { payload } = await jwtVerify(plaintext, keys, {
+      issuer: server.url,
+      audience: 'sealed',
+      typ: 'logout+jwt',
+    })
+    expect(payload['sid']).toEqual(expect.any(String))
   })
 
   test('names the user as the client knows them, signed as its ID tokens are', async () => {
