@@ -120,7 +120,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
       const text = message(
         'If this is the confirmed address of an account, a mail with a link is on its way there. The link is good for an hour.',
       )
-      return call.reply.page('page-message', { title: message('Look into your mail'), text, primary: null })
+      return call.reply.page('page-message', { title: message('Check your email'), text, primary: null })
     },
     async submit({ continue: to = '', email = '' }, call) {
       browser.assertGenuine(call, call.wire, PATH)

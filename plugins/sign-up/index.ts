@@ -125,7 +125,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
       const back = (await interactions.wayBack(to, call)) ?? ''
       if (sent === undefined) return form.show(call, { back })
       return call.reply.page('page-message', {
-        title: message('Look into your mail'),
+        title: message('Check your email'),
         text: message(
           'A mail with a link is on its way to you. Open the link in this browser, within a day, to go on.',
         ),

@@ -46,7 +46,7 @@ test('who comes from an app goes back to it, signed in, and all else of theirs h
   const form = await agent.get(linkOn(login, 'forgot-password'))
   expect(linkOn(form, 'back-to-sign-in')).toBe(login.url)
   const sent = await agent.submit(form, 'forgot-password', { email: ` ${email.toUpperCase()} ` })
-  expect(sent.body).toContain('Look into your mail')
+  expect(sent.body).toContain('Check your email')
 
   const mail = await mailbox.next(email)
   expect(mail.subject).toBe('Set a new password')
@@ -186,7 +186,7 @@ test('only a verified address of who may sign in gets a mail', async () => {
   await oauth.users.create({ username: 'barred', email: 'barred@example.com', email_verified: true })
   await oauth.users.disable('barred')
   for (const email of ['barred@example.com', BOB.email, 'nobody@example.com']) {
-    expect((await ask(email)).body).toContain('Look into your mail')
+    expect((await ask(email)).body).toContain('Check your email')
     expect(await mailbox.all(email)).toEqual([])
   }
   // Who never had a password gets one.

@@ -28,7 +28,7 @@ const CONFIRM = 'Confirm your email address'
 /** The link that the mail brings. */
 async function linkFor(agent: UserAgent, who: ReturnType<typeof someone>, page?: Page): Promise<string> {
   const sent = await agent.submit(page ?? (await agent.get(`${server.url}/sign-up`)), 'sign-up', who)
-  expect(sent.body).toContain('Look into your mail')
+  expect(sent.body).toContain('Check your email')
   return linkIn(await mailbox.next(who.email, CONFIRM))
 }
 
@@ -176,7 +176,7 @@ describe('what is wrong is said at its field, and nobody is asked anything', () 
     expect(await mailbox.all(who.email)).toEqual([])
     // With what was typed, and the way back.
     const corrected = await agent.submit(page, 'sign-up', who)
-    expect(corrected.body).toContain('Look into your mail')
+    expect(corrected.body).toContain('Check your email')
   })
 })
 
@@ -259,7 +259,7 @@ describe('who may', () => {
       expect.stringContaining('Accounts here are for addresses at'),
     ])
     const sent = await agent.submit(refused, 'sign-up', { ...someone(), email: 'a@Bücher.example' })
-    expect(sent.body).toContain('Look into your mail')
+    expect(sent.body).toContain('Check your email')
     const link = linkIn(await openMailbox(first).next('a@Bücher.example'))
     // The list has become shorter since, or there is none any more.
     const narrow = await startServer(
