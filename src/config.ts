@@ -42,6 +42,10 @@ export function parseConfig(
     const value = parseSetting(name, schema, values[name])
     if (value !== undefined) parsed[name] = value
   }
+  // MCP asks for it, and people are asked whoever comes.
+  const isMcp = (parsed['OIDC_PROFILE'] as readonly string[]).includes('mcp')
+  if (isMcp && values['OIDC_CLIENT_METADATA_DOCUMENTS'] === undefined)
+    parsed['OIDC_CLIENT_METADATA_DOCUMENTS'] = ['any']
   const settings = parsed as Settings
   for (const name of ['DATABASE_URL', 'DATABASE_REPLICA_URL'] as const)
     assertDatabaseUrl(name, settings[name])
@@ -193,6 +197,10 @@ function assertRegistration({
 const LOCKED: Readonly<Record<string, readonly LockedSetting[]>> = {
   'fapi-2.0': [
     { name: 'OIDC_CODE_EXPIRE', most: 60 },
+    { name: 'OIDC_IMPLICIT', only: false },
+  ],
+  mcp: [
+    { name: 'OIDC_CODE_EXPIRE', most: 600 },
     { name: 'OIDC_IMPLICIT', only: false },
   ],
   'oauth-2.1': [

@@ -46,6 +46,7 @@ import passwordSignIn from '../plugins/password-sign-in.ts'
 import mutualTls from '../plugins/client-authentication/mutual-tls/index.ts'
 import clientSecretJwt from '../plugins/client-authentication/client-secret-jwt.ts'
 import fapi20 from '../plugins/profiles/fapi.ts'
+import mcp from '../plugins/profiles/mcp.ts'
 import oauth21 from '../plugins/profiles/oauth21.ts'
 import privateKeyJwt from '../plugins/client-authentication/private-key-jwt.ts'
 import openid from '../plugins/openid.ts'
@@ -108,6 +109,7 @@ const PLUGINS = [
   dpop,
   fapi20,
   oauth21,
+  mcp,
   authorizationCode,
   refreshToken,
   clientCredentials,

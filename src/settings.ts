@@ -324,7 +324,7 @@ export const Settings = Type.Object({
   OIDC_PROFILE: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     expects: 'names of profiles with commas between, such as fapi-2.0',
-    description: 'rules that every client keeps: oauth-2.1, fapi-2.0',
+    description: 'rules that every client keeps: oauth-2.1, fapi-2.0, mcp',
   }),
   OIDC_SIGNED_METADATA: Type.Boolean({
     default: false,

@@ -4,6 +4,7 @@ import type { AccessToken, Verifier } from './access-token.ts'
 import { assertAuthenticated, challengeOf, INSUFFICIENT, type Demand } from './authentication.ts'
 import { BearerError, VerificationUnavailable } from './bearer-error.ts'
 import { formatChallenge } from './challenge.ts'
+import type { HoldsScope } from './implication.ts'
 import { credentialsOf, presentedToken } from './presentation.ts'
 import { BEARER } from './schemes.ts'
 import { boundBy } from './sender-constraint.ts'
@@ -42,6 +43,8 @@ export interface Policy {
   /** The ways in which tokens may be bound to a key: one list, which is full when the app is ready. */
   readonly senderConstraints: readonly SenderConstraint[]
   readonly resourceMetadata: string | undefined
+  /** By default, a scope holds itself alone. */
+  readonly holdsScope?: HoldsScope | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
@@ -68,7 +71,7 @@ export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
           { value: presented.value, confirmation, claims: token.claims },
           reply,
         )
-      assertGranted(token, needs.scopes)
+      assertGranted(token, needs.scopes, policy.holdsScope)
       assertAuthenticated(token, needs.demand, policy.now())
       ;(request as { [verifiedToken]?: AccessToken })[verifiedToken] = token
       // RFC 6750 §2.3: what was fetched with a token in its URL is nobody else's.
@@ -81,6 +84,19 @@ export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
   }
 }
 
+/** A hook for routes that say nothing: it lets pass whom another guard has let pass, and nobody else. */
+export async function refuseUnguarded(request: GuardedRequest, reply: GuardedReply): Promise<unknown> {
+  const { config } = request.routeOptions as { config: { [openRoute]?: boolean } }
+  if (config[openRoute] === true || (request as { [verifiedToken]?: unknown })[verifiedToken])
+    return undefined
+  reply.statusCode = 403
+  reply.header('cache-control', 'no-store')
+  reply.header('content-type', 'application/json; charset=utf-8')
+  const body = { error: 'access_denied', error_description: 'This route says nothing of who may use it' }
+  reply.send(JSON.stringify(body) as never)
+  return reply
+}
+
 function assertGood(token: AccessToken, { audienceOf, now }: Policy): void {
   if (now() >= token.expiresAt.getTime()) throw new BearerError('invalid_token', 'The token has expired')
   const accepted = audienceOf(token.issuer)
@@ -89,8 +105,12 @@ function assertGood(token: AccessToken, { audienceOf, now }: Policy): void {
   }
 }
 
-function assertGranted(token: AccessToken, scopes: readonly string[]): void {
-  if (scopes.every((scope) => token.scopes.has(scope))) return
+function assertGranted(
+  token: AccessToken,
+  scopes: readonly string[],
+  holdsScope: HoldsScope = (granted, scope) => granted.has(scope),
+): void {
+  if (scopes.every((scope) => holdsScope(token.scopes, scope))) return
   throw new BearerError('insufficient_scope', 'The token lacks a scope that this operation needs')
 }
 

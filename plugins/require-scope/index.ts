@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest, RouteOptions 
 import fp from 'fastify-plugin'
 import type { AccessToken } from './access-token.ts'
 import { readDemand, type AuthenticationDemand } from './authentication.ts'
-import { createGuard, ownErrorHandler, verifiedToken } from './guard.ts'
+import { createGuard, ownErrorHandler, refuseUnguarded, verifiedToken } from './guard.ts'
 import type { Policy, RequireScopeHook } from './guard.ts'
 import { IssuerVerifier } from './issuer-verifier.ts'
 import { assertNodeVersion } from './node-version.ts'
@@ -40,8 +40,11 @@ export type {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scopes, all of them, that a token needs for this route. An empty list: any good token. */
-    scope?: string | readonly string[] | undefined
+    /**
+     * The scopes, all of them, that a token needs for this route. An empty list: any good token. False: everybody, where routes that say
+     * nothing are refused (`unguarded: 'deny'`).
+     */
+    scope?: string | readonly string[] | false | undefined
     /** With `scope`: how, and how lately, the person must have signed in. */
     authentication?: AuthenticationDemand | undefined
   }
@@ -70,12 +73,15 @@ const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options)
     resourceMetadata: resource === undefined || metadata === undefined ? undefined : metadataUrl(resource),
   }
   const scopes = new Set<string>()
+  const guards = new WeakSet<object>()
   const requireScope = (...wanted: (string | AuthenticationDemand)[]): RequireScopeHook => {
     const last = wanted.at(-1)
     const demand = typeof last === 'object' && last !== null && !Array.isArray(last) ? last : undefined
     const needed = assertScopes(demand === undefined ? wanted : wanted.slice(0, -1))
     for (const scope of needed) scopes.add(scope)
-    return createGuard(policy, { scopes: needed, demand: readDemand(demand) })
+    const guard = createGuard(policy, { scopes: needed, demand: readDemand(demand) })
+    guards.add(guard)
+    return guard
   }
   fastify.decorate('requireScope', requireScope)
   decorateRequest(fastify)
@@ -84,7 +90,13 @@ const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options)
     if (this.requireScope !== requireScope) return
     if (route.errorHandler !== undefined)
       route.config = Object.assign({}, route.config, { [ownErrorHandler]: true })
-    if (route.config?.scope === undefined) return
+    if (route.config?.scope === false) return
+    if (route.config?.scope === undefined) {
+      const hooks: readonly object[] = [route.onRequest ?? [], route.preHandler ?? []].flat()
+      if (settings.unguarded === 'deny' && !hooks.some((hook) => guards.has(hook)))
+        route.onRequest = [...[route.onRequest ?? []].flat(), refuseUnguarded]
+      return
+    }
     const { scope, authentication = {} } = route.config
     const guard = requireScope(...readRouteScopes(scope), authentication)
     route.onRequest = [guard, ...[route.onRequest ?? []].flat()]

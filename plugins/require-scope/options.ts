@@ -3,6 +3,7 @@ import type { Verifier } from './access-token.ts'
 import { RELAXATIONS } from './claims.ts'
 import type { Relaxation } from './claims.ts'
 import { isLoopback } from './issuer-metadata.ts'
+import { createHoldsScope, type HoldsScope } from './implication.ts'
 import { assertScopes } from './scope.ts'
 import type { SenderConstraint } from './sender-constraint.ts'
 import type { IssuerPolicy, KeyPolicy } from './trusted-issuer.ts'
@@ -47,6 +48,13 @@ interface CommonOptions {
   queryParameter?: boolean | undefined
   /** How tokens that are bound to a key (`cnf`) are presented here. Default none: such tokens are refused. */
   senderConstraints?: readonly SenderConstraint[] | undefined
+  /** Scopes that hold others: `{ write_notes: ['read_notes'] }` lets who may write read. Default none. */
+  implies?: Readonly<Record<string, readonly string[]>> | undefined
+  /**
+   * `'deny'` refuses (403) every route that says nothing of scopes: those that are open say so, by `{ config: { scope: false } }`. Default
+   * `'allow'`.
+   */
+  unguarded?: 'allow' | 'deny' | undefined
   /** The clock, in milliseconds since 1970, for tests. */
   now?: (() => number) | undefined
 }
@@ -84,11 +92,15 @@ export interface Settings {
   readonly queryParameter: boolean
   /** The very list that was given. */
   readonly senderConstraints: readonly SenderConstraint[]
+  readonly holdsScope: HoldsScope
+  readonly unguarded: 'allow' | 'deny'
   readonly now: () => number
 }
 
 const NAMES =
-  'issuer verifier audience keys resource metadata realm queryParameter senderConstraints now'.split(' ')
+  'issuer verifier audience keys resource metadata realm queryParameter senderConstraints implies unguarded now'.split(
+    ' ',
+  )
 const ISSUER_NAMES = 'issuer audience algorithms jwksUri accept dangerouslyAllowInsecureHttp'.split(' ')
 const KEY_NAMES = 'prefetch staleIfError cooldown timeout'.split(' ')
 /** What Fastify itself puts among a plugin's options. */
@@ -117,6 +129,8 @@ export function readOptions(options: RequireScopeOptions): Settings {
     verifier === undefined ? 'issuer is empty' : 'verifier needs an audience or a resource',
   )
   const { realm = resource ?? first[0] ?? '', queryParameter = false, now = Date.now } = options
+  const { unguarded = 'allow' } = options
+  assert(unguarded === 'allow' || unguarded === 'deny', "unguarded must be 'allow' or 'deny'")
   assert(typeof realm === 'string' && realm !== '', 'realm must be a text')
   assert(typeof queryParameter === 'boolean', 'queryParameter must be true or false')
   return {
@@ -129,6 +143,8 @@ export function readOptions(options: RequireScopeOptions): Settings {
     realm,
     queryParameter,
     senderConstraints: readConstraints(options.senderConstraints ?? []),
+    holdsScope: createHoldsScope(options.implies),
+    unguarded,
     now,
   }
 }

@@ -49,7 +49,12 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
   },
   mailTransport: { send: FUNCTION },
   keyStore: { open: FUNCTION },
-  profile: { locks: OBJECT, choices: maybe(OBJECT), check: maybe(FUNCTION) },
+  profile: {
+    locks: OBJECT,
+    choices: maybe(OBJECT),
+    defaults: maybe(FUNCTION),
+    check: maybe(FUNCTION),
+  },
   authorizationDetailsType: {
     schema: PARAMETERS,
     describe: FUNCTION,

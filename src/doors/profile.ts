@@ -10,6 +10,8 @@ export interface Profile {
   readonly locks: Bag
   /** What else may be registered, by the member. */
   readonly choices?: Readonly<Record<string, Choice>>
+  /** Members that a client has which registers none of them, by the others that it has. */
+  defaults?(metadata: Bag): Bag
   /** What neither says. Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`). */
   check?(metadata: Bag): void
 }

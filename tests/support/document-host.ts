@@ -1,5 +1,6 @@
 /** A host that has metadata documents of clients, as its owner may change them at any time. */
 import type { ServerResponse } from 'node:http'
+import type { Certificate } from './deployed.ts'
 import { REDIRECT_URI } from './sign-in.ts'
 import { startReceiver, type Received } from './receiver.ts'
 
@@ -18,16 +19,18 @@ export interface DocumentHost {
   close(): Promise<void>
 }
 
-export async function startDocumentHost(host = '127.0.0.1', port = 0): Promise<DocumentHost> {
+/** By https where it has a certificate, of the name `localhost`. */
+export async function startDocumentHost(certificate?: Certificate): Promise<DocumentHost> {
   const answers = new Map<string, (response: ServerResponse) => unknown>()
   const receiver = await startReceiver(
     ({ url }, response) => {
       const answer = answers.get(url.slice(1))
       return answer === undefined ? response.writeHead(404).end('nothing here') : answer(response)
     },
-    { host, port },
+    certificate === undefined ? {} : { certificate },
   )
-  const origin = `http://${host}:${receiver.port}`
+  const scheme = certificate === undefined ? 'http://127.0.0.1' : 'https://localhost'
+  const origin = `${scheme}:${receiver.port}`
   const at = (name: string): string => `${origin}/${name}`
   return {
     origin,

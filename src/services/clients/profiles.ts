@@ -67,12 +67,12 @@ export function createProfiles(doors: DoorRegistry, ofServer: readonly string[])
     },
     served(registered) {
       let served = registered
-      for (const [, { locks, choices = {} }] of profilesOf(registered)) {
+      for (const [, { locks, choices = {}, defaults }] of profilesOf(registered)) {
         const fallbacks = Object.entries(choices).filter(
           ([member, { fallback }]) => fallback !== undefined && served[member] === undefined,
         )
         const given = Object.fromEntries(fallbacks.map(([member, { fallback }]) => [member, fallback]))
-        served = { ...served, ...given, ...within(locks, served) }
+        served = { ...defaults?.(served), ...served, ...given, ...within(locks, served) }
       }
       return served
     },

@@ -45,7 +45,45 @@ describe('oauth-2.1', () => {
     expect(await errorAt(server, { client_id: clientId, ...PKCE })).toBeNull()
     expect(await errorAt(server, {})).toBeNull()
     await expect(createClient(server, { redirect_uri: REDIRECT_URI, profile: 'fapi-1' })).rejects.toThrow(
-      'profile must be one of fapi-2.0, oauth-2.1',
+      'profile must be one of fapi-2.0, oauth-2.1, mcp',
+    )
+  })
+})
+
+describe('mcp', () => {
+  test('of the server: documents are taken, PKCE is needed, and a request without a scope gets what its client may have', async () => {
+    const server = await startServer({ OIDC_PROFILE: 'mcp' }, { seed: SEED })
+    expect(server.output()).toMatch(/OIDC_PROFILE mcp locks of every client require_pkce=true; /)
+    expect(server.output()).toMatch('OIDC_PROFILE mcp: OIDC_CLIENT_METADATA_DOCUMENTS is any.')
+    expect(await metadataOf(server)).toMatchObject({
+      client_id_metadata_document_supported: true,
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+      response_types_supported: ['code'],
+    })
+    expect(await errorAt(server, {})).toBe('invalid_request')
+    const agent = createUserAgent(server.url)
+    const { scope: _scope, ...asked } = Object.fromEntries(
+      new URL(authorizationUrl(server, PKCE)).searchParams,
+    )
+    const page = await agent.get(`${server.url}/authorize?${new URLSearchParams(asked).toString()}`)
+    const consent = await agent.submit(page, 'login', {
+      username: 'alice',
+      password: 'correct horse battery staple',
+    })
+    expect(consent.body).toContain('Read your books')
+    expect(answerOf(await goThrough(agent, consent)).get('code')).toBeTruthy()
+  })
+
+  test('a setting of its own says whose documents count; without the plugin it must be off', async () => {
+    const server = await startServer(
+      { OIDC_PROFILE: 'mcp', OIDC_CLIENT_METADATA_DOCUMENTS: 'off' },
+      { seed: SEED },
+    )
+    expect((await metadataOf(server))['client_id_metadata_document_supported']).toBeUndefined()
+    const WITHOUT = 'latchkey-client-documents'
+    await expect(startServer({ OIDC_PROFILE: 'mcp', WITHOUT })).rejects.toThrow(
+      `OIDC_PROFILE mcp needs ${WITHOUT}`,
     )
   })
 })
@@ -54,7 +92,7 @@ describe('a start', () => {
   test.each([
     [
       { OIDC_PROFILE: 'fapi-1' },
-      'OIDC_PROFILE names fapi-1, which no plugin serves; those that are served: fapi-2.0, oauth-2.1.',
+      'OIDC_PROFILE names fapi-1, which no plugin serves; those that are served: fapi-2.0, oauth-2.1, mcp.',
     ],
     [
       { OIDC_PROFILE: 'oauth-2.1', WITHOUT: 'latchkey-oauth-2.1' },

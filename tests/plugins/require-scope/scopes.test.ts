@@ -216,3 +216,58 @@ test('options that cannot be meant stop the start with one sentence', async () =
     await expect(app.register(requireScope, options as never).ready()).rejects.toThrow(message)
   }
 })
+
+test('a scope that holds another is enough, as far as that leads, and the challenge names what the operation needs', async () => {
+  const issuer = await startIssuer()
+  const implies = { admin: ['write'], write: ['read', 'list'], read: ['write'] }
+  const app = await startApp({ issuer: issuer.url, implies }, (app) => {
+    app.get('/read', { config: { scope: ['read', 'list'] } }, async () => 'ok')
+    app.get('/admin', { config: { scope: 'admin' } }, async () => 'ok')
+  })
+  const ask = async (url: string, scope: string) =>
+    app.inject({ url, headers: bearer(await issuer.token({ scope })) })
+  for (const scope of ['admin', 'write', 'read', 'list read'])
+    expect([scope, (await ask('/read', scope)).statusCode]).toEqual([scope, 200])
+  const tooFew = await ask('/read', 'list')
+  expect(challenge(tooFew.headers['www-authenticate'])).toMatchObject({ scope: 'read list' })
+  for (const scope of ['write', 'constructor', '__proto__'])
+    expect((await ask('/admin', scope)).statusCode).toBe(403)
+})
+
+test('what implies nothing that can be meant stops the start', async () => {
+  for (const implies of [{ 'a b': ['c'] }, { a: ['b c'] }, { a: 'b' }, ['a']] as never[])
+    await expect(startApp({ issuer: 'https://as.example', implies }, () => {})).rejects.toThrow(
+      'requireScope: ',
+    )
+  await expect(
+    startApp({ issuer: 'https://as.example', unguarded: 'maybe' as 'deny' }, () => {}),
+  ).rejects.toThrow("unguarded must be 'allow' or 'deny'")
+})
+
+test('where nothing is open by itself, a route that says nothing is refused to everybody, and one that says so is open', async () => {
+  const issuer = await startIssuer()
+  const app = await startApp(
+    { issuer: issuer.url, resource: 'https://api.example/v1', audience: issuer.url, unguarded: 'deny' },
+    (app) => {
+      app.get('/forgotten', async () => 'secret')
+      app.get('/open', { config: { scope: false } }, async () => 'ok')
+      app.get('/config', { config: { scope: 'a' } }, async () => 'ok')
+      app.get('/hook', { preHandler: app.requireScope('a') }, async () => 'ok')
+      void app.register(async (inner) => {
+        inner.addHook('onRequest', app.requireScope('a'))
+        inner.get('/inner', async () => 'ok')
+      })
+    },
+  )
+  const headers = bearer(await issuer.token({ scope: 'a' }))
+  const statusOf = async (url: string, method: 'GET' | 'HEAD' = 'GET', sent = {}) =>
+    (await app.inject({ url, method, headers: sent })).statusCode
+  for (const sent of [{}, headers]) {
+    expect(await statusOf('/forgotten', 'GET', sent)).toBe(403)
+    expect(await statusOf('/forgotten', 'HEAD', sent)).toBe(403)
+    expect(await statusOf('/open', 'GET', sent)).toBe(200)
+  }
+  for (const url of ['/config', '/hook', '/inner'])
+    expect([url, await statusOf(url), await statusOf(url, 'GET', headers)]).toEqual([url, 401, 200])
+  expect(await statusOf('/.well-known/oauth-protected-resource/v1')).toBe(200)
+})
