@@ -34,7 +34,8 @@ let directory: string | undefined
 
 /** Where all tokens of this process lie; moved away, they are gone for whoever begins anew. */
 export async function tokenDirectory(): Promise<string> {
-  if (directory !== undefined) return directory
+  // That of the file before this one is gone with it.
+  if (directory !== undefined && existsSync(directory)) return directory
   directory = await temporaryDirectory()
   const tokens = join(directory, 'tokens')
   await mkdir(tokens)
