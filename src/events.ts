@@ -94,6 +94,11 @@ export interface OwnEventDetails {
   }
   'consent.denied': Bag
   'consent.withdrawn': Ended
+  /** Somebody let a device have tokens, or did not; `device` is the address that it asked from. */
+  'device.allowed': { readonly device: string }
+  'device.denied': { readonly device: string }
+  /** A code was entered of which no request is open, or not in that browser. */
+  'device.code_refused': Bag
   'client.registered': { readonly changes: Changes }
   'client.changed': { readonly changes: Changes }
   /** `overlap`: seconds that the former secret goes on working. */
@@ -181,6 +186,9 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'consent.given': true,
   'consent.denied': true,
   'consent.withdrawn': true,
+  'device.allowed': true,
+  'device.denied': true,
+  'device.code_refused': true,
   'client.registered': true,
   'client.changed': true,
   'client.secret_rotated': true,

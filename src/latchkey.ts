@@ -56,6 +56,7 @@ import rar from '../plugins/requests/rar.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
+import deviceCode from '../plugins/token/grants/device-code/index.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
 import signIn from '../plugins/sign-in.ts'
@@ -113,6 +114,7 @@ const PLUGINS = [
   authorizationCode,
   refreshToken,
   clientCredentials,
+  deviceCode,
   openid,
   implicit,
   userinfo,

@@ -51,6 +51,8 @@ const WORDS: EventWords = {
   },
   'consent.given': message('You allowed an app access'),
   'consent.denied': message('You denied an app access'),
+  'device.allowed': ({ device }) => message('You connected a device at {device}', { device }),
+  'device.denied': ({ device }) => message('You denied a device at {device}', { device }),
   'consent.withdrawn': message('The access of an app was taken back'),
   'authorization.revoked': message('The access of an app ended'),
   'authorization.replayed': message('A token of an app was used twice, so the access of the app ended'),

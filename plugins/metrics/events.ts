@@ -16,6 +16,7 @@ const COUNTED = [
     'latchkey_replays_total',
     'Codes and refresh tokens that came a second time, which ended their Authorization',
   ],
+  ['device.code_refused', 'latchkey_device_codes_refused_total', 'Codes of devices that were not good'],
   ['delivery.given_up', 'latchkey_deliveries_given_up_total', 'Deliveries to others that failed for a day'],
 ] as const satisfies readonly (readonly [EventType, string, string])[]
 

@@ -8,11 +8,14 @@ import type { Client } from '../../src/doors/client.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { ConfigError } from '../../src/config.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { DEVICE_CODE } from '../../src/services/clients/client-kinds.ts'
 import { PROFILE } from '../../src/services/clients/profiles.ts'
 import { metadataError } from '../../src/protocol/client-metadata.ts'
 import { LASTING_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 
 const NAME = 'fapi-2.0'
+/** What devices ask cannot be pushed, and whoever has the code decides for whom (§5.3.2.2). */
+const NEVER = ['implicit', 'password', DEVICE_CODE]
 /** §5.3.2.1 */
 const METHODS = ['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'] as const
 /** Seconds (§5.3.2.1). */
@@ -72,7 +75,7 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
         ),
       },
       response_types: { among: ['code'], supported: ['response_types_supported'] },
-      grant_types: { never: ['implicit', 'password'], supported: ['grant_types_supported'] },
+      grant_types: { never: NEVER, supported: ['grant_types_supported'] },
       token_endpoint_auth_signing_alg: signedBy(
         ...['token', 'revocation', 'introspection'].map(
           (one) => `${one}_endpoint_auth_signing_alg_values_supported`,

@@ -1,6 +1,7 @@
 /** The form by which an authenticator app is set up, on the account and on the way: its secret as text and as a picture. */
 import type { Words } from '../../src/protocol/message.ts'
 import type { FormTarget } from '../pages/models.ts'
+import { type Picture, pictureOf } from '../pages/qr.ts'
 import { addressOf } from './authenticator.ts'
 
 export interface TotpForm extends FormTarget {
@@ -10,15 +11,6 @@ export interface TotpForm extends FormTarget {
   error: Words | null
 }
 
-/** A QR code: dark squares as one path, in a square of `size`. */
-export interface Picture {
-  path: string
-  size: number
-}
-
-/** Squares around it (ISO/IEC 18004 §6.3.8). */
-const QUIET = 4
-
 export async function totpForm(
   target: FormTarget,
   { secret, issuer, username }: { secret: string; issuer: string; username: string },
@@ -27,11 +19,4 @@ export async function totpForm(
   const address = await addressOf(secret, issuer, username)
   const { action, csrfToken } = target
   return { action, csrfToken, secret, picture: await pictureOf(address), error }
-}
-
-async function pictureOf(text: string): Promise<Picture> {
-  const { default: encode } = await import('qr')
-  const rows = encode(text, 'raw', { ecc: 'medium', border: QUIET })
-  const squares = rows.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
-  return { path: squares.join(''), size: rows.length }
 }

@@ -1,8 +1,9 @@
 /** `client create|list|show|update|rotate-secret|delete`, by the names of RFC 7591. */
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata, metadataError, type ClientInformation } from '../protocol/client-metadata.ts'
+import { CLIENT_KINDS, type ClientKindName } from '../services/clients/client-kinds.ts'
 import { membersFrom } from './client-members.ts'
 import { withJson } from './json-option.ts'
 import { optionName, wholeNumber } from './option.ts'
@@ -10,6 +11,7 @@ import { print, toLines, withServer } from './run.ts'
 import { servedBy } from './served.ts'
 
 interface Options {
+  kind?: ClientKindName
   json?: boolean
   strict?: boolean
   yes?: boolean
@@ -22,10 +24,17 @@ interface Options {
 export function clientCommand(): Command {
   const command = new Command('client').description('registered clients')
   withMembers(
-    command.command('create').description('register a client; a generated secret is shown this once'),
+    command
+      .command('create')
+      .description('register a client; a generated secret is shown this once')
+      .addOption(
+        new Option('--kind <kind>', 'begin with what such clients have in common').choices(
+          Object.keys(CLIENT_KINDS),
+        ),
+      ),
   ).action(async (options: Options, self: Command) =>
     change({ ...options, begins: true }, async (oauth) => {
-      const members = membersFrom(self, oauth.clients.extensions())
+      const members = { ...kindOf(options), ...membersFrom(self, oauth.clients.extensions()) }
       const isServed = await servedBy(oauth.issuer, members)
       const created = await oauth.clients.create(members, { ...options, isServed })
       if (!options.json && members['grant_types'] === undefined) tellOwnTokens(created)
@@ -76,6 +85,10 @@ export function clientCommand(): Command {
       })
     })
   return command
+}
+
+function kindOf({ kind }: Options): Record<string, unknown> {
+  return kind === undefined ? {} : { ...CLIENT_KINDS[kind] }
 }
 
 /** Options for every member of client metadata; plugins' members are taken too, once they are loaded. */

@@ -37,17 +37,17 @@ test('read_books moved to a resource, and back: the books are there for the toke
 })
 
 test('a command asks the server before it says that nothing serves a grant', async () => {
-  const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
+  const CIBA = 'urn:openid:params:grant-type:ciba'
   const serving = await startServer(
     {},
     {
       extend: ({ oauth }) =>
-        oauth.registerGrant({ type: DEVICE, parameters: Type.Object({}), authorize: async () => Promise.reject(new Error('not here')) }),
+        oauth.registerGrant({ type: CIBA, parameters: Type.Object({}), authorize: async () => Promise.reject(new Error('not here')) }),
     },
   )
-  const create = ['client', 'create', '--grant-types', DEVICE, 'password', '--json']
+  const create = ['client', 'create', '--grant-types', CIBA, 'password', '--json']
   const { status, stderr } = await runCommandHere(create, { ...serving.settings, LOG_LEVEL: 'warn' })
   expect(status).toBe(0)
   expect(stderr).toMatch(/^Stored, but nothing serves it: using it is refused \(.*name "password"\)\.$/m)
-  expect(stderr).not.toContain(DEVICE)
+  expect(stderr).not.toContain(CIBA)
 }) // prettier-ignore

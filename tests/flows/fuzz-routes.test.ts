@@ -53,7 +53,7 @@ const target = await spawnBeside(
     ...server.settings,
     LOG_LEVEL: 'warn',
     METRICS_PORT: metricsPort,
-    PLUGINS: `${DEVICE_SETTINGS.PLUGINS},${resolve(import.meta.dirname, '../support/fuzz-heap-plugin.ts')}`,
+    PLUGINS: resolve(import.meta.dirname, '../support/fuzz-heap-plugin.ts'),
   },
   server.database,
 )

@@ -85,6 +85,11 @@ export const TABLE: Readonly<Record<string, Row>> = {
   // Each with a token of its own, which no session and no client has.
   '/register/:client_id': { ...open(401), methods: { PUT: 415, DELETE: 401 } },
   '/par': { nobody: [405, 401, 405], client: [405, 400, 405] },
+  '/device_authorization': { nobody: [405, 401, 405], client: [405, 400, 405] },
+  '/device': open(200, 403),
+  '/device/allowed': open(200),
+  '/device/denied': open(200),
+  '/device/qr.svg': open(400),
   '/introspect': { nobody: [405, 401, 405], client: [405, 200, 405] },
   '/revoke': { nobody: [405, 401, 405], client: [405, 400, 405] },
   '/userinfo': open(401, 401),

@@ -1,13 +1,10 @@
-/** Devices and the people before them, for tests of `examples/device-grant`. */
+/** Devices and the people before them. */
 import { expect } from 'vitest'
-import { resolve } from 'node:path'
 import type { Requests } from './requests.ts'
 import { goThrough, SEED, type BOB } from './sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from './user-agent.ts'
 
 export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
-/** The folder of the plugin; for PLUGINS. */
-export const DEVICE_GRANT = resolve(import.meta.dirname, '../../examples/device-grant')
 export const TV = {
   client_id: 'tv',
   client_name: 'Living room TV',
@@ -24,7 +21,6 @@ export const PRINTER = {
 export const DEVICE_SEED = { ...SEED, clients: [...SEED.clients, TV, PRINTER] }
 /** A person's network is told by X-Forwarded-For. */
 export const DEVICE_SETTINGS = {
-  PLUGINS: `${DEVICE_GRANT}/index.ts`,
   TRUSTED_PROXIES: '127.0.0.1',
 }
 
@@ -65,8 +61,8 @@ export async function poll(
 let networks = 0
 
 /** A person elsewhere: nobody else's tries count for them. */
-export function newPerson(server: Server): UserAgent {
-  return createUserAgent(server.url, { 'x-forwarded-for': `192.0.2.${++networks}` })
+export function newPerson(server: Server, address = `192.0.2.${++networks}`): UserAgent {
+  return createUserAgent(server.url, { 'x-forwarded-for': address })
 }
 
 /** What follows when the person has entered the code. */

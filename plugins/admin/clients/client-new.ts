@@ -5,20 +5,24 @@ import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
-import { CLIENT_TYPES } from './client-types.ts'
+import { servedGrantTypes } from '../../../src/services/clients/served-grant-types.ts'
+import { CLIENT_TYPES, isClientType, presetOf } from './client-types.ts'
 import type { OwnArea } from '../area.ts'
 import type { ShownOnce } from '../../pages/shown-once.ts'
 
 const PATH = '/clients/new'
 
 export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
-  const { oauth, serve, uri } = area
+  const { oauth, kernel, serve, uri } = area
+  const isServed = (grant: string | undefined): boolean =>
+    grant === undefined || servedGrantTypes(kernel.doors).has(grant)
 
   function show(call: PageCall, type: string, values: Values, errors: Errors = {}): FastifyReply {
     const form = clientForm(area, call, { path: PATH, subject: '', values, errors })
     const [first, ...rest] = form.groups
     const withId = { ...first!, fields: first!.fields.toSpliced(1, 0, clientIdField(values, errors)) }
-    const types = Object.entries(CLIENT_TYPES).map(([key, { title, text }]) => ({
+    const served = Object.entries(CLIENT_TYPES).filter(([, { grant }]) => isServed(grant))
+    const types = served.map(([key, { title, text }]) => ({
       title,
       text,
       href: uri(PATH, { type: key }),
@@ -36,8 +40,8 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
     query: Type.Object({ type: Type.Optional(Type.String()) }),
     form: Type.Object({ type: Type.Optional(Type.String()), ...LongFields }),
     async show({ type = 'web' }, call) {
-      const known = Object.hasOwn(CLIENT_TYPES, type) ? type : 'web'
-      return show(call, known, CLIENT_TYPES[known]!.preset)
+      const known = isClientType(type) && isServed(CLIENT_TYPES[type].grant) ? type : 'web'
+      return show(call, known, presetOf(known))
     },
     async submit({ type = '' }, call) {
       const administrator = area.assertGenuine(call, PATH, '')

@@ -1,30 +1,44 @@
 /** Kinds of apps, and what the form is filled with for each. */
 import { message, type Message } from '../../../src/protocol/message.ts'
+import { CLIENT_KINDS, type ClientKindName, DEVICE_CODE } from '../../../src/services/clients/client-kinds.ts'
 import type { Values } from './client-fields.ts'
 
 export interface ClientType {
   readonly title: Message
   readonly text: Message
-  readonly preset: Values
+  /** Only where this grant is served. */
+  readonly grant?: string
 }
 
-/** What is not filled in follows from the rest, as for every client whatever the way in. */
-export const CLIENT_TYPES: Readonly<Record<string, ClientType>> = {
+export const CLIENT_TYPES: Readonly<Record<ClientKindName, ClientType>> = {
   web: {
     title: message('Web app'),
     text: message(
       'Has a server that keeps a secret, and people who sign in. With scopes, it may get tokens for itself too.',
     ),
-    preset: { response_types: 'code' },
   },
   app: {
     title: message('Single-page or native app'),
     text: message('Runs in the browser or on a device: no secret, PKCE instead.'),
-    preset: { response_types: 'code', token_endpoint_auth_method: 'none' },
+  },
+  device: {
+    title: message('TV or command-line app'),
+    text: message('Shows a short code, which people enter in a browser elsewhere: no secret, no redirect.'),
+    grant: DEVICE_CODE,
   },
   service: {
     title: message('Service'),
     text: message('Acts for itself, machine to machine, and nobody signs in.'),
-    preset: { grant_types: 'client_credentials' },
   },
+}
+
+export function isClientType(type: string): type is ClientKindName {
+  return Object.hasOwn(CLIENT_TYPES, type)
+}
+
+/** What the form of this kind is filled with. */
+export function presetOf(type: ClientKindName): Values {
+  return Object.fromEntries(
+    Object.entries(CLIENT_KINDS[type]).map(([name, value]) => [name, [value].flat().join(' ')]),
+  )
 }

@@ -162,6 +162,13 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
   'factor-codes': of('factor-codes', { codes }),
   'factor-setup': of('factor-setup', { totp }, { totp: { ...totp, error: 'That is not right.' } }),
   'factor-setup-codes': of('factor-setup-codes', { ...TARGET, codes }),
+  device: of(
+    'device',
+    { ...TARGET, userCode: '', prefilled: false, error: null },
+    { ...TARGET, userCode: 'BCDF-GHJK', prefilled: true, error: null },
+    { ...TARGET, userCode: 'BCDF', prefilled: false, error: 'That is not right.' },
+  ),
+  'device-end': of('device-end', { allowed: true }, { allowed: false }),
   'passkey-step': of('passkey-step', {
     ...TARGET,
     issued: passkey.issued,

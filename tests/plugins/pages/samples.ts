@@ -339,6 +339,18 @@ export const samples: readonly Sample[] = [
       password: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
     },
   }),
+  sample('device', 'plain', { ...form, userCode: '', prefilled: false, error: null }),
+  sample('device', 'prefilled', { ...form, userCode: 'BCDF-GHJK', prefilled: true, error: null }),
+  sample('device', 'refused', {
+    ...form,
+    userCode: 'BCDF-GHJK',
+    prefilled: false,
+    error: message(
+      'That code is not known here, has been used, or is too old. Check it, or start again on the device.',
+    ),
+  }),
+  sample('device-end', 'allowed', { allowed: true }),
+  sample('device-end', 'denied', { allowed: false }),
   sample('keep-account', 'plain', {
     ...form,
     username: 'ada',

@@ -77,10 +77,10 @@ describe('each phase refuses with its own error', () => {
 })
 
 test('a grant of the standards that is registered but not served is stored, and using it refused', async () => {
-  const device = 'urn:ietf:params:oauth:grant-type:device_code'
-  const some = await createClient(server, { scope: ['a'], grant_types: [device] })
-  expect((await server.server.oauth.clients.find(some.clientId))?.grant_types).toEqual([device])
-  const response = await requestToken(server, some, { grant_type: device })
+  const ciba = 'urn:openid:params:grant-type:ciba'
+  const some = await createClient(server, { scope: ['a'], grant_types: [ciba] })
+  expect((await server.server.oauth.clients.find(some.clientId))?.grant_types).toEqual([ciba])
+  const response = await requestToken(server, some, { grant_type: ciba })
   expect(await outcome(response)).toEqual([400, 'unsupported_grant_type'])
 })
 

@@ -75,7 +75,7 @@ test('a client_id is taken once, also by 20 at the same time', async () => {
 })
 
 test.each([
-  ['grant_types', ['urn:ietf:params:oauth:grant-type:device_code']],
+  ['grant_types', ['urn:openid:params:grant-type:ciba']],
   ['grant_types', ['authorization_code', 'implicit']],
   ['response_types', ['code id_token', 'none']],
   ['token_endpoint_auth_method', 'tls_client_auth'],

@@ -1,11 +1,11 @@
-/** The pages of `examples/device-grant`: ids of their own, and WCAG 2.2 AA as far as a program can tell. */
+/** The pages for devices: ids of their own, and WCAG 2.2 AA as far as a program can tell. */
 import { expect, test } from 'vitest'
-import { assertAccessible } from '../support/accessibility.ts'
-import { complaintsOf, newBrowserContext, noBrowser } from '../support/browser.ts'
-import { ask, DEVICE_SEED, DEVICE_SETTINGS, newPerson } from '../support/device.ts'
-import { startServer } from '../support/server.ts'
-import { ALICE } from '../support/sign-in.ts'
-import { createUserAgent } from '../support/user-agent.ts'
+import { assertAccessible } from '../../../support/accessibility.ts'
+import { complaintsOf, newBrowserContext, noBrowser } from '../../../support/browser.ts'
+import { ask, DEVICE_SEED, DEVICE_SETTINGS, newPerson } from '../../../support/device.ts'
+import { startServer } from '../../../support/server.ts'
+import { ALICE } from '../../../support/sign-in.ts'
+import { createUserAgent } from '../../../support/user-agent.ts'
 
 const server = await startServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
 /** By which people's password managers and tests tell the server's own pages. */
@@ -57,10 +57,10 @@ test.skipIf(noBrowser)('accessible and within their policy', async () => {
 
   await page.goto(asked.verification_uri)
   await page.fill('#user-code', 'BCDF-GHJK')
-  await page.click('#use-code')
+  await page.click('#continue')
   await page.waitForSelector('#user-code-error')
   await assertAccessible(page, 'a code that is none')
   await page.fill('#user-code', asked.user_code.toLowerCase())
-  await page.click('#use-code')
+  await page.click('#continue')
   await page.waitForSelector('form#login')
 })

@@ -2,16 +2,17 @@
  * Requests of devices, from the code to the decision. Each lies under a hash of its device_code, so that the user_code
  * can lead to it without knowing the other. Codes themselves are stored nowhere.
  */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import {
-  approvalToJson,
-  networkOf,
-  type ApprovalRequest,
-  type OAuth,
-  type PutOptions,
-  type StoredApproval,
-  type StoredGranted,
-} from 'latchkey'
+import { hash, randomInt, timingSafeEqual } from 'node:crypto'
+import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
+import type { PutOptions } from '../../../../src/doors/artifacts.ts'
+import type { Client } from '../../../../src/doors/client.ts'
+import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import type { StoredGranted } from '../../../../src/protocol/facts.ts'
+import { networkOf } from '../../../../src/protocol/network.ts'
+import { randomText } from '../../../../src/protocol/random.ts'
+import type { SecretBox } from '../../../../src/services/keys/secret-box.ts'
+import type { OAuth } from '../../../oauth.ts'
 import { createUserCode } from './user-code.ts'
 
 export interface DeviceRequest {
@@ -38,8 +39,8 @@ export interface DeviceRequests {
   findByDeviceCode(deviceCode: string): Promise<Found | null>
   /** Binds the request to the browser. Null for a code that is not open, or was entered in another one. */
   claim(userCode: string, browserId: string): Promise<Found | null>
-  /** False when it was decided before, or is too old. */
-  decide(id: string, decision: Decision): Promise<boolean>
+  /** The request as it was; null when it was decided before, or is too old. */
+  decide(id: string, decision: Decision): Promise<DeviceRequest | null>
   /** Notes that the device asked; false when it came too early, and then has to leave 5 seconds more (§3.5). */
   poll(id: string): Promise<boolean>
 }
@@ -54,8 +55,15 @@ const GRACE = 300
 /** Milliseconds by which a poll may be early: requests do not all take the same time. */
 const TOLERANCE = 1000
 
-/** Open ones of one network that anybody may ask from, in the name of a public client: the oldest give way. */
-const MOST_OF_ANYBODY = 1000
+/**
+ * Open requests lie in places, so many in each, of which the oldest give way: nobody fills the database. Those that anybody may ask for,
+ * in the name of a public client or one that registered itself, share places by the networks that they came from, as pushed requests do;
+ * each other client has places of its own.
+ */
+const PLACES = { anybody: 256, ofClient: 64 }
+const MOST = 1000
+/** Of one request that anybody may ask for. */
+const MOST_BYTES = 16_384
 
 type Bound = Pick<PutOptions, 'owner' | 'most'>
 
@@ -66,7 +74,10 @@ interface Polls {
   readonly lastAt: number
 }
 
-export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
+export function createDeviceRequests(
+  { artifacts }: Pick<OAuth, 'artifacts'>,
+  box: Pick<SecretBox, 'tag'>,
+): DeviceRequests {
   const requests = artifacts<DeviceRequest>(DEVICE, { lifetime: LIFETIME + GRACE })
   const userCodes = artifacts<{ id: string }>('device-user-code', { lifetime: LIFETIME })
   const polls = artifacts<Polls>('device-polls', { lifetime: LIFETIME + GRACE })
@@ -77,14 +88,21 @@ export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
     return userCode === false ? userCodeOf(id, bound) : userCode
   }
 
+  function placeOf(client: Client, address: string): Bound {
+    const place = isAnybodys(client)
+      ? `anybody ${box.tag(Buffer.from(networkOf(address))).readUInt32BE() % PLACES.anybody}`
+      : `${client.clientId} ${randomInt(PLACES.ofClient)}`
+    return { owner: place, most: MOST }
+  }
+
   return {
     async create(approval, address) {
-      const deviceCode = randomBytes(32).toString('base64url')
+      const deviceCode = randomText(32, 'base64url')
       const [id, askedAt] = [idOf(deviceCode), Date.now()]
       const asked = { approval: approvalToJson(approval), address, askedAt }
-      const bound: Bound = approval.client.isPublic()
-        ? { owner: networkOf(address), most: MOST_OF_ANYBODY }
-        : {}
+      if (isAnybodys(approval.client) && Buffer.byteLength(JSON.stringify(asked)) > MOST_BYTES)
+        throw new OAuthError('invalid_request', 'the request is too long for a client without credentials')
+      const bound = placeOf(approval.client, address)
       await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id, ...bound })
       await polls.put({ interval: INTERVAL, lastAt: 0 }, { handle: id, ...bound })
       return { deviceCode, userCode: await userCodeOf(id, bound) }
@@ -108,9 +126,8 @@ export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
 
     async decide(id, decision) {
       const request = await requests.get(id)
-      return (
-        request !== null && isOpen(request) && (await requests.replace(id, request, { ...request, decision }))
-      )
+      if (request === null || !isOpen(request)) return null
+      return (await requests.replace(id, request, { ...request, decision })) ? request : null
     },
 
     async poll(id) {
@@ -123,6 +140,10 @@ export function createDeviceRequests({ artifacts }: OAuth): DeviceRequests {
       return (await polls.replace(id, before, { interval, lastAt: now })) && inTime
     },
   }
+}
+
+function isAnybodys(client: Client): boolean {
+  return client.isPublic() || client.registrar !== undefined
 }
 
 function idOf(deviceCode: string): string {

@@ -1,8 +1,13 @@
 /** The grant by which a device polls for its tokens (RFC 8628 §3.4, §3.5). */
-import { grantedFromJson, OAuthError, Repeatable, Type, type Granted, type OAuth } from 'latchkey'
+import type { Granted } from '../../../../src/doors/facts.ts'
+import { grantedFromJson } from '../../../../src/doors/stored-facts.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { Repeatable } from '../../../../src/protocol/parameters.ts'
+import { Type } from '../../../../src/protocol/schema.ts'
+import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'
+import { isOfClient } from '../../../../src/services/clients/same-client.ts'
+import type { OAuth } from '../../../oauth.ts'
 import { DEVICE, type DeviceRequests, type Found } from './requests.ts'
-
-export const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 export function addGrant(oauth: OAuth, requests: DeviceRequests): void {
   async function refusePending({ id, request }: Found): Promise<never> {
@@ -14,13 +19,13 @@ export function addGrant(oauth: OAuth, requests: DeviceRequests): void {
   }
 
   oauth.registerGrant({
-    type: GRANT_TYPE,
+    type: DEVICE_CODE,
     publicClients: true,
     // A `scope` is not read here: some clients repeat it.
     parameters: Type.Object({ device_code: Type.String(), resource: Type.Optional(Repeatable()) }),
     async authorize({ device_code, resource }, { client }) {
       const found = await requests.findByDeviceCode(device_code)
-      if (found === null || found.request.approval.client !== client.clientId)
+      if (found === null || !isOfClient(found.request.approval.client, found.request.askedAt, client))
         throw new OAuthError('invalid_grant', 'the device_code is not known, or was used before')
       const { decision } = found.request
       if (decision === undefined) return refusePending(found)
@@ -28,10 +33,11 @@ export function addGrant(oauth: OAuth, requests: DeviceRequests): void {
         throw new OAuthError('access_denied', 'the user denied the request', { status: 400 })
       const granted = grantedFromJson(decision.granted)
       await assertSignedIn(oauth, granted)
+      const { resources, refreshable = true } = granted
       return {
         ...granted,
-        resources: resource ?? granted.resources,
-        refreshable: true,
+        ...(resource === undefined ? {} : { resources: resource, approvedResources: resources }),
+        refreshable,
         spends: [{ kind: DEVICE, handle: found.id }],
       }
     },

@@ -1,12 +1,12 @@
-/** The device's side of `examples/device-grant` (RFC 8628 §3.1, §3.5), at two processes of one database. */
+/** The device's side of the device authorization grant (RFC 8628 §3.1, §3.5), at two processes of one database. */
 import { expect, test } from 'vitest'
-import { spawnBeside } from '../support/beside.ts'
+import { spawnBeside } from '../../../support/beside.ts'
 import {
   allow, answer, ask, type Asked, DEVICE_SEED, DEVICE_SETTINGS, enter, GRANT_TYPE, newPerson, poll, PRINTER,
-} from '../support/device.ts' // prettier-ignore
-import { spawnServer } from '../support/process.ts'
-import { basic } from '../support/requests.ts'
-import { goThrough, WEB } from '../support/sign-in.ts'
+} from '../../../support/device.ts' // prettier-ignore
+import { spawnServer } from '../../../support/process.ts'
+import { basic } from '../../../support/requests.ts'
+import { goThrough, WEB } from '../../../support/sign-in.ts'
 
 const server = await spawnServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
 const beside = await spawnBeside(server.settings, server.database)

@@ -3,30 +3,24 @@
  * how it ended. Consent is asked every time, since any device can pose as any client (§5.4, §5.6).
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import {
-  approvalFromJson,
-  grantedToJson,
-  message,
-  OAuthError,
-  Type,
-  type ApprovalRequest,
-  type Bag,
-  type FormTarget,
-  type Message,
-  type PageCall,
-  type Words,
-} from 'latchkey'
+import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
+import type { BrowserCall, EndedInteraction } from '../../../../src/doors/interaction.ts'
+import { approvalFromJson, grantedToJson } from '../../../../src/doors/stored-facts.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { message, type Message, type Words } from '../../../../src/protocol/message.ts'
+import { networkOf } from '../../../../src/protocol/network.ts'
+import { Type } from '../../../../src/protocol/schema.ts'
+import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'
+import { isOfClient } from '../../../../src/services/clients/same-client.ts'
+import type { PageCall } from '../../../pages/index.ts'
+import type { FormTarget } from '../../../pages/models.ts'
 import type { Decision, DeviceRequest, DeviceRequests } from './requests.ts'
 import { displayUserCode, normalizeUserCode } from './user-code.ts'
 
-declare module 'latchkey' {
+declare module '../../../pages/models.ts' {
   interface Pages {
     device: DevicePage
     'device-end': { allowed: boolean }
-  }
-  interface EventDetails {
-    /** A code was entered that is not open here. */
-    'device.code_refused': Bag
   }
 }
 
@@ -46,6 +40,10 @@ const REFUSED = message(
   'That code is not known here, has been used, or is too old. Check it, or start again on the device.',
 )
 
+const ELSEWHERE = message(
+  'The device is in another network than this browser, as when you use mobile data. Deny if both should be in the same one.',
+)
+
 export async function addPages(fastify: FastifyInstance, requests: DeviceRequests): Promise<void> {
   const { oauth, browser, interactions, pages } = fastify
   const action = `${oauth.config.basePath}/device`
@@ -60,9 +58,10 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
     )
   }
 
-  /** The open request of the code; a failure counts against the network that it came from. */
+  /** The open request of the code; a failure counts against the network that it came from, and who is signed in there. */
   async function findRequest(typed: string, call: PageCall) {
-    const attempt = await throttle.attempt(null, call.request.ip)
+    const account = (await browser.session(call.request))?.userId ?? null
+    const attempt = await throttle.attempt(account, call.request.ip)
     try {
       const userCode = normalizeUserCode(typed)
       const found = userCode === null ? null : await requests.claim(userCode, browser.id(call))
@@ -78,31 +77,38 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
     }
   }
 
-  async function approvalOf(request: DeviceRequest): Promise<ApprovalRequest> {
-    const { approval } = request
+  async function approvalOf(request: DeviceRequest, address: string): Promise<ApprovalRequest> {
+    const { approval, askedAt } = request
     const client = await oauth.findClient(approval.client)
-    if (client === null)
+    if (client === null || !isOfClient(approval.client, askedAt, client))
       throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
+    if (!client.grantTypes.has(DEVICE_CODE))
+      throw new OAuthError('unauthorized_client', 'the app may not ask in this way any more')
     return {
       ...approvalFromJson(approval, client),
       parameters: { ...approval.parameters, prompt: ['consent'] },
-      notices: [noticeOf(request)],
+      notices: [noticeOf(request), ...(isElsewhere(request.address, address) ? [ELSEWHERE] : [])],
     }
   }
 
   async function end(
-    id: unknown,
+    { request, state }: EndedInteraction,
     decision: Decision,
-    to: string,
-    reply: FastifyReply,
+    call: BrowserCall,
   ): Promise<FastifyReply> {
-    if (!(await requests.decide(String(id), decision)))
+    const decided = await requests.decide(String(state['id']), decision)
+    if (decided === null)
       throw new OAuthError('invalid_request', 'the code was used or is too old; start again on the device')
-    return reply.redirect(`${action}/${to}`, 303)
+    const isAllowed = 'granted' in decision
+    const user = (await browser.session(call.request))?.userId
+    const told = { client: request.client.clientId, user, details: { device: decided.address } }
+    oauth.audit.observe({ type: isAllowed ? 'device.allowed' : 'device.denied', ...told })
+    return call.reply.redirect(`${action}/${isAllowed ? 'allowed' : 'denied'}`, 303)
   }
 
-  await pages.add('device', new URL('./device.eta', import.meta.url))
-  await pages.add('device-end', new URL('./device-end.eta', import.meta.url))
+  const inDirectory = (file: string): URL => new URL(`../../../../templates/${file}`, import.meta.url)
+  for (const page of ['device', 'device-end'] as const) await pages.add(page, inDirectory(`${page}.eta`))
+  await pages.addAsset('device.css', inDirectory('assets/device.css'))
 
   pages.serve({
     path: '/device',
@@ -118,7 +124,12 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
       browser.assertGenuine(call, call.wire, PURPOSE)
       const found = await findRequest(typed, call)
       if (found === null) return askForCode(call, { userCode: typed.slice(0, 20), error: REFUSED }, 400)
-      return interactions.start(await approvalOf(found.request), 'device', { id: found.id }, call)
+      return interactions.start(
+        await approvalOf(found.request, call.request.ip),
+        'device',
+        { id: found.id },
+        call,
+      )
     },
   })
   for (const [path, allowed] of [
@@ -130,9 +141,9 @@ export async function addPages(fastify: FastifyInstance, requests: DeviceRequest
   }
 
   oauth.register('outcome', 'device', {
-    approved: async ({ state }, granted, { reply }) =>
-      end(state['id'], { granted: grantedToJson(granted) }, 'allowed', reply),
-    denied: async ({ state }, _error, { reply }) => end(state['id'], { denied: true }, 'denied', reply),
+    approved: async (interaction, granted, call) =>
+      end(interaction, { granted: grantedToJson(granted) }, call),
+    denied: async (interaction, _error, call) => end(interaction, { denied: true }, call),
   })
 }
 
@@ -142,4 +153,10 @@ function noticeOf({ askedAt, address }: DeviceRequest): Message {
     'Did you start this yourself? A device at {address} asked {minutes, plural, =0 {a moment ago} one {# minute ago} other {# minutes ago}}, and it will be let in, wherever it is. Deny if somebody sent you the code or the link.',
     { address, minutes: Math.floor((Date.now() - askedAt) / 60_000) },
   )
+}
+
+/** Of two addresses of one kind: a device may have the one, and the browser beside it the other. */
+function isElsewhere(device: string, browser: string): boolean {
+  const [one, other] = [networkOf(device), networkOf(browser)]
+  return one.includes(':') === other.includes(':') && one !== other
 }
