@@ -134,8 +134,18 @@ export interface OwnEventDetails {
   'key.created': { readonly kid: string; readonly algorithm: string; readonly signsFrom: string }
   /** With all that it signed; `successor` signs in its place, null where it signed no more. */
   'key.revoked': { readonly kid: string; readonly algorithm: string; readonly successor: string | null }
-  /** Also for each refresh, whose grant type is `refresh_token`. */
-  'token.issued': { readonly grant_type: string; readonly authorization?: string }
+  /**
+   * Also for each refresh, whose grant type is `refresh_token`. Of what was granted for something else, `of` is the client that had
+   * that, and `actor` who acts now.
+   */
+  'token.issued': {
+    readonly grant_type: string
+    readonly authorization?: string
+    readonly of?: string
+    readonly actor?: string
+  }
+  /** A client asked for a token in exchange for another, and was told this error. */
+  'token.exchange_refused': { readonly error: string }
   /** One access token alone. */
   'token.revoked': { readonly jti?: string }
   /** With all tokens that name it. */
@@ -211,6 +221,7 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'key.created': true,
   'key.revoked': true,
   'token.issued': true,
+  'token.exchange_refused': true,
   'token.revoked': true,
   'authorization.revoked': true,
   'authorization.replayed': true,

@@ -56,6 +56,7 @@ import rar from '../plugins/requests/rar.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
+import tokenExchange from '../plugins/token/grants/token-exchange/index.ts'
 import deviceCode from '../plugins/token/grants/device-code/index.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
@@ -115,6 +116,7 @@ const PLUGINS = [
   refreshToken,
   clientCredentials,
   deviceCode,
+  tokenExchange,
   openid,
   implicit,
   userinfo,

@@ -33,7 +33,7 @@ async function token(fastify: FastifyInstance): Promise<void> {
       const grant = findGrant(grants, grant_type)
       assertMayUse(call.client, grant)
       const binding = constraints.length === 0 ? undefined : await bindingOf(constraints, call)
-      const granted = await grant.authorize(call.wire, call)
+      const granted = await grant.authorize(call.wire, binding === undefined ? call : { ...call, binding })
       if (isAnswer(granted)) return granted
       assertAskedKey(granted, binding, constraints)
       const narrowed = await requestParameters.narrow(granted, call)

@@ -12,9 +12,13 @@ export function optionKey(member: string): string {
 }
 
 /** The member's value, of the JSON type that its schema has. Throws `ConfigError` for malformed JSON. */
-export function memberValue(member: string, schema: { type?: string }, values: readonly string[]): unknown {
+export function memberValue(
+  member: string,
+  schema: { type?: string; items?: { type?: string } },
+  values: readonly string[],
+): unknown {
   // Response types are the names that hold spaces themselves.
-  if (schema.type === 'array')
+  if (schema.type === 'array' && schema.items?.type !== 'object')
     return values
       .flatMap((one) => (member === 'response_types' ? [one] : one.split(/\s+/)))
       .filter((one) => one !== '')

@@ -1,6 +1,7 @@
 /** What clients call by themselves, without a browser, and the grants of the endpoint that gives tokens. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
+import type { Binding } from '../protocol/facts.ts'
 import type { Wire } from '../protocol/wire.ts'
 import type { Answer } from './answer.ts'
 import type { Client } from './client.ts'
@@ -15,6 +16,8 @@ export interface ClientCall {
 
 /** One authenticated request at an endpoint. */
 export interface Call extends ClientCall {
+  /** At the token endpoint: what the request shows that it holds, to which what it gets is bound. */
+  readonly binding?: Binding
   /** The parameters that were sent, without those that proved who the client is. */
   readonly wire: Wire
 }

@@ -8,6 +8,7 @@ import { memberError, type OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
 import { reason, type Words } from './message.ts'
 import { isLoopbackHost, redirectUriProblem } from './redirect-uri.ts'
+import { ExchangeRules } from './exchange-rules.ts'
 import { isResourceIdentifier } from './resource-identifier.ts'
 import { grantTypesFor } from './response-type.ts'
 import { misfitOf, Type } from './schema.ts'
@@ -44,6 +45,8 @@ export const ClientMetadata = Type.Partial(
     default_scope: Type.Array(Type.String(), { maxItems: 100 }),
     /** Of no RFC: what its requests are for that name no resource (RFC 8707 §2). */
     default_resource: Type.String({ maxLength: 2048, format: RESOURCE }),
+    /** Of no RFC: whose tokens it may exchange, and for what (RFC 8693). */
+    token_exchange: ExchangeRules(),
     optional_scopes: Type.Array(Type.String(), { maxItems: 100 }),
     access_token_format: Type.Enum(['jwt', 'opaque']),
     client_uri: open(WebUri()),

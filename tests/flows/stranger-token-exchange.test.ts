@@ -64,6 +64,8 @@ const packed = await pack('latchkey')
 const folder = await installStranger('token-exchange', 'latchkey', packed, ['@types/node'])
 const one = await spawnServer(
   {
+    // Theirs instead of ours.
+    WITHOUT: 'latchkey-token-exchange',
     PLUGINS: [join(folder, 'token-exchange.ts'), GUARDED].join(','),
     OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
   },

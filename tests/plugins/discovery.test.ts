@@ -52,7 +52,13 @@ describe('the document', () => {
         'form_post.jwt',
         'jwt',
       ],
-      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      grant_types_supported: [
+        'authorization_code',
+        'refresh_token',
+        'client_credentials',
+        'urn:ietf:params:oauth:grant-type:device_code',
+        'urn:ietf:params:oauth:grant-type:token-exchange',
+      ],
       dpop_signing_alg_values_supported: [
         'ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'PS384', 'PS512',
       ], // prettier-ignore
@@ -62,6 +68,7 @@ describe('the document', () => {
       claim_types_supported: ['normal'],
       claims_supported: expect.arrayContaining(['sub', 'auth_time', 'email_verified', 'address']) as string[],
       claims_parameter_supported: true,
+      device_authorization_endpoint: `${url}/device_authorization`,
       pushed_authorization_request_endpoint: `${url}/par`,
       require_pushed_authorization_requests: false,
       request_parameter_supported: true,
@@ -219,9 +226,13 @@ describe('a plugin of ours that is left out', () => {
     )
   })
 
-  const grants = ['authorization-code', 'refresh-token', 'client-credentials'].map(
-    (name) => `latchkey-${name}`,
-  )
+  const grants = [
+    'authorization-code',
+    'refresh-token',
+    'client-credentials',
+    'device-code',
+    'token-exchange',
+  ].map((name) => `latchkey-${name}`)
 
   test('the grants: the token endpoint stays, and serves none', async () => {
     const server = await startServer({}, { build: { without: grants } })
@@ -283,6 +294,8 @@ test("what a stranger's plugin adds is there", async () => {
       'authorization_code',
       'refresh_token',
       'client_credentials',
+      'urn:ietf:params:oauth:grant-type:device_code',
+      'urn:ietf:params:oauth:grant-type:token-exchange',
       'urn:example:voucher',
     ],
   })

@@ -39,6 +39,7 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'device.denied': message('Device denied'),
   'device.code_refused': message('Code of a device refused'),
   'token.issued': message('Token issued'),
+  'token.exchange_refused': message('Token exchange refused'),
   'token.revoked': message('Token revoked'),
   'authorization.revoked': message('Authorization revoked'),
   'authorization.replayed': message('Code or refresh token used twice'),

@@ -24,6 +24,7 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
     ['tls_client_certificate_bound_access_tokens', message('Access tokens are bound to a certificate (mutual TLS)'), 'choice'],
     ['require_pushed_authorization_requests', message('Pushed authorization requests (PAR)'), 'choice'],
+    ['token_exchange', message('Token exchange'), 'json', message('As JSON: a list of rules that say whose tokens it may exchange, and for which resources. Empty: nobody’s.')],
     ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
     ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
   ]],

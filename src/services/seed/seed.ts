@@ -12,6 +12,7 @@ import { withoutClashes } from './name-clashes.ts'
 import { createProgress } from './progress.ts'
 import type { BatchOptions } from './seed-batch.ts'
 import { seededClients, wantedClients, type SeedClientsOptions } from './seed-clients.ts'
+import { withExchanges } from './seed-exchanges.ts'
 import { readSeedFile, sectionsOf, type Entry, type Sections, type Source } from './seed-file.ts'
 import { createSeedMemory } from './seed-memory.ts'
 import { seededResources, seededScopes, wantedResources, wantedScopes } from './seed-records.ts'
@@ -55,12 +56,12 @@ export function createSeeder(options: SeederOptions): Seeder {
         source,
         memory: createSeedMemory(database, key, kind.kind),
       })
-    const { resources, scopes, clients, users, upstreams } = sections
+    const { resources, scopes, clients, exchanges, users, upstreams } = sections
     // All is read before anything is written: a mistake at the end of the file leaves nothing of its beginning.
     const wanted = {
       resources: wantedResources(resources, log),
       scopes: wantedScopes(resources, scopes, log),
-      clients: wantedClients(clients, options),
+      clients: wantedClients(withExchanges(clients, exchanges), options),
       users: wantedUsers(users, log),
       upstreams: wantedUpstreams(upstreams, log),
     }

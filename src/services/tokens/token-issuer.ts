@@ -166,9 +166,13 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 }
 
-function issued({ id, clientId, subject }: Authorization, { wire }: Call): NewEvent {
-  const grantType = { grant_type: String(wire['grant_type'] ?? '') }
-  const details = id === undefined ? grantType : { ...grantType, authorization: id }
+function issued({ id, clientId, subject, parent, actor }: Authorization, { wire }: Call): NewEvent {
+  const details = {
+    grant_type: String(wire['grant_type'] ?? ''),
+    ...(id === undefined ? {} : { authorization: id }),
+    ...(parent === undefined ? {} : { of: parent.clientId }),
+    ...(actor === undefined ? {} : { actor: actor.sub }),
+  }
   return { type: 'token.issued', client: clientId, user: subject, details }
 }
 

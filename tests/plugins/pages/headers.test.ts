@@ -108,7 +108,7 @@ describe.each([
   )
 
   test('lies below it, under names that change with the content, and is kept for ever', async () => {
-    expect(assets.size).toBe(9)
+    expect(assets.size).toBe(10)
     for (const url of assets) {
       expect(url.startsWith(`${base}assets/`)).toBe(true)
       const { statusCode, headers } = await server.inject(url)

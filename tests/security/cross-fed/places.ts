@@ -7,7 +7,7 @@ import { addressOf } from '../../support/request-objects.ts'
 import { basic, bearer } from '../../support/requests.ts'
 import { answerOf, authorizationUrl, exchange, refresh, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
-import { KEYED, NONCES, server, web } from './server.ts'
+import { EXCHANGER, KEYED, NONCES, server, web } from './server.ts'
 import { SCOPE, signedInAgain, type Things } from './things.ts'
 
 export interface Place {
@@ -25,6 +25,8 @@ export const JUDGED: Readonly<Record<string, readonly string[]>> = {
   'plugins/client-authentication/client-secret-jwt.ts': ['the assertion of a client'],
   'plugins/requests/jar.ts': ['the request of an authorization'],
   'plugins/dpop.ts': ['the proof of a key', 'the nonce of a proof'],
+  'plugins/token/grants/token-exchange/subject-tokens.ts': ['the access token of an exchange'],
+  'plugins/token/grants/token-exchange/id-token-reader.ts': ['the ID token of an exchange'],
   'src/services/registration/software-statements.ts': ['the statement of a registration'],
 }
 
@@ -35,6 +37,13 @@ async function register(token: string, members: object): Promise<boolean> {
   const body = JSON.stringify({ redirect_uris: ['https://app.example/callback'], ...members })
   const response = await server.request('/register', { method: 'POST', headers, body })
   return response.status === 201
+}
+
+async function exchanged(subject_token: string, type: string): Promise<boolean> {
+  const subject_token_type = `urn:ietf:params:oauth:token-type:${type}`
+  const form = { grant_type: EXCHANGER.grant_types[0]!, subject_token, subject_token_type }
+  const by = basic(EXCHANGER.client_id, EXCHANGER.client_secret)
+  return (await server.post('/token', form, by)).status === 200
 }
 
 /** A client of `things`, and a browser in which its user has signed in. */
@@ -123,6 +132,19 @@ export function createPlaces(
       takes: [],
       tries: async (thing) =>
         thing !== things['refresh token'] && (await refresh(server, thing)).status === 200,
+    },
+    'the access token of an exchange': {
+      takes: ['access token', 'opaque access token'],
+      tries: async (thing) => exchanged(thing, 'access_token'),
+    },
+    'the refresh token of an exchange': {
+      // Nobody's but its client's own.
+      takes: [],
+      tries: async (thing) => exchanged(thing, 'refresh_token'),
+    },
+    'the ID token of an exchange': {
+      takes: ['ID token', "another client's ID token"],
+      tries: async (thing) => exchanged(thing, 'id_token'),
     },
     'id_token_hint of a request': {
       takes: ['ID token'],

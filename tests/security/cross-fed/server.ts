@@ -53,6 +53,21 @@ export const KEYED = {
 /** Its proofs need a nonce. */
 export const NONCES = { ...WEB, client_id: 'nonces', require_dpop_nonce: true }
 
+/** Exchanges what others got. */
+export const EXCHANGER = {
+  client_id: 'exchanger',
+  client_secret: WEB.client_secret,
+  grant_types: ['urn:ietf:params:oauth:grant-type:token-exchange'],
+  scope: ['read_all'],
+  token_exchange: [
+    {
+      subject_clients: ['web', 'opaque', 'signed', 'sealed', 'exchanger'],
+      resources: ['urn:all'],
+      scopes: ['read_all'],
+    },
+  ],
+}
+
 export const server = await startServer(
   {
     OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
@@ -64,7 +79,11 @@ export const server = await startServer(
     TRUSTED_PROXIES: '127.0.0.1',
   },
   {
-    seed: { ...SEED, clients: [WEB, SIGNED, OPAQUE, SEALED, KEYED, NONCES] },
+    seed: {
+      ...SEED,
+      resources: [{ resource: 'urn:all', scopes: ['read_all'] }],
+      clients: [WEB, SIGNED, OPAQUE, SEALED, KEYED, NONCES, EXCHANGER],
+    },
     extend: (app) => app.get('/read', { config: { scope: 'read_books' } }, async () => ({})),
   },
 )

@@ -22,5 +22,5 @@ async function deviceCode(fastify: FastifyInstance): Promise<void> {
 
 export default fp(deviceCode, {
   name: 'latchkey-device-code',
-  dependencies: ['latchkey-token', 'latchkey-interaction', 'latchkey-login', 'latchkey-consent'],
+  dependencies: ['latchkey-token', 'latchkey-interaction', 'latchkey-pages', 'latchkey-browser'],
 })

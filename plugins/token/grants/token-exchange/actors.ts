@@ -1,0 +1,35 @@
+/** Who acts for whom (RFC 8693 §4.1, §4.4), and for how long a line of them goes on. */
+import type { Client } from '../../../../src/doors/client.ts'
+import type { Granted } from '../../../../src/doors/facts.ts'
+import type { Actor, Parent } from '../../../../src/protocol/facts.ts'
+import { isObject } from '../../../../src/protocol/json.ts'
+import { refused, type Source } from './source.ts'
+
+/** Exchanges in a row, and actors in a line. */
+export const LONGEST = 4
+
+/** `may_act` of the subject's token names who alone may. */
+export function assertMayAct({ mayAct }: Source, { sub }: Actor, { clientId }: Client): void {
+  if (mayAct === undefined) return
+  const named = isObject(mayAct) ? mayAct : {}
+  const isNamed = named['sub'] === sub && (named['client_id'] ?? clientId) === clientId
+  if (!isNamed) throw refused('its may_act names somebody else')
+}
+
+/** Throws where one exchange more would be too many. */
+export function assertShortEnough({ actor, parent }: Source): void {
+  if (lengthOf(actor, ({ act }) => act) >= LONGEST || lengthOf<Parent>(parent, (one) => one.parent) > LONGEST)
+    throw refused('it was exchanged too often')
+}
+
+/** The newest outside; nobody is taken out of the line, also where nobody is added. */
+export function actorsOf({ actor }: Source, newest: Actor | undefined): Pick<Granted, 'actor'> {
+  if (newest === undefined) return actor === undefined ? {} : { actor }
+  return { actor: actor === undefined ? newest : { ...newest, act: actor } }
+}
+
+function lengthOf<Link>(first: Link | undefined, next: (link: Link) => Link | undefined): number {
+  let length = 0
+  for (let at = first; at !== undefined; at = next(at)) length++
+  return length
+}

@@ -1,0 +1,96 @@
+/**
+ * Token exchange (RFC 8693): a client that holds a token of somebody's gets one of its own for another API, as far as its registration
+ * allows. What it gets is no more than that, ends with what it was exchanged for, and says who acts.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Call } from '../../../../src/doors/back-channel.ts'
+import type { Granted } from '../../../../src/doors/facts.ts'
+import type { Actor } from '../../../../src/protocol/facts.ts'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { Repeatable } from '../../../../src/protocol/parameters.ts'
+import { Type } from '../../../../src/protocol/schema.ts'
+import { parseScope } from '../../../../src/protocol/scope.ts'
+import { assertMayAct, assertShortEnough, actorsOf } from './actors.ts'
+import { assertHeld } from './holder.ts'
+import { createPolicy } from './policy.ts'
+import { ACCESS_TOKEN, refused, type Source } from './source.ts'
+import { createSubjectTokens } from './subject-tokens.ts'
+
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+/** RFC 8693 §2.1. */
+const Parameters = Type.Object({
+  subject_token: Type.String(),
+  subject_token_type: Type.String(),
+  actor_token: Type.Optional(Type.String()),
+  actor_token_type: Type.Optional(Type.String()),
+  requested_token_type: Type.Optional(Type.String()),
+  scope: Type.Optional(Type.String()),
+  resource: Type.Optional(Repeatable()),
+  audience: Type.Optional(Repeatable()),
+})
+
+async function tokenExchange(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { audiences } = kernelOf(fastify)
+  const read = createSubjectTokens(fastify)
+  const decide = createPolicy(audiences)
+
+  /** Who acts beside the client, by a token of their own (RFC 8693 §1.1). */
+  async function actingBy(
+    { actor_token: token, actor_token_type: type }: { actor_token?: string; actor_token_type?: string },
+    call: Call,
+  ): Promise<Source | undefined> {
+    if (token === undefined && type === undefined) return undefined
+    if (token === undefined || type === undefined)
+      throw new OAuthError('invalid_request', 'actor_token and actor_token_type go together')
+    const acting = await read(type, token, call)
+    if (acting.actor !== undefined) throw refused('it acts for somebody itself')
+    return acting
+  }
+
+  oauth.registerGrant({
+    type: GRANT_TYPE,
+    parameters: Parameters,
+    members: ['issued_token_type'],
+    async authorize({ scope, resource = [], audience = [], ...sent }, call): Promise<Granted> {
+      const { client } = call
+      if ((sent.requested_token_type ?? ACCESS_TOKEN) !== ACCESS_TOKEN)
+        throw new OAuthError('invalid_request', 'only access tokens are issued here')
+      try {
+        const source = await read(sent.subject_token_type, sent.subject_token, call)
+        const acting = await actingBy(sent, call)
+        for (const one of [source, acting]) if (one !== undefined) assertHeld(one, call.binding)
+        const wanted = {
+          resources: [...resource, ...audience],
+          scopes: scope === undefined ? undefined : parseScope(scope),
+        }
+        const { delegation, ...allowed } = await decide(client, source, acting, wanted)
+        const actor: Actor = { sub: acting?.sub ?? client.clientId }
+        assertMayAct(source, actor, client)
+        assertShortEnough(source)
+        return {
+          ...source.standsFor,
+          ...allowed,
+          ...(source.authentication === undefined ? {} : { authentication: source.authentication }),
+          ...actorsOf(source, delegation ? actor : undefined),
+          parent: source.parent,
+          notAfter: Math.min(source.notAfter, acting?.notAfter ?? Infinity),
+          response: { issued_token_type: ACCESS_TOKEN },
+        }
+      } catch (error) {
+        if (error instanceof OAuthError)
+          oauth.audit.observe({
+            type: 'token.exchange_refused',
+            client: client.clientId,
+            details: { error: error.code },
+          })
+        throw error
+      }
+    },
+  })
+}
+
+export default fp(tokenExchange, { name: 'latchkey-token-exchange', dependencies: ['latchkey-token'] })

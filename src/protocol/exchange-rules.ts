@@ -1,0 +1,25 @@
+/** What is registered of token exchange (RFC 8693): a client's member `token_exchange`, a list of rules. */
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
+
+const Names = () => Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), { minItems: 1, maxItems: 100 })
+
+export const ExchangeRule = Type.Object(
+  {
+    /** Whose tokens: client_ids that they were issued to. */
+    subject_clients: Names(),
+    /** For what: identifiers of resources, or aliases. */
+    resources: Names(),
+    /** At most these, whatever the token has; by default those that the token has. */
+    scopes: Type.Optional(Names()),
+    /** Whose tokens may say who acts beside the client; by default its own. */
+    actor_clients: Type.Optional(Names()),
+    /** Whether the new token says who acts; false for one that looks as if the subject itself had asked. Default true. */
+    delegation: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+)
+
+export type ExchangeRule = Static<typeof ExchangeRule>
+
+export const ExchangeRules = () => Type.Array(ExchangeRule, { maxItems: 50 })
