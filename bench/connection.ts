@@ -85,6 +85,14 @@ export function openConnection(traffic: Traffic): Connection {
       const { answer, error } = judge(head, body, traffic.expectation)
       if (answer) traffic.feed.answered(answer)
       received = Buffer.alloc(0)
+      // The server is done with this connection, and not with us.
+      if (/\r\nconnection: *close/i.test(head) && !traffic.closing && !closing) {
+        waiting = false
+        traffic.onResponse(performance.now() - since, error)
+        made.destroy()
+        socket = dial().once('connect', () => (closing ? end() : traffic.pace.wait(send)))
+        return
+      }
       finish(error)
     })
     return made

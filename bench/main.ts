@@ -9,6 +9,7 @@ import { measureCosts } from './costs.ts'
 import { keep } from './figures.ts'
 import { Generator } from './generator.ts'
 import { measureGuesses } from './guesses.ts'
+import { measureHour } from './model/hour.ts'
 import { measureJanitor } from './janitor.ts'
 import type { Stage } from './lane.ts'
 import { measureLogs } from './logs.ts'
@@ -33,6 +34,7 @@ const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
   guesses: measureGuesses,
   starts: measureStarts,
   shards: measureShards,
+  hour: measureHour,
   soak,
 }
 

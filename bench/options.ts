@@ -16,6 +16,7 @@ export const modes = [
   'guesses',
   'starts',
   'shards',
+  'hour',
   'soak',
 ] as const
 export type Mode = (typeof modes)[number]
@@ -64,6 +65,7 @@ export const usage = `npm run bench -- [what] [options]
   --guesses         a rush of wrong passwords from one address, and guesses at one account from many
   --starts          20 processes that started beside load: CPU of a request of each
   --shards          what an operation costs where tokens lie on two more PostgreSQL servers, beside one
+  --hour            the journeys of an hour in five minutes, beside the same simulated (bench/model)
   --soak MINUTES    memory under a mixed load of half of what the server can do
 
   --rounds N        measured rounds, every contestant once in each (5)
@@ -114,6 +116,7 @@ export function readOptions(argv: string[]): Options | undefined {
       guesses: { type: 'boolean', default: false },
       starts: { type: 'boolean', default: false },
       shards: { type: 'boolean', default: false },
+      hour: { type: 'boolean', default: false },
       write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },

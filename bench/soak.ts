@@ -22,7 +22,7 @@ const [warmUp, finding] = [10, 10]
 /** Seconds between two samples. */
 const every = 5
 
-interface Tally {
+export interface Tally {
   done: Map<string, number>
   errors: string[]
 }
@@ -61,7 +61,7 @@ export async function soak({ cluster, options, ...stage }: Stage): Promise<Part[
 }
 
 /** Everybody goes on a journey when it is their turn, and on which one is drawn. */
-async function load(journeys: readonly Journey[], pace: Pace, seconds: number): Promise<Tally> {
+export async function load(journeys: readonly Journey[], pace: Pace, seconds: number): Promise<Tally> {
   const tally: Tally = { done: new Map(), errors: [] }
   let over = false
   const { promise: home, resolve } = Promise.withResolvers<void>()
@@ -91,7 +91,7 @@ function drawn(journeys: readonly Journey[]): Journey {
   return journeys.find(({ share }) => (left -= share) < 0) ?? journeys[0]!
 }
 
-function total({ done }: Tally): number {
+export function total({ done }: Tally): number {
   return [...done.values()].reduce((sum, count) => sum + count, 0)
 }
 

@@ -8,7 +8,9 @@ import { enter, runRounds, runWindow, warmUp, type Lane, type Stage } from './la
 import { provenance } from './machine.ts'
 import { factor, table, whole } from './markdown.ts'
 import type { Part } from './parts.ts'
-import { everyCore, pinFamily } from './pinning.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pidsOf } from './contestant.ts'
+import { everyCore, pause, pinFamily, resume } from './pinning.ts'
 import { errorsIn } from './report.ts'
 import { cpuRatios, median, summarize, type Result } from './result.ts'
 
@@ -25,6 +27,9 @@ const columns = [
   'RSS MiB',
 ]
 
+/** Milliseconds until workers that are not needed take no connections any more. */
+const SETTLED = 12_000
+
 export async function measureWorkers(spread: Stage): Promise<Part[]> {
   const stage = { ...spread, cores: Array.from({ length: availableParallelism() }, (_, core) => core) }
   const { cluster, generator } = stage
@@ -38,8 +43,22 @@ export async function measureWorkers(spread: Stage): Promise<Part[]> {
   for (const lane of entered[0]!.lanes) await runWindow(lane, stage, { warmUp: 0.5, seconds: 1 })
   const halves = new Map(entered[0]!.lanes.map(({ name, fastest }) => [name, Math.round(fastest / 20) * 10]))
 
+  // They have just had all that they can do: those that are not needed for half of it stand aside some seconds later.
+  const pids = [...new Set(lanes.flatMap(({ contestant }) => pidsOf(contestant)))]
+  resume(pids)
+  await sleep(SETTLED)
+  pause(pids)
   await runRounds(lanes, stage, ({ name }) => halves.get(name)!)
   const half = takeResults(entered)
+  // What is found so far, also where the other load is not waited for.
+  console.log(
+    `\n${table(
+      columns,
+      half[0]!.results.flatMap((base, at) =>
+        half.map(({ name, results }) => cells('half', name, results[at]!, base)),
+      ),
+    )}\n`,
+  )
   // On connections that are not kept it shows how they are made.
   await runRounds(
     lanes.filter(({ series }) => !series.row.closing),

@@ -127,6 +127,11 @@ export const Settings = Type.Object({
       'origins that this server may ask though they are private, this machine, or plain http, such as http://10.0.0.5:8080',
   }),
   WORKERS: Type.Integer({ default: 1, minimum: 1, maximum: 64, description: 'processes on this machine' }),
+  WORKERS_SPREAD: Type.Boolean({
+    default: true,
+    description:
+      'connections are spread over all workers; false leaves them to as few as can answer them, which may take less of a quiet machine',
+  }),
   SHUTDOWN_DELAY: Type.Integer({
     default: 0,
     minimum: 0,

@@ -7,13 +7,23 @@ import { introspectionRow, rowsOfUser, tokenRow } from './latchkey.ts'
 import { startLatchkey, toldOfClients, type Started } from './latchkey-server.ts'
 
 /** Of each process, so that all that there are in a run fit into what PostgreSQL takes by default. */
-const settings = { DATABASE_POOL_SIZE: '8', ...toldOfClients }
+const settings = { DATABASE_POOL_SIZE: '5', ...toldOfClients }
 
 export const processes: readonly Entry[] = [
   ...[1, 2, 4].map((count) => ({
     name: `WORKERS=${count}`,
     enter: async (ground: Ground) => ({
       ...(await enterWith(await startWorkers(ground, `workers_${count}`, count), ground)),
+      serving: count,
+    }),
+  })),
+  ...[2, 4].map((count) => ({
+    name: `WORKERS=${count}, as few as can`,
+    enter: async (ground: Ground) => ({
+      ...(await enterWith(
+        await startWorkers(ground, `few_${count}`, count, { WORKERS_SPREAD: 'false' }),
+        ground,
+      )),
       serving: count,
     }),
   })),
@@ -28,9 +38,14 @@ export const processes: readonly Entry[] = [
   },
 ]
 
-async function startWorkers(ground: Ground, database: string, count: number): Promise<Started> {
+async function startWorkers(
+  ground: Ground,
+  database: string,
+  count: number,
+  more: Record<string, string> = {},
+): Promise<Started> {
   const isReady = (output: string) => output.split('"ready"').length > count
-  const workers = { ...settings, WORKERS: String(count) }
+  const workers = { ...settings, WORKERS: String(count), ...more }
   return startLatchkey(ground, database, workers, { cores: everyCore, isReady })
 }
 

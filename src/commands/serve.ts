@@ -16,6 +16,7 @@ import { readSettings } from './read-settings.ts'
 import type { SampleApp } from './sample-app.ts'
 import { onStopSignal, stopsWithin } from './signals.ts'
 import { stopListening } from './stop-listening.ts'
+import { takeAsTold } from './taking.ts'
 import { putRequestsFirst } from './thread-priority.ts'
 import { askSupervisor, type ChosenPort, isFirstProcess, superviseWorkers, takenPort } from './workers.ts'
 
@@ -49,6 +50,8 @@ export async function serve(environment: SettingValues): Promise<void> {
   try {
     metrics = await offerMetrics(server)
     await putRequestsFirst()
+    // The supervisor says so as soon as it listens.
+    if (cluster.isWorker && !config.WORKERS_SPREAD) takeAsTold(server)
     await server.listen({ host: config.HOST, port })
     if (taken !== undefined && isFirstProcess()) server.log.warn(`${taken} is in use: ${port}`)
     server.log.info({ issuer: server.oauth.issuer, port }, 'ready')

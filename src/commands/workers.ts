@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { onStopSignal, stopsWithin } from './signals.ts'
+import { tellTakers } from './taking.ts'
 
 /** Milliseconds before a worker that died is replaced. */
 const PAUSE = 1000
@@ -114,6 +115,7 @@ export async function superviseWorkers(
   }
 
   answerWorkers(() => stopping)
+  if (!config.WORKERS_SPREAD) tellTakers()
   // Said to one that is just gone; that it is gone, 'exit' tells.
   cluster.on('fork', (worker) => worker.on('error', () => {}))
   cluster.on('listening', () => {

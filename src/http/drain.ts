@@ -20,6 +20,8 @@ declare module 'fastify' {
        * that is sent away opens new ones, and those that are on their way when it closes are lost.
        */
       endConnections(): void
+      /** Connections of now end with their next answer; whoever comes again may find another process. */
+      partWithPresent(): void
       /** Ends the connections on which nothing is under way, and those on which nothing ever came. */
       closeIdle(): void
     }
@@ -38,7 +40,10 @@ async function drain(fastify: FastifyInstance): Promise<void> {
 
   fastify.server.on('connection', (connection: Connection) => {
     connections.add(connection)
-    connection.once('close', () => connections.delete(connection))
+    connection.once('close', () => {
+      connections.delete(connection)
+      leaving.delete(connection)
+    })
   })
 
   function endConnections(): void {
@@ -55,6 +60,23 @@ async function drain(fastify: FastifyInstance): Promise<void> {
       if (underWay?.headersSent === false) underWay.setHeader('connection', 'close')
   }
 
+  const leaving = new Set<Connection>()
+  let isParting = false
+
+  function part({ socket }: IncomingMessage, response: ServerResponse): void {
+    if (leaving.delete(socket)) response.setHeader('connection', 'close')
+    if (leaving.size > 0) return
+    isParting = false
+    fastify.server.off('request', part)
+  }
+
+  function partWithPresent(): void {
+    for (const connection of connections) leaving.add(connection)
+    if (isParting || leaving.size === 0) return
+    isParting = true
+    fastify.server.prependListener('request', part)
+  }
+
   fastify.decorate('drain', {
     get begun() {
       return begun
@@ -63,6 +85,7 @@ async function drain(fastify: FastifyInstance): Promise<void> {
       begun = true
     },
     endConnections,
+    partWithPresent,
     closeIdle() {
       fastify.server.closeIdleConnections()
       // Node waits for the first request as for one that is under way.

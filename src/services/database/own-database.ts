@@ -9,6 +9,7 @@ import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
 import { findTooNew, migrate, missingMigrations } from '../../store/migrate.ts'
 import { keepsPrepared } from '../../store/prepared.ts'
+import { readServerFacts } from '../../store/server-facts.ts'
 import { statements as uses } from '../../store/secret-key-uses.ts'
 import { withClient, type Place } from '../../store/connections.ts'
 import { developmentSecretKey, readSecretKey, remedyOfSecretKey, secretKeyFile } from './data-dir.ts'
@@ -16,6 +17,8 @@ import type { EmbeddedPostgres } from './embedded-postgres.ts'
 import { startOwnPostgres } from './own-postgres.ts'
 
 const DUPLICATE_TABLE = '42P07'
+/** As of DATABASE_POOL_SIZE: with one, what holds it would wait for another. */
+const LEAST_CONNECTIONS = 2
 
 export interface OwnDatabase {
   /** The configuration with SECRET_KEY filled in. */
@@ -48,19 +51,19 @@ export async function openOwnDatabase(
   const url = pool === undefined ? (embedded?.url ?? config.DATABASE_URL) : undefined
   const place = { url, pool, schema: config.DATABASE_SCHEMA }
   try {
-    const engine = await withClient(place, async (client) => {
+    const { engine, allowed } = await withClient(place, async (client) => {
       const at = { ...place, client }
       await assertNotNewer(at)
       await (migrates ? migrateAt(at) : assertMigrated(at))
       if (embedded === undefined && pool === undefined) await assertPrepares(at, config)
-      return engineOf(at)
+      return { engine: await engineOf(at), allowed: (await readServerFacts(at)).connections }
     })
-    const { DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARE: prepare } = config
+    const { DATABASE_PREPARE: prepare } = config
     const where = embedded && describe(embedded)
     const database = await openDatabase({
       ...place,
       ...(where === undefined ? {} : { where }),
-      poolSize,
+      poolSize: shareOf(config, allowed),
       prepare,
       engine,
     })
@@ -79,6 +82,14 @@ export async function openOwnDatabase(
     await embedded?.stop()
     throw error
   }
+}
+
+/**
+ * Connections of this process: no more than its share of what the database allows us, less one that asks for others
+ * (`src/store/retiring.ts`). Other machines are not known here.
+ */
+function shareOf({ DATABASE_POOL_SIZE: most, WORKERS: workers }: Config, allowed: number): number {
+  return Math.max(LEAST_CONNECTIONS, Math.min(most, Math.floor(allowed / workers) - 1))
 }
 
 /** With the key of DATA_DIR where SECRET_KEY is not set: it is made for a database in which nothing needs a former one. */

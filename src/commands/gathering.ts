@@ -1,0 +1,60 @@
+/**
+ * WORKERS on a quiet machine: as few of them as can do it take connections, since a load that is spread thinly costs more
+ * (docs/adr/0065-as-few-as-can-do-it.md). The supervisor decides by what each worker says of itself.
+ */
+
+/** Of a worker's time, 0 to 1: with more, those who take connections are one more. */
+const MOST = 0.8
+/** With less of the others' time, they are one fewer. */
+const LEAST = 0.5
+/** Milliseconds that it is less for, by then. */
+const QUIET = 5000
+/** Milliseconds after which a worker that says nothing is taken for one that has no time to. */
+const SILENT = 3000
+
+export interface Gathering {
+  /** It listens. */
+  listens(worker: number, now: number): void
+  /** So much of its time is used, 0 to 1. */
+  says(worker: number, load: number, now: number): void
+  /** It is gone. */
+  ends(worker: number): void
+  /** Those who are to take connections; each call may find others. */
+  takers(now: number): ReadonlySet<number>
+}
+
+export function createGathering(): Gathering {
+  /** In the order in which they began to listen. */
+  const said = new Map<number, { load: number; at: number }>()
+  let wanted = 1
+  let quietSince: number | undefined
+
+  function decide(now: number): void {
+    const loads = [...said.values()].map(({ load, at }) => (now - at > SILENT ? 1 : load))
+    const all = loads.reduce((sum, load) => sum + load, 0)
+    const count = Math.max(1, Math.min(wanted, loads.length))
+    const used = loads.slice(0, count).reduce((sum, load) => sum + load, 0)
+    if (used > MOST * count) {
+      wanted = Math.max(count + 1, Math.ceil(all / MOST))
+      quietSince = undefined
+    } else if (count > 1 && all <= LEAST * (count - 1)) {
+      quietSince ??= now
+      if (now - quietSince < QUIET) return
+      wanted = Math.max(1, Math.ceil(all / LEAST))
+      quietSince = undefined
+    } else quietSince = undefined
+  }
+
+  return {
+    listens: (worker, now) => void said.set(worker, { load: 0, at: now }),
+    says(worker, load, now) {
+      // What has not listened yet is not counted on.
+      if (said.has(worker)) said.set(worker, { load, at: now })
+    },
+    ends: (worker) => void said.delete(worker),
+    takers(now) {
+      decide(now)
+      return new Set([...said.keys()].slice(0, Math.max(1, wanted)))
+    },
+  }
+}

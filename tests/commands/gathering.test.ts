@@ -1,0 +1,65 @@
+/** Which workers take connections, by what they say of themselves. */
+import { expect, test } from 'vitest'
+import { createGathering, type Gathering } from '../../src/commands/gathering.ts'
+
+const SECOND = 1000
+
+/** Four that listen since 0. */
+function four(): Gathering {
+  const gathering = createGathering()
+  for (const worker of [1, 2, 3, 4]) gathering.listens(worker, 0)
+  return gathering
+}
+
+function takersOf(gathering: Gathering, now: number, ...loads: number[]): number[] {
+  loads.forEach((load, at) => gathering.says(at + 1, load, now))
+  return [...gathering.takers(now)]
+}
+
+test('one takes all that it can do', () => {
+  const gathering = four()
+  expect(takersOf(gathering, 0, 0, 0, 0, 0)).toEqual([1])
+  expect(takersOf(gathering, SECOND, 0.79, 0.02, 0.02, 0.02)).toEqual([1])
+})
+
+test('as many help as the load needs, at once', () => {
+  const gathering = four()
+  expect(takersOf(gathering, 0, 0.85, 0.01, 0.01, 0.01)).toEqual([1, 2])
+  expect(takersOf(gathering, 250, 0.5, 0.5, 0.01, 0.01)).toEqual([1, 2])
+  expect(takersOf(gathering, 500, 1, 1, 0.01, 0.01)).toEqual([1, 2, 3])
+  expect(takersOf(gathering, 750, 1, 1, 1, 0)).toEqual([1, 2, 3, 4])
+  expect(takersOf(gathering, 1000, 1, 1, 1, 1)).toEqual([1, 2, 3, 4])
+})
+
+test('fewer, when it was quiet for a while and not for a moment', () => {
+  const gathering = four()
+  takersOf(gathering, 0, 1, 0, 0, 0)
+  takersOf(gathering, 250, 1, 1, 0, 0)
+  expect(takersOf(gathering, 1 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1, 2, 3])
+  expect(takersOf(gathering, 3 * SECOND, 0.6, 0.6, 0.6, 0)).toEqual([1, 2, 3])
+  expect(takersOf(gathering, 4 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1, 2, 3])
+  expect(takersOf(gathering, 8 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1, 2, 3])
+  expect(takersOf(gathering, 9 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1])
+})
+
+test('where one more or less would be between, it stays as it is', () => {
+  const gathering = four()
+  takersOf(gathering, 0, 0.9, 0, 0, 0)
+  for (let now = 1; now < 30; now++)
+    expect(takersOf(gathering, now * SECOND, 0.45, 0.45, 0, 0)).toEqual([1, 2])
+})
+
+test('the place of one that is gone, or has not said a word for long, is taken by the next', () => {
+  const gathering = four()
+  expect(takersOf(gathering, 0, 0.3, 0, 0, 0)).toEqual([1])
+  gathering.ends(1)
+  expect([...gathering.takers(1)]).toEqual([2])
+  gathering.says(1, 0.1, 2)
+  expect([...gathering.takers(2)]).toEqual([2])
+  for (const worker of [3, 4]) gathering.says(worker, 0, 9 * SECOND)
+  expect([...gathering.takers(9 * SECOND)]).toEqual([2, 3])
+})
+
+test('nobody listens yet', () => {
+  expect([...createGathering().takers(0)]).toEqual([])
+})
