@@ -6,7 +6,7 @@ const ConsentSchema = defineEntity({
   name: 'Consent',
   tableName: 'consents',
   properties: {
-    user: () => p.manyToOne(User).fieldName('user_id').primary().deleteRule('cascade'),
+    user: () => p.manyToOne(User).fieldName('user_id').primary().updateRule('cascade').deleteRule('cascade'),
     /** One that may have no row: what is known by its address alone. So whoever removes a client removes these. */
     client: p.text().fieldName('client_id').primary().index(),
     /** Another one when it was withdrawn and given again: what came of the former does not come of this one. */

@@ -17,7 +17,11 @@ test('without pages there are the back-channel endpoints, and nobody is promised
   const server = await startForeignApp({ pages: false })
   const metadata = await metadataOf(server)
   expect(metadata).toMatchObject({ response_types_supported: [], token_endpoint: `${server.url}/token` })
-  expect(metadata['grant_types_supported']).toEqual(['refresh_token', 'client_credentials'])
+  expect(metadata['grant_types_supported']).toEqual([
+    'refresh_token',
+    'client_credentials',
+    'urn:ietf:params:oauth:grant-type:token-exchange',
+  ])
   expect(metadata).not.toHaveProperty('authorization_endpoint')
   const paths = new Set(routesOf(server.server).map(({ url }) => url))
   for (const path of ['/token', '/introspect', '/revoke', '/jwks']) expect(paths).toContain(path)

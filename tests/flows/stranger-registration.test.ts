@@ -163,9 +163,8 @@ test('what one process registers the other serves at once, for a public client t
   expect((await getTokens(confidential)).access_token).toMatch(/./)
   const open = await register({ token_endpoint_auth_method: 'none' }, two)
   expect(open).not.toHaveProperty('client_secret')
-  const location = (
-    await one.get(new URL(authorizationUrl(one, { client_id: open.client_id })).href)
-  ).headers.get('location')
+  const silent = authorizationUrl(one, { client_id: open.client_id, prompt: 'none' })
+  const location = (await one.get(silent)).headers.get('location')
   expect(location).toContain('error=invalid_request')
 })
 

@@ -1,6 +1,7 @@
 /** Forms of the server's pages, opened as a user's browser would, and what changes when one of them gets through. */
 import { codeOf, secretOn, setUpFactor } from '../support/authenticator.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { ask, TV } from '../support/device.ts'
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
@@ -253,6 +254,18 @@ export const CONFIRM_SIGN_UP: FormKind = {
   },
 }
 
+/** Of a device that shows its code to whoever is before it. */
+export const DEVICE: FormKind = {
+  route: '/device',
+  opened: 200,
+  async open(server, agent = createUserAgent(server.url)) {
+    const { clients } = server.server.oauth
+    if ((await clients.find(TV.client_id)) === null) await clients.create(TV)
+    const { user_code } = await ask(server)
+    return formOn(await agent.get(`${server.url}/device`), agent, { user_code })
+  },
+}
+
 export const ADMINISTRATION = {
   'new client': administered('client', '/admin/clients/new', async () => ({ path: '/clients/new', fill: { redirect_uris: 'https://a.example/' } })),
   client: ofClient('client', '/admin/client', () => ({ client_name: 'Another name' })),
@@ -421,6 +434,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(r order by r::text) from user_records r) as user_records,
     (select count(*)::int from artifacts where kind = 'upstream-flow') as flows,
     (select count(*)::int from artifacts where kind = 'password-reset') as links,
+    (select json_agg(a order by a::text) from artifacts a where kind = 'device') as devices,
     (select count(*)::int from authorization_codes) as codes,
     (select json_agg(r order by r::text) from (select user_id, kind, record_id, revision from user_records) r) as records,
     (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,

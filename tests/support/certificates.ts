@@ -1,11 +1,11 @@
 /** Certificates of clients, made by openssl: issued by an authority, or by themselves. */
 import { execFile } from 'node:child_process'
 import { createPublicKey, X509Certificate } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { JWK } from 'jose'
-import { temporaryDirectory } from './cleanup.ts'
+import { inject } from 'vitest'
 
 export interface TestCertificate {
   /** PEM. */
@@ -31,7 +31,8 @@ export async function certify(
   subject: string,
   { issuer, extensions = LEAF }: CertificateOptions = {},
 ): Promise<TestCertificate> {
-  const directory = await temporaryDirectory()
+  // Of the run: files of tests that share a support file have the same.
+  const directory = await mkdtemp(join(inject('runDirectory'), 'certificate-'))
   const files = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
   const config = join(directory, 'openssl.cnf')
   const head = ['[req]', 'distinguished_name = dn', 'x509_extensions = ext', '[dn]', '[ext]']

@@ -5,6 +5,7 @@ import {
   CONFIRM_EMAIL,
   CONFIRM_SIGN_UP,
   CONSENT,
+  DEVICE,
   FORGOT_PASSWORD,
   KEEP_ACCOUNT,
   type FormKind,
@@ -30,7 +31,7 @@ import { createUserAgent, findForm, type UserAgent } from './user-agent.ts'
 
 /** By the route that takes them. */
 const FORMS = Map.groupBy(
-  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
+  [SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, DEVICE, ...Object.values(ADMINISTRATION), ...Object.values(ACCOUNT)],
   ({ route }) => route,
 ) // prettier-ignore
 const cookiesOf = ({ cookies }: UserAgent) =>

@@ -97,9 +97,10 @@ test('a production start shows no mark of development', async () => {
 })
 
 describe.each([
-  ['at the root', server, '/'],
-  ["below the issuer's path", secure, '/sign/in/'],
-] as [string, PageServer, string][])('what pages load, %s', async (_where, { server }, base) => {
+  ['at the root', server, '/', '/'],
+  // In production there is no start page.
+  ["below the issuer's path", secure, '/sign/in/', '/sign/in/account'],
+] as [string, PageServer, string, string][])('what pages load, %s', async (_where, { server }, base, top) => {
   const documents = await Promise.all(
     samples.map(async ({ name, state }) => (await server.inject(`/sample/${name}/${state}`)).body),
   )
@@ -124,8 +125,8 @@ describe.each([
     }
   })
 
-  test('and so do the links to the start page', () => {
-    for (const html of documents) expect(html).toContain(`<a class="wordmark" href="${base}">`)
+  test('and so do the links at the top', () => {
+    for (const html of documents) expect(html).toContain(`<a class="wordmark" href="${top}">`)
   })
 })
 

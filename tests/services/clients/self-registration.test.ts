@@ -49,6 +49,8 @@ test('what is open is what the standards have, less what would name or trust it'
     'client_id',
     'client_secret',
     'default_scope',
+    'default_resource',
+    'token_exchange',
     'optional_scopes',
     'access_token_format',
     'show_logo',

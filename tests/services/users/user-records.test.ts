@@ -82,7 +82,7 @@ describe('records of a user', () => {
     await sealed.put(bob, 'totp', { name: 'his', secret: 'his' })
     await server.database.query(`update user_records set value = (select value from user_records
       where kind = 'factor' and user_id = '${alice}') where kind = 'factor' and user_id = '${bob}'`)
-    await expect(sealed.get(bob, 'totp')).rejects.toThrow('unable to authenticate')
+    await expect(sealed.get(bob, 'totp')).rejects.toThrow('cannot be decrypted')
     await sealed.delete(bob, 'totp')
   })
 
