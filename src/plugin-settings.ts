@@ -11,7 +11,7 @@ import {
   type SettingSchema,
   type SettingValues,
 } from './setting-value.ts'
-import { Settings } from './settings.ts'
+import { Settings } from './settings/index.ts'
 
 /**
  * Reads settings of a plugin: by their names, from where those of the server are. A member has a `description`, and may have a

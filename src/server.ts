@@ -28,7 +28,7 @@ export interface BuildOptions {
 }
 
 /**
- * Builds a server from settings by their names (`src/settings.ts`); the environment is not read here. Creates or
+ * Builds a server from settings by their names (`src/settings/`); the environment is not read here. Creates or
  * migrates the database. Throws `ConfigError` for a setting that cannot be used; the log warns of a name that is none.
  */
 export async function buildServer(

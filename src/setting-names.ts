@@ -4,7 +4,7 @@
  */
 import type { SettingValues } from './config.ts'
 import { closeTo, FAR, findNearest } from './protocol/nearest.ts'
-import { Settings } from './settings.ts'
+import { Settings } from './settings/index.ts'
 
 const NAMES: readonly string[] = Object.keys(Settings.properties)
 /** Of ours alone, so that whatever begins with it is meant for us. */

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import type { SettingValues } from '../src/config.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { describeStrays } from '../src/setting-names.ts'
-import { Settings } from '../src/settings.ts'
+import { Settings } from '../src/settings/index.ts'
 import { runCommandHere } from './support/command-here.ts'
 import { startServer } from './support/server.ts'
 

@@ -29,7 +29,7 @@ export interface ScopeInformation {
 /** Members to be laid over what is there; null takes one away, absent leaves it. */
 export type Laid<Information> = { [Member in keyof Information]: Information[Member] | null }
 
-/** Seconds: ten years, as for every lifetime in `settings.ts`. */
+/** Seconds: ten years, as for every lifetime in `settings/`. */
 const LONGEST = 10 * 365 * 86_400
 
 /** Of one resource. */

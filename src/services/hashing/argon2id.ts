@@ -1,7 +1,7 @@
 /** The one slow hash, for what people choose: its parameters, and what is compared with where there is no hash. */
 import argon2 from 'argon2'
 import { randomBytes } from 'node:crypto'
-import { LEAST_HASH_MEMORY } from '../../settings.ts'
+import { LEAST_HASH_MEMORY } from '../../settings/units.ts'
 
 export interface Argon2id {
   recognizes(hash: string): boolean
