@@ -79,7 +79,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     { request, session, formFor }: Interaction,
     more: readonly Words[] = [],
   ): Promise<StepPage> {
-    const { client, redirectUri = null, notices = [] } = request
+    const { client, redirectUri = null, notices = [], bindingMessage = null } = request
     const user = await oauth.users.get(session!.userId)
     const { newScopes, declined, lines } = await consents.compare(user.id, request)
     const scopes = await describeScopes(oauth, request.scopes)
@@ -90,6 +90,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
       redirectHost: redirectUri === null ? null : hostOf(redirectUri),
       onThisDevice: redirectUri !== null && isOnThisDevice(redirectUri),
       notices: [...more, ...strangeness(client), ...notices],
+      bindingMessage,
       scopes: scopes.map((scope) => ({
         ...scope,
         isNew: newScopes.has(scope.name) || declined.has(scope.name),

@@ -97,6 +97,10 @@ export interface OwnEventDetails {
   /** Somebody let a device have tokens, or did not; `device` is the address that it asked from. */
   'device.allowed': { readonly device: string }
   'device.denied': { readonly device: string }
+  /** A client asked for somebody's approval, they gave it, or did not; `address` is where the client asked from, `request` names it on pages. */
+  'ciba.asked': { readonly address: string; readonly request: string }
+  'ciba.allowed': { readonly address: string; readonly request: string }
+  'ciba.denied': { readonly address: string; readonly request: string }
   /** A code was entered of which no request is open, or not in that browser. */
   'device.code_refused': Bag
   'client.registered': { readonly changes: Changes }
@@ -199,6 +203,9 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'device.allowed': true,
   'device.denied': true,
   'device.code_refused': true,
+  'ciba.asked': true,
+  'ciba.allowed': true,
+  'ciba.denied': true,
   'client.registered': true,
   'client.changed': true,
   'client.secret_rotated': true,

@@ -58,6 +58,7 @@ import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
 import tokenExchange from '../plugins/token/grants/token-exchange/index.ts'
 import deviceCode from '../plugins/token/grants/device-code/index.ts'
+import ciba from '../plugins/token/grants/ciba/index.ts'
 import clientCredentials from '../plugins/token/grants/client-credentials.ts'
 import refreshToken from '../plugins/token/grants/refresh-token.ts'
 import signIn from '../plugins/sign-in.ts'
@@ -139,6 +140,7 @@ const PLUGINS = [
   setup,
   passwordLink,
   secondFactor,
+  ciba,
   registration,
   clientDocuments,
   introspection,

@@ -20,8 +20,12 @@ import type { ExpectedJwt } from '../../src/services/clients/client-keys.ts'
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 /** Seconds: how far ahead an assertion may end. */
 const LONGEST = 3600
-/** By their members of the metadata: OpenID Connect Core §9 and RFC 9126 §2. */
-const AUDIENCES = new Set(['token_endpoint', 'pushed_authorization_request_endpoint'])
+/** By their members of the metadata: OpenID Connect Core §9, RFC 9126 §2 and CIBA Core 1.0 §7.1. */
+const AUDIENCES = new Set([
+  'token_endpoint',
+  'pushed_authorization_request_endpoint',
+  'backchannel_authentication_endpoint',
+])
 const REFUSED = 'refused: a client assertion is not good'
 
 export interface AssertionMethod {

@@ -51,12 +51,12 @@ export function createEndings(fastify: FastifyInstance, store: InteractionStore)
   const deny: Endings['deny'] = async (destination, request, error, call) => {
     if (!isEnd(error)) throw error
     const outcome = outcomeOf(destination)
-    await outcome.check?.(request)
+    await outcome.check?.(request, destination.state)
     return outcome.denied({ request, state: destination.state }, error, call)
   }
 
   return {
-    check: async (destination, request) => outcomeOf(destination).check?.(request),
+    check: async (destination, request) => outcomeOf(destination).check?.(request, destination.state),
 
     // What is registered may have changed since the request came: it is answered by what is so now.
     async approve(destination, interaction, { facts, declined }, call) {
@@ -71,7 +71,7 @@ export function createEndings(fastify: FastifyInstance, store: InteractionStore)
       } catch (error) {
         return deny(destination, interaction.request, error, call)
       }
-      await outcome.check?.(request)
+      await outcome.check?.(request, destination.state)
       const { session } = interaction
       const found = grantedBy({ request, session }, doors.all('parameter'))
       // OpenID Connect Core §11: who leaves it out allows nothing while they are away.

@@ -41,7 +41,7 @@ export type ShowOver = (over: InteractionOver, call: BrowserCall) => Promise<Fas
 
 export function createOverPage({ oauth, browser }: FastifyInstance, store: InteractionStore): ShowOver {
   const beginAgain = async (asked: Asked, request: ApprovalRequest, call: BrowserCall): Promise<Stored> => {
-    await oauth.owners('outcome').get(asked.outcome)?.check?.(request)
+    await oauth.owners('outcome').get(asked.outcome)?.check?.(request, asked.state)
     return store.begin(request, asked.outcome, asked.state, browser.id(call))
   }
 

@@ -14,6 +14,7 @@ import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { chosenBy } from '../../src/services/languages/languages.ts'
 import { readerOf } from '../mail/reader-of.ts'
+import { verifiedAddressOf } from '../mail/verified-address-of.ts'
 import { ADDRESS_CHANGED, farewellOf, letterOf, TOLD } from './words.ts'
 
 const KIND = 'notice'
@@ -81,7 +82,7 @@ async function notices(fastify: FastifyInstance): Promise<void> {
   })
   accountDeletions.onFarewell((user) => {
     const to = verifiedAddressOf(user)
-    if (to === null || !isMailAddress(to) || !letters.isOn()) return []
+    if (to === null || !letters.isOn()) return []
     const { tags, zone } = chosenBy(user)
     const payload = { to, username: user.username, at: Date.now(), tags, ...(zone === null ? {} : { zone }) }
     return [{ kind: FAREWELL, payload }]
@@ -103,10 +104,6 @@ async function notices(fastify: FastifyInstance): Promise<void> {
     oauth.enqueueOn('user.signed_in', (event) =>
       event.details.newBrowser === true && letters.isOn() ? [notice(event)] : [],
     )
-}
-
-function verifiedAddressOf({ claims }: User): string | null {
-  return claims['email_verified'] === true ? ((claims['email'] as string | undefined) ?? null) : null
 }
 
 /** Null where none was verified, or none changed. */

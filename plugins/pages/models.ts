@@ -82,6 +82,8 @@ export interface ConsentPage extends FormTarget {
   details: { clientId: string; redirectUri: string | null; registeredAt: Date | null }
   /** What people must know before they decide. */
   notices: readonly Words[]
+  /** What the app shows people too, so that they know which request it is; null for none. */
+  bindingMessage: string | null
   /** What parameters ask for beside scopes. */
   lines: readonly ConsentText[]
 }

@@ -14,7 +14,7 @@ import { OAuthError } from '../../src/protocol/errors.ts'
 import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { parametersIn } from '../../src/protocol/request-object.ts'
 import { Type } from '../../src/protocol/schema.ts'
-import { assertClaims, CLOCK_SKEW, decodeUnsignedJwt, JwtError } from '../../src/protocol/signed-jwt.ts'
+import { assertBounded, assertClaims, decodeUnsignedJwt, JwtError } from '../../src/protocol/signed-jwt.ts'
 import {
   CONTENT_ENCRYPTION,
   createDecryptionKeys,
@@ -172,15 +172,6 @@ function assertRegistered(uri: string, { metadata }: Client): void {
     throw new OAuthError('request_uri_not_supported', 'the client has registered no request_uris')
   if (!registered.some((one) => one === uri || one === uri.split('#')[0]))
     throw new OAuthError('invalid_request_uri', 'the request_uri is not registered for this client')
-}
-
-/** `longest`: seconds. Throws `JwtError`. */
-function assertBounded({ aud, nbf, exp }: Bag, longest: number): void {
-  for (const [name, value] of Object.entries({ aud, nbf, exp }))
-    if (value === undefined) throw new JwtError(`it has no ${name}`)
-  const oldest = Date.now() / 1000 - longest - CLOCK_SKEW
-  if (Number(exp) - Number(nbf) > longest || Number(nbf) < oldest)
-    throw new JwtError(`it is good for more than ${longest} seconds`)
 }
 
 export default fp(jar, { name: 'latchkey-jar', dependencies: ['latchkey-oauth', 'latchkey-authorize'] })

@@ -25,6 +25,8 @@ export interface ApprovalRequest {
    * of a message are texts and numbers.
    */
   readonly notices?: readonly Words[]
+  /** What who asks shows the person too, so that they can tell that it is this request (CIBA Core 1.0 §7.1). */
+  readonly bindingMessage?: string
 }
 
 /** What of an authorization request says how it is answered, also where the rest of it is refused. */

@@ -1,4 +1,5 @@
 /** Where a plugin keeps what it must remember. */
+import type { NewEvent } from '../events.ts'
 import type { Bag } from '../protocol/bag.ts'
 
 export interface ArtifactOptions<Value extends object = Bag> {
@@ -48,8 +49,11 @@ export interface Artifacts<Value extends object = Bag> {
   put(value: Value, options: PutOptions): Promise<string | false>
   /** Null when it is not there, has expired or was spent. */
   get(handle: string): Promise<Value | null>
-  /** False when `from` is no longer what is stored. Owner and lifetime stay. */
-  replace(handle: string, from: Value, to: Value): Promise<boolean>
+  /**
+   * False when `from` is no longer what is stored. Owner and lifetime stay. `event` is noted in the same transaction, with what goes with it
+   * (`enqueueOn`), and not where nothing is replaced.
+   */
+  replace(handle: string, from: Value, to: Value, event?: NewEvent): Promise<boolean>
   /** Uses it up: of all who ask, in any process, one gets its value, and the others null. */
   spend(handle: string): Promise<Value | null>
   /** Forgets it, by its handle or as it was listed; false when there is none. One that was spent stays so. */

@@ -148,8 +148,8 @@ export interface BrowserCall {
 
 /** What becomes of an interaction at its end. */
 export interface Outcome {
-  /** Asked before each page and each answer: what it throws is shown, and nothing is answered. */
-  check?(request: ApprovalRequest): Promise<void>
+  /** Asked before each page and each answer: what it throws is shown, and nothing is answered. `state` is what it was started with. */
+  check?(request: ApprovalRequest, state: Bag): Promise<void>
   approved(ended: EndedInteraction, granted: Granted, call: BrowserCall): Promise<FastifyReply>
   denied(ended: EndedInteraction, error: OAuthError, call: BrowserCall): Promise<FastifyReply>
 }

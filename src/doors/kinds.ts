@@ -2,6 +2,7 @@
  * Three kinds of door: *dispatched* (one owner per key), *ordered* (all run, each may refuse), *additive* (all are
  * merged, none overrides what the server owns). `registry.ts` keeps what is registered.
  */
+import type { AuthenticationDevice } from './authentication-device.ts'
 import type { AuthorizationAnswer, Parameter, ResponseMode, ResponseType } from './approval.ts'
 import type { AuthorizationDetailsType } from './authorization-details.ts'
 import type { AuthorizationCheck, RequestObjectRule, RequestSource } from './authorization-requests.ts'
@@ -48,6 +49,7 @@ export interface Ordered {
   assurance: AssurancePolicy
   assertionRule: AssertionRule
   requestObjectRule: RequestObjectRule
+  authenticationDevice: AuthenticationDevice
   signInLink: SignInLink
   signOutWay: SignOutWay
   signOutNotice: SignOutNotice

@@ -11,6 +11,9 @@ import { parseJsonObject } from './strict-json.ts'
 /** What is wrong with a JWT: for the log, and for who sent it where that tells nobody anything. It quotes nothing. */
 export class JwtError extends Error {}
 
+/** Of one that was good. */
+export class ExpiredJwtError extends JwtError {}
+
 /** Read, and believed in nothing. */
 export interface UnverifiedJwt {
   readonly alg: string
@@ -120,11 +123,23 @@ export function assertClaims({ typ, claims }: UnverifiedJwt, expected: ExpectedC
 function assertTimes({ exp, nbf, iat }: Bag, now: number, longest: number): void {
   if (![exp, nbf, iat].every((instant) => instant === undefined || isInstant(instant)))
     throw new JwtError('it has an instant that is no number')
-  if (isInstant(exp) && exp <= now - CLOCK_SKEW) throw new JwtError('it has expired')
+  if (isInstant(exp) && exp <= now - CLOCK_SKEW) throw new ExpiredJwtError('it has expired')
   if (isInstant(exp) && exp > now + longest + CLOCK_SKEW)
     throw new JwtError(`its exp is more than ${longest} seconds ahead`)
   if (isInstant(nbf) && nbf > now + CLOCK_SKEW) throw new JwtError('its nbf is ahead')
   if (isInstant(iat) && iat > now + CLOCK_SKEW) throw new JwtError('its iat is ahead')
+}
+
+/**
+ * Throws `JwtError` for one that says not by itself how long it is good, or that is good for longer than `longest` seconds (FAPI 2.0 Message
+ * Signing §5.3.1).
+ */
+export function assertBounded({ aud, nbf, exp }: Bag, longest: number): void {
+  for (const [name, value] of Object.entries({ aud, nbf, exp }))
+    if (value === undefined) throw new JwtError(`it has no ${name}`)
+  const oldest = Date.now() / 1000 - longest - CLOCK_SKEW
+  if (Number(exp) - Number(nbf) > longest || Number(nbf) < oldest)
+    throw new JwtError(`it is good for more than ${longest} seconds`)
 }
 
 function isFor(

@@ -7,6 +7,7 @@ import type { Bag } from '../protocol/bag.ts'
 import { isUuid } from '../protocol/uuid.ts'
 import { statements } from '../store/artifacts.ts'
 import type { Database } from '../store/database.ts'
+import type { AuditTrail } from './audit/audit.ts'
 import type { SecretBox } from './keys/secret-box.ts'
 
 export interface ArtifactStore {
@@ -21,7 +22,15 @@ const PAGE = 100
 const MOST_OF_ONE = 1000
 
 /** @internal */
-export function createArtifactStore(database: Database, box: SecretBox, doors: DoorRegistry): ArtifactStore {
+export interface ArtifactStoreOptions {
+  database: Database
+  box: SecretBox
+  doors: DoorRegistry
+  audit: Pick<AuditTrail, 'transaction'>
+}
+
+/** @internal */
+export function createArtifactStore({ database, box, doors, audit }: ArtifactStoreOptions): ArtifactStore {
   const kinds = new Map<string, ArtifactOptions>()
 
   function keep(kind: string, { lifetime: usual, ofUsers = false }: ArtifactOptions): Artifacts {
@@ -50,9 +59,14 @@ export function createArtifactStore(database: Database, box: SecretBox, doors: D
         const [row] = await database.query(statements.get, [kind, box.hashes(handle)])
         return row?.value ?? null
       },
-      async replace(handle, from, to) {
-        const rows = await database.query(statements.replace, [kind, box.hashes(handle), from, to])
-        return rows.length > 0
+      async replace(handle, from, to, event) {
+        const values = [kind, box.hashes(handle), from, to] as const
+        if (event === undefined) return (await database.query(statements.replace, values)).length > 0
+        return audit.transaction(async (query, note) => {
+          const isReplaced = (await query(statements.replace, values)).length > 0
+          if (isReplaced) note(event)
+          return isReplaced
+        })
       },
       async spend(handle) {
         const [row] = await database.query(statements.spend, [kind, box.hashes(handle)])

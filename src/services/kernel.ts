@@ -165,7 +165,7 @@ export function createKernel(
     rotateAfter: config.OIDC_KEY_ROTATE,
     longestLifetime: Math.max(config.OIDC_TOKEN_EXPIRE, config.OIDC_IDTOKEN_EXPIRE),
   })
-  const artifacts = createArtifactStore(database, box, doors)
+  const artifacts = createArtifactStore({ database, box, doors, audit })
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
   const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
   const clientKeys = createClientKeys(fetch, log)

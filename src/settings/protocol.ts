@@ -138,6 +138,11 @@ export const ProtocolSettings = {
     description:
       'apps may ask a frame of this server whether the browser is still signed in: OpenID Connect Session Management',
   }),
+  OIDC_CIBA: Type.Boolean({
+    default: false,
+    description:
+      'apps may ask for the approval of somebody who is not at them: OpenID Connect Client-Initiated Backchannel Authentication',
+  }),
   OIDC_DEFAULT_RESOURCE: Type.Optional(
     Type.String({
       minLength: 1,

@@ -8,7 +8,7 @@ import { type Route, routesOf } from '../support/routes.ts'
 import { startServer } from '../support/server.ts'
 import { getTokens } from '../support/sign-in.ts'
 
-const server = await startServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
+const server = await startServer({ ...DEVICE_SETTINGS, OIDC_CIBA: true }, { seed: DEVICE_SEED })
 const routes = routesOf(server.server).map(({ url, methods }): Route => ({
   url: url.replaceAll(/:[a-z]+/g, 'x') || '/',
   methods,

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { resolve } from 'node:path'
 import { spawnBeside } from '../support/beside.ts'
+import { CALL_CENTRE } from '../support/ciba.ts'
 import { DEVICE_SEED, DEVICE_SETTINGS } from '../support/device.ts'
 import { groundOf, SERVICE, UPSTREAM } from '../support/fuzz-ground.ts'
 import { anyRequest, type Ground, MARK } from '../support/fuzz-mutations.ts'
@@ -31,7 +32,7 @@ const upstream = await startUpstream(UPSTREAM, 'http://127.0.0.1:1')
 const seed = {
   ...DEVICE_SEED,
   upstreams: [seedOf(upstream)],
-  clients: [...DEVICE_SEED.clients, SERVICE],
+  clients: [...DEVICE_SEED.clients, SERVICE, CALL_CENTRE],
   resources: [{ resource: 'https://books.example/', scopes: ['read_books'] }],
 }
 /** Prepares, inside this process, what the other one is asked for. */
@@ -43,6 +44,7 @@ const server = await startServer(
     OIDC_SIGN_UP: 'on',
     OIDC_REGISTRATION: 'open',
     OIDC_SESSION_MANAGEMENT: true,
+    OIDC_CIBA: true,
     LOG_LEVEL: 'warn',
   },
   { seed },

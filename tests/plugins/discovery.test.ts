@@ -232,6 +232,7 @@ describe('a plugin of ours that is left out', () => {
     'client-credentials',
     'device-code',
     'token-exchange',
+    'ciba',
   ].map((name) => `latchkey-${name}`)
 
   test('the grants: the token endpoint stays, and serves none', async () => {

@@ -39,6 +39,7 @@ const server = await startServer(
     OIDC_REGISTRATION: 'token',
     OIDC_CLIENT_METADATA_DOCUMENTS: 'any',
     OIDC_SESSION_MANAGEMENT: true,
+    OIDC_CIBA: true,
   },
   { seed },
 )

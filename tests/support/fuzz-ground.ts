@@ -20,6 +20,7 @@ import {
 } from '../security/forms.ts'
 import { randomUUID } from 'node:crypto'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { ask as askAbout, CALL_CENTRE, GRANT_TYPE as CIBA, pageOf } from './ciba.ts'
 import { ask, GRANT_TYPE, TV } from './device.ts'
 import type { Ground } from './fuzz-mutations.ts'
 import { type Draft, draft, encoded } from './fuzz-request.ts'
@@ -38,6 +39,15 @@ const cookiesOf = ({ cookies }: UserAgent) =>
   [...cookies].map(([name, value]): [string, string] => [name, value])
 const asWeb = basic(WEB.client_id, WEB.client_secret)
 
+const approvals = new WeakMap<TestServer, string>()
+/** The page of what somebody is asked to approve, where that is served: a client has only so many that wait. */
+async function approvalOf(server: TestServer): Promise<string> {
+  if (!server.server.hasRoute({ method: 'GET', url: '/approve' })) return ''
+  const id = approvals.get(server) ?? new URL(pageOf(server, await askAbout(server))).searchParams.get('id')!
+  approvals.set(server, id)
+  return id
+}
+
 /** What clients of the server hold, and the addresses of things that there are. */
 async function valuesOf(server: TestServer) {
   const agent = createUserAgent(server.url)
@@ -46,14 +56,20 @@ async function valuesOf(server: TestServer) {
   const { users } = server.server.oauth
   const user = (await users.find('alice'))!.id
   const device = await ask(server)
-  return { ...tokens, code, user, ...device, agent }
+  return { ...tokens, code, user, ...device, approval: await approvalOf(server), agent }
 }
 type Values = Awaited<ReturnType<typeof valuesOf>>
 
 /** What stands in addresses of pages, by its name; those that a page does not know change nothing. */
-const queryOf = ({ user, user_code, id_token }: Values, route: string): Record<string, string> => ({
+const queryOf = ({ user, user_code, id_token, approval }: Values, route: string): Record<string, string> => ({
   client_id: WEB.client_id,
-  id: /scope/.test(route) ? 'read_books' : /resource/.test(route) ? 'https://books.example/' : user,
+  id: /scope/.test(route)
+    ? 'read_books'
+    : /resource/.test(route)
+      ? 'https://books.example/'
+      : /approve/.test(route)
+        ? approval
+        : user,
   type: /audit/.test(route) ? 'user.signed_in' : 'service',
   from: '2026-01-01',
   to: '2099-12-31',
@@ -73,12 +89,14 @@ const POSTED: Record<string, Posted> = {
     { fields: { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI }, headers: asWeb },
     { fields: { grant_type: 'refresh_token', refresh_token }, headers: asWeb },
     { fields: { grant_type: GRANT_TYPE, device_code, client_id: TV.client_id } },
+    { fields: { grant_type: CIBA, auth_req_id: 'x'.repeat(43) }, headers: basic(CALL_CENTRE.client_id, CALL_CENTRE.client_secret) },
   ],
   '/par': () => [{ fields: { redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 'x', claims: '{"userinfo":{"email":null}}' }, headers: asWeb }],
   '/introspect': ({ access_token, refresh_token }) => [access_token, refresh_token].map((token) => ({ fields: { token, token_type_hint: 'access_token' }, headers: asWeb })),
   '/revoke': ({ access_token, refresh_token }) => [access_token, refresh_token].map((token) => ({ fields: { token, token_type_hint: 'refresh_token' }, headers: asWeb })),
   '/userinfo': ({ access_token }) => [{ headers: bearer(access_token) }, { fields: { access_token } }],
   '/authorize': () => [{ fields: { client_id: WEB.client_id, redirect_uri: REDIRECT_URI, response_type: 'code', scope: 'openid', state: 'x', max_age: '100', claims: '{"userinfo":{"email":null}}' } }],
+  '/backchannel-authentication': ({ id_token }) => [{ login_hint: 'alice', binding_message: 'W4SCT', requested_expiry: '100' }, { id_token_hint: id_token }, { login_hint_token: id_token }].map((fields) => ({ fields: { scope: 'openid read_books', ...fields }, headers: basic(CALL_CENTRE.client_id, CALL_CENTRE.client_secret) })),
   '/device_authorization': () => [{ fields: { client_id: TV.client_id, scope: 'openid read_books' } }],
 } // prettier-ignore
 

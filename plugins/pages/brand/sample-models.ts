@@ -74,6 +74,7 @@ export const consent: Pages['consent'] = {
   scopes: [scope],
   details: { clientId: 'photo-prints', redirectUri: 'https://prints.example/signed-in', registeredAt: AT },
   notices: ['Did you start this yourself?'],
+  bindingMessage: 'W4SCT',
   lines: [{ text: 'Transfer 100.00 EUR to Grace Hopper', isNew: true }],
 }
 export const failure: Pages['error'] = {

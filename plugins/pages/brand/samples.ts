@@ -73,6 +73,7 @@ export const SAMPLES: Readonly<Record<string, Samples>> = {
       scopes: [{ ...scope, description: null, resource: null, isNew: false, box: null }],
       details: { ...consent.details, redirectUri: null },
       notices: [],
+      bindingMessage: null,
       lines: [],
     },
   ),

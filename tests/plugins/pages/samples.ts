@@ -76,6 +76,7 @@ const consent = {
     registeredAt: new Date('2026-11-21T09:30:00Z'),
   },
   notices: [],
+  bindingMessage: null,
   lines: [],
 }
 const failure = {
@@ -196,6 +197,7 @@ export const samples: readonly Sample[] = [
     redirectHost: null,
     details: { ...consent.details, redirectUri: null },
     notices: ['Did you start this yourself, on a device that shows the code WDJB-MJHT?'],
+    bindingMessage: 'W4SCT',
   }),
   sample('consent', 'long', {
     ...consent,

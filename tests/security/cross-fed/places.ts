@@ -1,4 +1,5 @@
 /** Every place that takes one of these things, and what it takes; a place tells whether it took. */
+import { call } from '../../support/ciba.ts'
 import { prove, createDpopKey } from '../../support/dpop.ts'
 import { ASSERTION_TYPE } from '../../support/client-assertions.ts'
 import { introspect, statusWith } from '../../support/clients.ts'
@@ -7,7 +8,7 @@ import { addressOf } from '../../support/request-objects.ts'
 import { basic, bearer } from '../../support/requests.ts'
 import { answerOf, authorizationUrl, exchange, refresh, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
-import { EXCHANGER, KEYED, NONCES, server, web } from './server.ts'
+import { ASKING, ASKING_SIGNED, EXCHANGER, KEYED, NONCES, server, web } from './server.ts'
 import { SCOPE, signedInAgain, type Things } from './things.ts'
 
 export interface Place {
@@ -23,6 +24,11 @@ export const JUDGED: Readonly<Record<string, readonly string[]>> = {
   'plugins/sign-out/end-session/index.ts': ['id_token_hint at sign-out'],
   'plugins/client-authentication/client-assertions.ts': ['the assertion of a client'],
   'plugins/client-authentication/client-secret-jwt.ts': ['the assertion of a client'],
+  'plugins/token/grants/ciba/hints.ts': [
+    'id_token_hint of a backchannel request',
+    'login_hint_token of a backchannel request',
+  ],
+  'plugins/token/grants/ciba/signed-requests.ts': ['a signed backchannel request'],
   'plugins/requests/jar.ts': ['the request of an authorization'],
   'plugins/dpop.ts': ['the proof of a key', 'the nonce of a proof'],
   'plugins/token/grants/token-exchange/subject-tokens.ts': ['the access token of an exchange'],
@@ -152,6 +158,20 @@ export function createPlaces(
         const url = authorizationUrl(server, { ...SCOPE, id_token_hint: thing, prompt: 'none' })
         return answerOf(await agent.clone().get(url)).has('code')
       },
+    },
+    'id_token_hint of a backchannel request': {
+      takes: ['ID token'],
+      tries: async (thing) =>
+        (await call(server, { scope: 'openid', id_token_hint: thing }, WEB)).status === 200,
+    },
+    'login_hint_token of a backchannel request': {
+      takes: ['login hint token'],
+      tries: async (thing) =>
+        (await call(server, { scope: 'openid', login_hint_token: thing }, ASKING)).status === 200,
+    },
+    'a signed backchannel request': {
+      takes: ['backchannel authentication request'],
+      tries: async (thing) => (await call(server, { request: thing }, ASKING_SIGNED)).status === 200,
     },
     'id_token_hint at sign-out': {
       // Anybody's of this user: sign-out knows no client but by it.

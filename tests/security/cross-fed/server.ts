@@ -1,6 +1,7 @@
 /** The server whose things are handed in where they do not belong: with everything that gives some out, or takes some. */
 import { exportJWK, generateKeyPair } from 'jose'
 import { assertionOf, createAssertionKey } from '../../support/client-assertions.ts'
+import { GRANT_TYPE } from '../../support/ciba.ts'
 import type { TestClient } from '../../support/clients.ts'
 import { startReceiver } from '../../support/receiver.ts'
 import { basic } from '../../support/requests.ts'
@@ -26,6 +27,7 @@ export const host = await startReceiver((_request, response) =>
 )
 const origin = `http://127.0.0.1:${host.port}`
 
+const asksToo = { grant_types: ['authorization_code', 'refresh_token', 'client_credentials', GRANT_TYPE] }
 const { redirect_uri: callback, client_secret: _secret, ...keyless } = WEB
 const SIGNED = {
   ...WEB,
@@ -50,6 +52,19 @@ export const KEYED = {
   token_endpoint_auth_method: 'private_key_jwt',
   jwks: { keys: [key.jwk] },
 }
+/** Asks for people who are not at it, unsigned and signed, and names them by a token of its own. */
+export const ASKING = {
+  client_id: 'asking',
+  grant_types: [GRANT_TYPE],
+  token_endpoint_auth_method: 'client_secret_basic',
+  client_secret: WEB.client_secret,
+  jwks: { keys: [key.jwk] },
+}
+export const ASKING_SIGNED = {
+  ...ASKING,
+  client_id: 'asking-signed',
+  backchannel_authentication_request_signing_alg: 'ES256',
+}
 /** Its proofs need a nonce. */
 export const NONCES = { ...WEB, client_id: 'nonces', require_dpop_nonce: true }
 
@@ -72,6 +87,7 @@ export const server = await startServer(
   {
     OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false,
     OIDC_SIGNED_METADATA: true,
+    OIDC_CIBA: true,
     OIDC_REQUEST_OBJECT_ENCRYPTION: true,
     OIDC_REGISTRATION: 'token',
     OIDC_SOFTWARE_STATEMENT_ISSUERS: `${DIRECTORY} ${origin}/jwks`,
@@ -82,7 +98,17 @@ export const server = await startServer(
     seed: {
       ...SEED,
       resources: [{ resource: 'urn:all', scopes: ['read_all'] }],
-      clients: [WEB, SIGNED, OPAQUE, SEALED, KEYED, NONCES, EXCHANGER],
+      clients: [
+        { ...WEB, ...asksToo },
+        SIGNED,
+        OPAQUE,
+        SEALED,
+        KEYED,
+        NONCES,
+        EXCHANGER,
+        ASKING,
+        ASKING_SIGNED,
+      ],
     },
     extend: (app) => app.get('/read', { config: { scope: 'read_books' } }, async () => ({})),
   },

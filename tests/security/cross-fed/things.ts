@@ -1,5 +1,6 @@
 /** One of everything that this server gives out, or that others make for it, by what it is. */
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { loginHintToken, signedRequest } from '../../support/ciba.ts'
 import { assertionOf } from '../../support/client-assertions.ts'
 import { createClient } from '../../support/clients.ts'
 import { createDpopKey, prove } from '../../support/dpop.ts'
@@ -10,7 +11,7 @@ import { authorizationUrl, authorize, getTokens, goThrough, WEB } from '../../su
 import { until } from '../../support/until.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
 import { CONSENT } from '../forms.ts'
-import { host, key, KEYED, NONCES, server, softwareStatement, web } from './server.ts'
+import { ASKING, ASKING_SIGNED, host, key, KEYED, NONCES, server, softwareStatement, web } from './server.ts'
 
 type Answer = Record<string, string>
 
@@ -117,6 +118,8 @@ export async function createThings() {
     'client assertion': await assertionOf(key, KEYED.client_id, server.url),
     'request object': await requestObject(key, KEYED.client_id, server.url),
     'software statement': await softwareStatement(),
+    'login hint token': await loginHintToken(key, ASKING.client_id, server.url),
+    'backchannel authentication request': await signedRequest(key, ASKING_SIGNED.client_id, server.url),
   }
   return { agent, ofWeb, things, registrationUri: registered.uri }
 }

@@ -3,7 +3,8 @@ import type { OAuth } from '../../../oauth.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'
-import { INTERVAL, LIFETIME, type DeviceRequests } from './requests.ts'
+import { INTERVAL } from '../polls.ts'
+import { LIFETIME, type DeviceRequests } from './requests.ts'
 import { displayUserCode } from './user-code.ts'
 
 export function addEndpoint(oauth: OAuth, requests: DeviceRequests): void {

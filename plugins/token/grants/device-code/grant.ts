@@ -1,5 +1,4 @@
 /** The grant by which a device polls for its tokens (RFC 8628 §3.4, §3.5). */
-import type { Granted } from '../../../../src/doors/facts.ts'
 import { grantedFromJson } from '../../../../src/doors/stored-facts.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../../src/protocol/parameters.ts'
@@ -7,6 +6,7 @@ import { Type } from '../../../../src/protocol/schema.ts'
 import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import type { OAuth } from '../../../oauth.ts'
+import { assertSignedIn } from '../signed-in-still.ts'
 import { DEVICE, type DeviceRequests, type Found } from './requests.ts'
 
 export function addGrant(oauth: OAuth, requests: DeviceRequests): void {
@@ -42,10 +42,4 @@ export function addGrant(oauth: OAuth, requests: DeviceRequests): void {
       }
     },
   })
-}
-
-/** Who signed out, got a new password or was disabled since they allowed it gives nothing any more. */
-async function assertSignedIn({ sessions }: OAuth, { authentication }: Granted): Promise<void> {
-  if (authentication === undefined || !(await sessions.isOpen(authentication.sid)))
-    throw new OAuthError('access_denied', 'the sign-in by which it was allowed has ended', { status: 400 })
 }

@@ -13,6 +13,7 @@ import { networkOf } from '../../../../src/protocol/network.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
 import type { SecretBox } from '../../../../src/services/keys/secret-box.ts'
 import type { OAuth } from '../../../oauth.ts'
+import { createPolls, type Poll } from '../polls.ts'
 import { createUserCode } from './user-code.ts'
 
 export interface DeviceRequest {
@@ -49,11 +50,8 @@ export interface DeviceRequests {
 export const DEVICE = 'device'
 /** Seconds. */
 export const LIFETIME = 600
-export const INTERVAL = 5
 /** Seconds for which a device is told that its code has expired, and may fetch what was allowed at the last moment. */
 const GRACE = 300
-/** Milliseconds by which a poll may be early: requests do not all take the same time. */
-const TOLERANCE = 1000
 
 /**
  * Open requests lie in places, so many in each, of which the oldest give way: nobody fills the database. Those that anybody may ask for,
@@ -67,20 +65,13 @@ const MOST_BYTES = 16_384
 
 type Bound = Pick<PutOptions, 'owner' | 'most'>
 
-interface Polls {
-  /** Seconds. */
-  readonly interval: number
-  /** Milliseconds since the epoch. */
-  readonly lastAt: number
-}
-
 export function createDeviceRequests(
   { artifacts }: Pick<OAuth, 'artifacts'>,
   box: Pick<SecretBox, 'tag'>,
 ): DeviceRequests {
   const requests = artifacts<DeviceRequest>(DEVICE, { lifetime: LIFETIME + GRACE })
   const userCodes = artifacts<{ id: string }>('device-user-code', { lifetime: LIFETIME })
-  const polls = artifacts<Polls>('device-polls', { lifetime: LIFETIME + GRACE })
+  const polls = createPolls(artifacts<Poll>('device-polls', { lifetime: LIFETIME + GRACE }))
 
   /** One that nobody else has at the moment. */
   async function userCodeOf(id: string, bound: Bound): Promise<string> {
@@ -104,7 +95,7 @@ export function createDeviceRequests(
         throw new OAuthError('invalid_request', 'the request is too long for a client without credentials')
       const bound = placeOf(approval.client, address)
       await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id, ...bound })
-      await polls.put({ interval: INTERVAL, lastAt: 0 }, { handle: id, ...bound })
+      await polls.begin(id, bound)
       return { deviceCode, userCode: await userCodeOf(id, bound) }
     },
 
@@ -130,15 +121,7 @@ export function createDeviceRequests(
       return (await requests.replace(id, request, { ...request, decision })) ? request : null
     },
 
-    async poll(id) {
-      const before = await polls.get(id)
-      if (before === null) return false
-      const now = Date.now()
-      const inTime = now - before.lastAt >= before.interval * 1000 - TOLERANCE
-      const interval = before.interval + (inTime ? 0 : INTERVAL)
-      // Two at once: one of them came too early.
-      return (await polls.replace(id, before, { interval, lastAt: now })) && inTime
-    },
+    poll: polls.note,
   }
 }
 

@@ -1,0 +1,45 @@
+/**
+ * OpenID Connect Client-Initiated Backchannel Authentication (CIBA Core 1.0), poll and ping: an endpoint where clients ask for somebody's
+ * approval without a browser, the ways in which that person hears of it, a page where they decide, and the grant by which the client gets
+ * its tokens. Push is not served: tokens are given to who asks for them, and proves who they are. Off unless OIDC_CIBA says otherwise.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { createDevices } from './devices.ts'
+import { addEndpoint } from './endpoint.ts'
+import { addGrant } from './grant.ts'
+import { createHints } from './hints.ts'
+import { addLetter } from './letter.ts'
+import { addMetadata } from './metadata.ts'
+import { addPages } from './pages.ts'
+import { addPing } from './ping.ts'
+import { createBackchannelRequests } from './requests.ts'
+import { createSignedRequests } from './signed-requests.ts'
+
+async function ciba(fastify: FastifyInstance): Promise<void> {
+  addMetadata(fastify)
+  if (!kernelOf(fastify).config.OIDC_CIBA) return
+  const requests = createBackchannelRequests(fastify)
+  addPing(fastify, requests)
+  addLetter(fastify)
+  addEndpoint(fastify, {
+    requests,
+    findHinted: createHints(fastify),
+    openSigned: createSignedRequests(fastify),
+    devices: createDevices(fastify),
+  })
+  addGrant(fastify.oauth, requests)
+  await addPages(fastify, requests)
+}
+
+export default fp(ciba, {
+  name: 'latchkey-ciba',
+  dependencies: [
+    'latchkey-token',
+    'latchkey-openid',
+    'latchkey-interaction',
+    'latchkey-pages',
+    'latchkey-browser',
+  ],
+})

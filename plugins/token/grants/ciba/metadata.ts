@@ -1,0 +1,70 @@
+/** What clients register for CIBA, and what the server says of it (CIBA §4). */
+import type { FastifyInstance } from 'fastify'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import type { Bag } from '../../../../src/protocol/bag.ts'
+import { metadataError, WEB_URI } from '../../../../src/protocol/client-metadata.ts'
+import { SIGNATURE_ALGORITHMS } from '../../../../src/protocol/jwk-set.ts'
+import { isLoopbackHost } from '../../../../src/protocol/redirect-uri.ts'
+import { Type } from '../../../../src/protocol/schema.ts'
+
+/** CIBA §7.1. */
+export const CIBA = 'urn:openid:params:grant-type:ciba'
+
+const Members = Type.Partial(
+  Type.Object({
+    backchannel_token_delivery_mode: Type.String({ maxLength: 20, open: true }),
+    backchannel_client_notification_endpoint: Type.String({ maxLength: 2048, format: WEB_URI, open: true }),
+    backchannel_authentication_request_signing_alg: Type.Enum([...SIGNATURE_ALGORITHMS], { open: true }),
+    backchannel_user_code_parameter: Type.Boolean({ open: true }),
+  }),
+)
+
+/** How clients hear that a person has decided. */
+const MODES = ['poll', 'ping']
+
+export function addMetadata(fastify: FastifyInstance): void {
+  const { oauth } = fastify
+  oauth.extendClientMetadata(Members, check)
+  if (!kernelOf(fastify).config.OIDC_CIBA) return
+  oauth.extend('metadata', async () => ({
+    backchannel_token_delivery_modes_supported: MODES,
+    backchannel_authentication_request_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
+    backchannel_user_code_parameter_supported: false,
+  }))
+}
+
+/** `poll` where nothing is registered. */
+export function modeOf(metadata: Bag): string {
+  return (metadata['backchannel_token_delivery_mode'] as string | undefined) ?? 'poll'
+}
+
+function check(metadata: Bag): void {
+  const mode = modeOf(metadata)
+  const { backchannel_client_notification_endpoint: endpoint } = metadata
+  if (mode === 'push')
+    throw metadataError(
+      'backchannel_token_delivery_mode',
+      'cannot be push, which is not served: use ping, and fetch the tokens',
+    )
+  if (!MODES.includes(mode))
+    throw metadataError('backchannel_token_delivery_mode', `must be one of ${MODES.join(', ')}`)
+  if (mode === 'ping' && endpoint === undefined)
+    throw metadataError('backchannel_client_notification_endpoint', 'is needed with ping')
+  if (typeof endpoint === 'string' && !isSecure(endpoint))
+    throw metadataError(
+      'backchannel_client_notification_endpoint',
+      'must use https (http only to this machine)',
+    )
+  const signs = metadata['backchannel_authentication_request_signing_alg'] !== undefined
+  if (signs && metadata['jwks'] === undefined && metadata['jwks_uri'] === undefined)
+    throw metadataError('backchannel_authentication_request_signing_alg', 'needs jwks or jwks_uri')
+  const uses = ((metadata['grant_types'] ?? []) as readonly string[]).includes(CIBA)
+  if (uses && metadata['token_endpoint_auth_method'] === 'none')
+    throw metadataError('grant_types', `${CIBA} needs a client that can authenticate`)
+}
+
+/** CIBA §4 asks for https; who develops on this machine has none. */
+function isSecure(address: string): boolean {
+  const url = URL.parse(address)
+  return url?.protocol === 'https:' || (url !== null && isLoopbackHost(url.hostname))
+}

@@ -1,0 +1,126 @@
+/**
+ * The page where people decide: sign-in, second factor and consent are the server's own, for the one person whom the client named. Consent
+ * is asked every time, and shows the binding message.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
+import type { BrowserCall, EndedInteraction } from '../../../../src/doors/interaction.ts'
+import { approvalFromJson, grantedToJson } from '../../../../src/doors/stored-facts.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { message, type Message } from '../../../../src/protocol/message.ts'
+import { Type } from '../../../../src/protocol/schema.ts'
+import { isOfClient } from '../../../../src/services/clients/same-client.ts'
+import { faceOf } from '../../../pages/client-view.ts'
+import { ExplainedError } from '../../../pages/error-page.ts'
+import type { PageCall } from '../../../pages/index.ts'
+import { APPROVE } from './devices.ts'
+import { CIBA } from './metadata.ts'
+import { isOpen, type BackchannelRequest, type BackchannelRequests, type Decision } from './requests.ts'
+
+const OUTCOME = 'ciba'
+const ENDS = {
+  allowed: {
+    title: message('You have approved it'),
+    text: message('The app goes on by itself in a moment. You may close this page.'),
+  },
+  denied: {
+    title: message('You have denied it'),
+    text: message('The app gets nothing. You may close this page.'),
+  },
+  over: {
+    title: message('Nothing waits for you here'),
+    text: message(
+      'What an app asked you for here was answered before, or nobody answered in time. If you still want it, start again at the app.',
+    ),
+  },
+} as const
+
+export async function addPages(fastify: FastifyInstance, requests: BackchannelRequests): Promise<void> {
+  const { oauth, browser, interactions, pages } = fastify
+  const path = `${oauth.config.basePath}${APPROVE}`
+
+  function showEnd({ reply }: BrowserCall, end: keyof typeof ENDS): FastifyReply {
+    const status = end === 'over' ? 410 : 200
+    return reply.page('page-message', { ...ENDS[end], primary: null }, { status })
+  }
+
+  async function openRequest(id: string): Promise<BackchannelRequest | null> {
+    const request = await requests.find(id)
+    return request !== null && isOpen(request) ? request : null
+  }
+
+  async function approvalOf(request: BackchannelRequest, call: PageCall): Promise<ApprovalRequest> {
+    const { approval, askedAt } = request
+    const client = await oauth.findClient(approval.client)
+    if (client === null || !isOfClient(approval.client, askedAt, client))
+      throw new OAuthError('invalid_client', 'the app is not registered any more', { status: 400 })
+    if (!client.grantTypes.has(CIBA))
+      throw new OAuthError('unauthorized_client', 'the app may not ask in this way any more')
+    const session = await browser.session(call.request)
+    const isSomeoneElse = session !== null && session.userId !== approval.user
+    const prompt = isSomeoneElse ? ['select_account', 'consent'] : ['consent']
+    const { name: app } = faceOf(client)
+    return {
+      ...approvalFromJson(approval, client),
+      parameters: { ...approval.parameters, prompt },
+      notices: [noticeOf(request, app)],
+    }
+  }
+
+  /** Nobody but the one who was named decides, whatever a step of others makes of it. */
+  async function end(
+    { state }: EndedInteraction,
+    decision: Decision,
+    call: BrowserCall,
+    error?: OAuthError,
+  ): Promise<FastifyReply> {
+    const request = await openRequest(String(state['id']))
+    if (request === null) return call.reply.redirect(`${path}/over`, 303)
+    const session = await browser.session(call.request)
+    if (session === null || session.userId !== request.approval.user)
+      throw error ?? new OAuthError('access_denied', 'the request is for somebody else')
+    const isDecided = await requests.decide(request, decision)
+    const told = 'granted' in decision ? 'allowed' : 'denied'
+    return call.reply.redirect(`${path}/${isDecided ? told : 'over'}`, 303)
+  }
+
+  pages.serve({
+    path: APPROVE,
+    query: Type.Object({ id: Type.Optional(Type.String({ maxLength: 100 })) }),
+    async show({ id = '' }, call) {
+      const request = await openRequest(id)
+      if (request === null) return showEnd(call, 'over')
+      return interactions.start(await approvalOf(request, call), OUTCOME, { id }, call)
+    },
+  })
+  for (const told of ['allowed', 'denied', 'over'] as const)
+    pages.serve({
+      path: `${APPROVE}/${told}`,
+      query: Type.Object({}),
+      show: async (_query, call) => showEnd(call, told),
+    })
+
+  oauth.register('outcome', OUTCOME, {
+    async check(_request, { id }) {
+      if ((await openRequest(String(id))) === null)
+        throw new ExplainedError('invalid_request', 'the request was answered before, or is too old', {
+          words: ENDS.over,
+        })
+    },
+    approved: async (interaction, granted, call) =>
+      end(interaction, { granted: grantedToJson(granted) }, call),
+    // Who signs in as somebody else, or cannot show what is asked for, has decided nothing.
+    async denied(interaction, error, call) {
+      if (error.code !== 'access_denied') throw error
+      return end(interaction, { denied: true }, call, error)
+    },
+  })
+}
+
+/** Whoever names somebody can ask them for something: they are to know where it came from. */
+function noticeOf({ askedAt, address }: BackchannelRequest, app: string): Message {
+  return message(
+    'Do you expect this? {app} asked {minutes, plural, =0 {a moment ago} one {# minute ago} other {# minutes ago}}, from the address {address}. Deny if you have nothing to do with it now.',
+    { app, address, minutes: Math.floor((Date.now() - askedAt) / 60_000) },
+  )
+}

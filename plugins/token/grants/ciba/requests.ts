@@ -1,0 +1,195 @@
+/**
+ * Requests of clients, from the call to the decision. Each lies under a hash of its auth_req_id, by which pages name it: who has the page's
+ * address cannot ask for tokens. The auth_req_id itself is stored only for a ping, encrypted.
+ */
+import { hash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
+import type { Artifacts } from '../../../../src/doors/artifacts.ts'
+import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import type { StoredGranted } from '../../../../src/protocol/facts.ts'
+import { randomText } from '../../../../src/protocol/random.ts'
+import { createPolls, type Poll } from '../polls.ts'
+
+export interface BackchannelRequest {
+  /** Its `user` alone may decide. */
+  readonly approval: StoredApproval
+  /** Names it on pages. */
+  readonly id: string
+  /** Where the client asked from. */
+  readonly address: string
+  /** Milliseconds since the epoch. */
+  readonly askedAt: number
+  readonly expiresAt: number
+  /** The place that it takes among those without an answer. */
+  readonly place: number
+  /** What the client is told once somebody has decided, encrypted; absent for one that polls. */
+  readonly ping?: string
+  readonly decision?: Decision
+}
+
+export type Decision = { readonly denied: true } | { readonly granted: StoredGranted }
+
+export interface Asked {
+  readonly approval: ApprovalRequest & { readonly user: string }
+  readonly address: string
+  /** Seconds. */
+  readonly lifetime: number
+  /** Of a client that is told: what it recognises the server by (CIBA §7.1). */
+  readonly notificationToken?: string
+}
+
+export interface BackchannelRequests {
+  /** Throws 429 where the client has asked this person too often without an answer. */
+  create(asked: Asked): Promise<{ authReqId: string; request: BackchannelRequest }>
+  findByAuthReqId(authReqId: string): Promise<BackchannelRequest | null>
+  find(id: string): Promise<BackchannelRequest | null>
+  /** Those of a user that wait for them, the latest first. */
+  listOpen(userId: string): Promise<BackchannelRequest[]>
+  /** False when it was decided before, or is too old. */
+  decide(request: BackchannelRequest, decision: Decision): Promise<boolean>
+  /** Takes it back, as nobody can be asked. */
+  withdraw(request: BackchannelRequest): Promise<void>
+  /** What the client is told by; null where it is not, or has its answer. */
+  pingOf(id: string): Promise<Ping | null>
+  poll(id: string): Promise<boolean>
+}
+
+/** What a client is told with (CIBA §10.2). */
+export interface Ping {
+  readonly authReqId: string
+  readonly notificationToken: string
+}
+
+/** The kind of artifact that a token request spends. */
+export const REQUEST = 'ciba'
+/** Seconds: how long a request lives that asks for nothing else, and the longest that it can ask for. */
+export const LIFETIME = 600
+/** Seconds for which a client is told that its request has expired, and may fetch what was allowed at the last moment. */
+const GRACE = 300
+/**
+ * What a client may have asked one person without an answer, in so many seconds: each such request takes one of the places, and the answer
+ * frees it. So nobody's mail is flooded, whatever many processes ask at once.
+ */
+const UNANSWERED = { most: 5, within: 900 }
+
+export function createBackchannelRequests(fastify: FastifyInstance): BackchannelRequests {
+  const { artifacts } = fastify.oauth
+  const { box } = kernelOf(fastify)
+  const requests = artifacts<BackchannelRequest>(REQUEST, {
+    lifetime: LIFETIME + GRACE,
+    ofUsers: true,
+    describe: ({ approval: { client, scopes, bindingMessage }, address, askedAt }) => ({
+      client,
+      scopes,
+      ...(bindingMessage === undefined ? {} : { binding_message: bindingMessage }),
+      address,
+      asked_at: new Date(askedAt).toISOString(),
+    }),
+  })
+  const polls = createPolls(artifacts<Poll>('ciba-polls', { lifetime: LIFETIME + GRACE }))
+  const places = createPlaces(artifacts('ciba-place', { lifetime: UNANSWERED.within }))
+
+  return {
+    async create({ approval, address, lifetime, notificationToken }) {
+      const authReqId = randomText(32, 'base64url')
+      const [id, askedAt] = [idOf(authReqId), Date.now()]
+      const place = await places.take(approval.user, approval.client.clientId, id)
+      const request: BackchannelRequest = {
+        approval: approvalToJson(approval),
+        id,
+        address,
+        askedAt,
+        expiresAt: askedAt + lifetime * 1000,
+        place,
+        ...(notificationToken === undefined ? {} : { ping: sealed({ authReqId, notificationToken }, id) }),
+      }
+      const ended = { lifetime: lifetime + GRACE }
+      const isStored = await requests.put(request, { handle: id, owner: approval.user, ...ended })
+      // Deleted meanwhile.
+      if (isStored === false) throw unknownUser()
+      await polls.begin(id, ended)
+      return { authReqId, request }
+    },
+    findByAuthReqId: async (authReqId) => requests.get(idOf(authReqId)),
+    find: async (id) => requests.get(id),
+    async listOpen(userId) {
+      const listed = await requests.list(userId)
+      const open = listed.map(({ value }) => value).filter(isOpen)
+      return open.toSorted((one, other) => other.askedAt - one.askedAt)
+    },
+    async decide(request, decision) {
+      if (!isOpen(request)) return false
+      const { id, approval, address } = request
+      const isDecided = await requests.replace(
+        id,
+        request,
+        { ...request, decision },
+        {
+          type: 'granted' in decision ? 'ciba.allowed' : 'ciba.denied',
+          client: approval.client,
+          user: approval.user,
+          details: { request: id, address },
+        },
+      )
+      if (isDecided) await places.free(request)
+      return isDecided
+    },
+    async withdraw(request) {
+      await requests.delete(request.id)
+      await places.free(request)
+    },
+    async pingOf(id) {
+      const request = await requests.get(id)
+      if (request?.ping === undefined || request.decision === undefined) return null
+      return JSON.parse(box.open(request.ping, contextOf(id))) as Ping
+    },
+    poll: polls.note,
+  }
+
+  function sealed(ping: Ping, id: string): string {
+    return box.seal(JSON.stringify(ping), contextOf(id))
+  }
+}
+
+interface Places {
+  take(user: string, client: string, id: string): Promise<number>
+  free(request: BackchannelRequest): Promise<void>
+}
+
+function createPlaces(places: Artifacts<{ id: string }>): Places {
+  const handleOf = (user: string, client: string, place: number): string => `${user} ${place} ${client}`
+  return {
+    async take(user, client, id) {
+      for (let place = 0; place < UNANSWERED.most; place++)
+        if ((await places.put({ id }, { handle: handleOf(user, client, place) })) !== false) return place
+      throw new OAuthError('access_denied', 'too many requests to this person wait for an answer', {
+        status: 429,
+        retryAfter: 60,
+      })
+    },
+    async free({ approval, id, place }) {
+      const handle = handleOf(approval.user!, approval.client, place)
+      if ((await places.get(handle))?.id === id) await places.delete(handle)
+    },
+  }
+}
+
+/** CIBA §13. Whoever it was about: nobody, somebody disabled, or somebody who is deleted. */
+export function unknownUser(): OAuthError {
+  return new OAuthError('unknown_user_id', 'nobody is known here by this hint')
+}
+
+export function isOpen({ decision, expiresAt }: BackchannelRequest): boolean {
+  return decision === undefined && Date.now() < expiresAt
+}
+
+function idOf(authReqId: string): string {
+  return hash('sha256', authReqId, 'base64url')
+}
+
+function contextOf(id: string): string {
+  return `ciba ping ${id}`
+}
