@@ -46,6 +46,7 @@ import passwordSignIn from '../plugins/password-sign-in.ts'
 import mutualTls from '../plugins/client-authentication/mutual-tls/index.ts'
 import clientSecretJwt from '../plugins/client-authentication/client-secret-jwt.ts'
 import fapi20 from '../plugins/profiles/fapi.ts'
+import fapiCiba from '../plugins/profiles/fapi-ciba.ts'
 import mcp from '../plugins/profiles/mcp.ts'
 import oauth21 from '../plugins/profiles/oauth21.ts'
 import privateKeyJwt from '../plugins/client-authentication/private-key-jwt.ts'
@@ -111,6 +112,7 @@ const PLUGINS = [
   token,
   dpop,
   fapi20,
+  fapiCiba,
   oauth21,
   mcp,
   authorizationCode,

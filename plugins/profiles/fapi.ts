@@ -8,7 +8,7 @@ import type { Client } from '../../src/doors/client.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { ConfigError } from '../../src/config.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { DEVICE_CODE } from '../../src/services/clients/client-kinds.ts'
+import { CIBA, DEVICE_CODE } from '../../src/services/clients/client-kinds.ts'
 import { PROFILE } from '../../src/services/clients/profiles.ts'
 import { metadataError } from '../../src/protocol/client-metadata.ts'
 import { LASTING_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
@@ -87,6 +87,9 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
       },
       userinfo_signed_response_alg: signedBy('userinfo_signing_alg_values_supported'),
       request_object_signing_alg: signedBy('request_object_signing_alg_values_supported'),
+      backchannel_authentication_request_signing_alg: signedBy(
+        'backchannel_authentication_request_signing_alg_values_supported',
+      ),
       // Where nothing is registered, these would be signed with RS256 (JARM §3, RFC 9701 §6).
       authorization_signed_response_alg: {
         ...signedBy('authorization_signing_alg_values_supported'),
@@ -102,8 +105,21 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
       if (plugin !== undefined)
         throw metadataError(PROFILE, `cannot be ${NAME} without ${plugin}, which is left out here`)
       assertSecureAddresses(metadata)
+      assertSigned(metadata)
     },
   })
+}
+
+/** What is asked by the back channel is as good as pushed where it is signed (FAPI-CIBA §5.2.2). */
+function assertSigned({
+  grant_types: types = [],
+  backchannel_authentication_request_signing_alg: alg,
+}: Bag): void {
+  if ((types as readonly string[]).includes(CIBA) && alg === undefined)
+    throw metadataError(
+      'backchannel_authentication_request_signing_alg',
+      `must be one of ${LASTING_ALGORITHMS.join(', ')}: the profile ${NAME} needs it`,
+    )
 }
 
 /** §5.3.2.2: https, whatever the kind of start. */

@@ -7,6 +7,10 @@ const LOCKED: Readonly<Record<string, readonly LockedSetting[]>> = {
     { name: 'OIDC_CODE_EXPIRE', most: 60 },
     { name: 'OIDC_IMPLICIT', only: false },
   ],
+  'fapi-ciba': [
+    { name: 'OIDC_CIBA', only: true },
+    { name: 'OIDC_IMPLICIT', only: false },
+  ],
   mcp: [
     { name: 'OIDC_CODE_EXPIRE', most: 600 },
     { name: 'OIDC_IMPLICIT', only: false },

@@ -155,7 +155,7 @@ export const ProtocolSettings = {
   OIDC_PROFILE: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     expects: 'names of profiles with commas between, such as fapi-2.0',
-    description: 'rules that every client keeps: oauth-2.1, fapi-2.0, mcp',
+    description: 'rules that every client keeps: oauth-2.1, fapi-2.0, fapi-ciba, mcp',
   }),
   OIDC_SIGNED_METADATA: Type.Boolean({
     default: false,

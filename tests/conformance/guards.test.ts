@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { CIBA_MODULES, CIBA_PREFIX } from './fapi-ciba/ledger.ts'
 import { FAPI_MODULES, PREFIX } from './fapi/ledger.ts'
 import { GUARDS } from './guards.ts'
 import { PLANS } from './ledger.ts'
@@ -10,6 +11,7 @@ const root = join(import.meta.dirname, '../..')
 const modules = new Set<string>([
   ...Object.values(PLANS).flat(),
   ...FAPI_MODULES.map((module) => PREFIX + module),
+  ...CIBA_MODULES.map((module) => CIBA_PREFIX + module),
 ])
 
 test('there are more than ten, each another', () => {

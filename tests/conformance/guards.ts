@@ -2,6 +2,7 @@
  * Checks that the server makes, and the module of the ledger that must turn red once one of them is gone. `npm run test:guards`
  * takes each out of a copy; that the texts still stand where they are said to stand is for `guards.test.ts`.
  */
+import { CIBA_PREFIX } from './fapi-ciba/ledger.ts'
 import { PREFIX } from './fapi/ledger.ts'
 
 export interface Guard {
@@ -18,6 +19,7 @@ export interface Guard {
 
 const SECURITY_PROFILE = 'fapi2-security-profile.test.ts'
 const MESSAGE_SIGNING = 'fapi2-message-signing.test.ts'
+const FAPI_CIBA = 'fapi-ciba.test.ts'
 
 export const GUARDS: readonly Guard[] = [
   {
@@ -105,7 +107,7 @@ export const GUARDS: readonly Guard[] = [
     plan: SECURITY_PROFILE,
   },
   {
-    file: 'plugins/requests/jar.ts',
+    file: 'src/protocol/signed-jwt.ts',
     text: 'Number(exp) - Number(nbf) > longest || Number(nbf) < oldest',
     without: 'Number(nbf) < oldest',
     module: `${PREFIX}ensure-request-object-with-exp-over-60-fails`,
@@ -145,5 +147,61 @@ export const GUARDS: readonly Guard[] = [
     without: 'if (false)',
     module: 'oidcc-redirect-uri-regfrag',
     plan: 'dynamic.test.ts',
+  },
+  {
+    file: 'plugins/token/grants/ciba/signed-requests.ts',
+    text: 'if (request === undefined && algorithm === undefined) return wire',
+    without: 'if (request === undefined) return wire',
+    module: `${CIBA_PREFIX}-ensure-unsigned-backchannel-authorization-request-fails`,
+    plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/token/grants/ciba/signed-requests.ts',
+    text: "required: ['exp', 'iat', 'nbf', 'jti']",
+    without: "required: ['exp', 'nbf', 'jti']",
+    module: `${CIBA_PREFIX}-ensure-request-object-missing-iat-fails`,
+    plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/token/grants/ciba/signed-requests.ts',
+    text: 'assertBounded(claims, LONGEST)',
+    without: '',
+    module: `${CIBA_PREFIX}-ensure-request-object-nbf-is-70-minutes-in-past-fails`,
+    plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/token/grants/ciba/hints.ts',
+    text: 'if (kind === undefined || sent.length > 1)',
+    without: 'if (kind === undefined)',
+    module: `${CIBA_PREFIX}-ensure-authorization-request-with-multiple-hints-fails`,
+    plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/token/grants/ciba/grant.ts',
+    text: '|| !isOfClient(request.approval.client, request.askedAt, client)',
+    without: '',
+    module: `${CIBA_PREFIX}-ensure-wrong-auth-req-id-in-token-endpoint-request`,
+    plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/token/grants/ciba/grant.ts',
+    text: "assertBound(shown, client, NOTHING_MORE, () => doors.all('senderConstraint'))",
+    without: '',
+    module: `${CIBA_PREFIX}-ensure-mtls-holder-of-key-required`,
+    plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/token/grants/ciba/ping.ts',
+    text: 'throw status < 500 && status !== 429 ? new Undeliverable(words) : new Error(words)',
+    without: 'throw new Error(words)',
+    module: `${CIBA_PREFIX}-ping-backchannel-notification-endpoint-response-401`,
+    plan: FAPI_CIBA,
+  },
+  {
+    file: 'plugins/profiles/fapi-ciba.ts',
+    text: 'narrow: (client) => (isHeld(client) ? { algorithms: ALGORITHMS } : undefined)',
+    without: 'narrow: () => undefined',
+    module: `${CIBA_PREFIX}-ensure-client-assertion-signature-algorithm-in-token-endpoint-request-is-RS256-fails`,
+    plan: FAPI_CIBA,
   },
 ]

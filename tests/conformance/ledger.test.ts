@@ -12,6 +12,8 @@ import { sessionManagement } from './checks/session-management.ts'
 import { thirdPartyLogin } from './checks/third-party-login.ts'
 import { FAPI_MODULES, FAPI_PLANS, modulesOf } from './fapi/ledger.ts'
 import { fapiChecks } from './fapi/plan.ts'
+import { CIBA_MODULES, CIBA_PLANS, cibaModulesOf } from './fapi-ciba/ledger.ts'
+import { cibaChecks } from './fapi-ciba/plan.ts'
 import { PLANS, type PlanName } from './ledger.ts'
 
 const here = import.meta.dirname
@@ -38,7 +40,7 @@ const CHECKS: Partial<Record<PlanName, object>> = {
 async function runningIn(plan: string): Promise<string[]> {
   const running = []
   for (const file of files.filter((one) => one.endsWith('.test.ts')))
-    if (new RegExp(`^(?:await )?run(?:Core|Fapi)?Plan\\(\\s*'${plan}'`, 'm').test(await read(file)))
+    if (new RegExp(`^(?:await )?run(?:Core|Fapi|Ciba)?Plan\\(\\s*'${plan}'`, 'm').test(await read(file)))
       running.push(file)
   return running
 }
@@ -48,12 +50,16 @@ test.each(ALL)('every module of %s has its test', async (plan) => {
   expect(await runningIn(plan)).toHaveLength(1)
 })
 
-test.each(FAPI_PLANS)('%s runs', async (plan) => {
+test.each([...FAPI_PLANS, ...CIBA_PLANS])('%s runs', async (plan) => {
   expect(await runningIn(plan)).toHaveLength(1)
 })
 
 test('every module of the FAPI 2.0 plans has its check, and every check its module', () => {
   expect(Object.keys(fapiChecks).toSorted()).toEqual(FAPI_MODULES.toSorted())
+})
+
+test('every module of the FAPI-CIBA plans has its check, and every check its module', () => {
+  expect(Object.keys(cibaChecks).toSorted()).toEqual(CIBA_MODULES.toSorted())
 })
 
 test('every check is of a module that some plan has', () => {
@@ -67,6 +73,7 @@ test('the plans are as long as the Foundation has them', () => {
   expect(FAPI_PLANS.map((plan) => new Set(modulesOf(plan)).size)).toEqual([
     56, 47, 46, 37, 50, 41, 40, 31, 14, 10, 9, 5, 70, 61, 40, 45,
   ])
+  expect(CIBA_PLANS.map((plan) => new Set(cibaModulesOf(plan)).size)).toEqual([35, 40, 33, 38])
 })
 
 test('none of them is switched off', async () => {

@@ -3,6 +3,9 @@
 /** RFC 8628 §3.4. */
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
+/** CIBA Core 1.0 §4. */
+export const CIBA = 'urn:openid:params:grant-type:ciba'
+
 /** By its names of RFC 7591. */
 export interface ClientKind {
   readonly response_types?: readonly string[]

@@ -64,9 +64,9 @@ export function boundAsDemanded(
 
 /** Throws `OAuthError`. */
 export function assertBound(
-  { binding }: Granted,
+  { binding }: Pick<Granted, 'binding'>,
   { metadata }: Client,
-  { bound }: TokenTerms,
+  { bound }: Pick<TokenTerms, 'bound'>,
   constraints: () => readonly SenderConstraint[],
 ): void {
   for (const { member, confirmation, error, description } of DEMANDS) {

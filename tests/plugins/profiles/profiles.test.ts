@@ -45,7 +45,7 @@ describe('oauth-2.1', () => {
     expect(await errorAt(server, { client_id: clientId, ...PKCE })).toBeNull()
     expect(await errorAt(server, {})).toBeNull()
     await expect(createClient(server, { redirect_uri: REDIRECT_URI, profile: 'fapi-1' })).rejects.toThrow(
-      'profile must be one of fapi-2.0, oauth-2.1, mcp',
+      'profile must be one of fapi-2.0, fapi-ciba, oauth-2.1, mcp',
     )
   })
 })
@@ -92,7 +92,7 @@ describe('a start', () => {
   test.each([
     [
       { OIDC_PROFILE: 'fapi-1' },
-      'OIDC_PROFILE names fapi-1, which no plugin serves; those that are served: fapi-2.0, oauth-2.1, mcp.',
+      'OIDC_PROFILE names fapi-1, which no plugin serves; those that are served: fapi-2.0, fapi-ciba, oauth-2.1, mcp.',
     ],
     [
       { OIDC_PROFILE: 'oauth-2.1', WITHOUT: 'latchkey-oauth-2.1' },

@@ -109,7 +109,7 @@ async function privateJwkOf({ privateKey }: Key): Promise<JWK & { kty: string }>
 const seconds = (ahead: number): number => Math.floor(Date.now() / 1000) + ahead
 test.each<[string, () => object, string]>([
   ['ended a moment ago, by another clock', () => ({ exp: seconds(-5) }), 'good: c'],
-  ['has ended', () => ({ exp: seconds(-60) }), 'JwtError: it has expired'],
+  ['has ended', () => ({ exp: seconds(-60) }), 'ExpiredJwtError: it has expired'],
   ['ends too late', () => ({ exp: seconds(4000) }), 'JwtError: its exp is more than 3600 seconds ahead'],
   ['is good from 8 seconds ahead', () => ({ nbf: seconds(8), iat: seconds(8) }), 'good: c'],
   ['is good from 60 seconds ahead', () => ({ nbf: seconds(60) }), 'JwtError: its nbf is ahead'],

@@ -29,7 +29,7 @@ async function ciba(fastify: FastifyInstance): Promise<void> {
     openSigned: createSignedRequests(fastify),
     devices: createDevices(fastify),
   })
-  addGrant(fastify.oauth, requests)
+  addGrant(fastify, requests)
   await addPages(fastify, requests)
 }
 

@@ -6,9 +6,7 @@ import { metadataError, WEB_URI } from '../../../../src/protocol/client-metadata
 import { SIGNATURE_ALGORITHMS } from '../../../../src/protocol/jwk-set.ts'
 import { isLoopbackHost } from '../../../../src/protocol/redirect-uri.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
-
-/** CIBA §7.1. */
-export const CIBA = 'urn:openid:params:grant-type:ciba'
+import { CIBA } from '../../../../src/services/clients/client-kinds.ts'
 
 const Members = Type.Partial(
   Type.Object({

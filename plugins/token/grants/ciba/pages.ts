@@ -9,12 +9,12 @@ import { approvalFromJson, grantedToJson } from '../../../../src/doors/stored-fa
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { message, type Message } from '../../../../src/protocol/message.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
+import { CIBA } from '../../../../src/services/clients/client-kinds.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import { faceOf } from '../../../pages/client-view.ts'
 import { ExplainedError } from '../../../pages/error-page.ts'
 import type { PageCall } from '../../../pages/index.ts'
 import { APPROVE } from './devices.ts'
-import { CIBA } from './metadata.ts'
 import { isOpen, type BackchannelRequest, type BackchannelRequests, type Decision } from './requests.ts'
 
 const OUTCOME = 'ciba'
