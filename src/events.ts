@@ -101,6 +101,9 @@ export interface OwnEventDetails {
   'ciba.asked': { readonly address: string; readonly request: string }
   'ciba.allowed': { readonly address: string; readonly request: string }
   'ciba.denied': { readonly address: string; readonly request: string }
+  /** From then on clients have to know it that ask them, or nobody has to. */
+  'ciba.user_code_set': Bag
+  'ciba.user_code_removed': Bag
   /** A code was entered of which no request is open, or not in that browser. */
   'device.code_refused': Bag
   'client.registered': { readonly changes: Changes }
@@ -206,6 +209,8 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'ciba.asked': true,
   'ciba.allowed': true,
   'ciba.denied': true,
+  'ciba.user_code_set': true,
+  'ciba.user_code_removed': true,
   'client.registered': true,
   'client.changed': true,
   'client.secret_rotated': true,

@@ -56,6 +56,8 @@ const WORDS: EventWords = {
   'ciba.asked': message('An app asked for your approval'),
   'ciba.allowed': message('You approved what an app asked for'),
   'ciba.denied': message('You denied what an app asked for'),
+  'ciba.user_code_set': message('Your code for apps that ask for approval was set'),
+  'ciba.user_code_removed': message('Your code for apps that ask for approval was removed'),
   'consent.withdrawn': message('The access of an app was taken back'),
   'authorization.revoked': message('The access of an app ended'),
   'authorization.replayed': message('A token of an app was used twice, so the access of the app ended'),

@@ -105,6 +105,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/account/security/authenticator': account(200, 403),
   '/account/security/authenticator/remove': account(303, 403),
   '/account/security/recovery-codes': account(303, 403),
+  '/account/security/approval-code': account(303, 403),
   '/account/password': account(200, 403),
   '/account/password/remove': account(303, 403),
   '/account/email': account(200, 403),

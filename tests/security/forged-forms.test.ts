@@ -29,7 +29,7 @@ import {
 } from './forms.ts'
 
 const server = await startServer(
-  { OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token', OIDC_CLIENT_METADATA_DOCUMENTS: 'any' },
+  { OIDC_CIBA: true, OIDC_SIGN_UP: 'on', OIDC_REGISTRATION: 'token', OIDC_CLIENT_METADATA_DOCUMENTS: 'any' },
   { seed: SEED },
 )
 const FORM = 'application/x-www-form-urlencoded'

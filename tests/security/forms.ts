@@ -383,6 +383,7 @@ const OWNERS_PASSWORD = 'a password of an owner'
 const ROUTES: Readonly<Record<string, string>> = {
   'remove-password': '/password/remove',
   'remove-totp': '/security/authenticator/remove',
+  'approval-code-form': '/security/approval-code',
   'end-1': '/sessions/end',
   'end-others': '/sessions/end-others',
   'revoke-0': '/apps/revoke',
@@ -401,6 +402,7 @@ export const ACCOUNT = {
   'authenticator app': ofAccount('/security/authenticator', 'totp', (page) => ({ code: codeOf(secretOn(page)) })),
   'removal of the authenticator app': ofAccount('/security', 'remove-totp', {}, setUp),
   'new recovery codes': ofAccount('/security/recovery-codes', 'make-recovery-codes', {}, setUp),
+  'code for approvals': ofAccount('/security', 'approval-code-form', { approval_code: 'plum tree' }),
   'end of a session': ofAccount('/sessions', 'end-1'),
   'end of the other sessions': ofAccount('/sessions', 'end-others'),
   'end of the access of an app': ofAccount('/apps', 'revoke-0'),

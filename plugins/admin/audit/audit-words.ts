@@ -41,6 +41,8 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'ciba.asked': message('Approval asked for by an app'),
   'ciba.allowed': message('Approval given to an app'),
   'ciba.denied': message('Approval denied to an app'),
+  'ciba.user_code_set': message('Code for approvals set'),
+  'ciba.user_code_removed': message('Code for approvals removed'),
   'token.issued': message('Token issued'),
   'token.exchange_refused': message('Token exchange refused'),
   'token.revoked': message('Token revoked'),

@@ -24,6 +24,9 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
     ['tls_client_certificate_bound_access_tokens', message('Access tokens are bound to a certificate (mutual TLS)'), 'choice'],
     ['require_pushed_authorization_requests', message('Pushed authorization requests (PAR)'), 'choice'],
+    ['backchannel_token_delivery_mode', message('How it hears of approvals (CIBA)'), 'choice', message('Of people who are not at it. The grant urn:openid:params:grant-type:ciba is among its grant types then.')],
+    ['backchannel_client_notification_endpoint', message('Where it hears of approvals'), 'url', message('By CIBA with ping: the server says there that somebody has decided.')],
+    ['backchannel_authentication_request_signing_alg', message('It signs what it asks for (CIBA)'), 'choice'],
     ['token_exchange', message('Token exchange'), 'json', message('As JSON: a list of rules that say whose tokens it may exchange, and for which resources. Empty: nobody’s.')],
     ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
     ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
@@ -74,6 +77,11 @@ export const CHOICES: Readonly<Record<string, { unset: Message; texts?: Readonly
     unset: message('Where the app pushes'),
     texts: { true: message('Always: a request that was not pushed is refused'), false: message('Where the app pushes') },
   },
+  backchannel_token_delivery_mode: {
+    unset: message('It asks again and again (poll)'),
+    texts: { poll: message('It asks again and again (poll)'), ping: message('It is told, and fetches its tokens (ping)') },
+  },
+  backchannel_authentication_request_signing_alg: { unset: message('It does not') },
   require_consent: {
     unset: message('People are asked once, and again for more'),
     texts: { true: message('People are asked'), false: message('Nobody is asked: the app is our own') },

@@ -1,7 +1,9 @@
 /** The form for a client's metadata, shown and sent, whether the client is there already or not. */
 import { message } from '../../../src/protocol/message.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
+import { SIGNATURE_ALGORITHMS } from '../../../src/protocol/jwk-set.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { CIBA } from '../../../src/services/clients/client-kinds.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { reachableAcr } from '../../asked-acr.ts'
 import { problemsIn } from '../../pages/words.ts'
@@ -39,6 +41,8 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
     dpop_bound_access_tokens: boundBy(kernel, 'jkt'),
     tls_client_certificate_bound_access_tokens: boundBy(kernel, 'x5t#S256'),
     require_pushed_authorization_requests: oauth.owners('requestSource').has('pushed') ? ['true'] : [],
+    backchannel_token_delivery_mode: kernel.doors.grants.has(CIBA) ? ['ping'] : [],
+    backchannel_authentication_request_signing_alg: kernel.doors.grants.has(CIBA) ? SIGNATURE_ALGORITHMS : [],
     require_consent: ['false'],
     show_logo: ['true', 'false'],
     minimum_acr_value: reachableAcr(kernel.doors).filter((one) => one !== PASSWORD_ACR),

@@ -14,9 +14,11 @@ import type { FindHinted } from './hints.ts'
 import { modeOf } from './metadata.ts'
 import { LIFETIME, type BackchannelRequests } from './requests.ts'
 import type { OpenSigned } from './signed-requests.ts'
+import type { UserCodes } from './user-codes.ts'
 
 export interface EndpointOptions {
   requests: BackchannelRequests
+  userCodes: UserCodes
   findHinted: FindHinted
   openSigned: OpenSigned
   devices: ReachOnDevices
@@ -26,6 +28,7 @@ const readOwn = compileParameters(
   Type.Object({
     scope: Type.String(),
     binding_message: Type.Optional(Type.String()),
+    user_code: Type.Optional(Type.String({ maxLength: 1000 })),
     requested_expiry: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,8}$' })),
     client_notification_token: Type.Optional(Type.String()),
   }),
@@ -37,7 +40,7 @@ const NOT_HERE = ['login_hint', 'id_token_hint', 'prompt', 'max_age', 'display',
 
 export function addEndpoint(
   { oauth }: FastifyInstance,
-  { requests, findHinted, openSigned, devices }: EndpointOptions,
+  { requests, userCodes, findHinted, openSigned, devices }: EndpointOptions,
 ): void {
   oauth.registerEndpoint({
     path: '/backchannel-authentication',
@@ -48,12 +51,13 @@ export function addEndpoint(
       if (!client.grantTypes.has(CIBA))
         throw new OAuthError('unauthorized_client', 'the client is not registered for this grant')
       const wire = await openSigned(call.wire, client)
-      const { scope, binding_message, requested_expiry } = readOwn(wire)
+      const { scope, binding_message, requested_expiry, user_code } = readOwn(wire)
       if (!parseScope(scope).has('openid'))
         throw new OAuthError('invalid_scope', 'the scope openid is missing')
       const bindingMessage = parseBindingMessage(binding_message)
       const token = notificationTokenOf(wire, client)
       const user = await findHinted(wire, client)
+      await userCodes.assertKnown(user, user_code, call)
       const shown = await oauth.parametersShownBy(call)
       const asked = await oauth.parseApproval(client, { ...without(wire, NOT_HERE), ...shown })
       const approval = {

@@ -6,6 +6,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { addAccountPages } from './account.ts'
 import { createDevices } from './devices.ts'
 import { addEndpoint } from './endpoint.ts'
 import { addGrant } from './grant.ts'
@@ -16,6 +17,7 @@ import { addPages } from './pages.ts'
 import { addPing } from './ping.ts'
 import { createBackchannelRequests } from './requests.ts'
 import { createSignedRequests } from './signed-requests.ts'
+import { createUserCodes } from './user-codes.ts'
 
 async function ciba(fastify: FastifyInstance): Promise<void> {
   addMetadata(fastify)
@@ -23,14 +25,17 @@ async function ciba(fastify: FastifyInstance): Promise<void> {
   const requests = createBackchannelRequests(fastify)
   addPing(fastify, requests)
   addLetter(fastify)
+  const userCodes = createUserCodes(fastify)
   addEndpoint(fastify, {
     requests,
+    userCodes,
     findHinted: createHints(fastify),
     openSigned: createSignedRequests(fastify),
     devices: createDevices(fastify),
   })
   addGrant(fastify, requests)
   await addPages(fastify, requests)
+  if (fastify.hasDecorator('account')) await addAccountPages(fastify, requests, userCodes)
 }
 
 export default fp(ciba, {

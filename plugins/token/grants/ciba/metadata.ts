@@ -27,7 +27,8 @@ export function addMetadata(fastify: FastifyInstance): void {
   oauth.extend('metadata', async () => ({
     backchannel_token_delivery_modes_supported: MODES,
     backchannel_authentication_request_signing_alg_values_supported: SIGNATURE_ALGORITHMS,
-    backchannel_user_code_parameter_supported: false,
+    // Where people can set one.
+    backchannel_user_code_parameter_supported: fastify.hasDecorator('account'),
   }))
 }
 

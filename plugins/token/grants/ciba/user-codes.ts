@@ -1,0 +1,75 @@
+/**
+ * Codes that people choose (CIBA §7.1 `user_code`): who has one is asked by nobody who does not know it, whatever the client has registered. A
+ * short code is guessed soon, so what is stored is a keyed hash, encrypted, and tries are limited.
+ */
+import type { FastifyInstance } from 'fastify'
+import type { Call } from '../../../../src/doors/back-channel.ts'
+import type { User } from '../../../../src/doors/user.ts'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import type { ThrottleLimits } from '../../../../src/services/throttle/throttle-limits.ts'
+
+export interface UserCodes {
+  has(userId: string): Promise<boolean>
+  /** In the place of one that they had; false for what cannot be one. */
+  set(userId: string, code: string): Promise<boolean>
+  remove(userId: string): Promise<void>
+  /** Throws `missing_user_code` or `invalid_user_code`, and 429 where too many were wrong. */
+  assertKnown(user: User, code: string | undefined, call: Pick<Call, 'client' | 'request'>): Promise<void>
+}
+
+const ID = 'code'
+/** Characters, of any kind but those that nobody types. */
+const FIT = /^\P{Cc}{4,64}$/u
+/** Of one client at one person, from everywhere: four in an hour, once it has used up the first. */
+const GUESSES: ThrottleLimits = {
+  account: { failures: 10, recovery: 900 },
+  network: { failures: 40, recovery: 5 },
+  everywhere: { failures: 20, recovery: 900 },
+}
+/** Of two at once, who loses looks again. */
+const TRIES = 3
+
+export function createUserCodes(fastify: FastifyInstance): UserCodes {
+  const { oauth } = fastify
+  const { box } = kernelOf(fastify)
+  const records = oauth.users.records<{ hash: string }>('ciba-user-code', { sealed: true })
+  const throttle = oauth.throttle('ciba-user-code', GUESSES)
+  const typed = (code: string): string => code.normalize('NFKC').trim()
+  const secretOf = (userId: string, code: string): string => `ciba user code\0${userId}\0${typed(code)}`
+
+  return {
+    has: async (userId) => (await records.list(userId)).length > 0,
+    async set(userId, code) {
+      if (!FIT.test(typed(code))) return false
+      const value = { hash: box.hash(secretOf(userId, code)) }
+      const event = { type: 'ciba.user_code_set', user: userId, details: {} } as const
+      for (let tries = 0; tries < TRIES; tries++) {
+        const had = await records.get(userId, ID)
+        const isStored =
+          had === null
+            ? await records.put(userId, ID, value, event)
+            : await records.replace(userId, had, value, event)
+        if (isStored) return true
+      }
+      throw new Error('a code was set elsewhere at the same time')
+    },
+    async remove(userId) {
+      await records.delete(userId, ID, { type: 'ciba.user_code_removed', user: userId, details: {} })
+    },
+    async assertKnown({ id }, code, { client, request }) {
+      const had = await records.get(id, ID)
+      if (had === null) return
+      if (code === undefined)
+        throw new OAuthError('missing_user_code', 'this person is asked by who knows their user_code')
+      const attempt = await throttle.attempt(`${id} ${client.clientId}`, request.ip)
+      try {
+        if (box.matches(secretOf(id, code), had.value.hash)) return attempt.succeeded()
+        await attempt.failed()
+      } finally {
+        attempt.abandoned()
+      }
+      throw new OAuthError('invalid_user_code', 'the user_code is not the one of this person')
+    },
+  }
+}
