@@ -21,7 +21,7 @@ import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { linkIn, openMailbox } from '../../../support/mailbox.ts'
 import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
-import { ALICE, BOB, goThrough } from '../../../support/sign-in.ts'
+import { BOB, goThrough } from '../../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../../support/user-agent.ts'
 
 const [BOOKS, MUSIC] = ['https://books.example', 'https://music.example']
