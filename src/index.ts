@@ -24,6 +24,7 @@ export type {
 } from './doors/approval.ts'
 export type { ArtifactOptions, Artifacts, ListedArtifact, PutOptions } from './doors/artifacts.ts'
 export type { ArtifactStore } from './services/artifact-store.ts'
+export type { AuthenticationDevice, BackchannelCall } from './doors/authentication-device.ts'
 export type { AuthorizationDetailsType } from './doors/authorization-details.ts'
 export type { AuthorizationDetail } from './protocol/authorization-details.ts'
 export type {
