@@ -8,7 +8,9 @@ interface Phone {
 
 export default async function phone(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { PUSH_SERVICE: service } = oauth.settings(Type.Object({ PUSH_SERVICE: Type.String({ description: 'where telephones are told' }) }))
+  const { PUSH_SERVICE: service } = oauth.settings(
+    Type.Object({ PUSH_SERVICE: Type.String({ description: 'where telephones are told' }) }),
+  )
   const phones = oauth.users.records<Phone>('phones', { sealed: true })
 
   // The app on the telephone, once its owner has signed in to it.
