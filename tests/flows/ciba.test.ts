@@ -7,7 +7,7 @@ import * as oauth4webapi from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { expect, test } from 'vitest'
 import { spawnBeside } from '../support/beside.ts'
-import { ask, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS, pageOf, poll, approve } from '../support/ciba.ts'
+import { ask, call, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS, pageOf, poll, approve } from '../support/ciba.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { spawnServer } from '../support/process.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -15,7 +15,8 @@ import { ALICE, BOB, goThrough } from '../support/sign-in.ts'
 import { until } from '../support/until.ts'
 import { createUserAgent, findForm } from '../support/user-agent.ts'
 
-const receiver = await startReceiver((_request, response) => response.writeHead(204).end())
+let isAway = false
+const receiver = await startReceiver((_request, response) => response.writeHead(isAway ? 503 : 204).end())
 const origin = `http://127.0.0.1:${receiver.port}`
 const PINGED = {
   ...CALL_CENTRE,
@@ -99,6 +100,63 @@ test('oauth4webapi is told by a ping that somebody has decided, and fetches the 
   await expect(exchange()).rejects.toMatchObject({ error: 'invalid_grant' })
   expect(receiver.received.slice(before)).toHaveLength(1)
 }) // prettier-ignore
+
+test('a client that is away is told once it is there again, whichever process is', async () => {
+  const client_notification_token = 'a-notification-token'
+  const { auth_req_id } = await ask(server, { client_notification_token }, PINGED)
+  const mine = () => receiver.received.filter(({ body }) => body.includes(auth_req_id))
+  isAway = true
+  await approve(server, { auth_req_id })
+  await until(() => {
+    if (mine().length === 0) throw new Error('nobody has tried yet')
+  })
+  isAway = false
+  const before = mine().length
+  await server.database.query(`update outbox set due_at = now() - interval '1 second'`)
+  await until(async () => {
+    if ((await server.database.query('select id from outbox')).length > 0) throw new Error('it still waits')
+  })
+  expect(mine().length).toBeGreaterThan(before)
+  expect(await poll(beside, { auth_req_id }, PINGED)).toMatchObject({ status: 200 })
+})
+
+test('what a client has waiting at one person is bounded over both processes', async () => {
+  await server.database.query(`delete from artifacts where kind = 'ciba-place'`)
+  const asking = Array.from({ length: 12 }, async (_, at) => {
+    const form = { scope: 'openid', login_hint: 'bob' }
+    return (await call(at % 2 === 0 ? server : beside, form)).status
+  })
+  const statuses = await Promise.all(asking)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(5)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(7)
+  await server.database.query(`delete from artifacts where kind = 'ciba-place'`)
+})
+
+test('of two answers at once, in two tabs at two processes, one counts, and the client hears no other', async () => {
+  for (let round = 0; round < 3; round++) {
+    const asked = await ask(server)
+    const [person, other] = [createUserAgent(server.url), createUserAgent(server.url)]
+    const consents = []
+    for (const agent of [person, other]) {
+      const login = await agent.get(pageOf(server, asked))
+      consents.push(await agent.submit(login, 'login', credentials(ALICE)))
+    }
+    const form = findForm(consents[1]!, 'consent')!
+    const cookie = [...other.cookies].map((pair) => pair.join('=')).join('; ')
+    const [ended, denied] = await Promise.all([
+      person.submit(consents[0]!, 'consent', { decision: 'allow' }),
+      beside.post(
+        form.action.slice(form.action.indexOf('/interaction')),
+        { ...form.fields, decision: 'deny' },
+        { cookie, origin: server.url, accept: 'text/html' },
+      ),
+    ])
+    const isAllowed = ended.url.endsWith('/approve/allowed')
+    expect(isAllowed).not.toBe(denied.headers.get('location') === '/approve/denied')
+    const told = await poll(round % 2 === 0 ? server : beside, asked)
+    expect(told).toMatchObject(isAllowed ? { status: 200 } : { error: 'access_denied' })
+  }
+})
 
 test('of many who fetch the tokens at two processes at once, one gets them', async () => {
   const asked = await ask(server)

@@ -56,7 +56,7 @@ export function addEndpoint(
         throw new OAuthError('invalid_scope', 'the scope openid is missing')
       const bindingMessage = parseBindingMessage(binding_message)
       const token = notificationTokenOf(wire, client)
-      const user = await findHinted(wire, client)
+      const user = await findHinted(wire, call)
       await userCodes.assertKnown(user, user_code, call)
       const shown = await oauth.parametersShownBy(call)
       const asked = await oauth.parseApproval(client, { ...without(wire, NOT_HERE), ...shown })

@@ -1,5 +1,6 @@
 /** Whom a client asks for (CIBA §7.1): by what they sign in with, an ID token of theirs, or a token that the client has signed itself. */
 import type { FastifyInstance } from 'fastify'
+import type { Call } from '../../../../src/doors/back-channel.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import type { User } from '../../../../src/doors/user.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
@@ -9,18 +10,29 @@ import { isObject } from '../../../../src/protocol/json.ts'
 import { ExpiredJwtError, JwtError } from '../../../../src/protocol/signed-jwt.ts'
 import { isUuid } from '../../../../src/protocol/uuid.ts'
 import type { Wire } from '../../../../src/protocol/wire.ts'
+import type { ThrottleLimits } from '../../../../src/services/throttle/throttle-limits.ts'
 import { unknownUser } from './requests.ts'
 
 /** The one person whom the hint names. Throws `OAuthError`: `unknown_user_id` also for who may not sign in. */
-export type FindHinted = (wire: Wire, client: Client) => Promise<User>
+export type FindHinted = (wire: Wire, call: Pick<Call, 'client' | 'request'>) => Promise<User>
 
 const HINTS = ['login_hint', 'id_token_hint', 'login_hint_token'] as const
+/**
+ * Of one client: names of nobody. It may ask who has an account here, as the standard lets it (§13 `unknown_user_id`), and not of a whole
+ * list of addresses.
+ */
+const MISSES: ThrottleLimits = {
+  account: { failures: 100, recovery: 10 },
+  network: { failures: 1000, recovery: 1 },
+  everywhere: { failures: 100, recovery: 10 },
+}
 /** Seconds: how far ahead a login_hint_token may end. */
 const LONGEST = 3600
 
 export function createHints(fastify: FastifyInstance): FindHinted {
   const { oauth } = fastify
   const { ownJwts } = kernelOf(fastify)
+  const throttle = oauth.throttle('ciba-hint', MISSES)
 
   /** The verified address before the name, as at sign-in. */
   async function findByName(text: string, client: Client): Promise<User | null> {
@@ -89,15 +101,21 @@ export function createHints(fastify: FastifyInstance): FindHinted {
     }
   }
 
-  return async (wire, client) => {
+  return async (wire, { client, request }) => {
     const sent = HINTS.filter((name) => wire[name] !== undefined)
     const [kind] = sent
     if (kind === undefined || sent.length > 1)
       throw new OAuthError('invalid_request', `one of ${HINTS.join(', ')} says who is asked, and only one`)
     const hint = String(wire[kind])
     const find = { login_hint: findByName, id_token_hint: findByIdToken, login_hint_token: findByToken }[kind]
-    const user = await find(hint, client)
-    if (user === null || user.disabled || user.deletesAt !== null) throw unknownUser()
-    return user
+    const attempt = await throttle.attempt(client.clientId, request.ip)
+    try {
+      const user = await find(hint, client)
+      if (user !== null && !user.disabled && user.deletesAt === null) return user
+      await attempt.failed()
+      throw unknownUser()
+    } finally {
+      attempt.abandoned()
+    }
   }
 }

@@ -10,6 +10,7 @@ import {
   approve,
   GRANT_TYPE,
   loginHintToken,
+  pageOf,
   PATH,
   poll,
   signedRequest,
@@ -230,6 +231,47 @@ describe('nobody is flooded', () => {
     expect(await call(server, { ...good, login_hint: 'bob' })).toMatchObject({ status: 429 })
     await forget()
   })
+})
+
+test('a client that goes through a list of names has to wait', async () => {
+  await clients.create(of('curious'))
+  const statuses: number[] = []
+  for (let one = 0; one < 102; one++)
+    statuses.push((await call(server, { ...good, login_hint: `nobody-${one}` }, of('curious'))).status)
+  expect(new Set(statuses.slice(0, 100))).toEqual(new Set([400]))
+  expect(statuses.at(-1)).toBe(429)
+  expect((await call(server, good, of('curious'))).status).toBe(429)
+  await ask(server)
+  await forget()
+})
+
+describe('devices', () => {
+  test('one that fails is logged, and the others tell; where nobody can, the client hears so', async () => {
+    const told: string[] = []
+    const other = await startServer(CIBA_SETTINGS, {
+      seed: CIBA_SEED,
+      build: { without: ['latchkey-account', 'latchkey-own-data', 'latchkey-passkeys', 'latchkey-upstreams', 'latchkey-second-factor'] },
+      extend: ({ oauth }) => {
+        oauth.add('authenticationDevice', { name: 'broken', reach: async () => { throw new Error('no battery') } })
+        oauth.add('authenticationDevice', {
+          name: 'pager',
+          async reach({ user, uri }) {
+            if (user.username !== 'alice') return false
+            told.push(uri)
+            return true
+          },
+        })
+      },
+    })
+    const asked = await ask(other)
+    expect(told).toEqual([pageOf(other, asked)])
+    expect(other.output()).toContain('no battery')
+    // Bob's address is not verified, and there is no account to look at.
+    expect(await call(other, { ...good, login_hint: 'bob' })).toMatchObject(invalid('access_denied', 403))
+    const waiting = await other.database.query(`select count(*)::int as count from artifacts where kind in ('ciba', 'ciba-place')`)
+    expect(waiting).toEqual([{ count: 2 }])
+    expect((await answer(other.get('/.well-known/openid-configuration')))['backchannel_user_code_parameter_supported']).toBe(false)
+  }) // prettier-ignore
 })
 
 describe('registration', () => {
