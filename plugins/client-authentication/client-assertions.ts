@@ -45,13 +45,15 @@ export function createAssertionMethod(
   { method, algorithms, verify }: AssertionMethod,
 ): ClientAuthentication {
   const { oauth } = fastify
-  const { doors } = kernelOf(fastify)
+  const { doors, config } = kernelOf(fastify)
   let audiences: readonly string[] | undefined
 
-  /** The issuer (draft-ietf-oauth-rfc7523bis), and those endpoints of `AUDIENCES` that are here. */
+  /** The issuer (draft-ietf-oauth-rfc7523bis), and those endpoints of `AUDIENCES` that are here, also where TLS asks for a certificate. */
   function audiencesHere(): string[] {
     const named = oauth.endpoints().filter(({ metadata }) => AUDIENCES.has(metadata))
-    return [oauth.issuer, ...named.map(({ path }) => oauth.issuer + path)]
+    const { OIDC_MTLS_ORIGIN: origin, basePath } = config
+    const bases = [oauth.issuer, ...(origin === undefined ? [] : [origin + basePath])]
+    return [oauth.issuer, ...named.flatMap(({ path }) => bases.map((base) => base + path))]
   }
 
   /** As every client's must be. */

@@ -5,6 +5,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { ConfigError } from '../../../../src/config.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { addAccountPages } from './account.ts'
 import { createDevices } from './devices.ts'
@@ -22,6 +23,9 @@ import { createUserCodes } from './user-codes.ts'
 async function ciba(fastify: FastifyInstance): Promise<void> {
   addMetadata(fastify)
   if (!kernelOf(fastify).config.OIDC_CIBA) return
+  // Else a link that is opened would be an approval.
+  if (!fastify.hasPlugin('latchkey-consent'))
+    throw new ConfigError('OIDC_CIBA needs the plugin latchkey-consent, which is left out.')
   const requests = createBackchannelRequests(fastify)
   addPing(fastify, requests)
   addLetter(fastify)

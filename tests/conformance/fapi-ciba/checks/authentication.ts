@@ -1,4 +1,5 @@
 /** Clients that do not prove who they are, or are another. */
+import { expect } from 'vitest'
 import { signedRequest, PATH } from '../../../support/ciba.ts'
 import { expectError } from '../../fapi/back-channel.ts'
 import { ask, fetchTokens, poll, request, send, use, usualOf } from '../back-channel.ts'
@@ -52,7 +53,14 @@ export const authentication = {
     const how = { assertion: { claims: { aud: suite.server.url } } }
     await expectError(await poll(suite, asked, how), 400, 'authorization_pending')
     // CIBA §7.1: each of the three names the server.
-    for (const aud of [suite.server.url, `${suite.server.url}/token`])
+    const { mtls_endpoint_aliases: aliases = {} } = suite.metadata
+    expect(aliases).toHaveProperty('backchannel_authentication_endpoint')
+    // The Foundation's suite names the addresses by which it shows its certificate.
+    for (const aud of [
+      suite.server.url,
+      `${suite.server.url}/token`,
+      ...Object.values(aliases).filter((one) => /\/(?:token|backchannel-authentication)$/.test(String(one))),
+    ])
       await ask(suite, {}, { assertion: { claims: { aud } } })
   },
   async '-ensure-mtls-holder-of-key-required'(suite) {

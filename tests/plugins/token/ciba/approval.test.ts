@@ -19,20 +19,21 @@ import {
 } from '../../../support/ciba.ts'
 import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { linkIn, openMailbox } from '../../../support/mailbox.ts'
-import { basic } from '../../../support/requests.ts'
+import { basic, requestsTo } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
-import { BOB, goThrough } from '../../../support/sign-in.ts'
+import { ALICE, BOB, goThrough } from '../../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../../support/user-agent.ts'
 
 const [BOOKS, MUSIC] = ['https://books.example', 'https://music.example']
 const of = (client_id: string, more: object = {}) => ({ ...CALL_CENTRE, client_id, ...more })
 const WIDE = of('wide', { scope: ['read_books', 'play'], authorization_details_types: ['payment'] })
 const VAULT = of('vault', { minimum_acr_value: '2' })
+const OURS = of('ours', { require_consent: false })
 const SHARP = of('sharp', { dpop_bound_access_tokens: true })
 const server = await startServer(CIBA_SETTINGS, {
   seed: {
     ...CIBA_SEED,
-    clients: [...CIBA_SEED.clients, WIDE, VAULT, SHARP],
+    clients: [...CIBA_SEED.clients, WIDE, VAULT, SHARP, OURS],
     resources: [
       { resource: BOOKS, scopes: ['read_books'] },
       { resource: MUSIC, scopes: ['play'] },
@@ -102,6 +103,24 @@ describe('the page', () => {
     expect(findForm(page, 'consent')).toBeDefined()
     expect(await poll(server, second)).toMatchObject(invalid('authorization_pending'))
   })
+
+  test('asks for an app of our own too, whose people nobody asks else', async () => {
+    const person = await newPerson()
+    const asked = await ask(server, { login_hint: person.username }, OURS)
+    expect(findForm(await signIn(person, asked), 'consent')).toBeDefined()
+    expect(await poll(server, asked, OURS)).toMatchObject(invalid('authorization_pending'))
+  })
+
+  test('is below the path of the issuer', async () => {
+    const below = await startServer({ ...CIBA_SETTINGS, OIDC_ISSUER: 'http://localhost:3000/login' }, { seed: CIBA_SEED })
+    const requests = requestsTo(`http://127.0.0.1:${below.settings['PORT']}/login`)
+    const asked = await ask(requests)
+    const mail = await openMailbox(below).next(ALICE.email)
+    expect(linkIn(mail)).toMatch(/^http:\/\/localhost:3000\/login\/approve\?id=/)
+    const response = await requests.get(`/approve${new URL(pageOf(below, asked)).search}`)
+    expect([response.status, response.headers.get('location')]).toEqual([303, expect.stringMatching(/^\/login\/interaction\//)])
+    expect((await requests.get('/approve/denied')).status).toBe(200)
+  }) // prettier-ignore
 
   test('cannot be sent by another site, and takes no answer but by its own form', async () => {
     const person = await newPerson()

@@ -15,7 +15,12 @@ import {
   poll,
   signedRequest,
 } from '../../../support/ciba.ts'
-import { createAssertionKey, inSeconds } from '../../../support/client-assertions.ts'
+import {
+  assertionOf,
+  ASSERTION_TYPE,
+  createAssertionKey,
+  inSeconds,
+} from '../../../support/client-assertions.ts'
 import { commandsHere } from '../../../support/command-here.ts'
 import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
@@ -287,6 +292,32 @@ describe('registration', () => {
     await expect(clients.create({ ...CALL_CENTRE, client_id: 'bad', ...members })).rejects.toThrow(sentence)
   }) // prettier-ignore
 
+  test.each([
+    ['fapi-2.0', 'backchannel_authentication_request_signing_alg must be one of PS256, ES256, EdDSA, Ed25519: the profile fapi-2.0 needs it'],
+    ['fapi-ciba', 'profile cannot be fapi-ciba without latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER'],
+  ])('under the profile %s what is needed is named', async (profile, sentence) => {
+    const { client_secret: _secret, ...keyed } = of('held', { jwks, token_endpoint_auth_method: 'private_key_jwt', profile })
+    await expect(clients.create(keyed)).rejects.toThrow(sentence)
+  }) // prettier-ignore
+
+  test('under fapi-2.0 it is served where it signs', async () => {
+    const { client_secret: _secret, ...keyed } = of('held', { jwks, token_endpoint_auth_method: 'private_key_jwt', profile: 'fapi-2.0', backchannel_authentication_request_signing_alg: 'ES256' })
+    await clients.create(keyed)
+    const client_assertion = await assertionOf(key, 'held', server.url)
+    const request = await signedRequest(key, 'held', server.url)
+    const form = { request, client_assertion, client_assertion_type: ASSERTION_TYPE }
+    expect(await answer(server.post(PATH, form))).toMatchObject({ status: 200 })
+    await forget()
+  }) // prettier-ignore
+
+  test.each([
+    [{ OIDC_PROFILE: 'fapi-ciba' }, 'OIDC_PROFILE fapi-ciba needs OIDC_CIBA=true.'],
+    [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'false' }, 'OIDC_CIBA must be true: OIDC_PROFILE fapi-ciba needs it.'],
+    [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'true' }, 'OIDC_PROFILE fapi-ciba needs latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER.'],
+  ])('a server with %j does not start', async (settings, sentence) => {
+    await expect(startServer(settings)).rejects.toThrow(sentence)
+  }) // prettier-ignore
+
   test('on the command line, member by member', async () => {
     const { runJson } = commandsHere({ ...server.settings, LOG_LEVEL: 'error' }, 'client')
     const made = await runJson(
@@ -314,6 +345,12 @@ describe('registration', () => {
       status: 201, grant_types: [GRANT_TYPE], backchannel_token_delivery_mode: 'ping',
     })
   }) // prettier-ignore
+})
+
+test('nobody approves by opening a link: without consent it is not served', async () => {
+  await expect(startServer({ OIDC_CIBA: 'true', WITHOUT: 'latchkey-consent' })).rejects.toThrow(
+    'OIDC_CIBA needs the plugin latchkey-consent, which is left out.',
+  )
 })
 
 test.each([{}, { OIDC_CIBA: 'true', WITHOUT: 'latchkey-ciba' }])('with %j nothing is served, nor advertised', async (settings) => {
