@@ -13,7 +13,7 @@ export function addPing({ oauth }: FastifyInstance, requests: BackchannelRequest
     payload: Type.Object({ client: Type.String(), request: Type.String() }),
     async deliver({ client: clientId, request }) {
       const client = await oauth.findClient(clientId)
-      const ping = client === null ? null : await requests.pingOf(request)
+      const ping = client === null ? null : await requests.pingOf(request, client)
       // It is gone, or has its answer.
       if (client === null || ping === null) return
       const { backchannel_client_notification_endpoint: endpoint } = client.metadata

@@ -6,11 +6,13 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
 import type { Artifacts } from '../../../../src/doors/artifacts.ts'
+import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import type { StoredGranted } from '../../../../src/protocol/facts.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
+import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import { createPolls, type Poll } from '../polls.ts'
 
 export interface BackchannelRequest {
@@ -52,8 +54,8 @@ export interface BackchannelRequests {
   decide(request: BackchannelRequest, decision: Decision): Promise<boolean>
   /** Takes it back, as nobody can be asked. */
   withdraw(request: BackchannelRequest): Promise<void>
-  /** What the client is told by; null where it is not, or has its answer. */
-  pingOf(id: string): Promise<Ping | null>
+  /** What the client is told by; null where it is not, has its answer, or is another than it was. */
+  pingOf(id: string, client: Client): Promise<Ping | null>
   poll(id: string): Promise<boolean>
 }
 
@@ -141,9 +143,10 @@ export function createBackchannelRequests(fastify: FastifyInstance): Backchannel
       await requests.delete(request.id)
       await places.free(request)
     },
-    async pingOf(id) {
+    async pingOf(id, client) {
       const request = await requests.get(id)
       if (request?.ping === undefined || request.decision === undefined) return null
+      if (!isOfClient(request.approval.client, request.askedAt, client)) return null
       return JSON.parse(box.open(request.ping, contextOf(id))) as Ping
     },
     poll: polls.note,

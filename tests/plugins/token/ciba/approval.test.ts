@@ -19,9 +19,11 @@ import {
 } from '../../../support/ciba.ts'
 import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { linkIn, openMailbox } from '../../../support/mailbox.ts'
+import { startReceiver } from '../../../support/receiver.ts'
 import { basic, requestsTo } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
 import { ALICE, BOB, goThrough } from '../../../support/sign-in.ts'
+import { until } from '../../../support/until.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../../support/user-agent.ts'
 
 const [BOOKS, MUSIC] = ['https://books.example', 'https://music.example']
@@ -30,17 +32,22 @@ const WIDE = of('wide', { scope: ['read_books', 'play'], authorization_details_t
 const VAULT = of('vault', { minimum_acr_value: '2' })
 const OURS = of('ours', { require_consent: false })
 const SHARP = of('sharp', { dpop_bound_access_tokens: true })
-const server = await startServer(CIBA_SETTINGS, {
-  seed: {
-    ...CIBA_SEED,
-    clients: [...CIBA_SEED.clients, WIDE, VAULT, SHARP, OURS],
-    resources: [
-      { resource: BOOKS, scopes: ['read_books'] },
-      { resource: MUSIC, scopes: ['play'] },
-    ],
+const host = await startReceiver((_request, response) => response.writeHead(503).end())
+const origin = `http://127.0.0.1:${host.port}`
+const server = await startServer(
+  { ...CIBA_SETTINGS, UNSAFE_OUTBOUND_ORIGINS: origin },
+  {
+    seed: {
+      ...CIBA_SEED,
+      clients: [...CIBA_SEED.clients, WIDE, VAULT, SHARP, OURS],
+      resources: [
+        { resource: BOOKS, scopes: ['read_books'] },
+        { resource: MUSIC, scopes: ['play'] },
+      ],
+    },
+    extend: addBank,
   },
-  extend: addBank,
-})
+)
 const { clients, users, audit } = server.server.oauth
 const mailbox = openMailbox(server)
 const invalid = (error: string) => ({ status: 400, error })
@@ -266,6 +273,26 @@ describe('what ends meanwhile', () => {
     await clients.create(of('again'))
     expect((await person.agent.get(pageOf(server, asked))).status).toBe(400)
     expect(await poll(server, allowed, of('again'))).toMatchObject(invalid('invalid_grant'))
+  }) // prettier-ignore
+
+  test('the client, while it was to be told: who has its name now is not', async () => {
+    const person = await newPerson()
+    const told = of('told', { backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: `${origin}/told` })
+    await clients.create(told)
+    const asked = await ask(server, { login_hint: person.username, client_notification_token: 'a-token' }, told)
+    await goThrough(person.agent, await signIn(person, asked))
+    await until(() => {
+      if (host.received.length === 0) throw new Error('nobody has tried yet')
+    })
+    await clients.delete('told')
+    await server.database.query(`update artifacts set value = jsonb_set(value, '{askedAt}', '1') where kind = 'ciba' and value->'approval'->>'client' = 'told'`)
+    await clients.create(told)
+    const before = host.received.length
+    await server.database.query(`update outbox set due_at = now() - interval '1 second'`)
+    await until(async () => {
+      if ((await server.database.query(`select id from outbox where kind = 'ciba-ping'`)).length > 0) throw new Error('it still waits')
+    })
+    expect(host.received.length).toBe(before)
   }) // prettier-ignore
 
   test('the grant of the client: nobody is asked, and it gets nothing', async () => {

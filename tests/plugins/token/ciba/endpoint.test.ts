@@ -25,6 +25,7 @@ import { commandsHere } from '../../../support/command-here.ts'
 import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
 import { ALICE, BOB } from '../../../support/sign-in.ts'
+import { openClient, register, ROOT, signedIn } from '../../admin/administrator.ts'
 
 const key = await createAssertionKey()
 const rsa = await createAssertionKey('rsa', 'RS256')
@@ -44,7 +45,11 @@ const PUBLIC = {
   redirect_uris: ['https://app.example/'],
 }
 const server = await startServer(CIBA_SETTINGS, {
-  seed: { ...CIBA_SEED, clients: [...CIBA_SEED.clients, HINTING, SIGNING, PINGED, PAIRWISE, PLAIN, PUBLIC] },
+  seed: {
+    ...CIBA_SEED,
+    users: [...CIBA_SEED.users, ROOT],
+    clients: [...CIBA_SEED.clients, HINTING, SIGNING, PINGED, PAIRWISE, PLAIN, PUBLIC],
+  },
 })
 const { clients, users } = server.server.oauth
 const invalid = (error: string, status = 400) => ({ status, error })
@@ -328,6 +333,19 @@ describe('registration', () => {
       grant_types: [GRANT_TYPE], backchannel_token_delivery_mode: 'ping', backchannel_user_code_parameter: true,
       backchannel_client_notification_endpoint: 'https://app.example/ciba',
     })
+  }) // prettier-ignore
+
+  test('on the administration page', async () => {
+    const agent = await signedIn(server)
+    const form = {
+      client_id: 'clicked', client_name: 'Bank', scope: 'read_books', grant_types: GRANT_TYPE, backchannel_token_delivery_mode: 'ping',
+      backchannel_client_notification_endpoint: 'https://app.example/ciba',
+    }
+    const refused = await register(server, agent, 'service', { ...form, backchannel_client_notification_endpoint: '' })
+    expect([refused.status, refused.body]).toEqual([400, expect.stringContaining('id="backchannel_client_notification_endpoint-error"')])
+    expect((await register(server, agent, 'service', form)).status).toBe(200)
+    expect(await clients.find('clicked')).toMatchObject({ grant_types: [GRANT_TYPE], backchannel_token_delivery_mode: 'ping' })
+    expect((await openClient(server, agent, 'clicked')).body).toContain('It is told, and fetches its tokens (ping)')
   }) // prettier-ignore
 
   test('by themselves (RFC 7591) only with an initial access token that allows the grant', async () => {
