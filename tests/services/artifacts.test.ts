@@ -233,3 +233,17 @@ test('a plugin that was written for a put that throws is refused at the start wi
     ).rejects.toThrow('need a kind and a lifetime in seconds')
   await expect(tickets.put({ seat: 1 }, 'a handle' as unknown as object)).rejects.toThrow('with { handle }')
 })
+
+test('what is noted with a replacement is stored with it, and goes with nothing else', async () => {
+  const { audit } = server.server.oauth
+  const noted = async () => (await audit.list({ type: 'ciba.denied' })).events.length
+  const event = { type: 'ciba.denied', user: alice, details: { request: 'r', address: 'a' } } as const
+  const handle = await tickets.put({ seat: 1 })
+  const all = [server, second, server, second].map(async (at, seat) =>
+    at.tickets.replace(handle, { seat: 1 }, { seat: seat + 2 }, event),
+  )
+  expect((await Promise.all(all)).filter(Boolean)).toHaveLength(1)
+  expect(await noted()).toBe(1)
+  expect(await tickets.replace(handle, { seat: 1 }, { seat: 9 }, event)).toBe(false)
+  expect(await noted()).toBe(1)
+})
