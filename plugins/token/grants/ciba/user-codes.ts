@@ -4,10 +4,16 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Call } from '../../../../src/doors/back-channel.ts'
+import type { UserRecord } from '../../../../src/doors/user-records.ts'
 import type { User } from '../../../../src/doors/user.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { UnreadableError } from '../../../../src/services/keys/secret-box.ts'
 import type { ThrottleLimits } from '../../../../src/services/throttle/throttle-limits.ts'
+
+interface Stored {
+  readonly hash: string
+}
 
 export interface UserCodes {
   has(userId: string): Promise<boolean>
@@ -33,19 +39,37 @@ const TRIES = 3
 export function createUserCodes(fastify: FastifyInstance): UserCodes {
   const { oauth } = fastify
   const { box } = kernelOf(fastify)
-  const records = oauth.users.records<{ hash: string }>('ciba-user-code', { sealed: true })
+  const records = oauth.users.records<Stored>('ciba-user-code', { sealed: true })
   const throttle = oauth.throttle('ciba-user-code', GUESSES)
   const typed = (code: string): string => code.normalize('NFKC').trim()
   const secretOf = (userId: string, code: string): string => `ciba user code\0${userId}\0${typed(code)}`
 
+  /** One that no key fits makes room for a new one. */
+  async function readable(userId: string): Promise<UserRecord<Stored> | null> {
+    try {
+      return await records.get(userId, ID)
+    } catch (error) {
+      if (!(error instanceof UnreadableError)) throw error
+      await records.delete(userId, ID)
+      return null
+    }
+  }
+
   return {
-    has: async (userId) => (await records.list(userId)).length > 0,
+    async has(userId) {
+      try {
+        return (await records.get(userId, ID)) !== null
+      } catch (error) {
+        if (error instanceof UnreadableError) return true
+        throw error
+      }
+    },
     async set(userId, code) {
       if (!FIT.test(typed(code))) return false
       const value = { hash: box.hash(secretOf(userId, code)) }
       const event = { type: 'ciba.user_code_set', user: userId, details: {} } as const
       for (let tries = 0; tries < TRIES; tries++) {
-        const had = await records.get(userId, ID)
+        const had = await readable(userId)
         const isStored =
           had === null
             ? await records.put(userId, ID, value, event)

@@ -345,6 +345,20 @@ describe('a code of their own', () => {
     expect(types).toEqual(expect.arrayContaining(['ciba.user_code_set', 'ciba.user_code_removed']))
   })
 
+  test('which no key of the server opens lets nobody ask, and stands in nobody’s way to another', async () => {
+    const person = await newPerson()
+    const form = { scope: 'openid', login_hint: person.username, user_code: 'Pflaume' }
+    await setCode(person, { approval_code: 'Pflaume' })
+    await server.database.query(
+      `update user_records set value = jsonb_set(value, '{sealed}', '"x"') where kind = 'ciba-user-code' and user_id = $1`,
+      [person.id],
+    )
+    expect((await call(server, form)).status).toBeGreaterThanOrEqual(400)
+    expect(textOf(await person.agent.get(`${server.url}/account/security`))).toContain('Change the code')
+    expect(textOf(await setCode(person, { approval_code: 'Pflaume' }))).toContain('The code is set.')
+    expect(await call(server, form)).toMatchObject({ status: 200 })
+  })
+
   test('is not guessed', async () => {
     const person = await newPerson()
     await setCode(person, { approval_code: '4711' })
