@@ -138,6 +138,10 @@ export interface OwnEventDetails {
   'upstream.registered': { readonly upstream: string; readonly changes: Changes; readonly secret?: true }
   'upstream.changed': { readonly upstream: string; readonly changes: Changes; readonly secret?: true }
   'upstream.deleted': { readonly upstream: string }
+  'trusted_issuer.registered': { readonly issuer: string; readonly changes: Changes }
+  'trusted_issuer.changed': { readonly issuer: string; readonly changes: Changes }
+  /** With what came of its JWTs. */
+  'trusted_issuer.deleted': { readonly issuer: string }
   'key.created': { readonly kid: string; readonly algorithm: string; readonly signsFrom: string }
   /** With all that it signed; `successor` signs in its place, null where it signed no more. */
   'key.revoked': { readonly kid: string; readonly algorithm: string; readonly successor: string | null }
@@ -153,6 +157,8 @@ export interface OwnEventDetails {
   }
   /** A client asked for a token in exchange for another, and was told this error. */
   'token.exchange_refused': { readonly error: string }
+  /** A client came with a JWT of a trusted issuer that was not good, or not for it. */
+  'token.assertion_refused': { readonly reason: string; readonly issuer?: string }
   /** One access token alone. */
   'token.revoked': { readonly jti?: string }
   /** With all tokens that name it. */
@@ -230,6 +236,10 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'upstream.registered': true,
   'upstream.changed': true,
   'upstream.deleted': true,
+  'trusted_issuer.registered': true,
+  'trusted_issuer.changed': true,
+  'trusted_issuer.deleted': true,
+  'token.assertion_refused': true,
   'key.created': true,
   'key.revoked': true,
   'token.issued': true,

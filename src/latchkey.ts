@@ -57,6 +57,7 @@ import rar from '../plugins/requests/rar.ts'
 import resourceServer from '../plugins/resource-server.ts'
 import revocation from '../plugins/revocation.ts'
 import authorizationCode from '../plugins/token/grants/authorization-code.ts'
+import jwtBearer from '../plugins/token/grants/jwt-bearer/index.ts'
 import tokenExchange from '../plugins/token/grants/token-exchange/index.ts'
 import deviceCode from '../plugins/token/grants/device-code/index.ts'
 import ciba from '../plugins/token/grants/ciba/index.ts'
@@ -120,6 +121,7 @@ const PLUGINS = [
   clientCredentials,
   deviceCode,
   tokenExchange,
+  jwtBearer,
   openid,
   implicit,
   userinfo,

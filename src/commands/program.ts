@@ -15,6 +15,7 @@ const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>
   ['mail', 'mails: test', async () => (await import('./mail.ts')).mailCommand()],
   ['resource', 'the APIs that tokens are for: create, list, show, update, delete', async () => (await import('./resource.ts')).resourceCommand()],
   ['scope', 'registered scopes: create, list, show, update, delete', async () => (await import('./scope.ts')).scopeCommand()],
+  ['trusted-issuer', 'issuers whose JWTs are good here: create, list, show, update, delete', async () => (await import('./trusted-issuer.ts')).trustedIssuerCommand()],
   ['upstream', 'OpenID providers by which people sign in: create, list, show, update, delete', async () => (await import('./upstream.ts')).upstreamCommand()],
   ['user', 'users: create, list, show, update, disable, enable, set-password', async () => (await import('./user.ts')).userCommand()],
 ] // prettier-ignore

@@ -95,5 +95,6 @@ export interface ParentClaim {
   readonly iat: number
   readonly authorization_id?: string
   readonly jti?: string
+  readonly trust?: string
   readonly parent?: ParentClaim
 }

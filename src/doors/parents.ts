@@ -44,12 +44,13 @@ export function endOf({ notAfter, parent }: Pick<Granted, 'notAfter' | 'parent'>
 }
 
 /** A token without an Authorization says itself what it was granted for. */
-export function parentClaim({ clientId, since, authorization, token, parent }: Parent): ParentClaim {
+export function parentClaim({ clientId, since, authorization, token, trust, parent }: Parent): ParentClaim {
   return {
     client_id: clientId,
     iat: Math.floor(since / 1000),
     ...(authorization === undefined ? {} : { authorization_id: authorization }),
     ...(token === undefined ? {} : { jti: token }),
+    ...(trust === undefined ? {} : { trust }),
     ...(parent === undefined ? {} : { parent: parentClaim(parent) }),
   }
 }
@@ -57,13 +58,14 @@ export function parentClaim({ clientId, since, authorization, token, parent }: P
 /** Of claims that we signed or stored. */
 export function parentInClaims({ parent }: Pick<AccessTokenClaims, 'parent'>): Parent | undefined {
   if (parent === undefined) return undefined
-  const { client_id: clientId, iat, authorization_id: authorization, jti: token } = parent
+  const { client_id: clientId, iat, authorization_id: authorization, jti: token, trust } = parent
   const before = parentInClaims(parent)
   return {
     clientId,
     since: iat * 1000,
     ...(authorization === undefined ? {} : { authorization }),
     ...(token === undefined ? {} : { token }),
+    ...(trust === undefined ? {} : { trust }),
     ...(before === undefined ? {} : { parent: before }),
   }
 }

@@ -20,6 +20,7 @@ import { Session } from './session.ts'
 import { SigningKey } from './signing-key.ts'
 import { SpentHandle } from './spent-handle.ts'
 import { Throttle } from './throttle.ts'
+import { TrustedIssuer } from './trusted-issuer.ts'
 import { Upstream } from './upstream.ts'
 import { User } from './user.ts'
 import { UserRecord } from './user-record.ts'
@@ -29,5 +30,5 @@ export const entities = [
   User, UserRecord, Session, PendingSession, Consent,
   Authorization, AuthorizationCode, RefreshToken, AccessToken, RevokedToken, Artifact, Change,
   SpentHandle, Throttle, AuditEvent, Activity, SeedEntry, OutboxEntry, Upstream, PluginRecord,
-  Registration, InitialToken, ClientDocument,
+  Registration, InitialToken, ClientDocument, TrustedIssuer,
 ] // prettier-ignore

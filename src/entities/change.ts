@@ -8,6 +8,7 @@ export type ChangeKind =
   | 'scope'
   | 'resource'
   | 'upstream'
+  | 'trusted_issuer'
   | 'signing_key'
   | 'revoked_token'
   | 'delivery'

@@ -1,7 +1,7 @@
 /** What SEED_FILE last said of a thing, so that a value is applied when it is new there, and not at each start. */
 import { defineEntity, p } from './define.ts'
 
-export type SeedKind = 'resource' | 'scope' | 'client' | 'user' | 'upstream'
+export type SeedKind = 'resource' | 'scope' | 'client' | 'user' | 'upstream' | 'trusted_issuer'
 
 /** The kind of the one row that tells when we began to remember, in a database that was in use before. */
 export const SINCE = 'since'

@@ -42,6 +42,7 @@ import { Migration20261125000610_certified_resources } from './Migration20261125
 import { Migration20261126000100_resource_aliases } from './Migration20261126000100_resource_aliases.ts'
 import { Migration20261126000220_client_documents } from './Migration20261126000220_client_documents.ts'
 import { Migration20261126000700_key_stores } from './Migration20261126000700_key_stores.ts'
+import { Migration20261126000800_trusted_issuers } from './Migration20261126000800_trusted_issuers.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -87,4 +88,5 @@ export const migrations = [
   Migration20261126000100_resource_aliases,
   Migration20261126000220_client_documents,
   Migration20261126000700_key_stores,
+  Migration20261126000800_trusted_issuers,
 ]

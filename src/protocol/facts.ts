@@ -36,6 +36,10 @@ export interface Parent {
   readonly authorization?: string
   /** The `jti`, where it is one token. */
   readonly token?: string
+  /** The generation of the trusted issuer whose assertion it was, which ends what came of it when it is trusted no more. */
+  readonly trust?: string
+  /** The link by which its subject is a user's, by the name of the record. */
+  readonly link?: string
   /** When it ends by itself, in milliseconds since the epoch; absent where that is not known. */
   readonly notAfter?: number
   /** What it was granted for itself. */

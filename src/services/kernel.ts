@@ -54,6 +54,9 @@ import { createTellReached } from './throttle/reached-limits.ts'
 import { createThrottles, type Throttles } from './throttle/throttle.ts'
 import { createThrottledLines, type ThrottledLines } from './throttled-lines.ts'
 import { createTokenServices, type TokenServices } from './tokens/token-services.ts'
+import { createAssertions, type Assertions } from './trusted-issuers/assertions.ts'
+import { createFindMapped, type FindMapped } from './trusted-issuers/mapped-subjects.ts'
+import { createTrustedIssuerRegistry, type TrustedIssuerRegistry } from './trusted-issuers/trusted-issuer-registry.ts' // prettier-ignore
 import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
 import type { PasswordRules } from './users/passwords.ts'
@@ -76,6 +79,10 @@ export interface Kernel extends TokenServices, UserServices {
   readonly endUnusedRegistrations: () => Promise<number>
   readonly resources: ResourceRegistry
   readonly upstreams: UpstreamRegistry
+  readonly trustedIssuers: TrustedIssuerRegistry
+  /** JWTs of trusted issuers, and who their subjects are here. */
+  readonly assertions: Assertions
+  readonly findMapped: FindMapped
   readonly feed: ChangeFeed
   readonly directory: Directory
   readonly throttle: Throttles['throttle']
@@ -166,7 +173,10 @@ export function createKernel(
     longestLifetime: Math.max(config.OIDC_TOKEN_EXPIRE, config.OIDC_IDTOKEN_EXPIRE),
   })
   const artifacts = createArtifactStore({ database, box, doors, audit })
-  const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box })
+  const trustedIssuers = createTrustedIssuerRegistry({ database, audit, feed })
+  const { trusted } = trustedIssuers
+  const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box, trusted })
+  const once = createOnce(database)
   const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
   const clientKeys = createClientKeys(fetch, log)
   const rules: PasswordRules = {
@@ -250,6 +260,14 @@ export function createKernel(
     endUnusedRegistrations,
     resources: createResourceRegistry(database, audit, feed, issuer),
     upstreams: createUpstreamRegistry({ database, audit, feed, box }),
+    trustedIssuers,
+    assertions: createAssertions({
+      issuers: trustedIssuers,
+      keys: clientKeys,
+      once,
+      audiences: [issuer, `${issuer}/token`],
+    }),
+    findMapped: createFindMapped(database, people.users),
     feed,
     directory,
     throttle,
@@ -292,7 +310,7 @@ export function createKernel(
     shedding: createShedding(log),
     throttledLines,
     artifacts: artifacts.artifacts,
-    once: createOnce(database),
+    once,
     records: createPluginRecords({ database, doors, audit, box }),
     async start() {
       await feed.start()

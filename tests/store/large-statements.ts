@@ -223,6 +223,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'upstreams-all': [[1000], 20],
   'upstream-reseal': [['corp', 'sealed', 'sealed'], 20],
   'upstream-delete': [['corp'], 20],
+  'trusted-issuers-all': [[1000], 20],
+  'trusted-issuer-delete': [['https://id.example'], 20],
   'server-secret-reseal': [['name', 'sealed', 'sealed'], 1],
   'session-renew': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60], 1],
   'session-start': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60, UUID, now], 2],

@@ -1,5 +1,5 @@
 /**
- * SEED_FILE: resources, scopes, clients, users and upstreams, and what they begin as. A value of the file is applied when it is new
+ * SEED_FILE: resources, scopes, clients, users, upstreams and trusted issuers, and what they begin as. A value of the file is applied when it is new
  * there, or has changed there; what is changed or deleted here stays so until then (docs/adr/0031).
  */
 import type { FastifyBaseLogger } from 'fastify'
@@ -17,6 +17,7 @@ import { readSeedFile, sectionsOf, type Entry, type Sections, type Source } from
 import { createSeedMemory } from './seed-memory.ts'
 import { seededResources, seededScopes, wantedResources, wantedScopes } from './seed-records.ts'
 import { applySection } from './seed-section.ts'
+import { seededTrustedIssuers, wantedTrustedIssuers } from './seed-trusted-issuers.ts'
 import { seededUpstreams, wantedUpstreams } from './seed-upstreams.ts'
 import { seededUsers, wantedUsers, type SeedUsersOptions } from './seed-users.ts'
 import type { SeededKind, Wanted } from './seeded-kind.ts'
@@ -56,7 +57,7 @@ export function createSeeder(options: SeederOptions): Seeder {
         source,
         memory: createSeedMemory(database, key, kind.kind),
       })
-    const { resources, scopes, clients, exchanges, users, upstreams } = sections
+    const { resources, scopes, clients, exchanges, users, upstreams, trusted_issuers } = sections
     // All is read before anything is written: a mistake at the end of the file leaves nothing of its beginning.
     const wanted = {
       resources: wantedResources(resources, log),
@@ -64,6 +65,7 @@ export function createSeeder(options: SeederOptions): Seeder {
       clients: wantedClients(withExchanges(clients, exchanges), options),
       users: wantedUsers(users, log),
       upstreams: wantedUpstreams(upstreams, log),
+      trustedIssuers: wantedTrustedIssuers(trusted_issuers, log),
     }
     await section(seededResources(database, issuer), wanted.resources)
     await judgedAgain(async () => {
@@ -73,6 +75,7 @@ export function createSeeder(options: SeederOptions): Seeder {
     })
     await section(seededUsers(options), wanted.users)
     await section(seededUpstreams(database, box), wanted.upstreams)
+    await section(seededTrustedIssuers(database), wanted.trustedIssuers)
     progress.end()
     await warnOfScopes(source, wanted.clients)
   }

@@ -5,6 +5,7 @@
 import type { Parent } from '../../protocol/facts.ts'
 import { statements } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
+import { statements as records } from '../../store/user-records.ts'
 import { isOfClient } from '../clients/same-client.ts'
 import type { Directory } from '../directory.ts'
 import type { Revocations } from './revocations.ts'
@@ -17,12 +18,29 @@ export interface Parents {
 /** Each is looked at: nobody needs more. */
 const MOST = 8
 
-export function createParents(database: Database, directory: Directory, revocations: Revocations): Parents {
+/** Trusted issuers of this moment. */
+export type ReadTrusted = () => Promise<readonly { readonly generation: string }[]>
+
+export interface ParentsOptions {
+  database: Database
+  directory: Directory
+  revocations: Revocations
+  trusted: ReadTrusted
+}
+
+export function createParents({ database, directory, revocations, trusted }: ParentsOptions): Parents {
+  /** Whether the issuer of an assertion is trusted still, and its subject linked. */
+  async function isVouched({ trust, link }: Parent): Promise<boolean> {
+    if (trust !== undefined && !(await trusted()).some(({ generation }) => generation === trust)) return false
+    return link === undefined || (await database.query(records.owner, [link])).length > 0
+  }
+
   async function stands(parent: Parent): Promise<boolean> {
     const { clientId, since, authorization, token, notAfter = Infinity } = parent
     if (Date.now() >= notAfter || (token !== undefined && revocations.isRevoked(token))) return false
     const client = await directory.findClient(clientId)
     if (client === null || !isOfClient(clientId, since, client)) return false
+    if (!(await isVouched(parent))) return false
     if (authorization === undefined) return true
     const [row] = await database.query(statements.find, [authorization])
     return row !== undefined && row.revokedAt === null

@@ -19,7 +19,7 @@ import { createIssueTransaction } from './issue-transaction.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createOwedCodes } from './owed-codes.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
-import { createParents } from './parents.ts'
+import { createParents, type ReadTrusted } from './parents.ts'
 import { createRequestParameters, type RequestParameters } from './request-parameters.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 import { createReplayEnding } from './replays.ts'
@@ -58,10 +58,11 @@ export interface TokenServicesOptions {
   directory: Directory
   keys: KeyRing
   box: SecretBox
+  trusted: ReadTrusted
 }
 
 export function createTokenServices(options: TokenServicesOptions): TokenServices {
-  const { config, database, doors, audit, feed, directory, keys, box } = options
+  const { config, database, doors, audit, feed, directory, keys, box, trusted } = options
   const { issuer } = config
   const audiences = createAudiences(directory, {
     issuer,
@@ -84,7 +85,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
   })
   const owed = createOwedCodes()
   const revocations = createRevocations(database, feed)
-  const parents = createParents(database, directory, revocations)
+  const parents = createParents({ database, directory, revocations, trusted })
   const verifier = createTokenVerifier({ database, directory, keyRing: keys, ownJwts, revocations, parents })
   const revoker = createTokenRevoker(audit, verifier, revocations)
 

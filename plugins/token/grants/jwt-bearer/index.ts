@@ -1,0 +1,97 @@
+/**
+ * JWTs of trusted issuers as grants (RFC 7523 §2.1), and ID-JAGs among them (draft-ietf-oauth-identity-assertion-authz-grant §4.4): a client
+ * shows what an issuer that is registered here says of somebody, and gets a token for whom that is here, as far as both may.
+ */
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Call } from '../../../../src/doors/back-channel.ts'
+import type { Granted } from '../../../../src/doors/facts.ts'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { OAuthError } from '../../../../src/protocol/errors.ts'
+import { ID_JAG_PROFILE, ID_JAG_TYPE } from '../../../../src/protocol/id-jag.ts'
+import { Repeatable } from '../../../../src/protocol/parameters.ts'
+import { Type } from '../../../../src/protocol/schema.ts'
+import { JwtError } from '../../../../src/protocol/signed-jwt.ts'
+import { type Assertion, PLAIN_TYPES } from '../../../../src/services/trusted-issuers/assertions.ts'
+import { createLimits } from './limits.ts'
+
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+async function jwtBearer(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { assertions, findMapped, audiences } = kernelOf(fastify)
+  const limit = createLimits(audiences)
+
+  /** An ID-JAG is for us alone and for this client, and names what else it is for; what has no such type is for whoever may use it. */
+  async function read(jwt: string, { client }: Call): Promise<Assertion> {
+    const found = await assertions.read(jwt, { types: [...PLAIN_TYPES, ID_JAG_TYPE] })
+    const { from, claims, typ } = found
+    if (typ === ID_JAG_TYPE) {
+      if (claims['aud'] !== oauth.issuer) throw new JwtError('its aud is not the issuer of this server')
+      if (claims['client_id'] !== client.clientId) throw new JwtError('its client_id is another client')
+      const missing = ['jti', 'iat'].find((name) => claims[name] === undefined)
+      if (missing !== undefined) throw new JwtError(`it has no ${missing}`)
+    }
+    if (from.clients !== undefined && !from.clients.includes(client.clientId))
+      throw new JwtError('its issuer is not trusted for this client')
+    return found
+  }
+
+  async function grant(
+    jwt: string,
+    sent: { scope?: string; resource?: readonly string[] },
+    call: Call,
+  ): Promise<Granted> {
+    const { client } = call
+    const assertion = await read(jwt, call)
+    const { from, claims, typ } = assertion
+    const mapped = await findMapped(from, claims)
+    const allowed = await limit(client, from, typ === ID_JAG_TYPE ? claims : {}, sent)
+    // At last, so that a request which asks for too much leaves it good.
+    if (!(await assertion.spend())) throw new JwtError('it was used before')
+    const link = mapped === 'client' ? undefined : mapped.link
+    return {
+      ...(mapped === 'client' ? {} : { subject: mapped.user.id }),
+      ...allowed,
+      refreshable: false,
+      parent: {
+        clientId: client.clientId,
+        since: Date.now(),
+        trust: from.generation,
+        ...(link === undefined ? {} : { link }),
+      },
+    }
+  }
+
+  oauth.registerGrant({
+    type: GRANT_TYPE,
+    parameters: Type.Object({
+      assertion: Type.String(),
+      scope: Type.Optional(Type.String()),
+      resource: Type.Optional(Repeatable()),
+    }),
+    async authorize({ assertion, ...sent }, call) {
+      try {
+        return await grant(assertion, sent, call)
+      } catch (error) {
+        if (!(error instanceof JwtError)) throw error
+        const { message: reason } = error
+        oauth.audit.observe({
+          type: 'token.assertion_refused',
+          client: call.client.clientId,
+          details: { reason },
+        })
+        throw new OAuthError('invalid_grant', `the assertion is not good: ${reason}`, { cause: error })
+      }
+    },
+  })
+  oauth.extend('metadata', async () => ({
+    authorization_grant_profiles_supported: [ID_JAG_PROFILE],
+  }))
+  // Read before anybody waits for a token.
+  fastify.addHook('onReady', async () => {
+    await kernelOf(fastify).trustedIssuers.trusted()
+  })
+}
+
+export default fp(jwtBearer, { name: 'latchkey-jwt-bearer', dependencies: ['latchkey-token'] })

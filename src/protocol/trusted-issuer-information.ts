@@ -1,0 +1,231 @@
+/**
+ * What is registered of a trusted issuer, whose JWTs are good here as grants, as subject tokens and as proofs of clients: its members by
+ * their names in SEED_FILE, on the command line and on the pages, and what each must look like.
+ */
+import { metadataError } from './client-metadata.ts'
+import { isObject, isStorable, parseJson } from './json.ts'
+import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
+import { isResourceIdentifier } from './resource-identifier.ts'
+import { isScopeToken } from './scope.ts'
+
+/** By what somebody of theirs is one of ours; `client` is the client that asks, and nobody. */
+export const SUBJECTS = ['link', 'email', 'username', 'client'] as const
+export type SubjectMapping = (typeof SUBJECTS)[number]
+
+/** By a claim's name what it must say: this, or one of these. */
+export type ClaimRules = Readonly<Record<string, string | readonly string[]>>
+
+export interface TrustedIssuerInformation {
+  /** As its JWTs have it in `iss`; of SPIFFE the trust domain, `spiffe://example.org`. */
+  issuer: string
+  jwks_uri?: string
+  jwks?: object
+  /** JWS algorithms that are taken; by default all that a public key can be checked for. */
+  algorithms?: string[]
+  /** What its JWTs have in `aud`; by default our issuer or the token endpoint. */
+  audiences?: string[]
+  /** By default `email` where `subject_claim` is `email`, `username` where it is another, and `link` where there is none. */
+  subject?: SubjectMapping
+  /** The claim that says who somebody is; by default `email` or `sub`. */
+  subject_claim?: string
+  /** What its JWTs may give at most, each within the client's own; nothing by default. */
+  scopes?: string[]
+  /** For which resources; by default those of the scopes. */
+  resources?: string[]
+  /** Who may use its JWTs as grants; by default whoever is registered for the grant. */
+  clients?: string[]
+  claims?: Record<string, string | readonly string[]>
+  /** Seconds that a JWT is good from when it was made, at most; 3600 by default. */
+  max_age?: number
+  /** Whether one JWT may be used more than once, as workloads do with a token of theirs. Default false. */
+  reusable?: boolean
+  /** Whether nothing of it is good now. Default false. */
+  disabled?: boolean
+}
+
+export const MEMBERS = [
+  'jwks_uri',
+  'jwks',
+  'algorithms',
+  'audiences',
+  'subject',
+  'subject_claim',
+  'scopes',
+  'resources',
+  'clients',
+  'claims',
+  'max_age',
+  'reusable',
+  'disabled',
+] as const
+type Member = (typeof MEMBERS)[number]
+
+/** What is not said is null. */
+export type StoredTrustedIssuer = {
+  [M in Member]: Exclude<TrustedIssuerInformation[M], undefined> | null
+} & { issuer: string }
+
+/** Members to be laid over what is there; null takes one away, absent leaves it. */
+export type LaidTrustedIssuer = { [M in Member]?: TrustedIssuerInformation[M] | null } & { issuer: string }
+
+/** The same as it is given: lists, flags and mappings may come as a text, as people type them. */
+export type TrustedIssuerInput = { [M in Member]?: TrustedIssuerInformation[M] | string | null } & {
+  issuer?: string | null
+}
+
+const MOST = 100
+/** Seconds: what was used once is remembered for a day. */
+const LONGEST = 86_000
+
+const READERS: Readonly<Record<Member, (value: unknown) => unknown>> = {
+  jwks_uri: (value) => readAddress('jwks_uri', value),
+  jwks: readKeys,
+  algorithms: (value) => readList('algorithms', value, (one) => SIGNATURE_ALGORITHMS.includes(one)),
+  audiences: (value) => readList('audiences', value),
+  subject: (value) => readOneOf('subject', value, SUBJECTS),
+  subject_claim: (value) => readText('subject_claim', value, 200),
+  scopes: (value) => readList('scopes', value, isScopeToken),
+  resources: (value) => readList('resources', value, isResourceIdentifier),
+  clients: (value) => readList('clients', value),
+  claims: (value) => readClaimRules('claims', value),
+  max_age: readAge,
+  reusable: (value) => readBoolean('reusable', value),
+  disabled: (value) => readBoolean('disabled', value),
+}
+
+/**
+ * Brings members to one form; lists and mappings may also come as one text. Throws `invalid_client_metadata` that names the member;
+ * `unknown` are names that nobody knows.
+ */
+export function parseTrustedIssuer(input: unknown): { members: LaidTrustedIssuer; unknown: string[] } {
+  if (!isObject(input)) throw metadataError('trusted_issuer', 'must be an object')
+  const { issuer, ...said } = input
+  const names = Object.keys(said).filter((name) => said[name] !== undefined)
+  const known = names.filter((name): name is Member => Object.hasOwn(READERS, name))
+  const members = known.map((name) => [name, said[name] === null ? null : READERS[name](said[name])])
+  return {
+    members: { issuer: readIssuer(issuer), ...Object.fromEntries(members) } as LaidTrustedIssuer,
+    unknown: names.filter((name) => !known.some((one) => one === name)),
+  }
+}
+
+/** What it is with the members laid over what it was. Throws `invalid_client_metadata` for one that must be there. */
+export function layTrustedIssuer(
+  before: StoredTrustedIssuer | undefined,
+  laid: LaidTrustedIssuer,
+): StoredTrustedIssuer {
+  const entries = MEMBERS.map((name) => [
+    name,
+    laid[name] === undefined ? (before?.[name] ?? null) : laid[name],
+  ])
+  const after = { ...Object.fromEntries(entries), issuer: laid.issuer } as StoredTrustedIssuer
+  if ((after.jwks === null) === (after.jwks_uri === null))
+    throw metadataError('jwks', 'or jwks_uri is needed, and not both')
+  return after
+}
+
+/** Without what is not said. */
+export function trustedIssuerInformation(stored: StoredTrustedIssuer): TrustedIssuerInformation {
+  const said = MEMBERS.map((name) => [name, stored[name]] as const).filter(([, value]) => value !== null)
+  return { issuer: stored.issuer, ...Object.fromEntries(said) } as TrustedIssuerInformation
+}
+
+/** By what people are found. */
+export function mappingOf({ subject, subject_claim: claim }: TrustedIssuerInformation): {
+  by: SubjectMapping
+  claim: string
+} {
+  const by = subject ?? (claim === undefined ? 'link' : claim === 'email' ? 'email' : 'username')
+  return { by, claim: claim ?? (by === 'email' ? 'email' : 'sub') }
+}
+
+/** `repository=org/app ref=refs/heads/main`, JSON, or an object. Throws `invalid_client_metadata` naming `member`. */
+export function readClaimRules(member: string, value: unknown): ClaimRules {
+  const typed = typeof value === 'string' ? (parseJson(value) ?? parsePairs(value)) : value
+  const isText = (one: unknown): boolean =>
+    typeof one === 'string' && one !== '' && one.length <= 2048 && isStorable(one)
+  const isRule = (one: unknown): boolean =>
+    isText(one) || (Array.isArray(one) && one.length > 0 && one.length <= MOST && one.every(isText))
+  if (!isObject(typed) || !Object.values(typed).every(isRule) || !Object.keys(typed).every(isText))
+    throw metadataError(member, 'must be pairs such as repository=org/app')
+  if (Object.keys(typed).length > MOST) throw metadataError(member, `must be ${MOST} at most`)
+  return typed as ClaimRules
+}
+
+/** Whether the claims say what the rules want; a claim that is a list has to hold it. */
+export function obeys(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): boolean {
+  return Object.entries(rules).every(([name, wanted]) => {
+    const said: unknown[] = Object.hasOwn(claims, name) ? [claims[name]].flat() : []
+    const texts = said.map((one) => (typeof one === 'boolean' || typeof one === 'number' ? String(one) : one))
+    return [wanted].flat().some((one) => texts.includes(one))
+  })
+}
+
+function readText(member: string, value: unknown, most: number): string {
+  if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
+  throw metadataError(member, `must be a text of 1 to ${most} characters, without NUL or broken Unicode`)
+}
+
+function readIssuer(value: unknown): string {
+  const text = readText('issuer', value, 2048)
+  if (!/^(?:https?|spiffe):\/\/[^\s?#@]+$/.test(text) || URL.parse(text) === null)
+    throw metadataError('issuer', 'must be an https address, or a SPIFFE trust domain')
+  return text
+}
+
+function readAddress(member: string, value: unknown): string {
+  const text = readText(member, value, 2048)
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.hash !== '')
+    throw metadataError(member, 'must be an https address')
+  return text
+}
+
+function readKeys(value: unknown): object {
+  const typed = typeof value === 'string' ? parseJson(value) : value
+  if (!isObject(typed)) throw metadataError('jwks', 'must be a JWK set')
+  try {
+    if (parseJwkSet(typed).length > 0) return typed
+  } catch (cause) {
+    if (!(cause instanceof JwkSetError)) throw cause
+    throw metadataError('jwks', cause.message)
+  }
+  throw metadataError('jwks', 'holds no key')
+}
+
+function readList(member: string, value: unknown, isGood: (one: string) => boolean = isName): string[] {
+  const list: unknown = typeof value === 'string' ? value.split(/\s+/).filter((one) => one !== '') : value
+  if (Array.isArray(list) && list.length <= MOST && list.every((one) => isName(one) && isGood(one)))
+    return [...new Set(list as string[])]
+  throw metadataError(member, `must be a list of ${MOST} at most, each well formed`)
+}
+
+function isName(one: unknown): one is string {
+  return typeof one === 'string' && one !== '' && one.length <= 2048 && isStorable(one)
+}
+
+function readOneOf(member: string, value: unknown, among: readonly string[]): string {
+  if (typeof value === 'string' && among.includes(value)) return value
+  throw metadataError(member, `must be one of ${among.join(', ')}`)
+}
+
+function readBoolean(member: string, value: unknown): boolean {
+  if (value === true || value === 'true') return true
+  if (value === false || value === 'false') return false
+  throw metadataError(member, 'must be true or false')
+}
+
+function readAge(value: unknown): number {
+  const seconds = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  if (Number.isSafeInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= LONGEST)
+    return Number(seconds)
+  throw metadataError('max_age', `must be 1 to ${LONGEST} seconds`)
+}
+
+function parsePairs(text: string): Record<string, string> | undefined {
+  const pairs = text.split(/\s+/).filter((one) => one !== '')
+  const entries = pairs.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)])
+  return pairs.every((one) => one.indexOf('=') > 0)
+    ? (Object.fromEntries(entries) as Record<string, string>)
+    : undefined
+}

@@ -1,0 +1,58 @@
+/** Who of ours somebody of a trusted issuer is, by what is registered of it. */
+import { hash } from 'node:crypto'
+import type { Bag } from '../../protocol/bag.ts'
+import { JwtError } from '../../protocol/signed-jwt.ts'
+import { mappingOf } from '../../protocol/trusted-issuer-information.ts'
+import type { Database } from '../../store/database.ts'
+import { statements } from '../../store/user-records.ts'
+import { ADMIN, type User } from '../users/user.ts'
+import type { UserFinder } from '../users/user-finder.ts'
+import type { TrustedIssuer } from './trusted-issuer-registry.ts'
+
+/** The client that asks, or a user; with the link by which it is theirs, whose end ends what came of it. */
+export type Mapped = 'client' | { readonly user: User; readonly link?: string }
+
+/** Throws `JwtError` where nobody is meant, or somebody for whom nobody else may speak. */
+export type FindMapped = (from: TrustedIssuer, claims: Bag) => Promise<Mapped>
+
+/** The kind of record that sign-in by upstreams keeps (`plugins/upstreams/links.ts`). */
+const LINK = 'upstream-link'
+
+/** @internal */
+export function createFindMapped(
+  database: Database,
+  users: Pick<UserFinder, 'find' | 'findByEmail' | 'get'>,
+): FindMapped {
+  async function linked(issuer: string, subject: string): Promise<{ user: User; link: string } | null> {
+    const link = linkOf(issuer, subject)
+    const [row] = await database.query(statements.owner, [link])
+    return row === undefined ? null : { user: await users.get(row.userId), link }
+  }
+
+  async function find(from: TrustedIssuer, claims: Bag): Promise<{ user: User; link?: string } | null> {
+    const { by, claim } = mappingOf(from)
+    const said = Object.hasOwn(claims, claim) ? claims[claim] : undefined
+    if (typeof said !== 'string' || said === '') throw new JwtError(`it has no ${claim}`)
+    if (by === 'link') return linked(from.issuer, said)
+    if (by === 'email' && claims['email_verified'] === false)
+      throw new JwtError('its email is not verified')
+    const user = by === 'email' ? await users.findByEmail(said) : await users.find(said)
+    return user === null ? null : { user }
+  }
+
+  return async (from, claims) => {
+    if (mappingOf(from).by === 'client') return 'client'
+    const found = await find(from, claims)
+    if (found === null) throw new JwtError('nobody here is its subject')
+    const { user } = found
+    if (user.disabled || user.deletesAt !== null) throw new JwtError('its subject may not sign in')
+    // Whoever holds the keys of the issuer would be one of them.
+    if (user.roles.includes(ADMIN)) throw new JwtError('its subject is an administrator, who signs in here')
+    return found
+  }
+}
+
+/** By `kind id`, as the table has it: OpenID Connect Core §5.7, `iss` and `sub` together are unique. */
+function linkOf(issuer: string, subject: string): string {
+  return `${LINK} ${hash('sha256', `${issuer}\0${subject}`, 'base64url')}`
+}

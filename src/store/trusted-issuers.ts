@@ -1,0 +1,51 @@
+/** Trusted issuers: so few that all are read at once. */
+import { TrustedIssuer } from '../entities/trusted-issuer.ts'
+import { insertGiven, updateGiven } from './given-rows.ts'
+import { statement } from './statement.ts'
+
+export type TrustedIssuerRow = Pick<TrustedIssuer, keyof typeof TYPES>
+
+const TYPES = {
+  issuer: 'text',
+  generation: 'uuid',
+  jwksUri: 'text',
+  jwks: 'jsonb',
+  algorithms: 'text[]',
+  audiences: 'text[]',
+  subject: 'text',
+  subjectClaim: 'text',
+  scopes: 'text[]',
+  resources: 'text[]',
+  clients: 'text[]',
+  claims: 'jsonb',
+  maxAge: 'int',
+  reusable: 'boolean',
+  disabled: 'boolean',
+} as const
+const COLUMNS = Object.keys(TYPES) as (keyof typeof TYPES)[]
+
+export const statements = {
+  /** At most $1. */
+  all: statement<TrustedIssuerRow>('trusted-issuers-all', (table) => {
+    const one = table(TrustedIssuer)
+    return `select ${one.columns(...COLUMNS)} from ${one.name} order by ${one.column('issuer')} limit $1`
+  }),
+  /** Those of $1, for a change; each process in the same order. */
+  lock: statement<TrustedIssuerRow>('trusted-issuers-lock', (table) => {
+    const one = table(TrustedIssuer)
+    const issuer = one.column('issuer')
+    return `select ${one.columns(...COLUMNS)} from ${one.name} where ${issuer} = any($1) order by ${issuer} for update`
+  }),
+  present: statement<{ key: string }>('trusted-issuers-present', (table) => {
+    const one = table(TrustedIssuer)
+    return `select ${one.column('issuer')} as "key" from ${one.name} where ${one.column('issuer')} = any($1)`
+  }),
+  insert: statement('trusted-issuers-insert', (table) => insertGiven(table(TrustedIssuer), TYPES)),
+  update: statement('trusted-issuers-update', (table) =>
+    updateGiven(table(TrustedIssuer), TYPES, ['issuer']),
+  ),
+  delete: statement<{ deleted: true }>('trusted-issuer-delete', (table) => {
+    const one = table(TrustedIssuer)
+    return `delete from ${one.name} where ${one.column('issuer')} = $1 returning true as "deleted"`
+  }),
+}
