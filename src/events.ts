@@ -157,6 +157,8 @@ export interface OwnEventDetails {
   }
   /** A client asked for a token in exchange for another, and was told this error. */
   'token.exchange_refused': { readonly error: string }
+  /** A client was given an ID-JAG, to show at `audience`. */
+  'token.vouched': { readonly audience: string; readonly jti: string }
   /** A client came with a JWT of a trusted issuer that was not good, or not for it. */
   'token.assertion_refused': { readonly reason: string; readonly issuer?: string }
   /** One access token alone. */
@@ -240,6 +242,7 @@ const OWN: Readonly<Record<keyof OwnEventDetails, true>> = {
   'trusted_issuer.changed': true,
   'trusted_issuer.deleted': true,
   'token.assertion_refused': true,
+  'token.vouched': true,
   'key.created': true,
   'key.revoked': true,
   'token.issued': true,

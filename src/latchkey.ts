@@ -45,6 +45,7 @@ import passwordLink from '../plugins/password-link.ts'
 import passwordSignIn from '../plugins/password-sign-in.ts'
 import mutualTls from '../plugins/client-authentication/mutual-tls/index.ts'
 import clientSecretJwt from '../plugins/client-authentication/client-secret-jwt.ts'
+import federatedJwt from '../plugins/client-authentication/federated-jwt.ts'
 import fapi20 from '../plugins/profiles/fapi.ts'
 import fapiCiba from '../plugins/profiles/fapi-ciba.ts'
 import mcp from '../plugins/profiles/mcp.ts'
@@ -91,6 +92,7 @@ const PLUGINS = [
   clientAuthentication,
   privateKeyJwt,
   clientSecretJwt,
+  federatedJwt,
   mutualTls,
   subjectTypes,
   pkcs11,

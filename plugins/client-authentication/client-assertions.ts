@@ -45,7 +45,7 @@ export function createAssertionMethod(
   { method, algorithms, verify }: AssertionMethod,
 ): ClientAuthentication {
   const { oauth } = fastify
-  const { doors, config } = kernelOf(fastify)
+  const { doors, config, assertions } = kernelOf(fastify)
   let audiences: readonly string[] | undefined
 
   /** The issuer (draft-ietf-oauth-rfc7523bis), and those endpoints of `AUDIENCES` that are here, also where TLS asks for a certificate. */
@@ -101,6 +101,9 @@ export function createAssertionMethod(
       try {
         const unverified = read.get(wire) ?? decodeSignedJwt(String(wire['client_assertion']))
         read.set(wire, unverified)
+        // A workload's, which names its client beside it (`federated-jwt.ts`).
+        if (isOfAnother(unverified) && assertions.issuerNamedIn(String(wire['client_assertion'])) !== null)
+          return null
         return [claimedBy(wire, unverified)]
       } catch (error) {
         if (!(error instanceof JwtError)) throw error
@@ -121,4 +124,8 @@ export function createAssertionMethod(
       }
     },
   }
+}
+
+function isOfAnother({ claims: { iss, sub } }: UnverifiedJwt): boolean {
+  return iss !== sub
 }

@@ -12,10 +12,18 @@ export function trustedIssuerCommand(): Command {
     members: [
       { name: 'jwks_uri', value: 'uri', text: 'where its public keys are' },
       { name: 'jwks', value: 'text', text: 'its public keys, as JSON' },
-      { name: 'algorithms', value: 'list', text: 'JWS algorithms that are taken; by default all of public keys' },
+      {
+        name: 'algorithms',
+        value: 'list',
+        text: 'JWS algorithms that are taken; by default all of public keys',
+      },
       { name: 'audiences', value: 'list', text: 'what its JWTs have in aud; by default this server' },
       { name: 'subject', value: 'text', text: 'link, email, username or client: who its subject is here' },
-      { name: 'subject_claim', value: 'text', text: 'the claim that says who it is; by default sub or email' },
+      {
+        name: 'subject_claim',
+        value: 'text',
+        text: 'the claim that says who it is; by default sub or email',
+      },
       { name: 'scopes', value: 'list', text: 'what its JWTs may give at most; nothing by default' },
       { name: 'resources', value: 'list', text: 'for which resources; by default those of the scopes' },
       { name: 'clients', value: 'list', text: 'who may use its JWTs as grants' },

@@ -9,7 +9,14 @@ export const ExchangeRule = Type.Object(
     /** Whose tokens: client_ids that they were issued to. */
     subject_clients: Names(),
     /** For what: identifiers of resources, or aliases. */
-    resources: Names(),
+    resources: Type.Optional(Names()),
+    /**
+     * Issuers of other authorization servers, at which the user may be vouched for (ID-JAG). Such a rule gives no access tokens, and its
+     * resources and scopes are theirs.
+     */
+    audiences: Type.Optional(Names()),
+    /** What the client is called there; by default as here. */
+    client_id: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     /** At most these, whatever the token has; by default those that the token has. */
     scopes: Type.Optional(Names()),
     /** Whose tokens may say who acts beside the client; by default its own. */

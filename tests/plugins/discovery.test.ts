@@ -23,6 +23,7 @@ describe('the document', () => {
       'none',
       'private_key_jwt',
       'client_secret_jwt',
+      'federated_jwt',
     ]
     const sealing = ['RSA-OAEP-256', 'ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A256KW']
     const contents = ['A128CBC-HS256', 'A256CBC-HS512', 'A128GCM', 'A256GCM']
@@ -58,7 +59,9 @@ describe('the document', () => {
         'client_credentials',
         'urn:ietf:params:oauth:grant-type:device_code',
         'urn:ietf:params:oauth:grant-type:token-exchange',
+        'urn:ietf:params:oauth:grant-type:jwt-bearer',
       ],
+      authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
       dpop_signing_alg_values_supported: [
         'ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'PS384', 'PS512',
       ], // prettier-ignore
@@ -232,6 +235,7 @@ describe('a plugin of ours that is left out', () => {
     'client-credentials',
     'device-code',
     'token-exchange',
+    'jwt-bearer',
     'ciba',
   ].map((name) => `latchkey-${name}`)
 
@@ -297,6 +301,7 @@ test("what a stranger's plugin adds is there", async () => {
       'client_credentials',
       'urn:ietf:params:oauth:grant-type:device_code',
       'urn:ietf:params:oauth:grant-type:token-exchange',
+      'urn:ietf:params:oauth:grant-type:jwt-bearer',
       'urn:example:voucher',
     ],
   })

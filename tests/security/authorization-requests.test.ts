@@ -117,7 +117,7 @@ test.each([
 }) // prettier-ignore
 
 test('A7: neither the implicit grant nor the password of a user is taken', async () => {
-  for (const grant_type of ['implicit', 'password', 'urn:ietf:params:oauth:grant-type:jwt-bearer']) {
+  for (const grant_type of ['implicit', 'password', 'urn:ietf:params:oauth:grant-type:saml2-bearer']) {
     const form = { grant_type, username: 'alice', password: 'correct horse battery staple', scope: 'openid' }
     const response = await server.post('/token', form, basic(WEB.client_id, WEB.client_secret))
     expect([response.status, await response.json()]).toMatchObject([400, { error: 'unsupported_grant_type' }])

@@ -70,6 +70,7 @@ const OURS: Readonly<Partial<Record<EventType, Message>>> = {
   'trusted_issuer.registered': message('Trusted issuer registered'),
   'trusted_issuer.changed': message('Trusted issuer changed'),
   'trusted_issuer.deleted': message('Trusted issuer deleted'),
+  'token.vouched': message('Vouched for at another server'),
   'token.assertion_refused': message('Assertion refused'),
   'key.created': message('Signing key made'),
   'key.revoked': message('Signing key revoked'),

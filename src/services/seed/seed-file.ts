@@ -18,7 +18,15 @@ export type Sections = Readonly<Record<(typeof SECTIONS)[number], readonly Place
 /** What is applied: who reads the log looks for it where it is. */
 export type Source = 'SEED_FILE' | 'The demo'
 
-const SECTIONS = ['resources', 'scopes', 'clients', 'exchanges', 'users', 'upstreams', 'trusted_issuers'] as const
+const SECTIONS = [
+  'resources',
+  'scopes',
+  'clients',
+  'exchanges',
+  'users',
+  'upstreams',
+  'trusted_issuers',
+] as const
 
 /** Throws `ConfigError`. */
 export async function readSeedFile(path: string, log: FastifyBaseLogger): Promise<Sections> {

@@ -76,14 +76,14 @@ export function createAssertions({ issuers, keys, once, audiences }: AssertionsO
         .catch((error: unknown) => {
           throw error instanceof JwtError ? inWordsOfIssuers(error) : error
         })
-      if (typeof claims['sub'] !== 'string' || claims['sub'] === '')
-        throw new JwtError('its sub is no text')
+      if (typeof claims['sub'] !== 'string' || claims['sub'] === '') throw new JwtError('its sub is no text')
       if (isSpiffe && !claims['sub'].startsWith(`${from.issuer}/`))
         throw new JwtError('its sub is of another trust domain')
       const { iat } = claims
       if (typeof iat === 'number' && iat < Date.now() / 1000 - longest - CLOCK_SKEW)
         throw new JwtError(`it is older than ${longest} seconds`)
-      if (!obeys(claims, from.claims ?? {})) throw new JwtError('its claims are not those that its issuer needs')
+      if (!obeys(claims, from.claims ?? {}))
+        throw new JwtError('its claims are not those that its issuer needs')
       return {
         from,
         claims,

@@ -34,8 +34,7 @@ export function createFindMapped(
     const said = Object.hasOwn(claims, claim) ? claims[claim] : undefined
     if (typeof said !== 'string' || said === '') throw new JwtError(`it has no ${claim}`)
     if (by === 'link') return linked(from.issuer, said)
-    if (by === 'email' && claims['email_verified'] === false)
-      throw new JwtError('its email is not verified')
+    if (by === 'email' && claims['email_verified'] === false) throw new JwtError('its email is not verified')
     const user = by === 'email' ? await users.findByEmail(said) : await users.find(said)
     return user === null ? null : { user }
   }

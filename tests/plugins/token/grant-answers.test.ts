@@ -20,7 +20,7 @@ const BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 let policies = 0
 let links!: UserRecords
 
-const server = await startServer({ WITHOUT: 'latchkey-token-exchange' }, {
+const server = await startServer({ WITHOUT: 'latchkey-token-exchange,latchkey-jwt-bearer' }, {
   seed: { ...SEED, clients: [{ ...WEB, grant_types: ['authorization_code', EXCHANGE] }] },
   async extend({ oauth }) {
     const keys = () => createLocalJWKSet(JSON.parse(oauth.keys.jwks().toString()) as JSONWebKeySet)

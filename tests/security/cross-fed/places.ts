@@ -33,6 +33,7 @@ export const JUDGED: Readonly<Record<string, readonly string[]>> = {
   'plugins/dpop.ts': ['the proof of a key', 'the nonce of a proof'],
   'plugins/token/grants/token-exchange/subject-tokens.ts': ['the access token of an exchange'],
   'plugins/token/grants/token-exchange/id-token-reader.ts': ['the ID token of an exchange'],
+  'src/services/trusted-issuers/assertions.ts': ['the assertion of a trusted issuer'],
   'src/services/registration/software-statements.ts': ['the statement of a registration'],
 }
 
@@ -151,6 +152,15 @@ export function createPlaces(
     'the ID token of an exchange': {
       takes: ['ID token', "another client's ID token"],
       tries: async (thing) => exchanged(thing, 'id_token'),
+    },
+    'the assertion of a trusted issuer': {
+      // None of these is of one.
+      takes: [],
+      async tries(assertion) {
+        const by = basic(EXCHANGER.client_id, EXCHANGER.client_secret)
+        const form = { grant_type: EXCHANGER.grant_types[1]!, assertion }
+        return (await server.post('/token', form, by)).status === 200
+      },
     },
     'id_token_hint of a request': {
       takes: ['ID token'],

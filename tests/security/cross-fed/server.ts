@@ -72,7 +72,10 @@ export const NONCES = { ...WEB, client_id: 'nonces', require_dpop_nonce: true }
 export const EXCHANGER = {
   client_id: 'exchanger',
   client_secret: WEB.client_secret,
-  grant_types: ['urn:ietf:params:oauth:grant-type:token-exchange'],
+  grant_types: [
+    'urn:ietf:params:oauth:grant-type:token-exchange',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
+  ],
   scope: ['read_all'],
   token_exchange: [
     {
@@ -80,6 +83,7 @@ export const EXCHANGER = {
       resources: ['urn:all'],
       scopes: ['read_all'],
     },
+    { subject_clients: ['web'], audiences: ['https://other.example'] },
   ],
 }
 

@@ -11,7 +11,18 @@ import { authorizationUrl, authorize, getTokens, goThrough, WEB } from '../../su
 import { until } from '../../support/until.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
 import { CONSENT } from '../forms.ts'
-import { ASKING, ASKING_SIGNED, host, key, KEYED, NONCES, server, softwareStatement, web } from './server.ts'
+import {
+  EXCHANGER,
+  ASKING,
+  ASKING_SIGNED,
+  host,
+  key,
+  KEYED,
+  NONCES,
+  server,
+  softwareStatement,
+  web,
+} from './server.ts'
 
 type Answer = Record<string, string>
 
@@ -28,6 +39,7 @@ export const MADE: Readonly<Record<string, readonly string[]>> = {
   'plugins/authorize/jarm.ts': ['authorization response'],
   'plugins/jwt-introspection.ts': ['introspection response'],
   'plugins/sign-out/backchannel-logout.ts': ['logout token'],
+  'plugins/token/grants/token-exchange/id-jag.ts': ['ID-JAG'],
   'plugins/discovery/signed.ts': ['signed metadata'],
 }
 
@@ -48,6 +60,19 @@ async function logoutToken(): Promise<string> {
     if (told === undefined) throw new Error('The app was not told.')
     return new URLSearchParams(told.body).get('logout_token')!
   })
+}
+
+/** What an app shows at the server of another one. */
+async function idJag(subject_token: string): Promise<string> {
+  const form = {
+    grant_type: EXCHANGER.grant_types[0]!,
+    subject_token,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
+    requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+    audience: 'https://other.example',
+  }
+  const by = basic(EXCHANGER.client_id, EXCHANGER.client_secret)
+  return ((await (await server.post('/token', form, by)).json()) as Answer)['access_token']!
 }
 
 async function registrationToken(initial: string): Promise<{ uri: string; token: string }> {
@@ -98,6 +123,7 @@ export async function createThings() {
     ).text(),
     'authorization response': new URL(response.headers.get('location')!).searchParams.get('response')!,
     'logout token': await logoutToken(),
+    'ID-JAG': await idJag(ofWeb.id_token),
     'signed metadata': metadata['signed_metadata']!,
     "a service's own token": ((await own.json()) as Answer)['access_token']!,
     code: (await authorize(server, SCOPE, agent)).get('code')!,

@@ -20,7 +20,10 @@ export type Limit = (
   sent: { readonly scope?: string | undefined; readonly resource?: readonly string[] | undefined },
 ) => Promise<Allowed>
 
-export function createLimits({ registered, resourcesOf }: Pick<Audiences, 'registered' | 'resourcesOf'>): Limit {
+export function createLimits({
+  registered,
+  resourcesOf,
+}: Pick<Audiences, 'registered' | 'resourcesOf'>): Limit {
   /** Undefined where nobody says any. */
   async function within(
     resources: readonly string[] | undefined,

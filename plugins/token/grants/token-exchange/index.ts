@@ -5,9 +5,11 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Call } from '../../../../src/doors/back-channel.ts'
+import type { Answer } from '../../../../src/doors/answer.ts'
 import type { Granted } from '../../../../src/doors/facts.ts'
 import type { Actor } from '../../../../src/protocol/facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { ID_JAG } from '../../../../src/protocol/id-jag.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../../src/protocol/parameters.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
@@ -17,6 +19,7 @@ import { assertHeld } from './holder.ts'
 import { createPolicy } from './policy.ts'
 import { ACCESS_TOKEN, refused, type Source } from './source.ts'
 import { createSubjectTokens } from './subject-tokens.ts'
+import { createVouch } from './id-jag.ts'
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
@@ -37,6 +40,7 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
   const { audiences } = kernelOf(fastify)
   const read = createSubjectTokens(fastify)
   const decide = createPolicy(audiences)
+  const vouch = createVouch(fastify, read)
 
   /** Who acts beside the client, by a token of their own (RFC 8693 §1.1). */
   async function actingBy(
@@ -55,8 +59,9 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
     type: GRANT_TYPE,
     parameters: Parameters,
     members: ['issued_token_type'],
-    async authorize({ scope, resource = [], audience = [], ...sent }, call): Promise<Granted> {
+    async authorize({ scope, resource = [], audience = [], ...sent }, call): Promise<Granted | Answer> {
       const { client } = call
+      if (sent.requested_token_type === ID_JAG) return vouch({ scope, resource, audience, ...sent }, call)
       if ((sent.requested_token_type ?? ACCESS_TOKEN) !== ACCESS_TOKEN)
         throw new OAuthError('invalid_request', 'only access tokens are issued here')
       try {

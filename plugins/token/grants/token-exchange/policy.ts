@@ -59,12 +59,14 @@ export function createPolicy({
 
   return async (client, subject, actor, sent) => {
     const rules = (client.metadata['token_exchange'] as readonly ExchangeRule[] | undefined) ?? []
-    const ofParties = rules.filter((rule) => allowsParties(rule, client, subject, actor))
+    const ofParties = rules.filter(
+      (rule) => rule.audiences === undefined && allowsParties(rule, client, subject, actor),
+    )
     if (ofParties.length === 0) throw refused(NOT_GOOD)
     const wanted = { ...sent, resources: await registered(sent.resources) }
     let isForTargets = false
     for (const rule of ofParties) {
-      const own = await registered(rule.resources)
+      const own = await registered(rule.resources ?? [])
       if (!wanted.resources.every((one) => own.includes(one))) continue
       isForTargets = true
       const targets = wanted.resources.length > 0 ? wanted.resources : own

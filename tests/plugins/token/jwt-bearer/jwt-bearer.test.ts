@@ -1,7 +1,7 @@
 /** JWTs of trusted issuers as grants (RFC 7523 §2.1, §3), ID-JAGs among them: whom and what they give, and what is refused. */
 import { generateKeyPairSync, hash, randomUUID } from 'node:crypto'
 import { decodeJwt, exportJWK, SignJWT } from 'jose'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
@@ -189,11 +189,13 @@ test('a key that the issuer has from now on is found, and one that is gone is no
   const by = async (one: typeof key, kid = one.kid) => bring(server, APP, await said(one, rotating, server.url, {}, { kid }))
   expect(await by(key)).toMatchObject({ status: 200 })
   there.publish(second.jwk)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 })
   const asked = there.asked()
   expect(await by(second)).toMatchObject({ status: 200 })
   expect(await by(key)).toMatchObject(bad('no such key'))
   for (const kid of ['a', 'b', 'c']) expect(await by(key, kid)).toMatchObject(bad('no such key'))
   expect(there.asked()).toBe(asked + 1)
+  vi.useRealTimers()
   there.publish(key.jwk)
 }) // prettier-ignore
 
@@ -221,7 +223,9 @@ describe('an ID-JAG', () => {
   test('for another resource is for none of ours', async () => {
     expect(await ask(...jag({ resource: 'https://other.example' }))).toMatchObject({ error: 'invalid_scope' })
     const shelf = await said(key, issuer, server.url, { client_id: 'app', resource: SHELF }, { typ: 'oauth-id-jag+jwt' }) // prettier-ignore
-    expect(await bring(server, APP, shelf, { resource: server.url })).toMatchObject({ error: 'invalid_target' })
+    expect(await bring(server, APP, shelf, { resource: server.url })).toMatchObject({
+      error: 'invalid_target',
+    })
   })
 })
 
@@ -252,12 +256,12 @@ describe('what came of an issuer ends', () => {
     expect(await bringOne()).toMatchObject(bad('nobody here'))
     const link = hash('sha256', `${linked}\0a-1`, 'base64url')
     await server.database.query(
-      `insert into user_records (user_id, kind, id, value, unique_id) values ('${alice}', 'upstream-link', '${link}', '{}', 'upstream-link ${link}')`,
+      `insert into user_records (user_id, kind, record_id, value, unique_id) values ('${alice}', 'upstream-link', '${link}', '{}', 'upstream-link ${link}')`,
     )
     const got = await bringOne()
     expect(decodeJwt(String(got['access_token'])).sub).toBe(alice)
     expect(await isActive(got['access_token'])).toBe(true)
-    await server.database.query(`delete from user_records where id = '${link}'`)
+    await server.database.query(`delete from user_records where record_id = '${link}'`)
     expect(await isActive(got['access_token'])).toBe(false)
   })
   test('for a user who is disabled', async () => {
