@@ -127,7 +127,7 @@ export function layTrustedIssuer(
 /** Without what is not said. */
 export function trustedIssuerInformation(stored: StoredTrustedIssuer): TrustedIssuerInformation {
   const said = MEMBERS.map((name) => [name, stored[name]] as const).filter(([, value]) => value !== null)
-  return { issuer: stored.issuer, ...Object.fromEntries(said) } as TrustedIssuerInformation
+  return { issuer: stored.issuer, ...Object.fromEntries(said) }
 }
 
 /** By what people are found. */

@@ -174,6 +174,7 @@ test('what each endpoint takes is made from what is registered, and from which c
   const confidential = [
     'client_secret_basic', 'client_secret_post', 'stamp', 'seal', 'badge', 'certificate', 'keyed', 'private_key_jwt',
     'client_secret_jwt',
+    'federated_jwt',
   ] // prettier-ignore
   const all = [...confidential, 'none']
   for (const [endpoint, methods] of Object.entries({

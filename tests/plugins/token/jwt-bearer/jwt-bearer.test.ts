@@ -205,7 +205,7 @@ describe('an ID-JAG', () => {
     expect(got).toMatchObject({ status: 200, scope: 'read_shelf' })
     expect(decodeJwt(String(got['access_token']))).toMatchObject({ sub: alice, aud: SHELF })
     expect(await ask(...jag())).toMatchObject({ status: 200, scope: 'read_books read_shelf' })
-    const books = await said(key, issuer, server.url, ...[{ client_id: 'app', scope: 'read_books' }, { typ: 'oauth-id-jag+jwt' }])
+    const books = await said(key, issuer, server.url, { client_id: 'app', scope: 'read_books' }, { typ: 'oauth-id-jag+jwt' })
     expect(await bring(server, APP, books, { scope: 'read_shelf' })).toMatchObject({ error: 'invalid_scope' })
   }) // prettier-ignore
   test.each([
