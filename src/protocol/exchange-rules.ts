@@ -9,7 +9,7 @@ export const ExchangeRule = Type.Object(
     /** Whose tokens: client_ids that they were issued to. */
     subject_clients: Names(),
     /** For what: identifiers of resources, or aliases. */
-    resources: Type.Optional(Names()),
+    resources: Names(),
     /**
      * Issuers of other authorization servers, at which the user may be vouched for (ID-JAG). Such a rule gives no access tokens, and its
      * resources and scopes are theirs.

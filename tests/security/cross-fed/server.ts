@@ -83,7 +83,7 @@ export const EXCHANGER = {
       resources: ['urn:all'],
       scopes: ['read_all'],
     },
-    { subject_clients: ['web'], audiences: ['https://other.example'] },
+    { subject_clients: ['web'], audiences: ['https://other.example'], resources: ['urn:other'] },
   ],
 }
 

@@ -121,7 +121,7 @@ function ruleFor(
   if (ofClient.length === 0) throw refused(NOT_GOOD)
   const found = ofClient.find(
     ({ audiences = [], resources }) =>
-      audiences.includes(audience) && resource.every((one) => resources?.includes(one) ?? false),
+      audiences.includes(audience) && resource.every((one) => resources.includes(one)),
   )
   if (found === undefined)
     throw new OAuthError(

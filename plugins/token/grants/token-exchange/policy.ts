@@ -66,7 +66,7 @@ export function createPolicy({
     const wanted = { ...sent, resources: await registered(sent.resources) }
     let isForTargets = false
     for (const rule of ofParties) {
-      const own = await registered(rule.resources ?? [])
+      const own = await registered(rule.resources)
       if (!wanted.resources.every((one) => own.includes(one))) continue
       isForTargets = true
       const targets = wanted.resources.length > 0 ? wanted.resources : own
