@@ -21,6 +21,7 @@ test('without pages there are the back-channel endpoints, and nobody is promised
     'refresh_token',
     'client_credentials',
     'urn:ietf:params:oauth:grant-type:token-exchange',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
   ])
   expect(metadata).not.toHaveProperty('authorization_endpoint')
   const paths = new Set(routesOf(server.server).map(({ url }) => url))

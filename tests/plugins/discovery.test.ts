@@ -61,7 +61,6 @@ describe('the document', () => {
         'urn:ietf:params:oauth:grant-type:token-exchange',
         'urn:ietf:params:oauth:grant-type:jwt-bearer',
       ],
-      authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
       dpop_signing_alg_values_supported: [
         'ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'PS384', 'PS512',
       ], // prettier-ignore

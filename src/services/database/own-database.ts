@@ -9,6 +9,7 @@ import { openDatabase, type Database } from '../../store/database.ts'
 import { sqlState } from '../../store/failures.ts'
 import { findTooNew, migrate, missingMigrations } from '../../store/migrate.ts'
 import { keepsPrepared } from '../../store/prepared.ts'
+import { retried } from '../../store/retries.ts'
 import { readServerFacts } from '../../store/server-facts.ts'
 import { statements as uses } from '../../store/secret-key-uses.ts'
 import { withClient, type Place } from '../../store/connections.ts'
@@ -51,13 +52,16 @@ export async function openOwnDatabase(
   const url = pool === undefined ? (embedded?.url ?? config.DATABASE_URL) : undefined
   const place = { url, pool, schema: config.DATABASE_SCHEMA }
   try {
-    const { engine, allowed } = await withClient(place, async (client) => {
-      const at = { ...place, client }
-      await assertNotNewer(at)
-      await (migrates ? migrateAt(at) : assertMigrated(at))
-      if (embedded === undefined && pool === undefined) await assertPrepares(at, config)
-      return { engine: await engineOf(at), allowed: (await readServerFacts(at)).connections }
-    })
+    // What was done of it when PostgreSQL refuses something to serialize is found done the next time.
+    const { engine, allowed } = await retried(async () =>
+      withClient(place, async (client) => {
+        const at = { ...place, client }
+        await assertNotNewer(at)
+        await (migrates ? migrateAt(at) : assertMigrated(at))
+        if (embedded === undefined && pool === undefined) await assertPrepares(at, config)
+        return { engine: await engineOf(at), allowed: (await readServerFacts(at)).connections }
+      }),
+    )
     const { DATABASE_PREPARE: prepare } = config
     const where = embedded && describe(embedded)
     const database = await openDatabase({

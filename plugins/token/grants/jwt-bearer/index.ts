@@ -19,7 +19,7 @@ const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
 async function jwtBearer(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { assertions, findMapped, audiences } = kernelOf(fastify)
+  const { assertions, findMapped, audiences, trustedIssuers } = kernelOf(fastify)
   const limit = createLimits(audiences)
 
   /** An ID-JAG is for us alone and for this client, and names what else it is for; what has no such type is for whoever may use it. */
@@ -85,12 +85,11 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
       }
     },
   })
-  oauth.extend('metadata', async () => ({
-    authorization_grant_profiles_supported: [ID_JAG_PROFILE],
-  }))
-  // Read before anybody waits for a token.
-  fastify.addHook('onReady', async () => {
-    await kernelOf(fastify).trustedIssuers.trusted()
+  // IANA does not know the member yet, and what checks documents warns of it: only who has someone to trust says it. They are read
+  // here before anybody waits for a token.
+  oauth.extend('metadata', async () => {
+    const issuers = await trustedIssuers.trusted()
+    return issuers.length === 0 ? {} : { authorization_grant_profiles_supported: [ID_JAG_PROFILE] }
   })
 }
 
