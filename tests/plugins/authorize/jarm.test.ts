@@ -218,10 +218,9 @@ test('without the plugin there is none of it', async () => {
     unknown
   >
   expect(metadata['response_modes_supported']).toEqual(['query', 'fragment', 'form_post'])
-  expect(
-    Object.keys(metadata)
-      .filter((name) => /^authorization_(signing|encryption)_/.test(name)),
-  ).toEqual([])
+  expect(Object.keys(metadata).filter((name) => /^authorization_(signing|encryption)_/.test(name))).toEqual(
+    [],
+  )
   const page = await plain.get(authorizationUrl(plain, { response_mode: 'jwt' }))
   expect(page.headers.get('location')).toContain('error=invalid_request')
 })
