@@ -2,7 +2,7 @@
  * A plugin of the standalone server that makes it an MCP server too: `/mcp` is a resource with scopes of its own, guarded by
  * `@latchkey/require-scope` as one on another machine would be. What a call needs follows from the tool that it calls.
  */
-import requireScope from '@latchkey/require-scope'
+import requireScope, { dpop } from '@latchkey/require-scope'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createNotesServer, SCOPES_OF_TOOLS } from './notes.ts'
@@ -31,6 +31,8 @@ export default async function mcp(fastify: FastifyInstance): Promise<void> {
       metadata: { resource_name: 'Notes', scopes_supported: USUAL },
       implies: { 'notes:write': ['notes:read'] },
       unguarded: 'deny',
+      // Tokens of clients that bind them to a key; others come as they are.
+      senderConstraints: [dpop({ origin: new URL(oauth.issuer).origin })],
       // It listens when the first token comes.
       keys: { prefetch: 'lazy' },
     })

@@ -8,7 +8,13 @@ import type { HoldsScope } from './implication.ts'
 import { credentialsOf, presentedToken } from './presentation.ts'
 import { BEARER } from './schemes.ts'
 import { boundBy } from './sender-constraint.ts'
-import type { ConstrainedReply, ConstrainedRequest, SenderConstraint } from './sender-constraint.ts'
+import type {
+  BoundToken,
+  Confirmed,
+  ConstrainedReply,
+  ConstrainedRequest,
+  SenderConstraint,
+} from './sender-constraint.ts'
 
 /** Marks a route (in its `config`) that stays open below a guard that was added for a whole app. */
 export const openRoute = Symbol('@latchkey/require-scope: open route')
@@ -65,12 +71,8 @@ export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
       const presented = presentedToken(request, policy.queryParameter, policy.senderConstraints)
       const token = await policy.verifier.verify(presented.value)
       assertGood(token, policy)
-      for (const [constraint, confirmation] of boundBy(token, presented, policy.senderConstraints))
-        await constraint.verify(
-          request,
-          { value: presented.value, confirmation, claims: token.claims },
-          reply,
-        )
+      const bound = boundBy(token, presented, policy.senderConstraints)
+      await assertShown(request, reply, bound, { value: presented.value, claims: token.claims })
       assertGranted(token, needs.scopes, policy.holdsScope)
       assertAuthenticated(token, needs.demand, policy.now())
       ;(request as { [verifiedToken]?: AccessToken })[verifiedToken] = token
@@ -81,6 +83,23 @@ export function createGuard(policy: Policy, needs: Needs): RequireScopeHook {
       if (!(error instanceof BearerError || error instanceof VerificationUnavailable)) throw error
       return refuse(error, request, reply, policy, needs)
     }
+  }
+}
+
+/** What the sender of a request has shown already: a proof is good once, and a route may have several guards. */
+const shown = new WeakMap<object, Map<SenderConstraint, string>>()
+
+async function assertShown(
+  request: GuardedRequest,
+  reply: GuardedReply,
+  bound: readonly Confirmed[],
+  token: Omit<BoundToken, 'confirmation'>,
+): Promise<void> {
+  for (const [constraint, confirmation] of bound) {
+    const before = shown.get(request) ?? new Map<SenderConstraint, string>()
+    if (before.get(constraint) === token.value) continue
+    await constraint.verify(request, { ...token, confirmation }, reply)
+    shown.set(request, before.set(constraint, token.value))
   }
 }
 

@@ -69,6 +69,24 @@ test('a bound token passes for who holds its key, once with each proof', async (
   expect(asBearer.challenge).toMatch(/^Bearer [^D]*error="invalid_token".*, DPoP realm="[^"]+", algs="ES256 /)
 })
 
+test('a route with several guards asks for one proof, and each guard for its scopes', async () => {
+  const { app, proofOf, tokenFor } = await ground()
+  const first = app.requireScope('read_books')
+  const after = (scope: string) => ({ onRequest: first, preHandler: app.requireScope(scope) })
+  app.get('/both', after('read_books'), async () => ({ fine: true }))
+  app.get('/more', after('burn_books'), async () => ({ fine: true }))
+  const token = await tokenFor(mine.thumbprint)
+  const ask = async (url: string, proof?: string) => {
+    const shown = proof ?? (await proofOf(token, { url: `${ORIGIN}${url}` }))
+    const { statusCode, json } = await app.inject({ url, headers: { authorization: `DPoP ${token}`, dpop: shown } })
+    return [statusCode, json<{ error?: string }>().error]
+  }
+  const proof = await proofOf(token, { url: `${ORIGIN}/both` })
+  expect(await ask('/both', proof)).toEqual([200, undefined])
+  expect(await ask('/both', proof)).toEqual([401, 'invalid_dpop_proof'])
+  expect(await ask('/more')).toEqual([403, 'insufficient_scope'])
+}) // prettier-ignore
+
 test.each([
   [-61, 401],
   [-55, 200],
