@@ -27,6 +27,8 @@ async function mcp(fastify: FastifyInstance): Promise<void> {
       response_types: { among: ['code'], supported: ['response_types_supported'] },
       grant_types: { never: ['implicit', 'password'], supported: ['grant_types_supported'] },
     },
+    // Clients register with the scope of the first challenge, and never again; the next challenge asks for more.
+    growingScope: true,
     // A client that has not seen a challenge yet sends no scope.
     defaults({ scope }) {
       const all = (scope ?? []) as readonly string[]

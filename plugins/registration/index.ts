@@ -25,7 +25,7 @@ const OPEN = { caller: 'anybody', body: 'json', cors: true, parameters: Type.Obj
 
 async function registration(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, selfRegistration, initialTokens, registrationTokens, secret } = kernelOf(fastify)
+  const { config, doors, selfRegistration, initialTokens, registrationTokens, secret } = kernelOf(fastify)
   const { OIDC_REGISTRATION: mode, OIDC_REGISTRATION_MOST: most, OIDC_REGISTRATION_SCOPES: scopes } = config
   if (mode === 'off') return
   // Where no SECRET_KEY fits it, a start says so, and not an app's change.
@@ -39,6 +39,9 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     network: OF_A_NETWORK,
     everywhere: CHANGES,
   })
+
+  const growingScope = (): boolean =>
+    config.OIDC_PROFILE.some((name) => doors.owners('profile').get(name)?.growingScope === true)
 
   const told = (registered: Registration, token: string): Bag => ({
     ...registered,
@@ -64,7 +67,7 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     metadata: 'registration_endpoint',
     async handle(_parameters, call) {
       const invitation = await invitationOf(call)
-      const allowance = { scopes, ...invitation?.allowance }
+      const allowance = { scopes, ...invitation?.allowance, growingScope: growingScope() }
       const token = registrationTokens.create()
       const registered = await clients.create(call.body, allowance, async (em, clientId) => {
         if (invitation !== null && !(await initialTokens.spend(em, invitation.name))) throw refused(call)
@@ -101,7 +104,8 @@ async function registration(fastify: FastifyInstance): Promise<void> {
       const { id, next, allowance } = await authenticate(call)
       const attempt = await changes.attempt(id, call.request.ip)
       await attempt.failed()
-      return told(await clients.replace(id, replacementOf(call), allowance), next)
+      const allowed = { ...allowance, growingScope: growingScope() }
+      return told(await clients.replace(id, replacementOf(call), allowed), next)
     },
   })
   oauth.registerEndpoint({

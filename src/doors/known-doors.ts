@@ -53,6 +53,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
     locks: OBJECT,
     choices: maybe(OBJECT),
     defaults: maybe(FUNCTION),
+    growingScope: maybe(BOOLEAN),
     check: maybe(FUNCTION),
   },
   authorizationDetailsType: {

@@ -12,6 +12,11 @@ export interface Profile {
   readonly choices?: Readonly<Record<string, Choice>>
   /** Members that a client has which registers none of them, by the others that it has. */
   defaults?(metadata: Bag): Bag
+  /**
+   * Under OIDC_PROFILE: whether the scope with which an app registers itself is what it begins with, and no bound. Its users decide on each
+   * all the same. Default false.
+   */
+  readonly growingScope?: boolean
   /** What neither says. Throws `OAuthError` (`invalid_client_metadata`, `invalid_redirect_uri`). */
   check?(metadata: Bag): void
 }

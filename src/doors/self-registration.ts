@@ -11,6 +11,10 @@ export interface SelfRegistrationAllowance {
    */
   readonly scopes?: readonly string[] | undefined
   /**
+   * Whether who names some of them may ask for the others later, too: people decide. A software statement's stay. Default false.
+   */
+  readonly growingScope?: boolean | undefined
+  /**
    * Grants that they may use. Default `authorization_code`, `refresh_token` and, where it is served, `implicit`: a person approves
    * each.
    */

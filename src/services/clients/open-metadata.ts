@@ -44,13 +44,14 @@ export function createOpenMetadata({ doors, directory, policies }: Services): Pa
   }
 
   async function scopeOf(
-    { scope: asked }: ClientInformation,
-    { scopes = [] }: SelfRegistrationAllowance,
+    { scope: asked, software_statement: statement }: ClientInformation,
+    { scopes = [], growingScope = false }: SelfRegistrationAllowance,
   ): Promise<string[]> {
     const given = await givenScopes(scopes)
     const beyond = asked?.filter((name) => !OPENID_SCOPES.has(name) && !given.includes(name)) ?? []
     if (beyond.length > 0) throw metadataError('scope', `${beyond.join(' ')} ${NOT_BY_ITSELF}`)
-    return asked ?? given
+    const all = growingScope && statement === undefined ? given : []
+    return asked === undefined ? given : [...new Set([...asked, ...all])]
   }
 
   /** Only what is served: else it would have it on the day on which somebody serves it. */
