@@ -11,14 +11,14 @@ import { askFor, discover, exchange, newPerson, openCallback, signIn } from '../
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
-import { ALICE, SEED, WEB } from '../support/sign-in.ts'
+import { ALICE, BOB, SEED, WEB } from '../support/sign-in.ts'
 import { seedOf, startUpstream } from '../support/upstreams.ts'
 import { giveAuthenticator } from '../support/virtual-authenticator.ts'
 
 const callback = await openCallback()
 const PORT = await freePort()
 const url = `http://localhost:${PORT}`
-const corp = await startUpstream('corp', url)
+const corp = await startUpstream('corp', url, [ALICE, BOB])
 const server = await startServer(
   { PORT, OIDC_ISSUER: url, OIDC_SIGN_UP: 'on', UNSAFE_OUTBOUND_ORIGINS: corp.issuer },
   { seed: { ...SEED, clients: [{ ...WEB, redirect_uri: callback }], upstreams: [seedOf(corp)] } },
@@ -203,6 +203,24 @@ describe.skipIf(noBrowser)('an account', () => {
       await enter({ '#code': codes[0]! })
     })
     expect(recovered.claims()).toMatchObject({ sub, acr: '2' })
+
+    await page.goto(`${url}/account/linked-sign-ins`)
+    await use('#link-corp')
+    await enter({ '#username': BOB.username, '#password': BOB.password })
+    await use('#allow')
+    await page.waitForURL(`${url}/account/linked-sign-ins**`)
+    expect(await page.textContent('main')).toContain('It is linked')
+    await signOut()
+    const byCorp = await exchange(
+      app,
+      await askFor(app, person, asked, async () => {
+        await use('#upstream-corp')
+        await use('#another-way')
+        await enter({ '#code': codes[1]! })
+        await use('#allow')
+      }),
+    )
+    expect(byCorp.claims()).toMatchObject({ sub, acr: '2' })
 
     await page.goto(`${url}/account/apps`)
     await use('#revoke-0 button')
