@@ -85,7 +85,12 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
     return { stored, interaction: await visitors.of(stored, request, session, call) }
   }
 
-  const proceed: Walk['proceed'] = async ({ stored, interaction }, call) => {
+  /** `isThere`: whether the browser is at the interaction's own address, or another that can be loaded again. */
+  async function walkOn(
+    { stored, interaction }: Loaded,
+    call: BrowserCall,
+    isThere: boolean,
+  ): Promise<FastifyReply> {
     const { asked } = stored
     let position: Position
     try {
@@ -95,16 +100,17 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
       return endings.end(stored, interaction, () => endings.deny(asked, interaction.request, error, call))
     }
     const { pending, found } = position
-    if (found !== undefined) return proceed(await raise(stored, interaction, found.shown, call), call)
+    if (found !== undefined)
+      return walkOn(await raise(stored, interaction, found.shown, call), call, isThere)
     if (pending === undefined)
       return endings.end(stored, interaction, () => endings.approve(asked, interaction, position, call))
-    if (call.request.method === 'POST') return call.reply.redirect(store.addressOf(stored), 303)
+    if (!isThere) return call.reply.redirect(store.addressOf(stored), 303)
     return show(interaction, pending, call)
   }
 
   return {
     show,
-    proceed,
+    proceed: async (loaded, call) => walkOn(loaded, call, call.request.method !== 'POST'),
 
     async load({ id, sealed }, call, form) {
       const stored = await store.get(id, sealed, browser.id(call))
@@ -127,7 +133,12 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
       // It has ended meanwhile, as by a form that was sent twice.
       if (result.shown !== undefined && session === null) throw new WentOn(store.addressOf(stored))
       const noted = await store.note(stored, step, result.note, session)
-      return proceed({ stored: noted, interaction: await visitors.of(noted, request, session, call) }, call)
+      // What it came by may be good once, as an upstream's answer is.
+      return walkOn(
+        { stored: noted, interaction: await visitors.of(noted, request, session, call) },
+        call,
+        false,
+      )
     },
   }
 }

@@ -46,6 +46,13 @@ describe('from an app', () => {
     expect(linked).toMatchObject({ user: user.id, details: { upstream: 'corp', issuer: corp.issuer } })
   }) // prettier-ignore
 
+  test('what is asked after the way back is at an address that can be loaded again', async () => {
+    const who = traveller(server, corp)
+    const consent = await signInBy(server, corp, CARLA, who)
+    expect(consent.url).not.toContain('/callback')
+    answerOf(await allow(who.here, await who.here.get(consent.url)))
+  })
+
   test('the request that is sent there is a code flow with PKCE, state and nonce, each of 256 bits', async () => {
     const agent = createUserAgent(server.url)
     const left = await agent.submit(await agent.get(authorizationUrl(server)), 'upstreams', {
