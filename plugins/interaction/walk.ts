@@ -100,8 +100,7 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
       return endings.end(stored, interaction, () => endings.deny(asked, interaction.request, error, call))
     }
     const { pending, found } = position
-    if (found !== undefined)
-      return walkOn(await raise(stored, interaction, found.shown, call), call, isThere)
+    if (found !== undefined) return walkOn(await raise(stored, interaction, found.shown, call), call, isThere)
     if (pending === undefined)
       return endings.end(stored, interaction, () => endings.approve(asked, interaction, position, call))
     if (!isThere) return call.reply.redirect(store.addressOf(stored), 303)

@@ -1,6 +1,7 @@
 /** The passkeys of users: records of theirs by the ids of the credentials, one user at most having each. */
 import { createHmac } from 'node:crypto'
 import type { UserRecord } from '../../src/doors/user-records.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import type { OAuth } from '../oauth.ts'
 import { nameFor } from './authenticators.ts'
 
@@ -39,8 +40,13 @@ export interface Passkeys {
 export interface OwnPasskeys extends Passkeys {
   /** Whose it is; null for nobody's. */
   find(id: string): Promise<{ readonly userId: string; readonly passkey: KnownPasskey } | null>
-  /** Called by its `kind`, and a number where there are more of it. False where somebody has it already. */
-  add(userId: string, id: string, made: Omit<Passkey, 'name' | 'usedAt'>, kind: string): Promise<boolean>
+  /** Called by its `kind`, and a number where there are more of it. `taken` where somebody has it already, `full` after twenty. */
+  add(
+    userId: string,
+    id: string,
+    made: Omit<Passkey, 'name' | 'usedAt'>,
+    kind: string,
+  ): Promise<'added' | 'taken' | 'full'>
   /**
    * What is known of it after a sign-in; `gone` where it was removed meanwhile, `counter` where it has been used more often than it says
    * (Web Authentication §6.1.1): then nothing is stored.
@@ -56,6 +62,8 @@ export interface OwnPasskeys extends Passkeys {
 
 /** What a name may be. */
 export const NAME_LENGTH = 60
+/** Enough for all devices of a person, and the browser is told of all of them. */
+export const MOST = 20
 
 /** The server's secret under which user handles are made. */
 export const USER_HANDLES = 'passkey-user-handles'
@@ -64,6 +72,7 @@ export function createPasskeys({ users, secret }: OAuth): OwnPasskeys {
   const records = users.records<Passkey>('passkey', {
     unique: true,
     signsIn: true,
+    most: MOST,
     describe: ({ name, aaguid, synced, usedAt }) => ({
       name,
       aaguid,
@@ -101,7 +110,12 @@ export function createPasskeys({ users, secret }: OAuth): OwnPasskeys {
         known.map(({ value }) => value.name),
       )
       const event = { type: 'user.passkey_added', user: userId, details: { name } } as const
-      return records.put(userId, id, { ...made, name, usedAt: null }, event)
+      try {
+        return (await records.put(userId, id, { ...made, name, usedAt: null }, event)) ? 'added' : 'taken'
+      } catch (error) {
+        if (!(error instanceof OAuthError) || error.code !== 'invalid_request') throw error
+        return 'full'
+      }
     },
     async use(userId, id, { counter, synced }) {
       let wentBack = false

@@ -12,7 +12,7 @@ import { isFresh } from '../sign-in.ts'
 import { kindOf } from './authenticators.ts'
 import { creationOptions, verifyAttestation } from './ceremonies.ts'
 import type { Challenges } from './challenges.ts'
-import { NAME_LENGTH, type KnownPasskey, type OwnPasskeys } from './passkeys.ts'
+import { MOST, NAME_LENGTH, type KnownPasskey, type OwnPasskeys } from './passkeys.ts'
 import { readAttestation } from './responses.ts'
 
 declare module '../pages/models.ts' {
@@ -49,8 +49,6 @@ interface Ceremony {
 
 const PATHS = { add: '/passkeys/add', rename: '/passkeys/rename', remove: '/passkeys/delete' } as const
 const PAGE = '/security'
-/** Enough for all devices of a person, and the browser is told of all of them. */
-const MOST = 20
 const DONE: Readonly<Record<string, SecurityPasskeys['done']>> = {
   added: { kind: 'success', text: message('The passkey is added. From now on it signs you in.') },
   renamed: { kind: 'success', text: message('The passkey has its new name.') },
@@ -58,6 +56,7 @@ const DONE: Readonly<Record<string, SecurityPasskeys['done']>> = {
   'too-late': { kind: 'alert', text: message('This took too long, or was sent twice. Please add the passkey once more.') },
   refused: { kind: 'alert', text: message('This passkey cannot be used here. Please try once more, or choose another place to keep it.') },
   taken: { kind: 'alert', text: message('This passkey is known here already. Choose another place to keep the new one.') },
+  full: { kind: 'alert', text: message('The new passkey is not added.') },
   name: { kind: 'alert', text: message('A name has 1 to {most} characters. Nothing is changed.', { most: NAME_LENGTH }) },
   last: { kind: 'alert', text: message('This is the only way by which you can sign in. Add another one first, and then delete it.') },
 } // prettier-ignore
@@ -146,10 +145,9 @@ export async function addSecurity(
     )
     if (made === null) return 'refused'
     if (!(await challenges.spend(purposeOf(call), issued))) return 'too-late'
-    if ((await passkeys.list(userId)).length >= MOST) return 'refused'
     const userHandle = await passkeys.handleOf(userId)
     const kind = (await languages.of(await language.reader(call, true))).say(kindOf(made))
-    return (await passkeys.add(userId, response.id, { ...made, userHandle }, kind)) ? 'added' : 'taken'
+    return passkeys.add(userId, response.id, { ...made, userHandle }, kind)
   }
 
   const Text = Type.Optional(Type.String())

@@ -118,7 +118,10 @@ export function addAccountPages(factors: Factors): void {
       if (await authenticators.has(user.id)) return security(call)
       try {
         if (!(await guess(user, call, async () => authenticators.add(sid, user.id, code))))
-          return await showForm(call, NOT_RIGHT, 403)
+          // Sent twice, or set up elsewhere meanwhile: it is there.
+          return (await authenticators.find(user.id)) === null
+            ? await showForm(call, NOT_RIGHT, 403)
+            : security(call)
       } catch (error) {
         const { advice, status } = waitFor(error, call)
         return showForm(call, advice, status)

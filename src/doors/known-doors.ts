@@ -20,6 +20,7 @@ import {
   SCHEMA,
   TEXT,
   TEXTS,
+  upTo,
   type Member,
   type Shape,
 } from './shapes.ts'
@@ -155,13 +156,11 @@ const ENDPOINT: Shape<Endpoint> = {
   handle: FUNCTION,
 }
 const MOST_RECORDS = 100_000
+const MOST_OF_USER = 100
 const RECORDS: Shape<PluginRecordOptions> = {
   sealed: maybe(BOOLEAN),
   key: maybe(FUNCTION),
-  most: maybe({
-    is: (most) => Number.isInteger(most) && Number(most) >= 1 && Number(most) <= MOST_RECORDS,
-    words: `a whole number from 1 to ${MOST_RECORDS}`,
-  }),
+  most: maybe(upTo(MOST_RECORDS)),
 }
 const USER_RECORDS: Shape<RecordOptions> = {
   sealed: maybe(BOOLEAN),
@@ -171,6 +170,7 @@ const USER_RECORDS: Shape<RecordOptions> = {
     words: 'true, false or a function',
   }),
   factor: maybe(BOOLEAN),
+  most: maybe(upTo(MOST_OF_USER)),
   describe: maybe(FUNCTION),
 }
 const RECORD_KIND = /^[a-z][a-z0-9-]{0,63}$/

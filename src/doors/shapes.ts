@@ -45,6 +45,13 @@ export function oneOf(...words: readonly string[]): Member {
   }
 }
 
+export function upTo(most: number): Member {
+  return {
+    is: (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most,
+    words: `a whole number from 1 to ${most}`,
+  }
+}
+
 export function either(one: Member, other: Member): Member {
   return { is: (value) => one.is(value) || other.is(value), words: `${one.words} or ${other.words}` }
 }

@@ -31,6 +31,8 @@ export interface RecordOptions<Value extends object = Bag> {
    * takes them from who has lost theirs (`oauth.users.resetFactors`).
    */
   readonly factor?: boolean
+  /** How many a user has at most, whoever else adds one at the same moment, 1 to 100; by default any number. */
+  readonly most?: number
   /** What the export of a user says of a record. By default all of it, and of sealed ones nothing but that they are there. */
   describe?(value: Value): Bag
 }
@@ -44,7 +46,10 @@ export interface UserRecords<Value extends object = Bag> {
   /** The oldest first. */
   list(userId: string): Promise<UserRecord<Value>[]>
   get(userId: string, id: string): Promise<UserRecord<Value> | null>
-  /** False where the id is taken, by another user where ids are unique, or there is no such user. */
+  /**
+   * False where the id is taken, by another user where ids are unique, or there is no such user. Throws `OAuthError` (`invalid_request`)
+   * where the user has as many as they may (`most`).
+   */
   put(userId: string, id: string, value: Value, event?: NewEvent): Promise<boolean>
   /**
    * Registers a user (`members` as of `users.create`) with this record, by which they sign in: both, or neither. Null where the id is

@@ -30,12 +30,16 @@ export const statements = {
     const record = table(UserRecord)
     return `select ${record.columns(...READ)} from ${record.name} where ${isThis(record)}`
   }),
+  /** Where the user has fewer than $6 of the kind; null for any number. */
   put: statement<{ stored: true }>('user-record-put', (table) => {
     const [record, user] = [table(UserRecord), table(User)]
     const columns = (['user', 'kind', 'id', 'value', 'uniqueId'] as const).map((one) => record.column(one))
+    const had = `select count(*) from ${record.name}
+      where ${record.column('user')} = $1::uuid and ${record.column('kind')} = $2`
     // Locked, as who deletes the user begins with their row.
     return `insert into ${record.name} (${columns.join(', ')})
-      select $1::uuid, $2, $3, $4::jsonb, $5 from ${user.name} where ${user.column('id')} = $1 for key share
+      select $1::uuid, $2, $3, $4::jsonb, $5 from ${user.name}
+      where ${user.column('id')} = $1 and ($6::int is null or (${had}) < $6::int) for key share
       on conflict do nothing returning true as "stored"`
   }),
   replace: statement<{ replaced: true }>('user-record-replace', (table) => {
@@ -73,7 +77,7 @@ export const statements = {
       union all select ${record.column('kind')}, ${record.columns('id', 'value')} from ${record.name}
       where ${record.column('user')} = $1 and ${record.column('kind')} = any($3::text[])`
   }),
-  /** Until the end of the transaction nobody else takes a way in from the user $1. */
+  /** Until the end of the transaction nobody else takes a way in from the user $1, or gives them one of which they have so many at most. */
   lockWaysIn: statement('user-lock-ways-in', (table) => {
     const user = table(User)
     return `select from ${user.name} where ${user.column('id')} = $1 for no key update`

@@ -165,7 +165,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'plugin-records-next': [['organisation', 'organisation-7'], 200],
   'plugin-records-list': [['organisation', 'organisation-7', 100], 100],
   'user-record-get': [[SOMEBODY, 'kind', 'id'], 1],
-  'user-record-put': [[UUID, 'kind', 'id', {}, null], 1],
+  'user-record-put': [[UUID, 'kind', 'id', {}, null, 20], FEW],
   'user-record-replace': [[SOMEBODY, 'kind', 'id', {}, 0], 1],
   'user-record-reseal': [[SOMEBODY, 'kind', 'id', {}, {}], 1],
   'user-record-delete': [[SOMEBODY, 'kind', 'id'], 1],

@@ -13,8 +13,8 @@ import { statements, type UserRecordRow, type WayInRow } from '../../store/user-
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
-import { userRecordContext as contextOf } from '../keys/former-keys.ts'
-import { UnreadableError, type SecretBox } from '../keys/secret-box.ts'
+import type { SecretBox } from '../keys/secret-box.ts'
+import { createRecordValues } from './record-values.ts'
 import type { OwnUserRegistry } from './user-registry.ts'
 
 export interface UserRecordKeeper {
@@ -37,10 +37,6 @@ export interface UserRecordKeeper {
   describeRecords(userId: string): Promise<Readonly<Record<string, readonly Bag[]>>>
 }
 
-function whatOf(kind: string, userId: string): string {
-  return `the record ${kind} of the user ${userId}`
-}
-
 /** Undoes the transaction that it is thrown in. */
 class RecordTaken extends Error {}
 
@@ -61,41 +57,13 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   const { database, audit, feed, directory, box, takesPasswords, createWith } = options
   const kinds = new Map<string, RecordOptions>()
 
-  function valueOf(kind: string, userId: string, { id, value }: Pick<UserRecordRow, 'id' | 'value'>): Bag {
-    const { sealed } = value as { sealed?: string }
-    if (!kinds.get(kind)?.sealed || sealed === undefined) return value
-    return JSON.parse(box.open(sealed, contextOf(kind, userId, id), whatOf(kind, userId))) as Bag
-  }
-
-  /** Under the first key from here on, so that older ones can go. */
-  async function reseal(kind: string, userId: string, row: UserRecordRow): Promise<void> {
-    const { sealed } = row.value as { sealed?: string }
-    if (!kinds.get(kind)?.sealed || sealed === undefined || box.isCurrent(sealed)) return
-    const context = contextOf(kind, userId, row.id)
-    const now = { sealed: box.seal(box.open(sealed, context, whatOf(kind, userId)), context) }
-    await database.query(statements.reseal, [userId, kind, row.id, now, row.value])
-  }
-
-  /** Nothing of what no key fits: who takes their data with them, or are shown all of it, get the rest. */
-  function describeBy(
-    describe: RecordOptions['describe'],
-    row: UserRecordRow & { kind: string },
-    userId: string,
-  ): Bag {
-    try {
-      const value = valueOf(row.kind, userId, row)
-      return describe?.(value) ?? value
-    } catch (error) {
-      if (error instanceof UnreadableError) return {}
-      throw error
-    }
-  }
+  const values = createRecordValues(kinds, database, box)
 
   function toRecord(kind: string, userId: string, row: UserRecordRow): UserRecord {
     const { id, revision, createdAt, updatedAt } = row
     return {
       id,
-      value: valueOf(kind, userId, row),
+      value: values.open(kind, userId, row),
       revision,
       createdAt: createdAt.getTime(),
       updatedAt: updatedAt.getTime(),
@@ -112,7 +80,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   async function leadsIn({ way, id, value }: WayInRow, userId: string): Promise<boolean> {
     if (id === null) return true
     const signsIn = kinds.get(way)?.signsIn ?? false
-    return typeof signsIn === 'boolean' ? signsIn : signsIn(valueOf(way, userId, { id, value }))
+    return typeof signsIn === 'boolean' ? signsIn : signsIn(values.open(way, userId, { id, value }))
   }
 
   async function waysInBy(query: Query, userId: string): Promise<string[]> {
@@ -122,14 +90,21 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   /** Whether the statement, whose $1 and $2 are user and kind, changed something: that is noted with it, and told to every process. */
   async function change(
     statement: Statement<object>,
-    values: readonly [userId: string, kind: string, ...unknown[]],
+    parameters: readonly [userId: string, kind: string, ...unknown[]],
     event: NewEvent | undefined,
+    most?: number,
   ): Promise<boolean> {
-    const [userId, kind] = values
+    const [userId, kind] = parameters
     const isFactor = kinds.get(kind)?.factor ?? false
-    if (event === undefined && !isFactor) return (await database.query(statement, values)).length > 0
+    if (event === undefined && !isFactor && most === undefined)
+      return (await database.query(statement, parameters)).length > 0
     const changed = await audit.transaction(async (query, note) => {
-      if ((await query(statement, values)).length === 0) return false
+      // Who waits here sees what was added meanwhile: each statement looks anew.
+      if (most !== undefined) await query(statements.lockWaysIn, [userId])
+      if ((await query(statement, parameters)).length === 0) {
+        if (most !== undefined) await assertRoom(query, userId, kind, most)
+        return false
+      }
       if (event !== undefined) note(event)
       if (isFactor) await recordChange(query, 'user', userId)
       return true
@@ -155,12 +130,13 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   }
 
   /** Unless it is the last one: who locks the user first decides, and the next one counts without it. */
-  async function deleteWayIn(values: readonly [string, string, string], event?: NewEvent): Promise<boolean> {
+  async function deleteWayIn(which: readonly [string, string, string], event?: NewEvent): Promise<boolean> {
+    const [userId, kind, ownId] = which
     return audit.transaction(async (query, note) => {
-      await query(statements.lockWaysIn, [values[0]])
-      const ways = await waysBy(query, values[0])
-      if ((await query(statements.delete, values)).length === 0) return false
-      const isLast = ways.every(({ way, id }) => way === values[1] && id === values[2])
+      await query(statements.lockWaysIn, [userId])
+      const ways = await waysBy(query, userId)
+      if ((await query(statements.delete, which)).length === 0) return false
+      const isLast = ways.every(({ way, id }) => way === kind && id === ownId)
       if (ways.length > 0 && isLast) throw lastWayIn()
       if (event !== undefined) note(event)
       return true
@@ -169,10 +145,12 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
 
   function keep(
     kind: string,
-    { sealed = false, unique = false, signsIn = false, factor = false }: RecordOptions,
+    { unique = false, signsIn = false, factor = false, most }: RecordOptions,
   ): UserRecords {
     const stored = (userId: string, id: string, value: object): object =>
-      sealed ? { sealed: box.seal(JSON.stringify(value), contextOf(kind, userId, id)) } : value
+      values.close(kind, userId, id, value)
+    const placed = (userId: string, id: string, value: object) =>
+      [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null, most ?? null] as const
 
     return {
       async list(userId) {
@@ -185,19 +163,17 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
         if (!isUuid(userId)) return null
         const [row] = await database.query(statements.get, [userId, kind, id])
         if (row === undefined) return null
-        await reseal(kind, userId, row)
+        await values.renew(kind, userId, row)
         return toRecord(kind, userId, row)
       },
       async put(userId, id, value, event) {
         if (!isUuid(userId)) return false
-        const values = [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null] as const
-        return change(statements.put, values, event)
+        return change(statements.put, placed(userId, id, value), event, most)
       },
       async register(members, id, value, eventOf) {
         try {
           return await createWith(members, async (query, note, userId) => {
-            const values = [userId, kind, id, stored(userId, id, value), unique ? `${kind} ${id}` : null]
-            if ((await query(statements.put, values)).length === 0) throw new RecordTaken()
+            if ((await query(statements.put, placed(userId, id, value))).length === 0) throw new RecordTaken()
             if (eventOf !== undefined) note(eventOf(userId))
           })
         } catch (error) {
@@ -206,8 +182,8 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
         }
       },
       async replace(userId, { id, revision }, value, event) {
-        const values = [userId, kind, id, stored(userId, id, value), revision] as const
-        return isUuid(userId) && change(statements.replace, values, event)
+        const changed = [userId, kind, id, stored(userId, id, value), revision] as const
+        return isUuid(userId) && change(statements.replace, changed, event)
       },
       async delete(userId, id, event) {
         if (!isUuid(userId)) return false
@@ -244,17 +220,18 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
     async describeRecords(userId) {
       const rows = await database.query(statements.all, [userId])
       const described = rows.map((row) => {
-        const { sealed = false, describe }: RecordOptions = kinds.get(row.kind) ?? {
-          sealed: 'sealed' in row.value,
-        }
-        // What nobody describes is not opened.
-        const told = sealed && describe === undefined ? {} : describeBy(describe, row, userId)
+        const told = values.describe(row.kind, userId, row)
         return [row.kind, { ...told, created_at: row.createdAt.toISOString() }] as const
       })
       const byKind = Map.groupBy(described, ([kind]) => kind)
       return Object.fromEntries([...byKind].map(([kind, all]) => [kind, all.map(([, told]) => told)]))
     },
   }
+}
+
+async function assertRoom(query: Query, userId: string, kind: string, most: number): Promise<void> {
+  if ((await query(statements.list, [userId, kind])).length < most) return
+  throw new OAuthError('invalid_request', `the user has ${most} records of the kind ${kind} already`)
 }
 
 /** @internal */

@@ -1,0 +1,134 @@
+/** What an account spends once, and has so many of at most, while two processes are asked for it at the same moment. */
+import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { codeOf, secretOn, setUpFactor } from '../support/authenticator.ts'
+import { spawnBeside } from '../support/beside.ts'
+import { makePasskey } from '../support/soft-authenticator.ts'
+import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
+import { signedIn } from '../plugins/account/owner.ts'
+import { addPasskey, optionsIn, startAtLocalhost } from '../plugins/passkeys/passkeys.ts'
+
+const TRIES = 50
+/** Each try comes from an address of its own, so that none waits for another. */
+const server = await startAtLocalhost({ OIDC_SIGN_UP: 'on', TRUSTED_PROXIES: '127.0.0.1' })
+const beside = await spawnBeside(server.settings, server.database)
+const { users, passwordLinks, passwordResets, emailLinks, signUps } = kernelOf(server.server)
+const { oauth, passkeys } = server.server
+const password = 'a password by the link'
+let count = 0
+
+async function somebody(): Promise<{ id: string; username: string; email: string; password: string }> {
+  const username = `racer-${++count}`
+  const known = { username, email: `${username}@example.com`, password: 'the former password' }
+  const { id } = await users.create({ ...known, email_verified: true })
+  return { id, ...known }
+}
+
+/** Sends the form of the page as each of `all` says, to one process and the other in turn; what was answered. */
+async function race(
+  agent: UserAgent,
+  page: Page,
+  id: string,
+  all: readonly Record<string, string>[],
+): Promise<Response[]> {
+  const { action, fields } = findForm(page, id)!
+  const { pathname, search } = new URL(action)
+  const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
+  return Promise.all(
+    all.map(async (own, at) =>
+      (at % 2 === 0 ? server : beside).post(
+        pathname + search,
+        { ...fields, ...own },
+        { cookie, origin: server.url, accept: 'text/html', 'x-forwarded-for': `192.0.2.${at}` },
+      ),
+    ),
+  )
+}
+
+const statusesOf = (answers: readonly Response[]): Record<number, number> =>
+  Object.fromEntries(
+    [...Map.groupBy(answers, ({ status }) => status)].map(([status, { length }]) => [status, length]),
+  )
+
+describe(`of ${TRIES} who use it at once`, () => {
+  const all = (fields: Record<string, string>) => Array.from({ length: TRIES }, () => fields)
+
+  test.each<[string, string, Record<string, string>, () => Promise<string>]>([
+    ['a link that was handed over', 'set-password', { password }, async () => (await passwordLinks.make((await somebody()).id)).address],
+    ['a link for a forgotten password', 'reset-password', { password }, async () => `${server.url}/reset-password?token=${await passwordResets.make((await somebody()).id, '')}`],
+    ['an invitation', 'accept-invitation', { password }, async () => `${server.url}/invitation?token=${(await passwordResets.invite((await somebody()).id))!.token}`],
+    ['a link that confirms an address', 'confirm', {}, async () => `${server.url}/confirm-email?token=${await emailLinks.make((await somebody()).id, `racer-${count}@new.example`)}`],
+  ])('one has %s', async (_what, form, fields, make) => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(await make())
+    const answers = await race(agent, page, form, all(fields))
+    expect(statusesOf(answers)).toEqual({ 303: 1, 410: TRIES - 1 })
+  }) // prettier-ignore
+
+  test('one makes the account of a sign-up', async () => {
+    const wanted = { username: `racer-${++count}`, email: `racer-${count}@example.com` }
+    const asked = { ...(await signUps.judge(wanted, password)), browser: '', back: '' }
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(`${server.url}/sign-up/confirm?token=${await signUps.make(asked)}`)
+    const answers = await race(agent, page, 'sign-up-confirm', all({ password }))
+    // Who did not make it is told that it is there.
+    for (const { status } of answers) expect([200, 303, 410]).toContain(status)
+    const { events } = await oauth.audit.list({ type: 'user.registered' })
+    const { id } = (await users.findByEmail(wanted.email))!
+    expect(events.filter(({ user }) => user === id)).toHaveLength(1)
+  })
+
+  test('one signs in by a recovery code, and one by a code of the app', async () => {
+    const known = await somebody()
+    const factor = await setUpFactor(await signedIn(server, known), server.url)
+    for (const [path, code] of [
+      ['/another-way', factor.codes[0]!],
+      ['', codeOf(factor.secret, 1)],
+    ] as const) {
+      await oauth.sessions.endAll(known.id)
+      const agent = createUserAgent(server.url)
+      let page = await agent.submit(await agent.get(`${server.url}/account`), 'login', known)
+      const [, href = ''] = /id="another-way" href="([^"]+)"/.exec(page.body)!
+      if (path !== '') page = await agent.get(new URL(href.replaceAll('&amp;', '&'), server.url))
+      await race(agent, page, 'second-factor', all({ code }))
+      const sessions = await oauth.sessions.list(known.id)
+      expect([path, sessions.filter(({ amr }) => amr.includes('otp')).length]).toEqual([path, 1])
+    }
+  })
+})
+
+describe('of what a person has so many at most', () => {
+  test('passkeys are twenty', async () => {
+    const known = await somebody()
+    const agent = await signedIn(server, known)
+    for (let one = 0; one < 18; one++) await addPasskey(server, agent)
+    const pages = []
+    for (let one = 0; one < 10; one++) pages.push(await agent.get(`${server.url}/account/security`))
+    const forms = pages.map((page) => ({
+      issued: findForm(page, 'add-passkey-form')!.fields['issued']!,
+      credential: makePasskey(optionsIn(page, 'add-passkey-form'), { origin: server.url }).credential,
+    }))
+    const answers = await race(agent, pages[0]!, 'add-passkey-form', forms)
+    const told = answers.map(({ headers }) => /passkeys=(\w+)/.exec(headers.get('location')!)![1])
+    expect(told.toSorted()).toEqual(['added', 'added', ...Array.from({ length: 8 }, () => 'full')])
+    expect(await passkeys.list(known.id)).toHaveLength(20)
+    const after = await agent.get(`${server.url}/account/security?passkeys=full`)
+    expect(after.body).toContain('The new passkey is not added.')
+  })
+
+  test('authenticator apps are one', async () => {
+    const known = await somebody()
+    const agent = await signedIn(server, known)
+    const page = await agent.get(`${server.url}/account/security/authenticator`)
+    const code = codeOf(secretOn(page))
+    const answers = await race(
+      agent,
+      page,
+      'totp',
+      Array.from({ length: 10 }, () => ({ code })),
+    )
+    expect(Object.keys(statusesOf(answers))).toEqual(['303'])
+    const { events } = await oauth.audit.list({ type: 'user.factor_added' })
+    expect(events.filter(({ user }) => user === known.id)).toHaveLength(1)
+  })
+})
