@@ -1,5 +1,5 @@
-// Whether the time of an answer tells a known account from an unknown one, where somebody signs in, forgot their password or signs up:
-// interleaved pairs, and the Wilcoxon signed-rank test over their differences. By hand, on a quiet machine: `node bench/account-timing.ts`.
+// Whether the time of an answer tells a known account from an unknown one, where somebody signs in, forgot their password, signs up, or asks
+// for a link to an address at their account: interleaved pairs, and the Wilcoxon signed-rank test over their differences. By hand, on a quiet machine: `node bench/account-timing.ts`.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,13 +11,13 @@ import { kernelOf } from '../src/http/kernel-of.ts'
 import { statements } from '../src/store/outbox.ts'
 import { buildServer } from '../src/server.ts'
 import { ALICE, authorizationUrl, SEED } from '../tests/support/sign-in.ts'
-import { createUserAgent, findForm } from '../tests/support/user-agent.ts'
+import { createUserAgent, findForm, type UserAgent } from '../tests/support/user-agent.ts'
 
 const { values } = parseArgs({ options: { pairs: { type: 'string', default: '200' } } })
 const pairs = Number(values.pairs)
 const WARM_UP = 10
 /** As many of each, so that none has more tries than it may. */
-const ACCOUNTS = 40
+const ACCOUNTS = 60
 
 const directory = await mkdtemp(join(tmpdir(), 'latchkey-timing-'))
 const SEED_FILE = join(directory, 'seed.json')
@@ -37,11 +37,12 @@ const server = await buildServer({
   TRUSTED_PROXIES: '127.0.0.1',
   DATABASE_URL: process.env['DATABASE_URL'],
 })
-const agent = createUserAgent(url)
 
 interface Asked {
   readonly page: string
   readonly form: string
+  /** Whether it is a page of somebody's account; of a stranger's browser otherwise. */
+  readonly ofAccount?: boolean
   /** What is sent for an account of this name. */
   fields(name: string): Record<string, string>
   /** Of the answer, whoever it was. */
@@ -69,12 +70,19 @@ const ASKED: Readonly<Record<string, Asked>> = {
     fields: (name) => ({ username: name, email: emailOf(name), password: PASSWORD }),
     status: 200,
   },
+  'another address': {
+    page: `${url}/account/email`,
+    form: 'change-email',
+    ofAccount: true,
+    fields: (name) => ({ email: emailOf(name) }),
+    status: 200,
+  },
 }
 
 let tries = 0
 
 /** Milliseconds of one answer. What goes on behind it is waited for, so that it counts for nobody else. */
-async function timeOf({ fields, status }: Asked, form: Form, name: string): Promise<number> {
+async function timeOf({ fields, status }: Asked, { agent, form }: Opened, name: string): Promise<number> {
   const address = `10.${tries >> 16}.${(tries >> 8) & 255}.${tries & 255}`
   tries++
   const sent = { ...form.fields, ...fields(name) }
@@ -85,7 +93,24 @@ async function timeOf({ fields, status }: Asked, form: Form, name: string): Prom
   await settled()
   return taken
 }
-type Form = NonNullable<ReturnType<typeof findForm>>
+interface Opened {
+  readonly agent: UserAgent
+  readonly form: NonNullable<ReturnType<typeof findForm>>
+}
+
+/** The page, in as many browsers as nobody minds the tries of. */
+async function open({ page, form, ofAccount = false }: Asked): Promise<Opened[]> {
+  const opened = []
+  for (let at = 0; at < (ofAccount ? ACCOUNTS : 1); at++) {
+    const agent = createUserAgent(url)
+    const shown = await agent.get(page)
+    const there = ofAccount
+      ? await agent.submit(shown, 'login', { username: `asking-${at}`, password: ALICE.password })
+      : shown
+    opened.push({ agent, form: findForm(there, form)! })
+  }
+  return opened
+}
 
 async function settled(): Promise<void> {
   const { database } = kernelOf(server)
@@ -94,14 +119,14 @@ async function settled(): Promise<void> {
 }
 
 async function compare(what: string, asked: Asked): Promise<boolean> {
-  const form = findForm(await agent.get(asked.page), asked.form)!
+  const opened = await open(asked)
   const [known, unknown]: [number[], number[]] = [[], []]
   for (let pair = -WARM_UP; pair < pairs; pair++) {
     const at = (pair + WARM_UP) % ACCOUNTS
     // Who goes first is drawn, else what the first leaves warm would count for the second.
     const both = [`known-${at}`, `knowm-${at}`]
     for (const name of randomBytes(1)[0]! < 128 ? both : both.toReversed()) {
-      const taken = await timeOf(asked, form, name)
+      const taken = await timeOf(asked, opened[tries % opened.length]!, name)
       if (pair >= 0) (name.startsWith('known') ? known : unknown).push(taken)
     }
   }
@@ -116,12 +141,13 @@ async function compare(what: string, asked: Asked): Promise<boolean> {
 try {
   await server.listen({ host: '127.0.0.1', port })
   for (let at = 0; at < ACCOUNTS; at++)
-    await server.oauth.users.create({
-      username: `known-${at}`,
-      password: ALICE.password,
-      email: emailOf(`known-${at}`),
-      email_verified: true,
-    })
+    for (const username of [`known-${at}`, `asking-${at}`])
+      await server.oauth.users.create({
+        username,
+        password: ALICE.password,
+        email: emailOf(username),
+        email_verified: true,
+      })
   const alike = []
   for (const [what, asked] of Object.entries(ASKED)) alike.push(await compare(what, asked))
   process.exitCode = alike.every(Boolean) ? 0 : 1

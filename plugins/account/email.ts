@@ -19,6 +19,7 @@ import { confirmLetter, takenLetter } from './email-letters.ts'
 
 const PATH = '/email'
 const NO_ADDRESS = message('This must be an email address, such as alice@example.com.')
+const KIND = 'confirm-email'
 /** Each mail counts: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
   account: { failures: 10, recovery: 600 },
@@ -39,6 +40,26 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
   const throttle = oauth.throttle('confirm-email', LIMITS)
   const mailed = (): boolean => fastify.hasDecorator('letters') && fastify.letters.isOn()
 
+  // Whose the address is already is looked up behind the request, which takes the same time for all. The mail says it, and nobody else is told.
+  oauth.deliver({
+    kind: KIND,
+    payload: Type.Object({
+      user: Type.String(),
+      email: Type.String(),
+      token: Type.String(),
+      locales: Type.String(),
+    }),
+    async deliver({ user: id, email, token, locales }) {
+      const [user, owner] = [await oauth.findUser(id), await oauth.users.findByEmail(email)]
+      if (user === null || !mailed()) return
+      if (owner !== null && owner.id !== id)
+        return fastify.letters.send(email, takenLetter(oauth.issuer), await readerOf(fastify, owner))
+      const href = `${oauth.issuer}${CONFIRM_EMAIL}?token=${token}`
+      const letter = confirmLetter(user.username, oauth.issuer, href)
+      return fastify.letters.send(email, letter, await readerOf(fastify, user, locales))
+    },
+  })
+
   async function show(call: PageCall, { saved = false, sent = false, typed, error = null, status }: Shown) {
     const { claims } = await userOf(call)
     const email = (claims['email'] as string | undefined) ?? ''
@@ -55,22 +76,15 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     return call.reply.page('account-email', model, { status: status ?? (error === null ? 200 : 400) })
   }
 
-  /** Whose the address is already, the mail to it says, and nobody else is told. Throws 429 for who has to wait. */
-  async function sendLink(user: User, email: string, call: PageCall): Promise<void> {
-    const { id, username } = user
-    const attempt = await throttle.attempt(id, call.request.ip)
+  /** Throws 429 for who has to wait, and 503 where too much waits to be sent. */
+  async function sendLink({ id: user, claims }: User, email: string, call: PageCall): Promise<void> {
+    const attempt = await throttle.attempt(user, call.request.ip)
     await attempt.failed()
-    const owner = await oauth.users.findByEmail(email)
-    const token = await kernel.emailLinks.make(id, email)
-    const href = `${oauth.issuer}${CONFIRM_EMAIL}?token=${token}`
-    if (owner !== null && owner.id !== id)
-      await fastify.letters.send(email, takenLetter(oauth.issuer), await readerOf(fastify, owner))
-    else
-      await fastify.letters.send(
-        email,
-        confirmLetter(username, oauth.issuer, href),
-        await readerOf(fastify, user, call),
-      )
+    // Made here: what ends it from now on ends it, however long the mail takes.
+    const token = await kernel.emailLinks.make(user, email)
+    if (token === null) return
+    const { tags } = await readerOf(fastify, { claims }, call)
+    await oauth.enqueue(KIND, { user, email, token, locales: tags.join(' ') })
   }
 
   async function change(call: PageCall, typed: string) {

@@ -4,11 +4,11 @@ import type { BrowserCall } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
 import { chosenBy, type Reader } from '../../src/services/languages/languages.ts'
 
-/** `call` is what causes the mail, where it is theirs. */
+/** `cause` is the call that causes the mail, or the languages in which that was read, with spaces: where it is theirs. */
 export async function readerOf(
   fastify: FastifyInstance,
   user: Pick<User, 'claims'>,
-  call?: BrowserCall,
+  cause?: BrowserCall | string,
 ): Promise<Reader> {
-  return fastify.hasDecorator('language') ? fastify.language.readerOf(user, call) : chosenBy(user)
+  return fastify.hasDecorator('language') ? fastify.language.readerOf(user, cause) : chosenBy(user)
 }

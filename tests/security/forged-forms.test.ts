@@ -60,7 +60,7 @@ async function send(
 
 /** Waits for what the form before has set going. */
 async function mailed(): Promise<void> {
-  const underWay = `select from outbox where given_up_at is null and kind in ('password-reset', 'sign-up', 'invitation', 'mail')`
+  const underWay = `select from outbox where given_up_at is null and kind in ('password-reset', 'sign-up', 'invitation', 'confirm-email', 'mail')`
   await until(async () => expect(await server.database.query(underWay)).toEqual([]))
 }
 

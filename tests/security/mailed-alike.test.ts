@@ -1,13 +1,14 @@
 /**
- * Whether an account exists is not to be learned where a password was forgotten, nor at sign-up: every address gets one answer, for one and
+ * Whether an account exists is not to be learned where a password was forgotten, at sign-up, nor by a change of the address: every address gets one answer, for one and
  * the same work. Whose it is, is looked up behind the request. How long it takes is measured by `bench/account-timing.ts`.
  */
 import argon2 from 'argon2'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
-import { SEED } from '../support/sign-in.ts'
+import { BOB, SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page } from '../support/user-agent.ts'
+import { signedIn } from '../plugins/account/owner.ts'
 
 const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
 const kernel = kernelOf(server.server)
@@ -70,6 +71,26 @@ describe.each([
       expect(headers(page)).toEqual(headers(first!.page))
     }
   })
+})
+
+test('who asks for another address at their account gets one answer, for the same statements, whosever it is', async () => {
+  const bob = await signedIn(server, BOB)
+  async function ask(email: string): Promise<{ page: Page; statements: string[] }> {
+    const form = await bob.get(`${server.url}/account/email`)
+    asked.length = 0
+    const page = await bob.submit(form, 'change-email', { email })
+    return { page, statements: asked.filter((one) => !BY_THE_CLOCK.test(one)) }
+  }
+  await ask('second@example.com')
+  const answers = []
+  for (const address of ADDRESSES) answers.push(await ask(address))
+  const [first] = answers
+  expect(first!.page.body).toContain('mail')
+  expect(first!.statements).toContain('outbox-enqueue')
+  for (const { page, statements } of answers) {
+    expect(statements).toEqual(first!.statements)
+    expect(page.body.replaceAll(/value="[^"]*"/g, '')).toBe(first!.page.body.replaceAll(/value="[^"]*"/g, ''))
+  }
 })
 
 test('nothing that is stored, logged or told names the address, or the password', async () => {
