@@ -3,12 +3,11 @@ import { expect, test } from 'vitest'
 import { createClient } from '../support/clients.ts'
 import { codesOf, exchangeAs, refreshAs } from '../support/code-flow.ts'
 import { bearer } from '../support/requests.ts'
-import { startServer } from '../support/server.ts'
+import { startBeside, startServer } from '../support/server.ts'
 import { createPkce, REDIRECT_URI, SEED } from '../support/sign-in.ts'
 
 const server = await startServer({}, { seed: SEED })
-const { PORT: _port, ...shared } = server.settings
-const beside = await startServer(shared, { database: server.database })
+const beside = await startBeside(server)
 const PROCESSES = 5
 const ROUNDS = 20
 

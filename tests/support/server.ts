@@ -34,6 +34,15 @@ export async function startServer(
   return withFreePort(given, () => start(given, options), isAddressInUse)
 }
 
+/** A second server of the same issuer, on the same database. Its requests go to its own port, though `url` is the issuer of both. */
+export async function startBeside(first: TestServer, given: Settings = {}): Promise<TestServer> {
+  const { PORT: _port, ...shared } = first.settings
+  const second = await startServer({ ...shared, ...given }, { database: first.database })
+  const issuer = new URL(first.url)
+  issuer.port = String(second.settings.PORT)
+  return { ...second, ...requestsTo(issuer.href.replace(/\/$/, '')) }
+}
+
 async function start(given: Settings, options: TestServerOptions): Promise<TestServer> {
   const { settings, database, ownsDatabase, url } = await prepare(given, options)
   const lines: string[] = []

@@ -4,7 +4,7 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createClient, introspect } from '../../support/clients.ts'
 import { startDocumentHost } from '../../support/document-host.ts'
 import { bearer } from '../../support/requests.ts'
-import { startServer } from '../../support/server.ts'
+import { startBeside, startServer } from '../../support/server.ts'
 import {
   answerOf,
   ALICE,
@@ -21,8 +21,7 @@ const host = await startDocumentHost()
 const admin = { ...ALICE, roles: ['admin'] }
 const settings = { OIDC_CLIENT_METADATA_DOCUMENTS: 'any', UNSAFE_OUTBOUND_ORIGINS: host.origin }
 const server = await startServer(settings, { seed: { ...SEED, users: [admin] } })
-const { PORT: _port, ...shared } = server.settings
-const other = await startServer(shared, { database: server.database })
+const other = await startBeside(server)
 const kernel = kernelOf(server.server)
 const api = await createClient(server, {
   client_id: 'api',

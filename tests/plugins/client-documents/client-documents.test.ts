@@ -4,7 +4,7 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createClient, introspect } from '../../support/clients.ts'
 import { startDocumentHost } from '../../support/document-host.ts'
 import { bearer } from '../../support/requests.ts'
-import { startServer } from '../../support/server.ts'
+import { startBeside, startServer } from '../../support/server.ts'
 import {
   ALICE, answerOf, authorizationUrl, createPkce, goThrough, REDIRECT_URI, SEED, type Tokens,
 } from '../../support/sign-in.ts' // prettier-ignore
@@ -221,8 +221,7 @@ test('many who come at once have one document read, and what was read serves by 
 test('another process serves what was read here, and asks nobody', async () => {
   const clientId = host.publish('shared.json')
   const { refresh_token: token } = await tokensOf(clientId)
-  const { PORT: _port, ...settings } = server.settings
-  const other = await startServer(settings, { database: server.database })
+  const other = await startBeside(server)
   const form = { grant_type: 'refresh_token', refresh_token: token, client_id: clientId }
   expect((await other.post('/token', form)).status).toBe(200)
   expect(host.asked('shared.json')).toBe(1)
