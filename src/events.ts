@@ -7,7 +7,10 @@ import type { Changes } from './protocol/changes.ts'
 import { findNearest } from './protocol/nearest.ts'
 import { ConfigError } from './setting-value.ts'
 
-/** A client from which something of a user's was taken, and the sessions (`sid`) that it had come from: 500 at most. */
+/**
+ * A client from which something of a user's was taken, or that a session of theirs that ends had signed in to, and these sessions (`sid`):
+ * 500 at most.
+ */
 export interface EndedClient {
   readonly client: string
   readonly sids: readonly string[]

@@ -18,6 +18,8 @@ const SessionSchema = defineEntity({
     /** Of the browser, for its owner to recognise it by. */
     userAgent: p.text().nullable(),
     address: p.text().nullable(),
+    /** The clients that it signed in to, and when first, in seconds since the epoch: whom its end concerns, whatever became of their tokens. */
+    clients: p.json<Record<string, number>>().defaultRaw(`'{}'`),
     createdAt: p.datetime().defaultRaw('now()'),
     lastSeenAt: p.datetime().defaultRaw('now()'),
     /** When it ends if it is not used before; never after `endsAt`. */

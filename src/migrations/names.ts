@@ -44,6 +44,7 @@ export const migrationNames = [
   'Migration20261126000220_client_documents',
   'Migration20261126000700_key_stores',
   'Migration20261126000800_trusted_issuers',
+  'Migration20261126000840_session_clients',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -4,6 +4,7 @@
  */
 import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
+import { Client } from '../entities/client.ts'
 import { PendingSession } from '../entities/pending-session.ts'
 import { Session } from '../entities/session.ts'
 import type { EndedClient } from '../events.ts'
@@ -13,9 +14,18 @@ import { statements as users } from './users.ts'
 /** Sessions that an event names for each client. */
 export const MOST_SIDS = 500
 
+/** Seconds by which the clocks of our processes and the database's may differ. */
+const CLOCK_SKEW = 2
+
+interface EndedSession {
+  readonly sid: string
+  /** Those that it signed in to; not one that has the name since. */
+  readonly clients: readonly string[]
+}
+
 /** In each, $1 is the user's id. */
 interface Ending {
-  readonly deleteSessions: Statement<Pick<Session, 'sid'>>
+  readonly deleteSessions: Statement<EndedSession>
   /** Those that still lack a factor. */
   readonly deletePending: Statement<Pick<PendingSession, 'sid'>>
   readonly deleteCodes: Statement<never>
@@ -30,9 +40,15 @@ function ending(suffix: string, ofSession: (sid: string) => string, all = false)
   return {
     deleteSessions: statement(`sessions-end${suffix}`, (table) => {
       const session = table(Session)
-      return `delete from ${session.name}
-        where ${session.column('user')} = $1 and ${ofSession(`${session.column('sid')}::text`)}
-        returning ${session.columns('sid')}`
+      const client = table(Client)
+      const registered = `select ${client.column('createdAt')} from ${client.name} where ${client.column('clientId')} = one.id`
+      return `with ended as (delete from ${session.name}
+          where ${session.column('user')} = $1 and ${ofSession(`${session.column('sid')}::text`)}
+          returning ${session.columns('sid', 'clients')})
+        select "sid", array(select one.id from jsonb_each_text("clients") one (id, since)
+          where coalesce((${registered}) - interval '${CLOCK_SKEW} seconds' <= to_timestamp(one.since::float8), true)
+          order by one.id) as "clients"
+        from ended`
     }),
     deletePending: statement(`pending-sessions-end${suffix}`, (table) => {
       const pending = table(PendingSession)
@@ -103,7 +119,7 @@ export async function forgetBrowsers(query: Query, userId: string): Promise<void
   await query(users.forgetBrowsers, [userId, new Date()])
 }
 
-/** What came of it: whether there were any sessions, and the clients that had something of them. */
+/** What came of it: whether there were any sessions, and the clients that had something of them or had been signed in to. */
 export interface SessionsEnded {
   readonly ended: boolean
   readonly clients: readonly EndedClient[]
@@ -140,9 +156,21 @@ async function end(
   cause: string,
   sid: string | null,
 ): Promise<SessionsEnded> {
-  const ended = await query(deleteSessions, [userId, sid])
-  ended.push(...(await query(deletePending, [userId, sid])))
+  const sessions = await query(deleteSessions, [userId, sid])
+  const pending = await query(deletePending, [userId, sid])
   await query(deleteCodes, [userId, sid])
-  const clients = await query(revokeAuthorizations, [userId, sid, cause])
-  return { ended: ended.length > 0, clients }
+  const holders = await query(revokeAuthorizations, [userId, sid, cause])
+  return { ended: sessions.length + pending.length > 0, clients: merge(holders, sessions) }
+}
+
+/** Whom something is taken from, and whoever else the sessions had signed in to, as their own sessions go on until they are told. */
+function merge(holders: readonly EndedClient[], sessions: readonly EndedSession[]): readonly EndedClient[] {
+  const sids = new Map(holders.map((holder) => [holder.client, new Set(holder.sids)]))
+  for (const { sid, clients } of sessions)
+    for (const client of clients) {
+      const known = sids.get(client) ?? new Set()
+      if (known.size < MOST_SIDS) sids.set(client, known.add(sid))
+    }
+  const merged = [...sids].map(([client, known]) => ({ client, sids: [...known] }))
+  return merged.toSorted((a, b) => (a.client < b.client ? -1 : 1))
 }

@@ -20,6 +20,8 @@ const LISTED = [
   'amr',
   'endsAt',
 ] as const
+/** Clients that a session notes: as many as nobody uses. */
+const MOST_CLIENTS = 500
 /** Sessions of one user, the youngest, among which those that last are looked for. */
 const WINDOW = 500
 
@@ -108,6 +110,17 @@ export const statements = {
     return `update ${session.name} set ${hash} = $2, ${amr} = $3::text[], ${acr} = $4
       where ${hash} = $1 and ${isAhead(session.column('expiresAt'))} and ${isAhead(session.column('endsAt'))}
       returning ${session.column('sid')} as "sid"`
+  }),
+  /**
+   * Notes that the session whose `sid` is $1 has signed in to the client $2; one of that name that was noted before the client was
+   * registered, at $3 in seconds since the epoch, was another.
+   */
+  join: statement('session-join', (table) => {
+    const session = table(Session)
+    const clients = session.column('clients')
+    return `update ${session.name} set ${clients} = ${clients} || jsonb_build_object($2::text, extract(epoch from now()))
+      where ${session.column('sid')} = $1 and coalesce((${clients}->>$2::text)::float8, -1) < $3::float8
+        and (select count(*) from jsonb_object_keys(${clients})) < ${MOST_CLIENTS}`
   }),
   touch: statement('session-touch', (table) => {
     const session = table(Session)

@@ -26,7 +26,7 @@ const { planOf } = await openPlanner(database)
 test.each([
   artifacts.get, artifacts.replace, artifacts.spend, artifacts.delete,
   codes.insert, codes.find, codes.exchange, codes.exchangeForOpaque,
-  sessions.find, sessions.isOpen, sessions.renew, sessions.touch,
+  sessions.find, sessions.isOpen, sessions.renew, sessions.touch, sessions.join,
   tokens.accessToken, tokens.revokeAccessToken,
 ])('$name', async (statement) => {
   const indexes = nodesOf(await planOf(statement))

@@ -17,11 +17,14 @@ import { statements as authorizations } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
 import { statements as sessions } from '../../store/sessions.ts'
+import { createBoundedCache } from '../bounded-cache.ts'
 import { createCodeRedemption } from './code-redemption.ts'
 import type { OwedCodes } from './owed-codes.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
 import type { SpendArtifact } from './spent-artifacts.ts'
+
+const MOST_JOINED = 5000
 
 /** What a code is bound to. */
 export interface CodeBinding {
@@ -72,6 +75,8 @@ export function createAuthorizationCodes(
   spendArtifact: SpendArtifact,
 ): AuthorizationCodes {
   const spend = createCodeRedemption(refreshes, owed)
+  /** What is noted at the sessions. */
+  const joined = createBoundedCache<true>(MOST_JOINED)
   const lifetimeFor = ({ metadata }: Client): number =>
     Math.min(lifetime, (metadata['authorization_code_lifetime'] as number | undefined) ?? lifetime)
 
@@ -81,6 +86,14 @@ export function createAuthorizationCodes(
     return open === undefined
       ? new OAuthError('login_required', 'the session ended meanwhile')
       : new OAuthError('consent_required', 'what was allowed has been taken back')
+  }
+
+  /** Once for each session and client that a process sees. */
+  async function join(sid: string | undefined, { clientId, registeredAt }: Client): Promise<void> {
+    const key = `${sid} ${registeredAt} ${clientId}`
+    if (sid === undefined || joined.has(key)) return
+    await database.query(sessions.join, [sid, clientId, registeredAt / 1000])
+    joined.set(key, true)
   }
 
   const create: AuthorizationCodes['create'] = async (approved, { client, redirectUri, parameters }) => {
@@ -115,6 +128,7 @@ export function createAuthorizationCodes(
         for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
         await store(query)
       })
+    await join(sid, client)
     return code
   }
 

@@ -33,6 +33,7 @@ const ANSWERS: Record<string, (response: ServerResponse) => unknown> = {
 }
 const app = await startReceiver(({ url }, response) => ANSWERS[url.split('?')[0]!]!(response))
 const at = (path: string): string => `http://127.0.0.1:${app.port}${path}`
+const IMPLICIT = { response_types: ['id_token'], grant_types: ['implicit'] }
 const registered = (client_id: string, more: object = {}) => ({
   ...WEB,
   client_id,
@@ -44,6 +45,7 @@ const encryptionJwk = { ...(await exportJWK(encryption.publicKey)), kid: 'sealed
 const clients = [
   WEB,
   registered('told'),
+  registered('implicit', IMPLICIT),
   registered('by-session', { backchannel_logout_session_required: true }),
   registered('sealed', {
     jwks: { keys: [encryptionJwk] },
@@ -55,7 +57,10 @@ const clients = [
     registered(path.slice(1), { backchannel_logout_uri: at(path) }),
   ),
 ]
-const server = await startServer({ UNSAFE_OUTBOUND_ORIGINS: at('') }, { seed: { ...SEED, clients } })
+const server = await startServer(
+  { UNSAFE_OUTBOUND_ORIGINS: at(''), OIDC_IMPLICIT: true },
+  { seed: { ...SEED, clients } },
+)
 const { oauth } = server.server
 const keys = createRemoteJWKSet(new URL(`${server.url}/jwks`))
 
@@ -306,6 +311,88 @@ describe('who is told', () => {
     expect((await server.post('/token', form)).status).toBe(400)
     expect((await oauth.audit.list({ type: 'authorization.replayed' })).events).not.toEqual([])
     expect(await told()).toEqual([])
+  })
+
+  describe('also who holds nothing of it any more', () => {
+    const credentials = { client_id: 'told', client_secret: WEB.client_secret }
+    const MOLLY = { username: 'molly', password: 'a password of molly' }
+
+    async function giveBack({ tokens }: SignedIn): Promise<void> {
+      const answer = await server.post('/revoke', { token: tokens.refresh_token, ...credentials })
+      expect(answer.status).toBe(200)
+    }
+
+    async function takeIdToken(agent: UserAgent, client_id = 'implicit'): Promise<string> {
+      const asked = { client_id, response_type: 'id_token', nonce: 'n' }
+      const page = await goThrough(agent, await agent.get(authorizationUrl(server, asked)), MOLLY)
+      const answer = new URLSearchParams(new URL(page.headers.get('location')!).hash.slice(1))
+      return decodeJwt(answer.get('id_token')!)['sid'] as string
+    }
+
+    test('an app that gave its token back before the sign-out, or whose token came twice', async () => {
+      await oauth.users.create(MOLLY)
+      const first = await signIn('told', { user: MOLLY })
+      await giveBack(first)
+      const again = await signIn('by-session', { agent: first.agent })
+      expect(await told()).toEqual([])
+      await signOut(again)
+      expect(await told()).toEqual([
+        ['by-session', first.sid],
+        ['told', first.sid],
+      ])
+    })
+
+    test('an app that got an ID token alone, by the implicit flow', async () => {
+      const agent = createUserAgent(server.url)
+      const sid = await takeIdToken(agent)
+      const { tokens } = await signIn('web', { agent })
+      await signOut({ agent, tokens })
+      expect(await told()).toEqual([['implicit', sid]])
+    })
+
+    test('when the session is ended elsewhere, all others are, the user is disabled, or deleted', async () => {
+      const users = oauth.users
+      const each: ((user: string, sid: string) => Promise<unknown>)[] = [
+        async (user, sid) => oauth.sessions.endOne(user, sid),
+        async (user) => oauth.sessions.endAll(user),
+        async () => users.disable(MOLLY.username),
+        async () => users.delete(MOLLY.username),
+      ]
+      for (const end of each) {
+        await users.enable(MOLLY.username)
+        const first = await signIn('told', { user: MOLLY })
+        await giveBack(first)
+        const sid = await takeIdToken(first.agent)
+        expect(sid).toBe(first.sid)
+        await end(first.sub, sid)
+        expect(await told()).toEqual([
+          ['implicit', sid],
+          ['told', sid],
+        ])
+      }
+    })
+
+    test('each session by its own name, and no app that has the name of one that is gone', async () => {
+      await oauth.users.create(MOLLY)
+      const [one, two] = [await signIn('told', { user: MOLLY }), await signIn('told', { user: MOLLY })]
+      await giveBack(one)
+      await oauth.clients.create(registered('gone', IMPLICIT))
+      await takeIdToken(one.agent, 'gone')
+      await oauth.clients.delete('gone')
+      // Long ago, as clocks may differ a little.
+      const noted = await server.database.query(
+        `update sessions set clients = clients || '{"gone": 1}' where clients ? 'gone' returning sid`,
+      )
+      expect(noted).toEqual([{ sid: one.sid }])
+      await oauth.clients.create(registered('gone', IMPLICIT))
+      await oauth.sessions.endAll(one.sub)
+      expect(await told()).toEqual(
+        [
+          ['told', one.sid],
+          ['told', two.sid],
+        ].toSorted((a, b) => String(a).localeCompare(String(b))),
+      )
+    })
   })
 
   test('of an ending without a session: only where the app does not insist on one', async () => {

@@ -50,6 +50,7 @@ const { oauth } = server.server
 interface SignedIn {
   agent: UserAgent
   id_token: string
+  refresh_token: string
   sid: string
 }
 
@@ -58,8 +59,9 @@ async function signIn(client_id: string, agent = createUserAgent(server.url)): P
   const code = new URL(page.headers.get('location')!).searchParams.get('code')!
   const form = { grant_type: 'authorization_code', code, redirect_uri: WEB.redirect_uri }
   const credentials = { client_id, client_secret: WEB.client_secret }
-  const { id_token } = (await (await server.post('/token', { ...form, ...credentials })).json()) as Tokens
-  return { agent, id_token, sid: decodeJwt(id_token)['sid'] as string }
+  const answer = await server.post('/token', { ...form, ...credentials })
+  const { id_token, refresh_token } = (await answer.json()) as Tokens
+  return { agent, id_token, refresh_token, sid: decodeJwt(id_token)['sid'] as string }
 }
 
 async function leave({ agent, id_token }: SignedIn, more: Record<string, string> = {}): Promise<Page> {
@@ -102,6 +104,15 @@ describe('the page', () => {
     expect(page.body).toMatch(/id="signed-out"[\s\S]*App framed[\s\S]*App other[\s\S]*App posted/)
     expect(page.body).not.toContain('App silent')
     expect(page.body).toContain('sandbox="allow-forms allow-same-origin allow-scripts"')
+  })
+
+  test('frames also an app that gave its tokens back before', async () => {
+    const { agent, sid, refresh_token: token } = await signIn('framed')
+    const credentials = { client_id: 'framed', client_secret: WEB.client_secret }
+    expect((await server.post('/revoke', { token, ...credentials })).status).toBe(200)
+    const page = await leave(await signIn('silent', agent))
+    expect(framesOf(page).frames).toEqual([addressFor(`${SHOP}/out?a=b%20c`, sid)])
+    expect(page.body).toContain('App framed')
   })
 
   test('leads on to where the app asked, by an address of ours', async () => {
