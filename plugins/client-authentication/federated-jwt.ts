@@ -68,6 +68,8 @@ async function federatedJwt(fastify: FastifyInstance): Promise<void> {
         const { from, claims } = assertion
         if (client === null || !isIts(client.metadata[MEMBER], from.issuer, claims))
           throw new JwtError('it is of another workload')
+        // Nobody is asked for a proof of it here (RFC 7800 §3).
+        if (claims['cnf'] !== undefined) throw new JwtError('it is bound to a key')
         if (await assertion.spend()) return true
         throw new JwtError('it was used before')
       } catch (error) {

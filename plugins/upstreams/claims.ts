@@ -1,14 +1,11 @@
 /** What an upstream says of somebody, by our names, and what of it is believed. */
 import { misfitOf } from '../../src/protocol/schema.ts'
 import { isStorable } from '../../src/protocol/json.ts'
-import { StandardClaims } from '../../src/protocol/claims.ts'
+import { StandardClaims, YES } from '../../src/protocol/claims.ts'
 import { domainOf } from '../../src/protocol/upstream-information.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 
 type Claims = Readonly<Record<string, unknown>>
-
-/** Some say it as a text or a number. */
-const YES: readonly unknown[] = [true, 'true', 1, '1']
 
 /** The standard claims that it has in their types; what does not fit is left out. */
 export function mappedClaims({ claims: names = {} }: UpstreamInformation, said: Claims): Claims {

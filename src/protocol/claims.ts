@@ -73,6 +73,9 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set([
   'username', 'password', '__proto__',
 ]) // prettier-ignore
 
+/** How others say that something was verified: some as a text, or a number. */
+export const YES: readonly unknown[] = [true, 'true', 1, '1']
+
 /** Which flag says of which claim that it was verified. */
 const VERIFIES: ReadonlyMap<string, string> = new Map([
   ['email_verified', 'email'],

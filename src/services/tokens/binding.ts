@@ -10,6 +10,7 @@ import type { Call } from '../../doors/back-channel.ts'
 import type { Client } from '../../doors/client.ts'
 import type { Granted } from '../../doors/facts.ts'
 import type { SenderConstraint } from '../../doors/sender-constraint.ts'
+import type { Bag } from '../../protocol/bag.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { Binding } from '../../protocol/facts.ts'
 import type { Wire } from '../../protocol/wire.ts'
@@ -74,7 +75,8 @@ export function boundTo(granted: Granted, binding: Binding | undefined, client: 
   return binding === undefined ? facts : { ...facts, binding }
 }
 
-function holds(binding: Binding | undefined, { cnf }: Binding): boolean {
+/** Whether a request that shows `binding` holds all that a `cnf` names (RFC 7800 §3); a member that nobody shows is not held. */
+export function holds(binding: Binding | undefined, { cnf }: { readonly cnf: Bag }): boolean {
   return Object.entries(cnf).every(([name, value]) => isDeepStrictEqual(binding?.cnf[name], value))
 }
 

@@ -7,6 +7,7 @@ import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/user-records.ts'
 import { ADMIN, type User } from '../users/user.ts'
 import type { UserFinder } from '../users/user-finder.ts'
+import { YES } from '../../protocol/claims.ts'
 import type { TrustedIssuer } from './trusted-issuer-registry.ts'
 
 /** The client that asks, or a user; with the link by which it is theirs, whose end ends what came of it. */
@@ -34,7 +35,7 @@ export function createFindMapped(
     const said = Object.hasOwn(claims, claim) ? claims[claim] : undefined
     if (typeof said !== 'string' || said === '') throw new JwtError(`it has no ${claim}`)
     if (by === 'link') return linked(from.issuer, said)
-    if (by === 'email' && claims['email_verified'] === false) throw new JwtError('its email is not verified')
+    if (by === 'email' && !isSaidVerified(claims)) throw new JwtError('its email is not verified')
     const user = by === 'email' ? await users.findByEmail(said) : await users.find(said)
     return user === null ? null : { user }
   }
@@ -49,6 +50,11 @@ export function createFindMapped(
     if (user.roles.includes(ADMIN)) throw new JwtError('its subject is an administrator, who signs in here')
     return found
   }
+}
+
+/** An issuer that says nothing of it is registered as one whose addresses are good; what it says that is no yes is a no. */
+function isSaidVerified({ email_verified: verified }: Bag): boolean {
+  return verified === undefined || YES.includes(verified)
 }
 
 /** By `kind id`, as the table has it: OpenID Connect Core §5.7, `iss` and `sub` together are unique. */

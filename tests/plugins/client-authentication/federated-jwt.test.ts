@@ -74,6 +74,7 @@ test.each([
   ['a job without the claim', 'deploy', GITHUB, { ...deploy, ref: undefined }],
   ['an expired token', 'backup', CLUSTER, { ...backup, exp: inSeconds(-60) }],
   ['a token for somebody else', 'backup', CLUSTER, { ...backup, aud: 'https://other.example' }],
+  ['a token that is bound to a key', 'backup', CLUSTER, { ...backup, cnf: { jkt: 'x' } }],
   ['an issuer that is not trusted', 'backup', 'https://evil.example', backup],
   [
     'a workload of another trust domain',

@@ -9,9 +9,11 @@ import type { Granted } from '../../../../src/doors/facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { ID_JAG_PROFILE, ID_JAG_TYPE } from '../../../../src/protocol/id-jag.ts'
+import { isObject } from '../../../../src/protocol/json.ts'
 import { Repeatable } from '../../../../src/protocol/parameters.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { JwtError } from '../../../../src/protocol/signed-jwt.ts'
+import { holds } from '../../../../src/services/tokens/binding.ts'
 import { type Assertion, PLAIN_TYPES } from '../../../../src/services/trusted-issuers/assertions.ts'
 import { createLimits } from './limits.ts'
 
@@ -23,7 +25,7 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
   const limit = createLimits(audiences)
 
   /** An ID-JAG is for us alone and for this client, and names what else it is for; what has no such type is for whoever may use it. */
-  async function read(jwt: string, { client }: Call): Promise<Assertion> {
+  async function read(jwt: string, { client, binding }: Call): Promise<Assertion> {
     const found = await assertions.read(jwt, { types: [...PLAIN_TYPES, ID_JAG_TYPE] })
     const { from, claims, typ } = found
     if (typ === ID_JAG_TYPE) {
@@ -31,7 +33,14 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
       if (claims['client_id'] !== client.clientId) throw new JwtError('its client_id is another client')
       const missing = ['jti', 'iat'].find((name) => claims[name] === undefined)
       if (missing !== undefined) throw new JwtError(`it has no ${missing}`)
+      // It would give more than it says.
+      if (claims['authorization_details'] !== undefined)
+        throw new JwtError('its authorization_details are not taken here')
     }
+    // RFC 7800 §3: it is not enough to have it.
+    const { cnf = {} } = claims
+    if (!isObject(cnf) || !holds(binding, { cnf }))
+      throw new JwtError('it is bound to a key that the request does not show')
     if (from.clients !== undefined && !from.clients.includes(client.clientId))
       throw new JwtError('its issuer is not trusted for this client')
     return found

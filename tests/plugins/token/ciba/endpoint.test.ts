@@ -97,9 +97,14 @@ describe('the hint', () => {
     await users.disable('gone')
     const told = await Promise.all(
       // Bob's address is not verified.
-      ['nobody', 'nobody@example.com', BOB.email, 'gone', id.replace(/.$/, '0'), '\u{1F600}'].map(
-        async (login_hint) => call(server, { ...good, login_hint }),
-      ),
+      [
+        'nobody',
+        'nobody@example.com',
+        BOB.email,
+        'gone',
+        id.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+        '\u{1F600}',
+      ].map(async (login_hint) => call(server, { ...good, login_hint })),
     )
     for (const one of told) expect(one).toEqual(told[0])
     expect(told[0]).toMatchObject(invalid('unknown_user_id'))
@@ -172,6 +177,8 @@ describe('what is asked', () => {
     [{ binding_message: 'pay\u202Eevil' }, 'invalid_binding_message'],
     [{ binding_message: 'see https://evil.example' }, 'invalid_binding_message'],
     [{ binding_message: 'see www.evil.example' }, 'invalid_binding_message'],
+    [{ binding_message: 'see evil.example/pay' }, 'invalid_binding_message'],
+    [{ binding_message: `pile${'\u0316'.repeat(4)}` }, 'invalid_binding_message'],
     [{ binding_message: '<b>' }, 'invalid_binding_message'],
     [{ binding_message: 'zero\u200Bwidth' }, 'invalid_binding_message'],
     [{ binding_message: '\u{1F44D}' }, 'invalid_binding_message'],

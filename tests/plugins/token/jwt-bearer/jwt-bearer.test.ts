@@ -3,6 +3,8 @@ import { generateKeyPairSync, hash, randomUUID } from 'node:crypto'
 import { decodeJwt, exportJWK, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { answer } from '../../../support/device.ts'
+import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
 import {
@@ -116,6 +118,16 @@ describe('an assertion is refused', () => {
     ['whose address is no text', { email: ['alice@example.com'] }, {}, 'it has no email'],
     ['without an address', { email: undefined }, {}, 'it has no email'],
     ['whose address is not verified there', { email_verified: false }, {}, 'email is not verified'],
+    [
+      'whose address is not verified there, as a text',
+      { email_verified: 'false' },
+      {},
+      'email is not verified',
+    ],
+    ['whose address is verified by nothing', { email_verified: null }, {}, 'email is not verified'],
+    ['that is bound to a key', { cnf: { jkt: 'x' } }, {}, 'bound to a key'],
+    ['that is bound in a way that nobody knows', { cnf: { kid: 'x' } }, {}, 'bound to a key'],
+    ['whose cnf is a text', { cnf: 'x' }, {}, 'bound to a key'],
     ['whose address is not verified here', { email: 'bob@example.com' }, {}, 'nobody here'],
     ['whose address is nobody’s', { email: 'nobody@example.com' }, {}, 'nobody here'],
     ['about an administrator', { email: 'carol@example.com' }, {}, 'is an administrator'],
@@ -217,6 +229,7 @@ describe('an ID-JAG', () => {
     ['without an iat', { iat: undefined }, 'it has no iat'],
     ['whose scope is a list', { scope: ['read_books'] }, 'scope is no text'],
     ['whose resource is a number', { resource: 7 }, 'resource is no address'],
+    ['that is for details', { authorization_details: [{ type: 'payment' }] }, 'authorization_details'],
   ])('%s is refused', async (_what, claims, reason) => {
     expect(await ask(...jag(claims))).toMatchObject(bad(reason))
   })
@@ -272,6 +285,18 @@ describe('what came of an issuer ends', () => {
     await oauth.users.enable('alice')
   })
 })
+
+test('what is bound to a key gives who shows that key a token that is bound to it', async () => {
+  const holder = await createDpopKey()
+  const url = `${server.url}/token`
+  const assertion = await said(key, issuer, server.url, { client_id: 'app', cnf: { jkt: holder.thumbprint } }, { typ: 'oauth-id-jag+jwt' })
+  const by = async (shown: Record<string, string>) =>
+    answer(server.post('/token', { grant_type: GRANT, assertion }, { ...basic(APP.client_id, APP.client_secret), ...shown }))
+  expect(await by({ dpop: await prove(await createDpopKey(), { method: 'POST', url }) })).toMatchObject(bad('bound to a key'))
+  const got = await by({ dpop: await prove(holder, { method: 'POST', url }) })
+  expect(got).toMatchObject({ status: 200, token_type: 'DPoP' })
+  expect(decodeJwt(String(got['access_token']))).toMatchObject({ cnf: { jkt: holder.thumbprint } })
+}) // prettier-ignore
 
 test('the metadata names the grant and the profile, and neither where it is left out', async () => {
   const of = async (one: typeof server) => (await (await one.get('/.well-known/oauth-authorization-server')).json()) as Record<string, string[]>
