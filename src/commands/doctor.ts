@@ -1,11 +1,16 @@
 /** `doctor`: says of a server what is well, what should not stay, and what keeps it from serving. */
 import type { SettingValues } from '../config.ts'
+import { walkClient } from '../doctor/client/walk.ts'
 import { examine } from '../doctor/examine.ts'
 import { print } from './run.ts'
 
-/** Exit status 1 when something fails; what only should not stay leaves it at 0. */
-export async function doctor(settings: SettingValues, json: boolean | undefined): Promise<void> {
-  const findings = await examine(settings)
+/** Exit status 1 when something fails; what only should not stay leaves it at 0. With `client`, its way is walked instead. */
+export async function doctor(
+  settings: SettingValues,
+  json: boolean | undefined,
+  client?: string,
+): Promise<void> {
+  const findings = client === undefined ? await examine(settings) : await walkClient(settings, client)
   const failed = findings.some(({ status }) => status === 'fail')
   const lines = findings.map(({ status, check, says }) => `${status.padEnd(4)}  ${check}: ${says}`)
   print({ ok: !failed, findings }, lines, json)

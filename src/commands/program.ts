@@ -52,7 +52,10 @@ export async function run(argv: readonly string[]): Promise<void> {
     .action(async ({ json }: { json?: boolean }) => (await import('./setup-link.ts')).setupLink(json))
   withJson(program.command('doctor'))
     .description('what is well and what is not, of the settings, the database and the keys; changes nothing')
-    .action(async ({ json }: { json?: boolean }) => (await import('./doctor.ts')).doctor(process.env, json))
+    .option('--client <url>', 'instead, the way of a client: of its metadata document, or to an MCP server')
+    .action(async ({ json, client }: { json?: boolean; client?: string }) =>
+      (await import('./doctor.ts')).doctor(process.env, json, client),
+    )
   for (const [name, description, load] of LOADED_BY_NAME)
     if (argv.includes(name)) program.addCommand(await load())
     else program.command(name).description(description)

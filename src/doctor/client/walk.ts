@@ -1,0 +1,46 @@
+/** `doctor --client URL`: the way of a client from what it is given to where it can sign its user in, up to the first thing that is wrong. */
+import { ConfigError, parseConfig, type Config, type SettingValues } from '../../config.ts'
+import { type Fetch, OutboundError } from '../../doors/outbound.ts'
+import { createGuardedFetch } from '../../services/outbound/guarded-fetch.ts'
+import { walkDocument } from './document.ts'
+import { FIRST, walkResource } from './resource.ts'
+import { type ClientFinding, type Walk, Wrong } from './step.ts'
+
+/** `url` is the metadata document of a client, or an API or MCP server. Never throws for what is wrong with it or the settings. */
+export async function walkClient(settings: SettingValues, url: string): Promise<ClientFinding[]> {
+  const found: ClientFinding[] = []
+  try {
+    for await (const finding of walk(parseConfig(settings), url)) found.push(finding)
+  } catch (error) {
+    if (error instanceof Wrong) found.push({ check: error.check, status: 'fail', says: error.message })
+    else if (error instanceof ConfigError)
+      found.push({ check: 'client', status: 'fail', says: error.message })
+    else throw error
+  }
+  return found
+}
+
+async function* walk(config: Config, url: string): Walk {
+  const { UNSAFE_OUTBOUND_ORIGINS: unsafe, issuer } = config
+  const address = URL.parse(url)
+  if (address === null || !/^https?:$/.test(address.protocol))
+    throw new Wrong('client', `${JSON.stringify(url)} is no web address`, 'give that of a metadata document, or of an MCP server')
+  // Whoever runs this knows where it is, also within their own network; for the document of a client, what the server may fetch counts.
+  const near = createGuardedFetch({ unsafeOrigins: [...unsafe, address.origin, new URL(issuer).origin] })
+  if (await isResource(url, near)) yield* walkResource(url, issuer, near)
+  else yield* walkDocument(url, config, createGuardedFetch({ unsafeOrigins: unsafe }))
+} // prettier-ignore
+
+/** What asks for a token is one, and what answers the first call of a client; a document answers everybody who reads it. */
+async function isResource(url: string, fetch: Fetch): Promise<boolean> {
+  try {
+    const read = await fetch(url, { headers: { accept: 'application/json' }, maxBytes: 65_536 })
+    if (read.status === 401 || read.status === 405) return true
+    if (read.status === 200 && /"client_id"/.test(await read.text())) return false
+    const called = await fetch(url, FIRST)
+    return called.status === 401 || (called.status === 200 && /"jsonrpc"/.test(await called.text()))
+  } catch (error) {
+    if (error instanceof OutboundError) return false
+    throw error
+  }
+}
