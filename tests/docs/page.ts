@@ -3,7 +3,7 @@
  * something with. One that nobody takes makes the test fail.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, symlink } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/cleanup.ts'
@@ -57,12 +57,19 @@ export interface Desk {
   sh(block: string, more?: Settings): Promise<{ stdout: string; stderr: string }>
 }
 
+/** npm takes twice as long to find our command as the command itself takes; `tests/commands/launcher.test.ts` lets it. */
+const NPX = `#!/bin/sh
+[ "$1" = latchkey ] && shift && exec node '${join(checkout, 'bin/latchkey.js')}' "$@"
+PATH=\${PATH#*:} exec npx "$@"
+`
+
 /** Where somebody sits who follows a page, under a server's settings; `tools` is the PATH beside our Node. */
 export async function sitDown(settings: Settings, tools = process.env['PATH']): Promise<Desk> {
-  const PATH = `${dirname(process.execPath)}:${tools}`
   const directory = await temporaryDirectory()
-  const commands = join(directory, 'node_modules/.bin')
-  await mkdir(commands, { recursive: true })
+  const [own, commands] = [join(directory, '.bin'), join(directory, 'node_modules/.bin')]
+  const PATH = `${own}:${dirname(process.execPath)}:${tools}`
+  for (const folder of [own, commands]) await mkdir(folder, { recursive: true })
+  await writeFile(join(own, 'npx'), NPX, { mode: 0o755 })
   await symlink(join(checkout, 'bin/latchkey.js'), join(commands, 'latchkey'))
   const env = (more: Settings): Record<string, string> => {
     const all: Settings = { HOME: directory, LOG_LEVEL: 'error', ...settings, ...more }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inject } from 'vitest'
 import { atEndOfFile, temporaryDirectory } from './cleanup.ts'
 import type { TestDatabase } from './database.ts'
 import { type Requests, requestsTo } from './requests.ts'
@@ -11,8 +12,13 @@ import { type ServerOptions, type Settings, prepare, withFreePort } from './sett
 
 const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/main.ts')
-/** As `npm start` has it: what is compiled once is kept. */
-const compiled = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/latchkey') }
+/** As `npm start` has it: what is compiled once is kept. That of installed packages, whose folders are not ours, only for the run. */
+const compiled = (program?: string) => ({
+  NODE_COMPILE_CACHE:
+    program === undefined
+      ? join(root, 'node_modules/.cache/latchkey')
+      : join(inject('runDirectory'), 'compiled'),
+})
 /** A process of a test is young for all of its life: what collects its garbage beside it costs more than it spares. */
 const YOUNG = ['--single-threaded-gc', '--min-semi-space-size=16']
 const startTimeout = 120_000
@@ -91,7 +97,7 @@ function launch(args: string[], settings: Settings, program?: string, input = ''
     PATH,
     HOME,
     TMPDIR,
-    ...(program === undefined ? compiled : {}),
+    ...compiled(program),
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
   const [command, first] = program === undefined ? [process.execPath, [...YOUNG, main]] : [program, []]
