@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/services/database/embedded-postgres.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { bundleServer } from './bundle.ts'
 import { execute, withDatabase } from './connection.ts'
 import { SERIALIZABLE } from './serializable.ts'
 
@@ -17,6 +18,8 @@ declare module 'vitest' {
     templateUrl: string
     /** A directory of the run's own, for what several files use and one makes. */
     runDirectory: string
+    /** What a process of the server runs, unless it has plugins of others, which share modules with it. */
+    serverProgram: string
   }
 }
 
@@ -25,6 +28,8 @@ declare module 'vitest' {
  * power loss.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const bundling = bundleServer()
+  bundling.catch(() => {})
   const given = process.env.TEST_DATABASE_URL
   const { url, stop } = given ? { url: given, stop: async () => {} } : await startThrowaway()
   const name = `latchkey_test_${process.pid}_${Date.now().toString(36)}`
@@ -37,10 +42,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error
   }
   const runDirectory = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
+  const { main, directory } = await bundling
   project.provide('templateUrl', template)
   project.provide('runDirectory', runDirectory)
+  project.provide('serverProgram', main)
   return async () => {
-    await rm(runDirectory, { recursive: true, force: true })
+    for (const own of [runDirectory, directory]) await rm(own, { recursive: true, force: true })
     if (given) await dropAll(url, name)
     await stop()
   }

@@ -1,4 +1,4 @@
-/** The server as its operator runs it: `node src/main.ts` as a child, and the commands beside it. */
+/** The server as its operator runs it, as a child, and the commands beside it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -100,7 +100,8 @@ function launch(args: string[], settings: Settings, program?: string, input = ''
     ...compiled(program),
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
-  const [command, first] = program === undefined ? [process.execPath, [...YOUNG, main]] : [program, []]
+  const own = settings['PLUGINS'] === undefined ? inject('serverProgram') : main
+  const [command, first] = program === undefined ? [process.execPath, [...YOUNG, own]] : [program, []]
   const child = spawn(command, [...first, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   // Who ends without reading it does not mind.
   child.stdin.on('error', () => {}).end(input)
