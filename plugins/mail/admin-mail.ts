@@ -87,7 +87,8 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
           typed,
           error: message('This must be an email address, such as alice@example.com.'),
         })
-      await letters.send(typed, testLetter(oauth.issuer), await fastify.language.reader(call, true))
+      const letter = testLetter(oauth.issuer, fastify.pages.places.start())
+      await letters.send(typed, letter, await fastify.language.reader(call, true))
       return call.reply.redirect(uri(PATH, { sent: 'yes' }), 303)
     },
   })

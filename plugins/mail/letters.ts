@@ -8,7 +8,14 @@ import { readFile } from 'node:fs/promises'
 import type { Config } from '../../src/config.ts'
 import type { Mail } from '../../src/doors/mail.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { isMessage, type MessageValues, type Words, withValues } from '../../src/protocol/message.ts'
+import { isolated, withoutControls } from '../../src/protocol/bidi.ts'
+import {
+  isMessage,
+  type Message,
+  type MessageValues,
+  type Words,
+  withValues,
+} from '../../src/protocol/message.ts'
 import type { Language } from '../../src/services/languages/language.ts'
 import type { Reader } from '../../src/services/languages/languages.ts'
 import { createMarkers, escapeHtml } from '../pages/markup.ts'
@@ -40,6 +47,8 @@ declare module 'fastify' {
 }
 
 const FOLDER = new URL('../../templates/mail/', import.meta.url)
+/** Characters of a name in a subject. */
+const MOST = 100
 const HEADER = 'const { model, site, link, t, rich, language } = it'
 
 interface Layouts {
@@ -79,10 +88,10 @@ export async function renderLetter(
   layouts ??= readLayouts()
   const { html, text } = await layouts
   const { rich } = createMarkers(language)
-  const say = (words: Words): string => oneLine(language.say(words))
+  const say = (words: Words): string => oneLine(language.say(isolating(words, language.direction)))
   const { subject, button, paragraphs, otherwise } = letter
   const model = {
-    subject: say(subject),
+    subject: say(isMessage(subject) ? withChanged(subject, shortened) : subject),
     paragraphs,
     button: button === null ? null : { ...button, text: say(button.text) },
     otherwise,
@@ -92,11 +101,13 @@ export async function renderLetter(
   return {
     subject: model.subject,
     text: text({ ...given, t: (words: Words, values?: MessageValues) => say(withValues(words, values)) }),
-    html: html({
-      ...given,
-      t: say,
-      rich: (words: Words, values?: MessageValues) => rich(oneLined(words), values),
-    }),
+    html: withoutControls(
+      html({
+        ...given,
+        t: say,
+        rich: (words: Words, values?: MessageValues) => rich(oneLined(words), values),
+      }),
+    ),
   }
 }
 
@@ -106,11 +117,25 @@ function oneLine(text: string): string {
 }
 
 function oneLined(words: Words): Words {
-  if (!isMessage(words)) return oneLine(words)
+  return isMessage(words) ? withChanged(words, oneLine) : oneLine(words)
+}
+
+/** In text there is no element that does it. */
+function isolating(words: Words, direction: Language['direction']): Words {
+  return isMessage(words) ? withChanged(words, (value) => isolated(value, direction)) : words
+}
+
+function withChanged(words: Message, change: (value: string) => string): Message {
   const values = Object.entries(words.values).map(
-    ([name, value]) => [name, typeof value === 'string' ? oneLine(value) : value] as const,
+    ([name, value]) => [name, typeof value === 'string' ? change(value) : value] as const,
   )
   return { ...words, values: Object.fromEntries(values) }
+}
+
+/** Of a name, so that what the subject says of it is there. */
+function shortened(value: string): string {
+  const characters = Array.from(value)
+  return characters.length <= MOST ? value : `${characters.slice(0, MOST - 1).join('')}…`
 }
 
 export function senderOf({ BRAND_NAME: name }: Pick<Config, 'BRAND_NAME'>, issuer: string): Sender {

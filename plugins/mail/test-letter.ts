@@ -1,8 +1,10 @@
 /** The letter by which operators see that mails arrive: from the administration, and from `latchkey mail test`. */
 import { message } from '../../src/protocol/message.ts'
+import { leadingTo } from '../pages/places.ts'
 import type { Letter } from './letters.ts'
 
-export function testLetter(issuer: string): Letter {
+/** `start` is the path of the page where people begin; null for none. */
+export function testLetter(issuer: string, start: string | null): Letter {
   return {
     subject: message('A test of the mail of this server'),
     paragraphs: [
@@ -10,7 +12,9 @@ export function testLetter(issuer: string): Letter {
         issuer,
       }),
     ],
-    button: { text: message('Open the server'), href: `${issuer}/` },
+    button: leadingTo(start === null ? null : new URL(start, issuer).href, {
+      text: message('Open the server'),
+    }),
     otherwise: message('There is nothing for you to do.'),
   }
 }

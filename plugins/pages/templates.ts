@@ -6,6 +6,7 @@ import view from '@fastify/view'
 import { Eta, type TemplateFunction } from 'eta/core'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError } from '../../src/config.ts'
+import { withoutControls } from '../../src/protocol/bidi.ts'
 import { type MessageValues, type Words, withValues } from '../../src/protocol/message.ts'
 import type { Language } from '../../src/services/languages/language.ts'
 import type { Brand } from './brand.ts'
@@ -122,7 +123,8 @@ function createEngine(site: Site) {
     addArea(name, area) {
       areas[name] = area
     },
-    print: (name, model, reading) => eta.render(`${name}.eta`, givenTo(name, model, reading)),
+    print: (name, model, reading) =>
+      withoutControls(eta.render(`${name}.eta`, givenTo(name, model, reading))),
   }
   return { compiled, eta, givenTo }
 }
@@ -135,7 +137,7 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
     async render(name, model, reading) {
       const html = await render(name, givenTo(name, model, reading))
       if (!html.startsWith(DOCTYPE)) throw new Error(`The template ${name} has no title.`)
-      return html
+      return withoutControls(html)
     },
   }
 }

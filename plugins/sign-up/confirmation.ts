@@ -100,6 +100,14 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
     return call.reply.page('page-message', { ...told, primary }, { status: 410 })
   }
 
+  /** The account is there: who is signed in to it is not asked to. `user` is whose it is, where that is known. */
+  async function showMade(call: PageCall, user?: string): Promise<FastifyReply> {
+    const session = await browser.session(call.request)
+    const isIn = session !== null && (user === undefined || session.userId === user)
+    const told = isIn ? { ...READY, primary: account() } : { ...MADE, primary: signIn() }
+    return call.reply.page('page-message', told)
+  }
+
   async function show(
     call: PageCall,
     token: string,
@@ -125,8 +133,7 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
 
   /** The account is there: who asked for it in this browser is signed in by what they have just sent, and goes on where they were. */
   async function goOn(call: PageCall, { browser: mark, back, made }: MadeSignUp): Promise<FastifyReply> {
-    if (!marks.isThis(call, mark) || Date.now() - made.at > TWICE_WITHIN)
-      return call.reply.page('page-message', { ...MADE, primary: signIn() })
+    if (!marks.isThis(call, mark) || Date.now() - made.at > TWICE_WITHIN) return showMade(call, made.user)
     const proof = { user: await oauth.users.get(made.user), amr: PASSWORD_AMR, acr: PASSWORD_ACR }
     if ((await interactions.wayBack(back, call)) !== null) return interactions.prove(back, proof, call)
     await browser.signIn(call, proof)
@@ -154,10 +161,10 @@ export async function addConfirmation(fastify: FastifyInstance): Promise<void> {
     query: Type.Object({ token: Text, done: Text }),
     form: Type.Object({ token: Text, username: Text, password: Text }),
     async show({ token = '', done }, call) {
-      if (done !== undefined) return call.reply.page('page-message', { ...READY, primary: account() })
+      if (done !== undefined) return showMade(call)
       const found = await signUps.find(token)
       if (found === null) return refuse(call)
-      if (found.made !== undefined) return call.reply.page('page-message', { ...MADE, primary: signIn() })
+      if (found.made !== undefined) return showMade(call, found.made.user)
       const refusal = form.refusalOf(found.email)
       return refusal === undefined
         ? show(call, token, found)

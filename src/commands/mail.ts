@@ -12,11 +12,12 @@ export function mailCommand(): Command {
   withJson(command.command('test <address>').description('send one at once, and see what the mail server says')).action(
     async (address: string, { json }: { json?: boolean }) => {
       if (!isMailAddress(address)) throw new ConfigError(`${address.slice(0, 80)} is no email address.`)
-      await withServer(async ({ config, doors, issuer, languages }) => {
+      await withServer(async ({ config, doors, issuer, languages }, server) => {
         const transport = doors.owners('mailTransport').get('default')
         if (transport === undefined) throw new ConfigError('No mail can be sent: set SMTP_URL and MAIL_FROM.')
         const language = await languages.of({ tags: [], zone: null })
-        const letter = await renderLetter(testLetter(issuer), senderOf(config, issuer), language)
+        const start = server.hasDecorator('pages') ? server.pages.places.start() : null
+        const letter = await renderLetter(testLetter(issuer, start), senderOf(config, issuer), language)
         await transport.send({ to: address, ...letter }).catch((error: Error) => {
           throw new ConfigError(`The mail was not sent: ${error.message}.`)
         })

@@ -2,11 +2,13 @@
 import { type Message, reason } from './message.ts'
 
 const MAX_LENGTH = 256
+/** What leaves nothing to see, nor to click on, where it is all that there is. */
+const UNSEEN = /[\s\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
 /** Why this cannot be a user name, in words to follow "username"; undefined when it can. */
 export function usernameProblem(username: unknown): Message | undefined {
   if (typeof username !== 'string') return reason('must be a text')
-  if (username.trim() === '') return reason('must not be empty')
+  if (username.replaceAll(UNSEEN, '') === '') return reason('must not be empty')
   if (username.length > MAX_LENGTH) return reason('must have {max} characters at most', { max: MAX_LENGTH })
   if (!username.isWellFormed() || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(username))
     return reason('must not hold control characters or broken Unicode')

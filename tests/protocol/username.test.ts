@@ -27,6 +27,8 @@ test.for([
 test.for<[unknown, RegExp]>([
   ['', /empty/],
   [' \t ', /empty/],
+  ['\u200b\u202e', /empty/],
+  ['\u3164\u2800', /empty/],
   ['a'.repeat(257), /256/],
   ['a\0b', /control/],
   ['a\nb', /control/],

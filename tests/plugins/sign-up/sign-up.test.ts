@@ -58,6 +58,13 @@ test('without an app the same browser is signed in, and another one is not', asy
   const done = await agent.submit(await agent.get(link), 'sign-up-confirm')
   expect(done.body).toContain('you are signed in')
   expect(new URL((await agent.get(`${server.url}/account`)).url).pathname).toBe('/account')
+  // The link once more, for who is signed in by it, and for who is not.
+  const again = await agent.get(link)
+  expect([again.body.includes('you are signed in'), again.body.includes('Sign in</a>')]).toEqual([
+    true,
+    false,
+  ])
+  expect((await createUserAgent(server.url).get(link)).body).toContain('Sign in with your password')
 
   const other = createUserAgent(server.url)
   const elsewhere = await linkFor(createUserAgent(server.url), there)

@@ -1,0 +1,165 @@
+/** Every mail that there is, each sent by what causes it. */
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { ask, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS } from './ciba.ts'
+import type { TestServer } from './server.ts'
+import { SEED } from './sign-in.ts'
+import { createUserAgent, type UserAgent } from './user-agent.ts'
+
+export const PASSWORD = 'a password of their own'
+export const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
+export const LETTERS_SETTINGS = { ...CIBA_SETTINGS, OIDC_SIGN_UP: 'on', NOTIFY_NEW_BROWSERS: true }
+export const LETTERS_SEED = { ...CIBA_SEED, users: [...SEED.users, ROOT] }
+
+export interface Reader {
+  readonly id: string
+  readonly username: string
+  readonly email: string
+}
+
+/** Causes it, by requests with these headers; the mail goes to the address. */
+type Cause = (server: TestServer, reader: Reader, headers: Record<string, string>) => Promise<unknown>
+
+interface Known {
+  /** Where it is written: its file, and the function that makes it. */
+  readonly by: string
+  readonly subject: string
+  /** Plugins without which there is none. */
+  readonly needs: readonly string[]
+  readonly cause: Cause
+}
+
+let count = 0
+
+async function signedIn(
+  { url }: TestServer,
+  username: string,
+  headers: Record<string, string>,
+): Promise<UserAgent> {
+  const agent = createUserAgent(url, headers)
+  await agent.submit(await agent.get(`${url}/sign-in`), 'login', { username, password: PASSWORD })
+  return agent
+}
+
+const send = async (
+  agent: UserAgent,
+  url: string,
+  form: string,
+  fields: Record<string, string> = {},
+): Promise<void> => {
+  const page = await agent.get(url)
+  const answer = await agent.submit(page, form, fields)
+  if (answer.status >= 400) throw new Error(`not sent: ${answer.status} ${answer.body}`)
+}
+
+export const LETTERS: readonly Known[] = [
+  {
+    by: 'sign-up/letters.ts confirmLetter',
+    subject: 'Confirm your email address',
+    needs: ['latchkey-sign-up'],
+    cause: async ({ url }, { username, email }, headers) =>
+      send(createUserAgent(url, headers), `${url}/sign-up`, 'sign-up', {
+        username,
+        email: `up-${email}`,
+        password: PASSWORD,
+      }),
+  },
+  {
+    by: 'sign-up/letters.ts existingLetter',
+    subject: 'You have an account already',
+    needs: ['latchkey-sign-up'],
+    cause: async ({ url }, { email }, headers) =>
+      send(createUserAgent(url, headers), `${url}/sign-up`, 'sign-up', {
+        username: `another-${++count}`,
+        email,
+        password: PASSWORD,
+      }),
+  },
+  {
+    by: 'forgot-password/letter.ts resetLetter',
+    subject: 'Set a new password',
+    needs: ['latchkey-forgot-password'],
+    cause: async ({ url }, { email }, headers) =>
+      send(createUserAgent(url, headers), `${url}/forgot-password`, 'forgot-password', { email }),
+  },
+  {
+    by: 'invitation/letter.ts invitationLetter',
+    subject: 'Your account at',
+    needs: ['latchkey-invitation', 'latchkey-admin', 'latchkey-login'],
+    async cause(server, { username, email }, headers) {
+      const admin = await signedIn(server, ROOT.username, headers)
+      const fields = { username: `${username}-2`, email: `in-${email}`, way: 'invite' }
+      await send(admin, `${server.url}/admin/users/new`, 'user', fields)
+    },
+  },
+  {
+    by: 'account/email-letters.ts confirmLetter',
+    subject: 'Confirm your email address',
+    needs: ['latchkey-account', 'latchkey-login'],
+    cause: async (server, { username, email }, headers) =>
+      send(await signedIn(server, username, headers), `${server.url}/account/email`, 'change-email', {
+        email: `other-${email}`,
+      }),
+  },
+  {
+    by: 'account/email-letters.ts takenLetter',
+    subject: 'Somebody gave your email address as theirs',
+    needs: ['latchkey-account', 'latchkey-login'],
+    async cause(server, { email }, headers) {
+      const { username } = await newReader(server, 'asking')
+      const agent = await signedIn(server, username, headers)
+      await send(agent, `${server.url}/account/email`, 'change-email', { email })
+    },
+  },
+  {
+    by: 'notices/words.ts letterOf',
+    subject: 'Your account will be deleted',
+    needs: ['latchkey-notices', 'latchkey-own-data', 'latchkey-account', 'latchkey-login'],
+    cause: async (server, { username }, headers) =>
+      send(await signedIn(server, username, headers), `${server.url}/account/data/delete`, 'delete-account'),
+  },
+  {
+    by: 'notices/words.ts farewellOf',
+    subject: 'Your account is deleted',
+    needs: ['latchkey-notices'],
+    // Nobody asks for it: it is due.
+    async cause({ database, server }, { id }) {
+      const { accountDeletions } = kernelOf(server)
+      await accountDeletions.request(id, 1)
+      await database.query(`update users set deletion_due_at = now() - interval '1 hour' where id = '${id}'`)
+      await accountDeletions.deleteDue()
+    },
+  },
+  {
+    by: 'mail/test-letter.ts testLetter',
+    subject: 'A test of the mail of this server',
+    needs: ['latchkey-admin', 'latchkey-login'],
+    cause: async (server, { email }, headers) =>
+      send(await signedIn(server, ROOT.username, headers), `${server.url}/admin/mail`, 'mail-test', {
+        address: email,
+      }),
+  },
+  {
+    by: 'token/grants/ciba/letter.ts letterOf',
+    subject: 'asks for your approval',
+    needs: ['latchkey-ciba', 'latchkey-interaction', 'latchkey-consent'],
+    cause: async ({ post, get, request }, { username }, headers) =>
+      ask(
+        { get, request, post: async (path, form, own) => post(path, form, { ...own, ...headers }) },
+        { login_hint: username },
+        CALL_CENTRE,
+      ),
+  },
+]
+
+/** Somebody who can be told, called so and with a number. */
+export async function newReader({ server }: TestServer, name = 'reader'): Promise<Reader> {
+  const username = `${name}-${++count}`
+  const email = `reader-${count}@example.com`
+  const { id } = await server.oauth.users.create({
+    username,
+    email,
+    email_verified: true,
+    password: PASSWORD,
+  })
+  return { id, username, email }
+}
