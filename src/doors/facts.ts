@@ -32,6 +32,8 @@ export interface Granted {
    * a code that was bound is what the request must show again, of a public client.
    */
   binding?: Binding
+  /** Members of `cnf` to which what it was granted for is bound: this token is, too, where the request shows them; never stored. */
+  staysBound?: readonly string[]
   /** What it was granted for, and ends with, as `parentOf` makes it. */
   parent?: Parent
   /** No token of it is good any longer, of any kind. Milliseconds since the epoch. */

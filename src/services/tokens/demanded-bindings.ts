@@ -39,8 +39,8 @@ export function demandsBinding({ metadata }: Client, terms?: Pick<TokenTerms, 'b
 }
 
 /**
- * Without what was shown, and binds on demand alone, where neither the client nor a resource of these terms demands it. Who must
- * be bound by anything is bound by that too, where there is nothing else.
+ * Without what was shown, and binds on demand alone, where neither the client nor a resource of these terms demands it, nor what it
+ * was granted for is bound. Who must be bound by anything is bound by that too, where there is nothing else.
  */
 export function boundAsDemanded(
   granted: Granted,
@@ -48,9 +48,10 @@ export function boundAsDemanded(
   { bound }: TokenTerms,
   constraints: () => readonly SenderConstraint[],
 ): Granted {
-  const { binding, ...facts } = granted
+  const { binding, staysBound = [], ...facts } = granted
   if (binding === undefined) return granted
   const isWanted = (confirmation: string): boolean =>
+    staysBound.includes(confirmation) ||
     DEMANDS.some(
       (one) => one.confirmation === confirmation && (metadata[one.member] === true || bound.has(one.member)),
     )

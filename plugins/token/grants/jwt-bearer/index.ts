@@ -63,6 +63,7 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
       ...(mapped === 'client' ? {} : { subject: mapped.user.id }),
       ...allowed,
       refreshable: false,
+      staysBound: Object.keys(claims['cnf'] ?? {}),
       parent: {
         clientId: client.clientId,
         since: Date.now(),

@@ -81,6 +81,7 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
           ...allowed,
           ...(source.authentication === undefined ? {} : { authentication: source.authentication }),
           ...actorsOf(source, delegation ? actor : undefined),
+          staysBound: Object.keys(source.cnf ?? {}),
           parent: source.parent,
           notAfter: Math.min(source.notAfter, acting?.notAfter ?? Infinity),
           response: { issued_token_type: ACCESS_TOKEN },
