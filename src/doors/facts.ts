@@ -98,5 +98,8 @@ export interface ParentClaim {
   readonly authorization_id?: string
   readonly jti?: string
   readonly trust?: string
+  readonly link?: string
+  readonly user?: string
   readonly parent?: ParentClaim
+  readonly actor?: ParentClaim
 }

@@ -38,34 +38,62 @@ function parentOfToken({ claims, authorization }: Verified): Parent {
 /** When the last token ends, in milliseconds since the epoch; undefined where nothing says. */
 export function endOf({ notAfter, parent }: Pick<Granted, 'notAfter' | 'parent'>): number | undefined {
   if (notAfter === undefined && parent === undefined) return undefined
-  let end = notAfter ?? Infinity
-  for (let at = parent; at !== undefined; at = at.parent) end = Math.min(end, at.notAfter ?? Infinity)
+  const ends = parent === undefined ? [] : allBehind(parent).map((one) => one.notAfter ?? Infinity)
+  const end = Math.min(notAfter ?? Infinity, ...ends)
   return end === Infinity ? undefined : end
 }
 
+/** Of how many things something may be granted at most: each is looked at whenever a token is. */
+export const MOST_BEHIND = 8
+
+/** All that something ends with, the nearest first: what it was granted for, what whoever acts came by, and what those were granted for. */
+export function allBehind(nearest: Parent): Parent[] {
+  const { parent, actor } = nearest
+  return [nearest, ...[actor, parent].flatMap((one) => (one === undefined ? [] : allBehind(one)))]
+}
+
 /** A token without an Authorization says itself what it was granted for. */
-export function parentClaim({ clientId, since, authorization, token, trust, parent }: Parent): ParentClaim {
+export function parentClaim(of: Parent): ParentClaim {
+  const { clientId, since, authorization, token, trust, link, user, parent, actor } = of
   return {
     client_id: clientId,
     iat: Math.floor(since / 1000),
     ...(authorization === undefined ? {} : { authorization_id: authorization }),
     ...(token === undefined ? {} : { jti: token }),
     ...(trust === undefined ? {} : { trust }),
+    ...(link === undefined ? {} : { link }),
+    ...(user === undefined ? {} : { user }),
     ...(parent === undefined ? {} : { parent: parentClaim(parent) }),
+    ...(actor === undefined ? {} : { actor: parentClaim(actor) }),
   }
 }
 
 /** Of claims that we signed or stored. */
 export function parentInClaims({ parent }: Pick<AccessTokenClaims, 'parent'>): Parent | undefined {
-  if (parent === undefined) return undefined
-  const { client_id: clientId, iat, authorization_id: authorization, jti: token, trust } = parent
-  const before = parentInClaims(parent)
+  return parent === undefined ? undefined : parentOfClaim(parent)
+}
+
+function parentOfClaim(claim: ParentClaim): Parent {
+  const {
+    client_id: clientId,
+    iat,
+    authorization_id: authorization,
+    jti: token,
+    trust,
+    link,
+    user,
+    parent,
+    actor,
+  } = claim
   return {
     clientId,
     since: iat * 1000,
     ...(authorization === undefined ? {} : { authorization }),
     ...(token === undefined ? {} : { token }),
     ...(trust === undefined ? {} : { trust }),
-    ...(before === undefined ? {} : { parent: before }),
+    ...(link === undefined ? {} : { link }),
+    ...(user === undefined ? {} : { user }),
+    ...(parent === undefined ? {} : { parent: parentOfClaim(parent) }),
+    ...(actor === undefined ? {} : { actor: parentOfClaim(actor) }),
   }
 }

@@ -7,7 +7,9 @@ const Names = () => Type.Array(Type.String({ minLength: 1, maxLength: 2048 }), {
 export const ExchangeRule = Type.Object(
   {
     /** Whose tokens: client_ids that they were issued to. */
-    subject_clients: Names(),
+    subject_clients: Type.Optional(Names()),
+    /** Whose JWTs: trusted issuers. One of the two is needed. */
+    subject_issuers: Type.Optional(Names()),
     /** For what: identifiers of resources, or aliases. */
     resources: Names(),
     /**
@@ -21,10 +23,15 @@ export const ExchangeRule = Type.Object(
     scopes: Type.Optional(Names()),
     /** Whose tokens may say who acts beside the client; by default its own. */
     actor_clients: Type.Optional(Names()),
+    /** Trusted issuers whose JWTs may say so; by default none. */
+    actor_issuers: Type.Optional(Names()),
     /** Whether the new token says who acts; false for one that looks as if the subject itself had asked. Default true. */
     delegation: Type.Optional(Type.Boolean()),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    anyOf: [{ required: ['subject_clients'] }, { required: ['subject_issuers'] }],
+  },
 )
 
 export type ExchangeRule = Static<typeof ExchangeRule>

@@ -40,10 +40,14 @@ export interface Parent {
   readonly trust?: string
   /** The link by which its subject is a user's, by the name of the record. */
   readonly link?: string
+  /** The id of the user whom that assertion means, who may sign in. */
+  readonly user?: string
   /** When it ends by itself, in milliseconds since the epoch; absent where that is not known. */
   readonly notAfter?: number
   /** What it was granted for itself. */
   readonly parent?: Parent
+  /** What whoever acts proved themselves by (RFC 8693 §2.1, `actor_token`). */
+  readonly actor?: Parent
 }
 
 /** `Granted`, as JSON has it and as columns do. What is absent may be null there. */

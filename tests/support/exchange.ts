@@ -60,3 +60,12 @@ export async function ownToken(server: Requests, by: Registered): Promise<string
   const told = await answer(server.post('/token', { grant_type: 'client_credentials' }, credentials(by)))
   return String(told['access_token'])
 }
+
+/** Whether introspection calls it active, for a service that it is for or was given to. */
+export async function livesAt(server: Requests, token: unknown): Promise<boolean> {
+  for (const by of [BACK, DESK]) {
+    const told = await answer(server.post('/introspect', { token: String(token) }, credentials(by)))
+    if (told['active'] === true) return true
+  }
+  return false
+}

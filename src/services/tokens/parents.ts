@@ -2,21 +2,24 @@
  * Whether what something was granted for still stands. It is asked whenever a token is looked at, and not written down when
  * something ends: so whoever ends an Authorization, in whatever way and process, ends all that came of it.
  */
+import { allBehind, MOST_BEHIND } from '../../doors/parents.ts'
 import type { Parent } from '../../protocol/facts.ts'
 import { statements } from '../../store/authorizations.ts'
 import type { Database } from '../../store/database.ts'
 import { statements as records } from '../../store/user-records.ts'
 import { isOfClient } from '../clients/same-client.ts'
 import type { Directory } from '../directory.ts'
+import type { User } from '../users/user.ts'
 import type { Revocations } from './revocations.ts'
 
 export interface Parents {
-  /** False once `parent`, or one before it, has ended. Throws 503 when it cannot be decided. */
+  /** False once `parent`, or anything behind it, has ended. Throws 503 when it cannot be decided. */
   stand(parent: Parent): Promise<boolean>
 }
 
-/** Each is looked at: nobody needs more. */
-const MOST = 8
+function maySignIn(user: User | null): boolean {
+  return user !== null && !user.disabled && user.deletesAt === null
+}
 
 /** Trusted issuers of this moment. */
 export type ReadTrusted = () => Promise<readonly { readonly generation: string }[]>
@@ -29,9 +32,10 @@ export interface ParentsOptions {
 }
 
 export function createParents({ database, directory, revocations, trusted }: ParentsOptions): Parents {
-  /** Whether the issuer of an assertion is trusted still, and its subject linked. */
-  async function isVouched({ trust, link }: Parent): Promise<boolean> {
+  /** Whether the issuer of an assertion is trusted still, and its subject one who may sign in, and linked. */
+  async function isVouched({ trust, link, user }: Parent): Promise<boolean> {
     if (trust !== undefined && !(await trusted()).some(({ generation }) => generation === trust)) return false
+    if (user !== undefined && !maySignIn(await directory.findUser(user))) return false
     return link === undefined || (await database.query(records.owner, [link])).length > 0
   }
 
@@ -48,16 +52,9 @@ export function createParents({ database, directory, revocations, trusted }: Par
 
   return {
     async stand(parent) {
-      const line = lineOf(parent)
-      if (line.length > MOST) return false
-      return (await Promise.all(line.map(stands))).every(Boolean)
+      const all = allBehind(parent)
+      if (all.length > MOST_BEHIND) return false
+      return (await Promise.all(all.map(stands))).every(Boolean)
     },
   }
-}
-
-/** All of them, the nearest first. */
-function lineOf(parent: Parent): Parent[] {
-  const line: Parent[] = []
-  for (let at: Parent | undefined = parent; at !== undefined; at = at.parent) line.push(at)
-  return line
 }

@@ -9,12 +9,11 @@ import type { Granted } from '../../../../src/doors/facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { ID_JAG_PROFILE, ID_JAG_TYPE } from '../../../../src/protocol/id-jag.ts'
-import { isObject } from '../../../../src/protocol/json.ts'
 import { Repeatable } from '../../../../src/protocol/parameters.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { JwtError } from '../../../../src/protocol/signed-jwt.ts'
-import { holds } from '../../../../src/services/tokens/binding.ts'
 import { type Assertion, PLAIN_TYPES } from '../../../../src/services/trusted-issuers/assertions.ts'
+import { assertMayUse, parentOfAssertion } from '../../../../src/services/trusted-issuers/asserted.ts'
 import { createLimits } from './limits.ts'
 
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
@@ -25,24 +24,19 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
   const limit = createLimits(audiences)
 
   /** An ID-JAG is for us alone and for this client, and names what else it is for; what has no such type is for whoever may use it. */
-  async function read(jwt: string, { client, binding }: Call): Promise<Assertion> {
+  async function read(jwt: string, call: Call): Promise<Assertion> {
     const found = await assertions.read(jwt, { types: [...PLAIN_TYPES, ID_JAG_TYPE] })
-    const { from, claims, typ } = found
+    const { claims, typ } = found
     if (typ === ID_JAG_TYPE) {
       if (claims['aud'] !== oauth.issuer) throw new JwtError('its aud is not the issuer of this server')
-      if (claims['client_id'] !== client.clientId) throw new JwtError('its client_id is another client')
+      if (claims['client_id'] !== call.client.clientId) throw new JwtError('its client_id is another client')
       const missing = ['jti', 'iat'].find((name) => claims[name] === undefined)
       if (missing !== undefined) throw new JwtError(`it has no ${missing}`)
       // It would give more than it says.
       if (claims['authorization_details'] !== undefined)
         throw new JwtError('its authorization_details are not taken here')
     }
-    // RFC 7800 §3: it is not enough to have it.
-    const { cnf = {} } = claims
-    if (!isObject(cnf) || !holds(binding, { cnf }))
-      throw new JwtError('it is bound to a key that the request does not show')
-    if (from.clients !== undefined && !from.clients.includes(client.clientId))
-      throw new JwtError('its issuer is not trusted for this client')
+    assertMayUse(found, call)
     return found
   }
 
@@ -58,18 +52,12 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
     const allowed = await limit(client, from, typ === ID_JAG_TYPE ? claims : {}, sent)
     // At last, so that a request which asks for too much leaves it good.
     if (!(await assertion.spend())) throw new JwtError('it was used before')
-    const link = mapped === 'client' ? undefined : mapped.link
     return {
       ...(mapped === 'client' ? {} : { subject: mapped.user.id }),
       ...allowed,
       refreshable: false,
       staysBound: Object.keys(claims['cnf'] ?? {}),
-      parent: {
-        clientId: client.clientId,
-        since: Date.now(),
-        trust: from.generation,
-        ...(link === undefined ? {} : { link }),
-      },
+      parent: parentOfAssertion(from, mapped, client),
     }
   }
 

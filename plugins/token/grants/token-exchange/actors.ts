@@ -1,4 +1,5 @@
 /** Who acts for whom (RFC 8693 §4.1, §4.4), and for how long a line of them goes on. */
+import { allBehind, MOST_BEHIND } from '../../../../src/doors/parents.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import type { Granted } from '../../../../src/doors/facts.ts'
 import type { Actor, Parent } from '../../../../src/protocol/facts.ts'
@@ -16,10 +17,16 @@ export function assertMayAct({ mayAct }: Source, { sub }: Actor, { clientId }: C
   if (!isNamed) throw refused('its may_act names somebody else')
 }
 
-/** Throws where one exchange more would be too many. */
-export function assertShortEnough({ actor, parent }: Source): void {
-  if (lengthOf(actor, ({ act }) => act) >= LONGEST || lengthOf<Parent>(parent, (one) => one.parent) > LONGEST)
-    throw refused('it was exchanged too often')
+/** Throws where one exchange more would be too many; `behind` is what it would end with. */
+export function assertShortEnough({ actor, parent }: Source, behind: Parent): void {
+  const isLong =
+    lengthOf(actor, ({ act }) => act) >= LONGEST || lengthOf<Parent>(parent, (one) => one.parent) > LONGEST
+  if (isLong || allBehind(behind).length > MOST_BEHIND) throw refused('it was exchanged too often')
+}
+
+/** What is granted ends with the token of the subject, and with that of the actor. */
+export function behind({ parent }: Source, acting: Source | undefined): Parent {
+  return acting === undefined ? parent : { ...parent, actor: acting.parent }
 }
 
 /** The newest outside; nobody is taken out of the line, also where nobody is added. */

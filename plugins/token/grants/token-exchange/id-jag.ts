@@ -13,7 +13,8 @@ import type { ExchangeRule } from '../../../../src/protocol/exchange-rules.ts'
 import { ID_JAG, ID_JAG_TYPE } from '../../../../src/protocol/id-jag.ts'
 import { formatScope, parseScope } from '../../../../src/protocol/scope.ts'
 import { assertHeld } from './holder.ts'
-import { NOT_GOOD, refused, type Source, TYPE } from './source.ts'
+import { rulesOf } from './policy.ts'
+import { isFrom, NOT_GOOD, refused, type Source, TYPE } from './source.ts'
 import type { ReadSubjectToken } from './subject-tokens.ts'
 
 /** Seconds: it is shown at once. */
@@ -108,15 +109,9 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
   return vouch
 }
 
-function ruleFor(
-  client: Client,
-  { clientId }: Source,
-  audience: string,
-  { resource }: VouchRequest,
-): ExchangeRule {
-  const all = (client.metadata['token_exchange'] as readonly ExchangeRule[] | undefined) ?? []
-  const ofClient = all.filter(
-    ({ audiences, subject_clients: subjects }) => audiences !== undefined && subjects.includes(clientId),
+function ruleFor(client: Client, source: Source, audience: string, { resource }: VouchRequest): ExchangeRule {
+  const ofClient = rulesOf(client).filter(
+    ({ audiences, subject_clients: subjects }) => audiences !== undefined && isFrom(source, subjects),
   )
   if (ofClient.length === 0) throw refused(NOT_GOOD)
   const found = ofClient.find(

@@ -14,7 +14,7 @@ import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { Repeatable } from '../../../../src/protocol/parameters.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { parseScope } from '../../../../src/protocol/scope.ts'
-import { assertMayAct, assertShortEnough, actorsOf } from './actors.ts'
+import { actorsOf, assertMayAct, assertShortEnough, behind } from './actors.ts'
 import { assertHeld } from './holder.ts'
 import { createPolicy } from './policy.ts'
 import { ACCESS_TOKEN, refused, type Source } from './source.ts'
@@ -75,14 +75,18 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
         const { delegation, ...allowed } = await decide(client, source, acting, wanted)
         const actor: Actor = { sub: acting?.sub ?? client.clientId }
         assertMayAct(source, actor, client)
-        assertShortEnough(source)
+        const parent = behind(source, acting)
+        assertShortEnough(source, parent)
+        // At last, so that a request which asks for too much leaves it good.
+        for (const one of [source, acting])
+          if ((await one?.spend?.()) === false) throw refused('it was used before')
         return {
           ...source.standsFor,
           ...allowed,
           ...(source.authentication === undefined ? {} : { authentication: source.authentication }),
           ...actorsOf(source, delegation ? actor : undefined),
           staysBound: Object.keys(source.cnf ?? {}),
-          parent: source.parent,
+          parent,
           notAfter: Math.min(source.notAfter, acting?.notAfter ?? Infinity),
           response: { issued_token_type: ACCESS_TOKEN },
         }

@@ -3,7 +3,7 @@ import type { Client } from '../../../../src/doors/client.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import type { ExchangeRule } from '../../../../src/protocol/exchange-rules.ts'
 import type { Audiences } from '../../../../src/services/tokens/audiences.ts'
-import { NOT_GOOD, refused, type Source } from './source.ts'
+import { isFrom, NOT_GOOD, refused, type Source } from './source.ts'
 
 /** What the request names; undefined scopes for those that it may have. */
 export interface Wanted {
@@ -47,8 +47,15 @@ export function createPolicy({
     subject: Source,
     wanted: Wanted,
   ): Promise<Allowed | null> {
-    const base = [...(named ?? subject.scopes)].filter((scope) => grantableScopes.has(scope))
-    const possible = await within(base, targets)
+    const { scopes: had, most } = subject
+    const base = [...(named ?? had)].filter(
+      (scope) => grantableScopes.has(scope) && (most?.scopes.has(scope) ?? true),
+    )
+    const outer = most?.resources === undefined ? undefined : await registered(most.resources)
+    const possible = await within(
+      base,
+      targets.filter((one) => outer?.includes(one) ?? true),
+    )
     const scopes = new Set(wanted.scopes ?? possible.keys())
     if (scopes.size === 0 || ![...scopes].every((scope) => possible.has(scope))) return null
     const owners = new Set([...scopes].map((scope) => possible.get(scope)!))
@@ -58,8 +65,7 @@ export function createPolicy({
   }
 
   return async (client, subject, actor, sent) => {
-    const rules = (client.metadata['token_exchange'] as readonly ExchangeRule[] | undefined) ?? []
-    const ofParties = rules.filter(
+    const ofParties = rulesOf(client).filter(
       (rule) => rule.audiences === undefined && allowsParties(rule, client, subject, actor),
     )
     if (ofParties.length === 0) throw refused(NOT_GOOD)
@@ -85,7 +91,11 @@ function allowsParties(
   subject: Source,
   actor: Source | undefined,
 ): boolean {
-  const { subject_clients: subjects, actor_clients: actors = [clientId], delegation = true } = rule
-  if (!subjects.includes(subject.clientId)) return false
-  return actor === undefined || (delegation && actors.includes(actor.clientId))
+  const { actor_clients: actors = [clientId], delegation = true } = rule
+  if (!isFrom(subject, rule.subject_clients, rule.subject_issuers)) return false
+  return actor === undefined || (delegation && isFrom(actor, actors, rule.actor_issuers))
+}
+
+export function rulesOf({ metadata }: Client): readonly ExchangeRule[] {
+  return (metadata['token_exchange'] as readonly ExchangeRule[] | undefined) ?? []
 }

@@ -8,8 +8,10 @@ export const TYPE = 'urn:ietf:params:oauth:token-type:'
 export const ACCESS_TOKEN = `${TYPE}access_token`
 
 export interface Source {
-  /** Who got it. */
-  readonly clientId: string
+  /** Who got it, where it is ours. */
+  readonly clientId?: string
+  /** Who signed it, where that is somebody else who is trusted. */
+  readonly issuer?: string
   /** Its `sub`, as the client that exchanges it is told. */
   readonly sub: string
   readonly standsFor: Pick<Granted, 'subject' | 'subjectClient'>
@@ -19,8 +21,22 @@ export interface Source {
   readonly cnf?: Bag | undefined
   readonly authentication?: Authentication | undefined
   readonly parent: Parent
+  /** What comes of it is within this; absent where the rules alone say. */
+  readonly most?: { readonly scopes: ReadonlySet<string>; readonly resources: readonly string[] | undefined }
   /** Milliseconds since the epoch. */
   readonly notAfter: number
+  /** Of one that is good once: false where it was used before. */
+  spend?(): Promise<boolean>
+}
+
+/** Whether it was given to one of these clients, or signed by one of these issuers. */
+export function isFrom(
+  { clientId, issuer }: Source,
+  clients: readonly string[] = [],
+  issuers: readonly string[] = [],
+): boolean {
+  if (issuer !== undefined) return issuers.includes(issuer)
+  return clientId !== undefined && clients.includes(clientId)
 }
 
 /** RFC 8693 §2.2.2. The reason is for the developer of a client that is allowed to have it: it tells nothing that the token does not. */

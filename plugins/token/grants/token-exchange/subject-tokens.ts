@@ -1,6 +1,6 @@
 /**
  * What a token that is exchanged says, by its type (RFC 8693 §3): whom it stands for, who got it, what for, and what it ends with. Another
- * kind, such as the JWTs of issuers that are trusted, is one more reader here.
+ * kind is one more reader here.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Call } from '../../../../src/doors/back-channel.ts'
@@ -11,8 +11,9 @@ import { parseScope } from '../../../../src/protocol/scope.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import { createIdTokenReader } from './id-token-reader.ts'
 import { ACCESS_TOKEN, NOT_GOOD, refused, type Source, TYPE } from './source.ts'
+import { createTrustedJwtReader } from './trusted-jwt-reader.ts'
 
-/** Throws `OAuthError` for what is no good token of ours, whatever is wrong with it. */
+/** Throws `OAuthError` for what is no good token, whatever is wrong with it. */
 export type ReadSubjectToken = (type: string, token: string, call: Call) => Promise<Source>
 
 export function createSubjectTokens(fastify: FastifyInstance): ReadSubjectToken {
@@ -70,6 +71,7 @@ export function createSubjectTokens(fastify: FastifyInstance): ReadSubjectToken 
     [ACCESS_TOKEN]: accessToken,
     [`${TYPE}refresh_token`]: refreshToken,
     [`${TYPE}id_token`]: createIdTokenReader(fastify),
+    [`${TYPE}jwt`]: createTrustedJwtReader(fastify),
   }
 
   return async (type, token, call) => {

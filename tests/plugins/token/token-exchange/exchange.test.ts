@@ -15,6 +15,7 @@ import {
   EXCHANGE_SEED,
   GRANT,
   ID_TOKEN,
+  livesAt,
   MIRROR,
   NOBODY,
   OTHER,
@@ -72,12 +73,7 @@ async function signInElsewhere(): Promise<string> {
   return (await exchangeAs(server, toClient(OTHER), code)).tokens.access_token
 }
 
-async function isActive(token: unknown): Promise<boolean> {
-  const told = await answer(server.post('/introspect', { token: String(token) }, credentials(BACK)))
-  if (told['active'] === true) return true
-  const byOwn = await answer(server.post('/introspect', { token: String(token) }, credentials(DESK)))
-  return byOwn['active'] === true
-} // prettier-ignore
+const isActive = async (token: unknown): Promise<boolean> => livesAt(server, token)
 
 const tokens = await signIn()
 const elsewhere = await signInElsewhere()

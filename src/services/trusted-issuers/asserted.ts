@@ -1,0 +1,34 @@
+/** What a client may do with a JWT of a trusted issuer, and what ends with what came of it. */
+import type { Call } from '../../doors/back-channel.ts'
+import type { Client } from '../../doors/client.ts'
+import type { Parent } from '../../protocol/facts.ts'
+import { isObject } from '../../protocol/json.ts'
+import { JwtError } from '../../protocol/signed-jwt.ts'
+import { holds } from '../tokens/binding.ts'
+import type { Assertion } from './assertions.ts'
+import type { Mapped } from './mapped-subjects.ts'
+import type { TrustedIssuer } from './trusted-issuer-registry.ts'
+
+/** Throws `JwtError` where its issuer names other clients, or it is bound to a key that the request does not show (RFC 7800 §3). */
+export function assertMayUse(
+  { from: { clients }, claims }: Pick<Assertion, 'from' | 'claims'>,
+  { client, binding }: Pick<Call, 'client' | 'binding'>,
+): void {
+  const { cnf = {} } = claims
+  if (!isObject(cnf) || !holds(binding, { cnf }))
+    throw new JwtError('it is bound to a key that the request does not show')
+  if (clients !== undefined && !clients.includes(client.clientId))
+    throw new JwtError('its issuer is not trusted for this client')
+}
+
+/** For `Granted.parent`: it stands while the issuer is trusted, its subject may sign in, and the link is there by which it was found. */
+export function parentOfAssertion(
+  { generation }: TrustedIssuer,
+  mapped: Mapped,
+  { clientId }: Client,
+): Parent {
+  const parent = { clientId, since: Date.now(), trust: generation }
+  if (mapped === 'client') return parent
+  const { user, link } = mapped
+  return { ...parent, user: user.id, ...(link === undefined ? {} : { link }) }
+}
