@@ -22,6 +22,8 @@ export interface NewPasswordPage {
   readonly link: 'password' | 'reset' | 'invitation'
   /** What is said of one that is not good any more. */
   readonly spent: Words
+  /** Where they ask for another one themselves; nowhere, by default. */
+  readonly another?: { readonly text: Words; readonly href: string }
   /** Whether it is there at all; always, by default. */
   isOn?(): boolean
   /** Whose link it is; null where it is not good now. */
@@ -61,7 +63,7 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
   const showSpent = ({ reply }: PageCall): FastifyReply =>
     reply.page(
       'page-message',
-      { title: message('This link is no longer good'), text: page.spent, primary: null },
+      { title: message('This link is no longer good'), text: page.spent, primary: page.another ?? null },
       { status: 410 },
     )
 

@@ -29,7 +29,8 @@ export function addConfirmEmail(fastify: FastifyInstance): void {
 
   function refuse({ reply }: PageCall, words: typeof SPENT): FastifyReply {
     oauth.audit.observe({ type: 'user.link_refused', details: { link: 'email' } })
-    return reply.page('page-message', { ...words, primary: null }, { status: 410 })
+    const primary = { href: `${basePath}/account/email`, text: message('Go to your account') }
+    return reply.page('page-message', { ...words, primary }, { status: 410 })
   }
 
   /** Null when it is done; else why not. Throws 429. */

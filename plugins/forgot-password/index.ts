@@ -146,9 +146,8 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
     ids: { form: 'reset-password', button: 'set-password' },
     throttle: 'password-reset',
     link: 'reset',
-    spent: message(
-      'It was used, is more than an hour old, or there is a new password already. Ask for another one where you sign in.',
-    ),
+    spent: message('It was used, is more than an hour old, or there is a new password already.'),
+    another: { text: message('Ask for a new link'), href: `${basePath}${PATH}` },
     isOn: letters.isOn,
     find: async (token) => (await passwordResets.find(token))?.user ?? null,
     backOf: async (token) => (await passwordResets.find(token))?.back ?? '',

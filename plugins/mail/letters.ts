@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises'
 import type { Config } from '../../src/config.ts'
 import type { Mail } from '../../src/doors/mail.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { isolated, withoutControls } from '../../src/protocol/bidi.ts'
+import { isolated } from '../../src/protocol/bidi.ts'
 import {
   isMessage,
   type Message,
@@ -20,6 +20,7 @@ import type { Language } from '../../src/services/languages/language.ts'
 import type { Reader } from '../../src/services/languages/languages.ts'
 import { createMarkers, escapeHtml } from '../pages/markup.ts'
 import { linkTo, strict } from '../pages/strict.ts'
+import { settled } from '../pages/templates.ts'
 
 export interface Letter {
   /** Of one line. */
@@ -101,12 +102,13 @@ export async function renderLetter(
   return {
     subject: model.subject,
     text: text({ ...given, t: (words: Words, values?: MessageValues) => say(withValues(words, values)) }),
-    html: withoutControls(
+    html: settled(
       html({
         ...given,
         t: say,
         rich: (words: Words, values?: MessageValues) => rich(oneLined(words), values),
       }),
+      language,
     ),
   }
 }

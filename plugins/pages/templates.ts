@@ -9,6 +9,7 @@ import { ConfigError } from '../../src/config.ts'
 import { withoutControls } from '../../src/protocol/bidi.ts'
 import { type MessageValues, type Words, withValues } from '../../src/protocol/message.ts'
 import type { Language } from '../../src/services/languages/language.ts'
+import { PSEUDO } from '../../src/services/languages/pseudo.ts'
 import type { Brand } from './brand.ts'
 import { createMarkers, escapeHtml } from './markup.ts'
 import type { Person } from './models.ts'
@@ -124,7 +125,7 @@ function createEngine(site: Site) {
       areas[name] = area
     },
     print: (name, model, reading) =>
-      withoutControls(eta.render(`${name}.eta`, givenTo(name, model, reading))),
+      settled(eta.render(`${name}.eta`, givenTo(name, model, reading)), reading.language),
   }
   return { compiled, eta, givenTo }
 }
@@ -137,9 +138,14 @@ export async function createTemplates(fastify: FastifyInstance, site: Site): Pro
     async render(name, model, reading) {
       const html = await render(name, givenTo(name, model, reading))
       if (!html.startsWith(DOCTYPE)) throw new Error(`The template ${name} has no title.`)
-      return withoutControls(html)
+      return settled(html, reading.language)
     },
   }
+}
+
+/** Names keep to themselves. The words of the pseudo-language are turned around by the same characters, which nobody reads but developers. */
+export function settled(html: string, { tag }: Pick<Language, 'tag'>): string {
+  return tag === PSEUDO ? html : withoutControls(html)
 }
 
 /** In a scope of its own: what it adds to replies and requests is not for those who serve no pages. */

@@ -29,10 +29,10 @@ test('an English browser, from an app that asks for German, stays in German unti
     await agent.submit(form, 'sign-up', { ...WHO, username: '' }),
     'Wählen Sie einen Benutzernamen.',
   )
-  expectGerman(await agent.submit(form, 'sign-up', WHO), 'E-Mail mit einem Link')
+  expectGerman(await agent.submit(form, 'sign-up', WHO), 'E‑Mail mit einem Link')
 
   const mail = await openMailbox(server).next(WHO.email)
-  expect(mail.subject).toBe('Bestätigen Sie Ihre E-Mail-Adresse')
+  expect(mail.subject).toBe('Bestätigen Sie Ihre E‑Mail-Adresse')
   expect(mail.html).toContain('<html lang="de"')
   expect(mail.text).toContain('Der Link gilt einen Tag lang')
   // Who reads it elsewhere reads the page as that browser has it.
@@ -40,7 +40,7 @@ test('an English browser, from an app that asks for German, stays in German unti
   expect(elsewhere.headers.get('content-language')).toBe('es')
 
   const confirm = await agent.get(linkIn(mail))
-  expectGerman(confirm, '<h1>Bestätigen Sie Ihre E-Mail-Adresse</h1>')
+  expectGerman(confirm, '<h1>Bestätigen Sie Ihre E‑Mail-Adresse</h1>')
   const factor = await agent.submit(confirm, 'sign-up-confirm')
   expectGerman(factor, '<h1>Zweiten Faktor einrichten</h1>')
   expectGerman(await agent.submit(factor, 'totp', { code: '000' }), 'Dieser Code stimmt nicht')

@@ -154,7 +154,7 @@ describe('mails', () => {
       email: claims['email'] as string,
     })
     expect((await mailbox.next(claims['email'] as string)).subject).toBe(
-      'Jemand hat Ihre E-Mail-Adresse als eigene angegeben',
+      'Jemand hat Ihre E‑Mail-Adresse als eigene angegeben',
     )
     await users.update('bob', { email_verified: false, locale: null })
   })

@@ -81,7 +81,7 @@ describe('sign-up', () => {
   })
 
   test.each([
-    ['de-AT', 'Bestätigen Sie Ihre E-Mail-Adresse', 'Sie haben schon ein Konto'],
+    ['de-AT', 'Bestätigen Sie Ihre E‑Mail-Adresse', 'Sie haben schon ein Konto'],
     ['es', 'Confirme su dirección de correo', 'Ya tiene una cuenta'],
     ['fr', 'Confirm your email address', 'You have an account already'],
   ])('its mails are in the language of the page: %s', async (accepts, subject, existing) => {
