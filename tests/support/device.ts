@@ -77,7 +77,7 @@ export async function enter(
 /** Signs in where that is asked, and allows. */
 export async function allow(
   server: Server,
-  asked: Asked,
+  asked: Pick<Asked, 'user_code'>,
   person: UserAgent = newPerson(server),
   user?: typeof BOB,
 ): Promise<Page> {
