@@ -4,7 +4,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { allow, newPerson, type Asked } from '../support/device.ts'
+import { allow, newPerson } from '../support/device.ts'
 import { startServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
 import { checkout, openPage, sitDown } from './page.ts'
@@ -33,7 +33,7 @@ test('a television is let in', async () => {
   })
   const [trouble, ended] = [text(tv.stderr), new Promise((resolve) => tv.on('close', resolve))]
   const user_code = /enter (\S+)/.exec(await said)![1]!
-  await allow(server, { user_code } as Asked, newPerson(server))
+  await allow(server, { user_code }, newPerson(server))
   expect({ status: await ended, trouble: await trouble }).toEqual({ status: 0, trouble: '' })
   expect(shown).toMatch(/^Signed in as \S+, for openid read_books$/m)
 }, 60_000)

@@ -249,7 +249,7 @@ test('oauth4webapi: asks, waits, and gets its tokens', async () => {
     return oauth4webapi.processDeviceCodeResponse(as, client, response)
   }
   await expect(turn()).rejects.toMatchObject({ error: 'authorization_pending' })
-  await allow(server, asked as unknown as Asked)
+  await allow(server, asked)
   const tokens = await turn()
   expect(oauth4webapi.getValidatedIdTokenClaims(tokens)).toMatchObject({ aud: 'tv' })
   await expect(turn()).rejects.toMatchObject({ error: 'invalid_grant' })
