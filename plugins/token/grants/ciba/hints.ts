@@ -73,11 +73,11 @@ export function createHints(fastify: FastifyInstance): FindHinted {
   /** A JWT of the client's own whose `sub_id` is a subject identifier of RFC 9493. */
   async function findByToken(token: string, client: Client): Promise<User | null> {
     const subject = await subjectIn(token, client)
-    const { format } = subject
-    if (format === 'email') return oauth.users.findByEmail(String(subject['email']))
-    if (format === 'opaque') return findByName(String(subject['id']), client)
-    if (format === 'iss_sub' && subject['iss'] === oauth.issuer)
-      return findBySubject(String(subject['sub']), client)
+    const { format, iss, email, id, sub } = subject
+    if (format === 'email' && typeof email === 'string') return oauth.users.findByEmail(email)
+    if (format === 'opaque' && typeof id === 'string') return findByName(id, client)
+    if (format === 'iss_sub' && iss === oauth.issuer && typeof sub === 'string')
+      return findBySubject(sub, client)
     return null
   }
 

@@ -143,6 +143,8 @@ describe('the hint', () => {
       await forget()
     }
     for (const sub_id of [
+      { format: 'email', email: [ALICE.email] },
+      { format: 'opaque', id: ['alice'] },
       { format: 'email', email: 'nobody@example.com' },
       { format: 'iss_sub', iss: 'https://other.example', sub: id },
       { format: 'phone_number', phone_number: ALICE.phone_number },
