@@ -24,7 +24,8 @@ export interface Blocked {
   }): Promise<{ names: BlockedName[]; next: string | null }>
   /** Throws `OAuthError` for what is neither an address of a client nor a host. */
   block(name: string): Promise<void>
-  unblock(name: string): Promise<void>
+  /** False where it is not blocked. */
+  unblock(name: string): Promise<boolean>
 }
 
 /** Instants in milliseconds since the epoch. */
@@ -79,10 +80,11 @@ export function createBlocked(fastify: FastifyInstance, isAddress: (name: string
     },
     async unblock(name) {
       const known = await records.get(name)
-      if (known === null || known.value.liftedAt !== undefined) return
+      if (known === null || known.value.liftedAt !== undefined) return false
       const event = { type: 'client.unblocked', details: { blocked: name } } as const
       await records.replace(known, { ...known.value, liftedAt: Date.now() }, event)
       await tell(name)
+      return true
     },
   }
 }

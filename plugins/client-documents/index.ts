@@ -7,10 +7,17 @@ import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { parseClientIdUrl } from '../../src/protocol/client-id-url.ts'
 import { addAdminBlocked } from './administration.ts'
-import { createBlocked } from './blocked.ts'
+import { createBlocked, type Blocked } from './blocked.ts'
 import { createDocuments } from './documents.ts'
 import { createJudgeDocument } from './judge.ts'
 import { createReadClientDocument } from './reading.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Who of the apps that are known by their address is shut out; not there where none are taken. */
+    readonly blockedClients: Blocked
+  }
+}
 
 /** What its clients have as their `registrar`. */
 const SOURCE = 'client-metadata-document'
@@ -31,6 +38,7 @@ async function clientDocuments(fastify: FastifyInstance): Promise<void> {
     fastify,
     (name) => parseClientIdUrl(name, config.UNSAFE_OUTBOUND_ORIGINS) !== null,
   )
+  fastify.decorate('blockedClients', blocked)
   oauth.register(
     'clientSource',
     SOURCE,

@@ -7,6 +7,7 @@ import { withJson } from './json-option.ts'
 const LOADED_BY_NAME: readonly (readonly [string, string, () => Promise<Command>])[] = [
   ['brand', 'a folder with a look of your own: init, templates, template', async () => (await import('./brand.ts')).brandCommand()],
   ['client', 'registered clients: create, list, show, update, rotate-secret, delete', async () => (await import('./client.ts')).clientCommand()],
+  ['client-document', 'apps that are known by their address: list, block, unblock', async () => (await import('./client-document.ts')).clientDocumentCommand()],
   ['delivery', 'what could not be delivered to others: list, retry', async () => (await import('./delivery.ts')).deliveryCommand()],
   ['distribute', 'the tables of tokens, over several PostgreSQL servers: plan, apply, status, back', async () => (await import('./distribute.ts')).distributeCommand()],
   ['import', 'clients and users from Django with django-oidc-provider', async () => (await import('./import.ts')).importCommand()],
