@@ -42,7 +42,12 @@ const PAGES = ['/', '/sign-in', '/account', '/account/profile', '/account/securi
 
 const start = async (without: ReadonlySet<string>): Promise<TestServer> =>
   startServer(
-    { ...SETTINGS, OIDC_SIGN_UP: without.has('latchkey-mail') ? 'off' : 'on' },
+    {
+      ...SETTINGS,
+      OIDC_SIGN_UP: without.has('latchkey-mail') ? 'off' : 'on',
+      // It refuses to be without: nobody approves by opening a link.
+      OIDC_CIBA: !without.has('latchkey-consent'),
+    },
     { seed, database, build: { without: [...without] } },
   )
 
