@@ -9,6 +9,7 @@ import { spawnBeside } from '../support/beside.ts'
 import { CALL_CENTRE } from '../support/ciba.ts'
 import { DEVICE_SEED, DEVICE_SETTINGS } from '../support/device.ts'
 import { groundOf, SERVICE, UPSTREAM } from '../support/fuzz-ground.ts'
+import { CERTIFICATES, PROVEN } from '../support/fuzz-proofs.ts'
 import { anyRequest, type Ground, MARK } from '../support/fuzz-mutations.ts'
 import { type Answer, type Draft, draft, rendered, send } from '../support/fuzz-request.ts'
 import { type Route, routesOf } from '../support/routes.ts'
@@ -32,7 +33,8 @@ const upstream = await startUpstream(UPSTREAM, 'http://127.0.0.1:1')
 const seed = {
   ...DEVICE_SEED,
   upstreams: [seedOf(upstream)],
-  clients: [...DEVICE_SEED.clients, SERVICE, CALL_CENTRE],
+  clients: [...DEVICE_SEED.clients, SERVICE, CALL_CENTRE, ...PROVEN.clients],
+  trusted_issuers: PROVEN.trusted_issuers,
   resources: [{ resource: 'https://books.example/', scopes: ['read_books'] }],
 }
 /** Prepares, inside this process, what the other one is asked for. */
@@ -45,6 +47,7 @@ const server = await startServer(
     OIDC_REGISTRATION: 'open',
     OIDC_SESSION_MANAGEMENT: true,
     OIDC_CIBA: true,
+    ...CERTIFICATES,
     LOG_LEVEL: 'warn',
   },
   { seed },

@@ -23,6 +23,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask as askAbout, CALL_CENTRE, GRANT_TYPE as CIBA, pageOf } from './ciba.ts'
 import { ask, GRANT_TYPE, TV } from './device.ts'
 import type { Ground } from './fuzz-mutations.ts'
+import { proofsAt } from './fuzz-proofs.ts'
 import { type Draft, draft, encoded } from './fuzz-request.ts'
 import { basic, bearer } from './requests.ts'
 import type { Route } from './routes.ts'
@@ -234,6 +235,7 @@ async function openGround(server: TestServer, route: Route): Promise<Ground> {
   const posted = (POSTED[url]?.(values) ?? []).map(({ fields = {}, headers = {} }) =>
     draft({ method: 'POST', path: url, fields: encoded(Object.entries(fields)), headers }),
   )
+  posted.push(...(await proofsAt(server, url, values.access_token)))
   const shown = methods.includes('GET') && url !== '/setup' && !url.includes(':') ? await visits(server, route, values) : []
   const texts = Object.values(values).filter((value) => typeof value === 'string')
   const typed = forms.flatMap(({ fields, cookies }) => [...fields, ...cookies].map(([, value]) => decodeURIComponent(value)))

@@ -49,7 +49,7 @@ const TYPES = [
 const HEADERS = [
   'accept', 'origin', 'sec-fetch-site', 'sec-fetch-mode', 'authorization', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'forwarded',
   'user-agent', 'content-encoding', 'x-http-method-override', 'if-none-match', 'if-modified-since', 'range', 'accept-language', 'accept-encoding',
-  'dpop', 'referer', 'host', 'x-request-id', 'traceparent', 'access-control-request-method', 'te',
+  'dpop', 'client-cert', 'referer', 'host', 'x-request-id', 'traceparent', 'access-control-request-method', 'te',
 ] // prettier-ignore
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE', 'QUERY']
 const PATHS = [
