@@ -33,7 +33,9 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
     if (!METHODS.some((method) => oauth.owners('clientAuthentication').has(method)))
       return 'latchkey-private-key-jwt'
     const bindings = doors.all('senderConstraint').map(({ confirmation }) => confirmation)
-    return bindings.includes('x5t#S256') ? undefined : 'latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER'
+    return bindings.includes('x5t#S256')
+      ? undefined
+      : 'latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER, or MTLS_PORT'
   }
 
   fastify.addHook('onReady', async () => {

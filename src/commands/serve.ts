@@ -11,6 +11,7 @@ import { lossesAtStart } from '../services/durability.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
+import { type CertificateListener, listenForCertificates } from './certificate-listener.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
 import { readSettings } from './read-settings.ts'
 import type { SampleApp } from './sample-app.ts'
@@ -45,13 +46,19 @@ export async function serve(environment: SettingValues): Promise<void> {
     { postgres, strays: isFirstProcess(), logStream: stdoutLog() },
   )
   let metrics: MetricsListener | undefined
+  let certificates: CertificateListener | undefined
   let sample: SampleApp | undefined
-  const isStopping = stopInOrder(server, config.SHUTDOWN_DELAY, async () => sample?.stop())
+  const isStopping = stopInOrder(server, config.SHUTDOWN_DELAY, {
+    stopLettingIn: async () => certificates?.close(),
+    stopBeside: async () => sample?.stop(),
+  })
   try {
     metrics = await offerMetrics(server)
     await putRequestsFirst()
     // The supervisor says so as soon as it listens.
     if (cluster.isWorker && !config.WORKERS_SPREAD) takeAsTold(server)
+    await server.ready()
+    certificates = await listenForCertificates(config, server)
     await server.listen({ host: config.HOST, port })
     if (taken !== undefined && isFirstProcess()) server.log.warn(`${taken} is in use: ${port}`)
     server.log.info({ issuer: server.oauth.issuer, port }, 'ready')
@@ -67,6 +74,7 @@ export async function serve(environment: SettingValues): Promise<void> {
     // What a stop ends half-way is no failure, and the stop ends this process.
     if (isStopping()) return
     metrics?.close()
+    void certificates?.close()
     await Promise.all([server.close(), sample?.stop()])
     throw error
   }
@@ -146,6 +154,13 @@ async function probe(host: string, port: number): Promise<number | undefined> {
   }
 }
 
+/** What there is beside the server's own listener. */
+interface Beside {
+  /** Nobody is let in there any more; ends when who came has gone. */
+  stopLettingIn(): Promise<unknown>
+  stopBeside(): Promise<unknown>
+}
+
 /**
  * Stops in order: no longer ready, no longer listening, nothing under way. Asked again, it ends with status 1. What
  * comes back tells whether it was asked.
@@ -153,7 +168,7 @@ async function probe(host: string, port: number): Promise<number | undefined> {
 function stopInOrder(
   server: FastifyInstance,
   delay: number,
-  stopBeside: () => Promise<unknown>,
+  { stopLettingIn, stopBeside }: Beside,
 ): () => boolean {
   let stopping = false
   onStopSignal(
@@ -163,6 +178,7 @@ function stopInOrder(
       setTimeout(() => process.exit(1), stopsWithin(delay)).unref()
       server.drain.begin()
       if (delay > 0) await sleep(delay * 1000)
+      const parted = stopLettingIn()
       const release = await (cluster.isWorker
         ? stopListening(
             server,
@@ -176,6 +192,7 @@ function stopInOrder(
       await Promise.race([once(server.server, 'close'), delay > 0 ? sleep(delay * 1000) : quiet(server)])
       await setImmediate()
       server.drain.closeIdle()
+      await parted
       await Promise.all([server.close(), stopBeside()])
       process.exit(0)
     },

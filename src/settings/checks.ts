@@ -58,6 +58,15 @@ function assertCertificates(settings: Settings): void {
   const { CLIENT_CERTIFICATE_HEADER: header, OIDC_MTLS_ORIGIN: origin } = settings
   if (settings.CLIENT_CERTIFICATE_AUTHORITIES === 'proxy' && header === undefined)
     throw new ConfigError('CLIENT_CERTIFICATE_AUTHORITIES is proxy: that needs CLIENT_CERTIFICATE_HEADER.')
+  const tls = ['MTLS_CERTIFICATE', 'MTLS_KEY', 'MTLS_HOST'] as const
+  const missing = tls.slice(0, 2).find((name) => settings[name] === undefined)
+  const idle = tls.find((name) => settings[name] !== undefined)
+  if (settings.MTLS_PORT !== undefined && missing !== undefined)
+    throw new ConfigError(`MTLS_PORT needs ${missing}: a file in PEM.`)
+  if (settings.MTLS_PORT === undefined && idle !== undefined)
+    throw new ConfigError(`${idle} needs MTLS_PORT: without it nothing asks for certificates.`)
+  if (settings.MTLS_PORT !== undefined && settings.MTLS_PORT === settings.PORT)
+    throw new ConfigError('MTLS_PORT must be another than PORT.')
   if (origin !== undefined && (URL.parse(origin)?.origin !== origin || !origin.startsWith('https://')))
     throw new ConfigError(
       `OIDC_MTLS_ORIGIN must be an origin such as https://mtls.example.com; it is ${JSON.stringify(origin.slice(0, 80))}.`,

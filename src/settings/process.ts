@@ -156,6 +156,23 @@ export const ProcessSettings = {
         'an origin of the proxy at which TLS asks clients for certificates, for mtls_endpoint_aliases',
     }),
   ),
+  MTLS_PORT: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65_535,
+      description: 'port of a listener of our own TLS that asks clients for certificates',
+    }),
+  ),
+  MTLS_HOST: Type.Optional(
+    Type.String({ minLength: 1, description: 'address on which it listens; HOST where it is not said' }),
+  ),
+  MTLS_CERTIFICATE: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'its own certificate, with those of who issued it: a file in PEM',
+    }),
+  ),
+  MTLS_KEY: Type.Optional(Type.String({ minLength: 1, description: 'the key of that: a file in PEM' })),
   METRICS_PORT: Type.Optional(
     Type.Integer({
       minimum: 1,

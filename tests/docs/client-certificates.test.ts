@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { decodeJwt } from 'jose'
 import { Agent, fetch as fetchBy } from 'undici'
 import { expect, test } from 'vitest'
+import { parseConfig } from '../../src/config.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
 import { createCertificate } from '../support/deployed.ts'
 import { nginx, startNginx } from '../support/nginx.ts'
@@ -25,6 +26,7 @@ test.skipIf(nginx.absent)(
   async () => {
     const page = await openPage('client-certificates.md')
     const [settings, site, elsewhere] = [page.next('ini'), page.next('nginx'), page.next('nginx')]
+    const ownTls = page.next('ini')
     const [certificates, create, app] = [page.next('sh'), page.next('sh'), page.next('js')]
     const [bind, api] = [page.next('sh'), page.next('js')]
     page.end()
@@ -32,6 +34,17 @@ test.skipIf(nginx.absent)(
     const folder = await installByPage(INSTALL, '/path/to/reports')
     await writeFile(join(folder, 'reports.js'), app)
     await run('sh', ['-euc', certificates], { cwd: folder })
+    const ours = Object.fromEntries(
+      ownTls
+        .trim()
+        .split('\n')
+        .map((line) => line.split('=')),
+    )
+    expect(parseConfig(ours)).toMatchObject({
+      ...ours,
+      MTLS_PORT: Number(ours['MTLS_PORT']),
+      HOST: '127.0.0.1',
+    })
 
     const [port, other] = [await freePort(), await freePort()]
     const said = substitute(settings, {

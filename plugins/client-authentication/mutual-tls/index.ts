@@ -33,7 +33,8 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
   const {
     CLIENT_CERTIFICATE_HEADER: header,
     CLIENT_CERTIFICATE_AUTHORITIES: authorities,
-    OIDC_MTLS_ORIGIN: origin,
+    MTLS_PORT: ownPort,
+    OIDC_MTLS_ORIGIN: origin = ownOriginOf(ownPort, oauth.issuer),
   } = kernelOf(fastify).config
   const findCertificate = createFindCertificate(
     header === undefined ? undefined : { name: header.toLowerCase(), isFromProxy: oauth.isFromTrustedProxy },
@@ -42,7 +43,7 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
 
   const { server } = fastify
   const asksForOne = server instanceof Server && (server as { requestCert?: boolean }).requestCert === true
-  const isServed = header !== undefined || asksForOne
+  const isServed = header !== undefined || ownPort !== undefined || asksForOne
 
   oauth.extendClientMetadata(Names, (metadata) => {
     const { token_endpoint_auth_method: method } = metadata
@@ -96,6 +97,11 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
   if (authorities !== undefined || asksForOne) oauth.register('clientAuthentication', PKI, methodBy(PKI))
   if (origin !== undefined)
     oauth.extend('metadata', async () => ({ mtls_endpoint_aliases: aliasesAt(origin, fastify) }))
+}
+
+/** Of the listener of MTLS_PORT, at the issuer's host. */
+function ownOriginOf(port: number | undefined, issuer: string): string | undefined {
+  return port === undefined ? undefined : new URL(`https://${new URL(issuer).hostname}:${port}`).origin
 }
 
 /** Endpoints that browsers go to. */

@@ -308,7 +308,7 @@ describe('registration', () => {
 
   test.each([
     ['fapi-2.0', 'backchannel_authentication_request_signing_alg must be one of PS256, ES256, EdDSA, Ed25519: the profile fapi-2.0 needs it'],
-    ['fapi-ciba', 'profile cannot be fapi-ciba without latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER'],
+    ['fapi-ciba', 'profile cannot be fapi-ciba without latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER, or MTLS_PORT'],
   ])('under the profile %s what is needed is named', async (profile, sentence) => {
     const { client_secret: _secret, ...keyed } = of('held', { jwks, token_endpoint_auth_method: 'private_key_jwt', profile })
     await expect(clients.create(keyed)).rejects.toThrow(sentence)
@@ -327,7 +327,7 @@ describe('registration', () => {
   test.each([
     [{ OIDC_PROFILE: 'fapi-ciba' }, 'OIDC_PROFILE fapi-ciba needs OIDC_CIBA=true.'],
     [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'false' }, 'OIDC_CIBA must be true: OIDC_PROFILE fapi-ciba needs it.'],
-    [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'true' }, 'OIDC_PROFILE fapi-ciba needs latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER.'],
+    [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'true' }, 'OIDC_PROFILE fapi-ciba needs latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER, or MTLS_PORT.'],
   ])('a server with %j does not start', async (settings, sentence) => {
     await expect(startServer(settings)).rejects.toThrow(sentence)
   }) // prettier-ignore

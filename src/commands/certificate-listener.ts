@@ -1,0 +1,100 @@
+/**
+ * The listener of MTLS_PORT: TLS of our own that asks clients for a certificate (RFC 8705 §2). What it has decrypted goes to the server's own
+ * HTTP, with its limits and its routes; who may come with which certificate is judged there.
+ */
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { unwatchFile, watchFile } from 'node:fs'
+import { createSecureContext, createServer, type SecureContextOptions } from 'node:tls'
+import type { FastifyInstance } from 'fastify'
+import { ConfigError, type Config } from '../config.ts'
+
+export interface CertificateListener {
+  /** Nobody new is let in; ends when all that came have gone. */
+  close(): Promise<void>
+}
+
+/** Milliseconds between two looks at the files: certificates are renewed while the server runs. */
+const LOOK_EVERY = 60_000
+const HANDSHAKE = 10_000
+
+/**
+ * Listens where MTLS_PORT and MTLS_HOST say, if they do. Throws `ConfigError` where it cannot, or the files hold no certificate with
+ * its key.
+ */
+export async function listenForCertificates(
+  config: Config,
+  { server, log }: FastifyInstance,
+  lookEvery = LOOK_EVERY,
+): Promise<CertificateListener | undefined> {
+  const { MTLS_PORT: port, MTLS_HOST: host = config.HOST } = config
+  if (port === undefined) return undefined
+  const listener = createServer(
+    {
+      ...(await readIdentity(config)),
+      requestCert: true,
+      // Also those of no authority: a client may have registered its own.
+      rejectUnauthorized: false,
+      // Who issues them is for CLIENT_CERTIFICATE_AUTHORITIES, and not for whoever the system trusts with web sites.
+      ca: [],
+      minVersion: 'TLSv1.2',
+      handshakeTimeout: HANDSHAKE,
+      ALPNProtocols: ['http/1.1'],
+    },
+    (connection) => server.emit('connection', connection),
+  )
+  listener.on('tlsClientError', (error) => log.debug({ error: error.message }, 'a TLS handshake failed'))
+  try {
+    await once(listener.listen(port, host), 'listening')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code})`
+    throw new ConfigError(`MTLS_PORT ${port} on ${host} ${why}.`, { cause })
+  }
+  const files = [config.MTLS_CERTIFICATE!, config.MTLS_KEY!]
+  async function renew(): Promise<void> {
+    try {
+      listener.setSecureContext({ ...(await readIdentity(config)), ca: [], minVersion: 'TLSv1.2' })
+      log.info({ files }, 'the certificate of MTLS_PORT is read anew')
+    } catch (error) {
+      // One of two files may be there before the other.
+      log.warn(
+        { error },
+        'the certificate of MTLS_PORT was changed and cannot be used: the former one is shown on',
+      )
+    }
+  }
+  const changed = (): void => void renew()
+  for (const file of files) watchFile(file, { persistent: false, interval: lookEvery }, changed)
+  return {
+    async close() {
+      for (const file of files) unwatchFile(file, changed)
+      const closed = once(listener, 'close')
+      listener.close()
+      await closed
+    },
+  }
+}
+
+async function readIdentity({
+  MTLS_CERTIFICATE: certificate = '',
+  MTLS_KEY: key = '',
+}: Config): Promise<Pick<SecureContextOptions, 'cert' | 'key'>> {
+  const identity = { cert: await read('MTLS_CERTIFICATE', certificate), key: await read('MTLS_KEY', key) }
+  try {
+    createSecureContext(identity)
+  } catch (cause) {
+    throw new ConfigError('MTLS_CERTIFICATE and MTLS_KEY are not a certificate and its key, in PEM.', {
+      cause,
+    })
+  }
+  return identity
+}
+
+async function read(setting: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new ConfigError(`${setting}: ${path} cannot be read.`, { cause })
+  }
+}

@@ -1,0 +1,189 @@
+/** MTLS_PORT: the server's own TLS asks clients for certificates, by which they are proven and to which their tokens are bound; no proxy takes part. */
+import { once } from 'node:events'
+import { copyFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { request as send } from 'node:https'
+import { buffer, text } from 'node:stream/consumers'
+import { connect } from 'node:tls'
+import { decodeJwt } from 'jose'
+import * as openid from 'openid-client'
+import { describe, expect, test } from 'vitest'
+import { readFile } from 'node:fs/promises'
+import { listenForCertificates } from '../../src/commands/certificate-listener.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { spawnBeside } from '../support/beside.ts'
+import { certify, createAuthority, jwkOf, type TestCertificate } from '../support/certificates.ts'
+import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
+import { createCertificate } from '../support/deployed.ts'
+import { runCommand, spawnServer } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
+import { bearer } from '../support/requests.ts'
+import { until } from '../support/until.ts'
+
+const authority = await createAuthority('Clients')
+const [issued, alone, stranger] = [
+  await certify('/O=Example/CN=issued', { issuer: authority }),
+  await certify('/CN=alone'),
+  await certify('/O=Example/CN=issued', { issuer: await createAuthority('Clients') }),
+]
+const tls = await createCertificate('localhost')
+const ca = await readFile(tls.certificate)
+const service = { grant_types: ['client_credentials'], scope: ['read_books'], tls_client_certificate_bound_access_tokens: true } // prettier-ignore
+const clients = [
+  { ...service, client_id: 'issued', token_endpoint_auth_method: 'tls_client_auth', tls_client_auth_subject_dn: 'CN=issued,O=Example' },
+  { ...service, client_id: 'alone', token_endpoint_auth_method: 'self_signed_tls_client_auth', jwks: { keys: [jwkOf(alone)] } },
+] // prettier-ignore
+const port = await freePort()
+const origin = `https://localhost:${port}`
+const own = { MTLS_PORT: port, MTLS_CERTIFICATE: tls.certificate, MTLS_KEY: tls.key }
+const authorities = { CLIENT_CERTIFICATE_AUTHORITIES: authority.files.cert }
+const server = await spawnServer(
+  { ...own, ...authorities, OIDC_MTLS_ORIGIN: origin, WORKERS: 2 },
+  { seed: { clients } },
+)
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+/** With a connection of its own, which shows this certificate or none. */
+async function ask(path: string, shown: TestCertificate | undefined, form?: Record<string, string>, headers = {}): Promise<Answer> {
+  const body = form && new URLSearchParams(form).toString()
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  const by = { ca, ...(shown && { cert: shown.cert, key: shown.key }), agent: false }
+  const sent = send(origin + path, { method: form ? 'POST' : 'GET', headers: { ...(form && type), ...headers }, ...by })
+  sent.end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: response.statusCode!, body: JSON.parse(await text(response)) as Record<string, unknown> }
+} // prettier-ignore
+
+const form = (client_id: string) => ({ grant_type: 'client_credentials', client_id })
+
+test('a client is proven by the certificate that it shows, and its token is bound to it', async () => {
+  for (const [client, mine, others] of [
+    ['issued', issued, alone],
+    ['alone', alone, issued],
+  ] as const) {
+    const told = await ask('/token', mine, form(client))
+    expect([client, told.status]).toEqual([client, 200])
+    const token = String(told.body['access_token'])
+    expect(decodeJwt(token)).toMatchObject({ cnf: { 'x5t#S256': expect.any(String) as string } })
+    expect(await ask('/token', others, form(client))).toMatchObject({ status: 401 })
+    const at = async (shown?: TestCertificate) =>
+      (await ask('/userinfo', shown, undefined, bearer(token))).body
+    expect(await at(mine)).toMatchObject({ error: 'insufficient_scope' })
+    expect(await at(others)).toMatchObject({ error: 'invalid_token' })
+    expect(await at()).toMatchObject({ error: 'invalid_token' })
+  }
+})
+
+test('one of another authority of the same name, none at all, and the port without TLS prove nobody', async () => {
+  const refused = { status: 401, body: { error: 'invalid_client' } }
+  expect(await ask('/token', stranger, form('issued'))).toMatchObject(refused)
+  expect(await ask('/token', undefined, form('issued'))).toMatchObject(refused)
+  expect((await server.post('/token', form('issued'))).status).toBe(401)
+})
+
+test('openid-client finds it by the metadata', async () => {
+  const fetchBy: openid.CustomFetch = async (url, { method, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const by = { ca, cert: issued.cert, key: issued.key, agent: false }
+      const sent = send(url, { method, headers, ...by }, (response) => {
+        const told = { status: response.statusCode!, headers: response.headers as Record<string, string> }
+        void buffer(response).then((bytes) => resolve(new Response(new Uint8Array(bytes), told)), reject)
+      })
+      sent.on('error', reject)
+      sent.end(body === undefined || body === null ? undefined : String(body as URLSearchParams))
+    })
+  const config = await openid.discovery(
+    new URL(server.url),
+    'issued',
+    { use_mtls_endpoint_aliases: true },
+    openid.TlsClientAuth(),
+    { execute: [openid.allowInsecureRequests] },
+  )
+  expect(config.serverMetadata()).toMatchObject({
+    mtls_endpoint_aliases: { token_endpoint: `${origin}/token` },
+    token_endpoint_auth_methods_supported: expect.arrayContaining([
+      'tls_client_auth',
+      'self_signed_tls_client_auth',
+    ]) as string[],
+  })
+  config[openid.customFetch] = fetchBy
+  expect(await openid.clientCredentialsGrant(config)).toMatchObject({ scope: 'read_books' })
+})
+
+test('a stop lets a request finish that came by TLS, and no other one begin', async () => {
+  const [mine, body] = [await freePort(), new URLSearchParams(form('issued')).toString()]
+  const ending = await spawnBeside({ ...server.settings, WORKERS: 1, MTLS_PORT: mine }, server.database)
+  const socket = connect({ host: 'localhost', port: mine, ca, cert: issued.cert, key: issued.key })
+  await once(socket, 'secureConnect')
+  const head = ['POST /token HTTP/1.1', 'host: localhost', 'content-type: application/x-www-form-urlencoded', `content-length: ${body.length}`] // prettier-ignore
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  const stopped = ending.stop()
+  await expect.poll(ending.output).toContain('"stopping"')
+  const refusedBy = async () => {
+    const late = connect({ host: 'localhost', port: mine, ca })
+    late.on('error', () => {})
+    return once(late, 'secureConnect').then(
+      () => void late.destroy(),
+      () => 'refused',
+    )
+  }
+  await expect.poll(refusedBy).toBe('refused')
+  socket.write(body)
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 [\s\S]*"access_token"/)
+  expect(await stopped).toBe(0)
+})
+
+test('a certificate that is renewed is shown from then on; one that is no good is not', async () => {
+  const folder = await temporaryDirectory()
+  const [certificate, key] = [`${folder}/tls.pem`, `${folder}/tls.key`]
+  const first = await certify('/CN=first')
+  const second = await certify('/CN=second')
+  const put = async ({ files }: TestCertificate) =>
+    Promise.all([copyFile(files.cert, certificate), copyFile(files.key, key)])
+  await put(first)
+  const renewing = await freePort()
+  const settings = { MTLS_PORT: renewing, MTLS_CERTIFICATE: certificate, MTLS_KEY: key }
+  const { server: here } = await startServer(settings)
+  const listener = await listenForCertificates(kernelOf(here).config, here, 20)
+  atEndOfFile(async () => listener?.close())
+  const shown = async () => {
+    const socket = connect({ host: 'localhost', port: renewing, rejectUnauthorized: false })
+    await once(socket, 'secureConnect')
+    const { subject } = socket.getPeerCertificate()
+    socket.destroy()
+    return subject.CN
+  }
+  expect(await shown()).toBe('first')
+  await copyFile(tls.key, key)
+  await until(async () => {
+    if ((await shown()) !== 'first') throw new Error('what does not belong together is shown')
+  })
+  await put(second)
+  await expect.poll(shown).toBe('second')
+})
+
+describe('a start is refused', () => {
+  test.each([
+    ['without a key', { MTLS_KEY: undefined }, 'MTLS_PORT needs MTLS_KEY: a file in PEM.'],
+    ['without a port', { MTLS_PORT: undefined }, 'MTLS_CERTIFICATE needs MTLS_PORT: without it nothing asks for certificates.'],
+    ['at the port of the server', { MTLS_PORT: 3111, PORT: 3111 }, 'MTLS_PORT must be another than PORT.'],
+  ])('%s', async (_how, more, told) => {
+    const { status, stderr } = await runCommand(['serve'], { ...own, ...more })
+    expect([status, stderr.trim()]).toEqual([1, told])
+  }) // prettier-ignore
+
+  test.each([
+    ['where the file is not there', { MTLS_KEY: '/nowhere/tls.key' }, /MTLS_KEY: \/nowhere\/tls.key cannot be read\./],
+    ['where they do not belong together', { MTLS_KEY: issued.files.key }, /MTLS_CERTIFICATE and MTLS_KEY are not a certificate and its key, in PEM\./],
+    ['at a port that is taken', { MTLS_PORT: port }, /MTLS_PORT \d+ on 127.0.0.1 is in use\./],
+  ])('%s', async (_how, more, told) => {
+    const { status, stderr } = await runCommand(['serve'], { ...server.settings, WORKERS: 1, PORT: await freePort(), MTLS_PORT: await freePort(), ...more })
+    expect(stderr).toMatch(told)
+    expect(status).toBe(1)
+  }) // prettier-ignore
+})
