@@ -15,6 +15,9 @@ test('a first start finds all of its TypeScript compiled', async () => {
   const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE }
   await run(process.execPath, ['.ci/compile.ts'], { cwd: checkout, env })
 
-  const server = await spawnServer({ NODE_COMPILE_CACHE, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' })
+  const server = await spawnServer(
+    { NODE_COMPILE_CACHE, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
+    { fromSources: true },
+  )
   expectCompiled(server.output())
 })

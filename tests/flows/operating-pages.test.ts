@@ -50,7 +50,8 @@ test('docs/metrics.md: the command shows the metrics, the table names each, and 
 
 test('docs/doctor.md: both commands, and every check that they print', async () => {
   const { text, commands } = await read('doctor.md')
-  expect(commands).toHaveLength(2)
+  // The third is of a client, whom `tests/commands/doctor-client.test.ts` has.
+  expect(commands).toHaveLength(3)
   const [lines, json] = [await sh(commands[0]!), await sh(commands[1]!)]
   const { ok, findings } = JSON.parse(json) as { ok: boolean; findings: Record<string, string>[] }
   expect(ok).toBe(true)

@@ -15,7 +15,7 @@ const main = join(root, 'src/main.ts')
 /** As `npm start` has it: what is compiled once is kept. That of installed packages, whose folders are not ours, only for the run. */
 const compiled = (program?: string) => ({
   NODE_COMPILE_CACHE:
-    program === undefined
+    program === undefined || program === 'sources'
       ? join(root, 'node_modules/.cache/latchkey')
       : join(inject('runDirectory'), 'compiled'),
 })
@@ -28,6 +28,8 @@ process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 export interface SpawnOptions extends ServerOptions {
   /** The `latchkey` command of an installed package, to run instead of the checkout's own. */
   program?: string
+  /** The checkout's own as its operators run it, and not the bundle of the run. */
+  fromSources?: boolean
 }
 
 export interface SpawnedServer extends Requests {
@@ -72,7 +74,11 @@ export async function runCommand(
 
 async function start(given: Settings, options: SpawnOptions): Promise<SpawnedServer> {
   const { settings, database, ownsDatabase, url } = await prepare(given, options)
-  const { child, both } = launch(['serve'], settings, options.program)
+  const { child, both } = launch(
+    ['serve'],
+    settings,
+    options.fromSources === true ? 'sources' : options.program,
+  )
   const closed = once(child, 'close') as Promise<[number | null]>
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
@@ -100,8 +106,9 @@ function launch(args: string[], settings: Settings, program?: string, input = ''
     ...compiled(program),
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
-  const own = settings['PLUGINS'] === undefined ? inject('serverProgram') : main
-  const [command, first] = program === undefined ? [process.execPath, [...YOUNG, own]] : [program, []]
+  const isOurs = program === undefined || program === 'sources'
+  const own = program === 'sources' || settings['PLUGINS'] !== undefined ? main : inject('serverProgram')
+  const [command, first] = isOurs ? [process.execPath, [...YOUNG, own]] : [program, []]
   const child = spawn(command, [...first, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   // Who ends without reading it does not mind.
   child.stdin.on('error', () => {}).end(input)
