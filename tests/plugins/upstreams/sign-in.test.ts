@@ -48,7 +48,7 @@ describe('from an app', () => {
 
   test('what is asked after the way back is at an address that can be loaded again', async () => {
     const who = traveller(server, corp)
-    const consent = await signInBy(server, corp, CARLA, who)
+    const consent = await signInBy(server, corp, CARLA, who, { prompt: 'consent' })
     expect(consent.url).not.toContain('/callback')
     answerOf(await allow(who.here, await who.here.get(consent.url)))
   })
