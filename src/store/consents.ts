@@ -4,6 +4,7 @@ import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Client } from '../entities/client.ts'
 import { Consent } from '../entities/consent.ts'
 import { MOST_SIDS } from './endings.ts'
+import { statements as sessions } from './sessions.ts'
 import { type Query, statement, type Table, type TableOf } from './statement.ts'
 
 /** A client that a user allows something, or has an Authorization for. */
@@ -145,15 +146,16 @@ export function isConsented(table: TableOf, id: string, userId: string, clientId
 }
 
 /**
- * Ends all that the user has allowed the client; returns the sessions that it came from, or null where there was nothing. Codes
- * first, as in `endings.ts`.
+ * Ends all that the user has allowed the client; returns the sessions in which it has signed them in, or null where there was nothing.
+ * Sessions first, and then codes, as in `endings.ts`.
  */
 export async function withdraw(query: Query, userId: string, clientId: string): Promise<string[] | null> {
   const values = [userId, clientId]
+  const parted = await query(sessions.part, values)
   const forgotten = await query(statements.forget, values)
   await query(statements.deleteCodes, values)
   const revoked = await query(statements.revokeAuthorizations, values)
   if (forgotten.length + revoked.length === 0) return null
-  const sids = new Set(revoked.map(({ sid }) => sid).filter((sid) => sid !== null))
+  const sids = new Set([...parted, ...revoked].map(({ sid }) => sid).filter((sid) => sid !== null))
   return [...sids].slice(0, MOST_SIDS)
 }

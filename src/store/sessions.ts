@@ -122,6 +122,13 @@ export const statements = {
       where ${session.column('sid')} = $1 and coalesce((${clients}->>$2::text)::float8, -1) < $3::float8
         and (select count(*) from jsonb_object_keys(${clients})) < ${MOST_CLIENTS}`
   }),
+  /** The sessions of the user $1 that have signed in to the client $2; they know nothing of it from here on. */
+  part: statement<Pick<Session, 'sid'>>('sessions-part', (table) => {
+    const session = table(Session)
+    const clients = session.column('clients')
+    return `update ${session.name} set ${clients} = ${clients} - $2::text
+      where ${session.column('user')} = $1 and ${clients} ? $2::text returning ${session.columns('sid')}`
+  }),
   touch: statement('session-touch', (table) => {
     const session = table(Session)
     return `update ${session.name} set ${session.column('lastSeenAt')} = now(),

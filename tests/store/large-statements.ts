@@ -235,6 +235,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'sessions-of-user': [[HOLDER], 500],
   'session-raise': [['hash', 'new', ['pwd'], null], 1],
   'session-touch': [['hash', 60], 1],
+  'sessions-part': [[SOMEBODY, 'client-1'], FEW],
   'session-join': [[idOf('sid-100'), 'client-1', 0], 1],
   // All keys that live: a few.
   'signing-keys': [[], 10],

@@ -88,9 +88,13 @@ export function createAuthorizationCodes(
       : new OAuthError('consent_required', 'what was allowed has been taken back')
   }
 
-  /** Once for each session and client that a process sees. */
-  async function join(sid: string | undefined, { clientId, registeredAt }: Client): Promise<void> {
-    const key = `${sid} ${registeredAt} ${clientId}`
+  /** Once for each session, client and consent that a process sees: who takes a consent back has the session forget the client. */
+  async function join(
+    sid: string | undefined,
+    { clientId, registeredAt }: Client,
+    consent: string | null | undefined,
+  ): Promise<void> {
+    const key = `${sid} ${registeredAt} ${consent} ${clientId}`
     if (sid === undefined || joined.has(key)) return
     await database.query(sessions.join, [sid, clientId, registeredAt / 1000])
     joined.set(key, true)
@@ -122,13 +126,15 @@ export function createAuthorizationCodes(
       if (rows.length === 0) throw await endedMeanwhile(sid)
     }
     const { spends = [] } = approved
-    if (spends.length === 0) await store(database.query)
-    else
-      await database.transaction(async (query) => {
-        for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
-        await store(query)
-      })
-    await join(sid, client)
+    const stored =
+      spends.length === 0
+        ? store(database.query)
+        : database.transaction(async (query) => {
+            for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
+            await store(query)
+          })
+    // At once, as neither waits for the other: that a session knows a client which got no code harms nobody.
+    await Promise.all([stored, join(sid, client, consent)])
     return code
   }
 

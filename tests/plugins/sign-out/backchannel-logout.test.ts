@@ -10,6 +10,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { type Received, startReceiver } from '../../support/receiver.ts'
 import { startServer } from '../../support/server.ts'
 import {
@@ -370,6 +371,28 @@ describe('who is told', () => {
           ['told', sid],
         ])
       }
+    })
+
+    test('when its access is taken back, and then no more, until it signs somebody in again', async () => {
+      const user = await oauth.users.create(MOLLY)
+      const { agent, sid } = await signIn('told', { user: MOLLY })
+      expect(await takeIdToken(agent)).toBe(sid)
+      expect(await kernelOf(server.server).consents.withdraw(user.id, 'implicit')).toBe(true)
+      expect(await told()).toEqual([['implicit', sid]])
+      await oauth.sessions.endAll(user.id)
+      expect(await told()).toEqual([['told', sid]])
+
+      const next = await signIn('told', { user: MOLLY })
+      await takeIdToken(next.agent)
+      await kernelOf(server.server).consents.withdraw(user.id, 'implicit')
+      await takeIdToken(next.agent)
+      await told()
+      await oauth.sessions.endAll(user.id)
+      expect(await told()).toEqual([
+        ['implicit', next.sid],
+        ['told', next.sid],
+      ])
+      await oauth.users.delete(MOLLY.username)
     })
 
     test('each session by its own name, and no app that has the name of one that is gone', async () => {
