@@ -41,7 +41,7 @@ export async function visitPages(
   const pool = explainedPool(url, (ran) => reads.push({ page, ...ran }), settings)
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
-  const app = fastify()
+  const app = fastify({ pluginTimeout: 0 })
   const own = { OIDC_ISSUER: origin, SECRET_KEY: randomBytes(32).toString('hex') }
   await app.register(latchkey, { settings: own, pool, janitor: false })
   await app.listen({ host: '127.0.0.1', port })

@@ -8,6 +8,7 @@ import { unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext, createServer, type SecureContextOptions } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError, type Config } from '../config.ts'
+import { listenOn } from './listen-on.ts'
 
 export interface CertificateListener {
   /** Nobody new is let in; ends when all that came have gone. */
@@ -44,13 +45,7 @@ export async function listenForCertificates(
     (connection) => server.emit('connection', connection),
   )
   listener.on('tlsClientError', (error) => log.debug({ error: error.message }, 'a TLS handshake failed'))
-  try {
-    await once(listener.listen(port, host), 'listening')
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code})`
-    throw new ConfigError(`MTLS_PORT ${port} on ${host} ${why}.`, { cause })
-  }
+  await listenOn(listener, 'MTLS_PORT', port, host)
   const files = [config.MTLS_CERTIFICATE!, config.MTLS_KEY!]
   async function renew(): Promise<void> {
     try {

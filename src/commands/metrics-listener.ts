@@ -1,7 +1,7 @@
 /** The listener of METRICS_PORT: one address, `/metrics`, for who is let through to it; it asks nobody who they are. */
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { ConfigError, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { listenOn } from './listen-on.ts'
 
 export interface MetricsListener {
   close(): void
@@ -27,13 +27,7 @@ export async function listenForMetrics(
       () => answer(response, 503, 'The metrics could not be read.\n'),
     )
   })
-  try {
-    await once(server.listen(port, host), 'listening')
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code})`
-    throw new ConfigError(`METRICS_PORT ${port} on ${host} ${why}.`, { cause })
-  }
+  await listenOn(server, 'METRICS_PORT', port, host)
   return {
     close() {
       server.close()

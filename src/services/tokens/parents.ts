@@ -9,16 +9,12 @@ import type { Database } from '../../store/database.ts'
 import { statements as records } from '../../store/user-records.ts'
 import { isOfClient } from '../clients/same-client.ts'
 import type { Directory } from '../directory.ts'
-import type { User } from '../users/user.ts'
+import { isInUse } from '../users/user.ts'
 import type { Revocations } from './revocations.ts'
 
 export interface Parents {
   /** False once `parent`, or anything behind it, has ended. Throws 503 when it cannot be decided. */
   stand(parent: Parent): Promise<boolean>
-}
-
-function maySignIn(user: User | null): boolean {
-  return user !== null && !user.disabled && user.deletesAt === null
 }
 
 /** Trusted issuers of this moment. */
@@ -35,7 +31,8 @@ export function createParents({ database, directory, revocations, trusted }: Par
   /** Whether the issuer of an assertion is trusted still, and its subject one who may sign in, and linked. */
   async function isVouched({ trust, link, user }: Parent): Promise<boolean> {
     if (trust !== undefined && !(await trusted()).some(({ generation }) => generation === trust)) return false
-    if (user !== undefined && !maySignIn(await directory.findUser(user))) return false
+    const found = user === undefined ? undefined : await directory.findUser(user)
+    if (found === null || (found !== undefined && !isInUse(found))) return false
     return link === undefined || (await database.query(records.owner, [link])).length > 0
   }
 

@@ -1,13 +1,13 @@
 /** Who of ours somebody of a trusted issuer is, by what is registered of it. */
 import { hash } from 'node:crypto'
 import type { Bag } from '../../protocol/bag.ts'
+import { YES } from '../../protocol/claims.ts'
 import { JwtError } from '../../protocol/signed-jwt.ts'
 import { mappingOf } from '../../protocol/trusted-issuer-information.ts'
 import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/user-records.ts'
-import { ADMIN, type User } from '../users/user.ts'
+import { ADMIN, isInUse, type User } from '../users/user.ts'
 import type { UserFinder } from '../users/user-finder.ts'
-import { YES } from '../../protocol/claims.ts'
 import type { TrustedIssuer } from './trusted-issuer-registry.ts'
 
 /** The client that asks, or a user; with the link by which it is theirs, whose end ends what came of it. */
@@ -45,7 +45,7 @@ export function createFindMapped(
     const found = await find(from, claims)
     if (found === null) throw new JwtError('nobody here is its subject')
     const { user } = found
-    if (user.disabled || user.deletesAt !== null) throw new JwtError('its subject may not sign in')
+    if (!isInUse(user)) throw new JwtError('its subject may not sign in')
     // Whoever holds the keys of the issuer would be one of them.
     if (user.roles.includes(ADMIN)) throw new JwtError('its subject is an administrator, who signs in here')
     return found

@@ -9,6 +9,11 @@ export type { User } from '../../doors/user.ts'
 /** The role of administrators. */
 export const ADMIN = 'admin'
 
+/** Whether apps may have anything of the account: it is neither disabled nor waits to be deleted. */
+export function isInUse({ disabled, deletesAt }: Pick<User, 'disabled' | 'deletesAt'>): boolean {
+  return !disabled && deletesAt === null
+}
+
 /** What is known of a user, as claims: those stored, and what the server knows by itself. */
 export function userClaims({ username, claims, updatedAt }: User): Claims {
   return { preferred_username: username, updated_at: Math.floor(updatedAt / 1000), ...claims }

@@ -11,6 +11,7 @@ import { ExpiredJwtError, JwtError } from '../../../../src/protocol/signed-jwt.t
 import { isUuid } from '../../../../src/protocol/uuid.ts'
 import type { Wire } from '../../../../src/protocol/wire.ts'
 import type { ThrottleLimits } from '../../../../src/services/throttle/throttle-limits.ts'
+import { isInUse } from '../../../../src/services/users/user.ts'
 import { unknownUser } from './requests.ts'
 
 /** The one person whom the hint names. Throws `OAuthError`: `unknown_user_id` also for who may not sign in. */
@@ -111,7 +112,7 @@ export function createHints(fastify: FastifyInstance): FindHinted {
     const attempt = await throttle.attempt(client.clientId, request.ip)
     try {
       const user = await find(hint, client)
-      if (user !== null && !user.disabled && user.deletesAt === null) return user
+      if (user !== null && isInUse(user)) return user
       await attempt.failed()
       throw unknownUser()
     } finally {

@@ -12,6 +12,7 @@ import { OAuthError } from '../../../../src/protocol/errors.ts'
 import type { ExchangeRule } from '../../../../src/protocol/exchange-rules.ts'
 import { ID_JAG, ID_JAG_TYPE } from '../../../../src/protocol/id-jag.ts'
 import { formatScope, parseScope } from '../../../../src/protocol/scope.ts'
+import { isInUse } from '../../../../src/services/users/user.ts'
 import { assertHeld } from './holder.ts'
 import { rulesOf } from './policy.ts'
 import { isFrom, NOT_GOOD, refused, type Source, TYPE } from './source.ts'
@@ -61,7 +62,7 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
       throw new OAuthError('invalid_request', 'an ID-JAG is for one audience, the issuer of the other server')
     const source = await sourceOf(sent, call)
     const user = await oauth.findUser(source.standsFor.subject ?? '')
-    if (user === null || user.disabled) throw refused(NOT_GOOD)
+    if (user === null || !isInUse(user)) throw refused(NOT_GOOD)
     const rule = ruleFor(client, source, audience, sent)
     const scope = scopeOf(rule, sent)
     const { authentication } = source
