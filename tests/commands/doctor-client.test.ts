@@ -135,8 +135,20 @@ test.each([
   expect(found.some((one) => one.startsWith('fail'))).toBe(isFatal)
 }) // prettier-ignore
 
-test('docs/doctor.md says of each step what it looks at', async () => {
+test('docs/doctor.md: its commands, and of each step what it looks at', async () => {
   const page = await readFile(resolve(import.meta.dirname, '../../docs/doctor.md'), 'utf8')
   const steps = page.slice(page.indexOf('## The way of a client'))
+  const [, block = ''] = /\n```sh\n([\s\S]*?)```/.exec(steps)!
+  stage.answer = GOOD
+  const stead: Record<string, string> = {
+    'https://app.example/client.json': host.publish('page.json', {}),
+    'https://mcp.example.com/mcp': `${at}/api`,
+  }
+  const lines = block.trim().split('\n')
+  expect(lines.map((line) => line.replace('npx latchkey doctor --client ', ''))).toEqual(Object.keys(stead))
+  for (const url of Object.values(stead)) {
+    const found = await walk(url, { ...SETTINGS, UNSAFE_OUTBOUND_ORIGINS: `${host.origin},${at}` })
+    expect(found.filter((one) => one.startsWith('fail'))).toEqual([])
+  }
   expect([...steps.matchAll(/^\| _(.*?)_ +\|/gm)].map(([, name]) => name)).toEqual([...CLIENT_CHECKS])
 })
