@@ -5,9 +5,12 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { unwatchFile, watchFile } from 'node:fs'
-import { createSecureContext, createServer, type SecureContextOptions } from 'node:tls'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createSecureContext, createServer, type SecureContextOptions, type Server } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import { ConfigError, type Config } from '../config.ts'
+import { noteAsked } from '../http/own-tls.ts'
 import { listenOn } from './listen-on.ts'
 
 export interface CertificateListener {
@@ -18,6 +21,8 @@ export interface CertificateListener {
 /** Milliseconds between two looks at the files: certificates are renewed while the server runs. */
 const LOOK_EVERY = 60_000
 const HANDSHAKE = 10_000
+/** For whom a stop meets in a handshake: their request may have been sent already. */
+const PARTING = 1000
 
 /**
  * Listens where MTLS_PORT and MTLS_HOST say, if they do. Throws `ConfigError` where it cannot, or the files hold no certificate with
@@ -42,9 +47,17 @@ export async function listenForCertificates(
       handshakeTimeout: HANDSHAKE,
       ALPNProtocols: ['http/1.1'],
     },
-    (connection) => server.emit('connection', connection),
+    (connection) => {
+      noteAsked(connection)
+      server.emit('connection', connection)
+    },
   )
-  listener.on('tlsClientError', (error) => log.debug({ error: error.message }, 'a TLS handshake failed'))
+  const strangers = strangersOf(listener)
+  listener.on('tlsClientError', (error, connection) => {
+    log.debug({ error: error.message }, 'a TLS handshake failed')
+    // Also one that took too long, which Node leaves open.
+    connection.destroy()
+  })
   await listenOn(listener, 'MTLS_PORT', port, host)
   const files = [config.MTLS_CERTIFICATE!, config.MTLS_KEY!]
   async function renew(): Promise<void> {
@@ -66,9 +79,24 @@ export async function listenForCertificates(
       for (const file of files) unwatchFile(file, changed)
       const closed = once(listener, 'close')
       listener.close()
+      await Promise.race([closed, delay(PARTING, undefined, { ref: false })])
+      for (const stranger of strangers.values()) stranger.destroy()
       await closed
     },
   }
+}
+
+/** Connections that have not got through a handshake: nothing of theirs is under way. */
+function strangersOf(listener: Server): ReadonlyMap<string, Socket> {
+  const strangers = new Map<string, Socket>()
+  const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
+  listener.on('connection', (socket: Socket) => {
+    const name = nameOf(socket)
+    strangers.set(name, socket)
+    socket.once('close', () => strangers.delete(name))
+  })
+  listener.on('secureConnection', (connection) => strangers.delete(nameOf(connection)))
+  return strangers
 }
 
 async function readIdentity({

@@ -79,8 +79,15 @@ function tellLoad(lineOf: () => number): void {
   }, INTERVAL).unref()
 }
 
+/** For the supervisor: a worker listens on `port`, and not only on another one that it has beside. */
+export function onServing(port: number, heard: (worker: Worker) => void): void {
+  cluster.on('listening', (worker, address) => {
+    if (address.port === port) heard(worker)
+  })
+}
+
 /** For the supervisor: hears its workers, and tells those for whom it changes. */
-export function tellTakers(): void {
+export function tellTakers(port: number): void {
   const gathering = createGathering()
   let takers: ReadonlySet<number> = new Set()
   const listening = new Map<number, Worker>()
@@ -97,7 +104,7 @@ export function tellTakers(): void {
     takers = now
   }
 
-  cluster.on('listening', (worker) => {
+  onServing(port, (worker) => {
     listening.set(worker.id, worker)
     gathering.listens(worker.id, performance.now())
     tell()

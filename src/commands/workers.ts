@@ -1,12 +1,11 @@
 /** WORKERS: several processes on one port. One that dies is replaced; all of them stop in order with the first. */
 import cluster, { type Worker } from 'node:cluster'
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { listenForMetrics } from './metrics-listener.ts'
 import { onStopSignal, stopsWithin } from './signals.ts'
-import { tellTakers } from './taking.ts'
+import { onServing, tellTakers } from './taking.ts'
 
 /** Milliseconds before a worker that died is replaced. */
 const PAUSE = 1000
@@ -115,11 +114,14 @@ export async function superviseWorkers(
   }
 
   answerWorkers(() => stopping)
-  if (!config.WORKERS_SPREAD) tellTakers()
+  if (!config.WORKERS_SPREAD) tellTakers(port)
   // Said to one that is just gone; that it is gone, 'exit' tells.
   cluster.on('fork', (worker) => worker.on('error', () => {}))
-  cluster.on('listening', () => {
-    hasServed = true
+  const serving = new Promise<void>((resolve) => {
+    onServing(port, () => {
+      hasServed = true
+      resolve()
+    })
   })
   cluster.on('exit', (worker, status) => {
     if (stopping) return
@@ -135,7 +137,7 @@ export async function superviseWorkers(
     },
   )
   for (let started = 0; started < config.WORKERS; started++) fork(started === 0)
-  await once(cluster, 'listening')
+  await serving
 }
 
 function living(): Worker[] {

@@ -4,6 +4,7 @@ import { copyFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { request as send } from 'node:https'
 import { buffer, text } from 'node:stream/consumers'
+import { connect as connectTo } from 'node:net'
 import { connect } from 'node:tls'
 import { decodeJwt } from 'jose'
 import * as openid from 'openid-client'
@@ -49,11 +50,11 @@ interface Answer {
 }
 
 /** With a connection of its own, which shows this certificate or none. */
-async function ask(path: string, shown: TestCertificate | undefined, form?: Record<string, string>, headers = {}): Promise<Answer> {
+async function ask(path: string, shown: TestCertificate | undefined, form?: Record<string, string>, headers = {}, at = port): Promise<Answer> {
   const body = form && new URLSearchParams(form).toString()
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const by = { ca, ...(shown && { cert: shown.cert, key: shown.key }), agent: false }
-  const sent = send(origin + path, { method: form ? 'POST' : 'GET', headers: { ...(form && type), ...headers }, ...by })
+  const sent = send(`https://localhost:${at}${path}`, { method: form ? 'POST' : 'GET', headers: { ...(form && type), ...headers }, ...by })
   sent.end(body)
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   return { status: response.statusCode!, body: JSON.parse(await text(response)) as Record<string, unknown> }
@@ -84,6 +85,18 @@ test('one of another authority of the same name, none at all, and the port witho
   expect(await ask('/token', stranger, form('issued'))).toMatchObject(refused)
   expect(await ask('/token', undefined, form('issued'))).toMatchObject(refused)
   expect((await server.post('/token', form('issued'))).status).toBe(401)
+})
+
+test('a header says nothing there: the connection has been asked itself', async () => {
+  const [mine, header] = [await freePort(), 'client-cert']
+  const settings = { ...own, ...authorities, MTLS_PORT: mine, CLIENT_CERTIFICATE_HEADER: header, TRUSTED_PROXIES: '127.0.0.1' } // prettier-ignore
+  const { server: here, post } = await startServer(settings, { seed: { clients } })
+  const listener = await listenForCertificates(kernelOf(here).config, here)
+  atEndOfFile(async () => listener?.close())
+  const forged = { [header]: encodeURIComponent(issued.cert) }
+  expect((await post('/token', form('issued'), forged)).status).toBe(200)
+  expect((await ask('/token', undefined, form('issued'), forged, mine)).status).toBe(401)
+  expect((await ask('/token', issued, form('issued'), {}, mine)).status).toBe(200)
 })
 
 test('openid-client finds it by the metadata', async () => {
@@ -118,6 +131,10 @@ test('openid-client finds it by the metadata', async () => {
 test('a stop lets a request finish that came by TLS, and no other one begin', async () => {
   const [mine, body] = [await freePort(), new URLSearchParams(form('issued')).toString()]
   const ending = await spawnBeside({ ...server.settings, WORKERS: 1, MTLS_PORT: mine }, server.database)
+  // As a balancer that looks whether somebody listens.
+  const silent = connectTo({ host: 'localhost', port: mine })
+  silent.on('error', () => {})
+  await once(silent, 'connect')
   const socket = connect({ host: 'localhost', port: mine, ca, cert: issued.cert, key: issued.key })
   await once(socket, 'secureConnect')
   const head = ['POST /token HTTP/1.1', 'host: localhost', 'content-type: application/x-www-form-urlencoded', `content-length: ${body.length}`] // prettier-ignore
@@ -168,6 +185,13 @@ test('a certificate that is renewed is shown from then on; one that is no good i
 })
 
 describe('a start is refused', () => {
+  test('by several workers, where the port of the server is taken', async () => {
+    const PORT = new URL(server.url).port
+    const { status, stderr } = await runCommand(['serve'], { ...server.settings, PORT, MTLS_PORT: await freePort() })
+    expect(stderr).toContain('in use')
+    expect(status).toBe(1)
+  }) // prettier-ignore
+
   test.each([
     ['without a key', { MTLS_KEY: undefined }, 'MTLS_PORT needs MTLS_KEY: a file in PEM.'],
     ['without a port', { MTLS_PORT: undefined }, 'MTLS_CERTIFICATE needs MTLS_PORT: without it nothing asks for certificates.'],

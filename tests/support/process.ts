@@ -13,23 +13,28 @@ import { type ServerOptions, type Settings, prepare, withFreePort } from './sett
 const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/main.ts')
 /** As `npm start` has it: what is compiled once is kept. That of installed packages, whose folders are not ours, only for the run. */
-const compiled = (program?: string) => ({
-  NODE_COMPILE_CACHE:
-    program === undefined || program === 'sources'
-      ? join(root, 'node_modules/.cache/latchkey')
-      : join(inject('runDirectory'), 'compiled'),
-})
+const cacheOf = (program?: string): string =>
+  program === undefined
+    ? join(root, 'node_modules/.cache/latchkey')
+    : join(inject('runDirectory'), 'compiled')
 /** A process of a test is young for all of its life: what collects its garbage beside it costs more than it spares. */
 const YOUNG = ['--single-threaded-gc', '--min-semi-space-size=16']
 const startTimeout = 120_000
 const running = new Set<ChildProcess>()
 process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 
-export interface SpawnOptions extends ServerOptions {
+interface Program {
   /** The `latchkey` command of an installed package, to run instead of the checkout's own. */
   program?: string
-  /** The checkout's own as its operators run it, and not the bundle of the run. */
+  /** The checkout's own as its operators run it, and not the bundle of the run; by default where it has plugins of others. */
   fromSources?: boolean
+}
+
+export interface SpawnOptions extends ServerOptions, Program {}
+
+interface Launch extends Program {
+  /** What it reads. */
+  input?: string
 }
 
 export interface SpawnedServer extends Requests {
@@ -65,8 +70,7 @@ export async function runCommand(
   const { child, stdout, stderr } = launch(
     args,
     { DATA_DIR: await temporaryDirectory(), ...settings },
-    program,
-    input,
+    { ...(program === undefined ? {} : { program }), input },
   )
   const [status] = (await once(child, 'close')) as [number | null]
   return { status, stdout: stdout.join(''), stderr: stderr.join('') }
@@ -74,11 +78,7 @@ export async function runCommand(
 
 async function start(given: Settings, options: SpawnOptions): Promise<SpawnedServer> {
   const { settings, database, ownsDatabase, url } = await prepare(given, options)
-  const { child, both } = launch(
-    ['serve'],
-    settings,
-    options.fromSources === true ? 'sources' : options.program,
-  )
+  const { child, both } = launch(['serve'], settings, options)
   const closed = once(child, 'close') as Promise<[number | null]>
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
@@ -96,19 +96,22 @@ async function start(given: Settings, options: SpawnOptions): Promise<SpawnedSer
 /**
  * The child sees its settings and nothing of our environment, which may hold settings of the developer's own.
  */
-function launch(args: string[], settings: Settings, program?: string, input = '') {
+function launch(
+  args: string[],
+  settings: Settings,
+  { program, fromSources = settings['PLUGINS'] !== undefined, input = '' }: Launch,
+) {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined)
   const { PATH, HOME, TMPDIR } = process.env
   const env = {
     PATH,
     HOME,
     TMPDIR,
-    ...compiled(program),
+    NODE_COMPILE_CACHE: cacheOf(program),
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
-  const isOurs = program === undefined || program === 'sources'
-  const own = program === 'sources' || settings['PLUGINS'] !== undefined ? main : inject('serverProgram')
-  const [command, first] = isOurs ? [process.execPath, [...YOUNG, own]] : [program, []]
+  const own = fromSources ? main : inject('serverProgram')
+  const [command, first] = program === undefined ? [process.execPath, [...YOUNG, own]] : [program, []]
   const child = spawn(command, [...first, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   // Who ends without reading it does not mind.
   child.stdin.on('error', () => {}).end(input)

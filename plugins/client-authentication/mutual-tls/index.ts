@@ -7,12 +7,17 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Client, ClientAuthentication } from '../../../src/doors/client.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { hasAsked } from '../../../src/http/own-tls.ts'
 import type { Bag } from '../../../src/protocol/bag.ts'
 import { metadataError, open } from '../../../src/protocol/client-metadata.ts'
 import { isObject } from '../../../src/protocol/json.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { JwtError } from '../../../src/protocol/signed-jwt.ts'
-import { createFindCertificate, type ShownCertificate } from '../../require-scope/mutual-tls/certificates.ts'
+import {
+  type CertifiedRequest,
+  createFindCertificate,
+  type ShownCertificate,
+} from '../../require-scope/mutual-tls/certificates.ts'
 import { describeMutualTls } from '../../require-scope/mutual-tls/mutual-tls.ts'
 import { createIsTrusted } from './authorities.ts'
 import { assertSubjectNames, hasSubjectOf, SUBJECT_NAMES } from './subjects.ts'
@@ -37,7 +42,13 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
     OIDC_MTLS_ORIGIN: origin = ownOriginOf(ownPort, oauth.issuer),
   } = kernelOf(fastify).config
   const findCertificate = createFindCertificate(
-    header === undefined ? undefined : { name: header.toLowerCase(), isFromProxy: oauth.isFromTrustedProxy },
+    header === undefined
+      ? undefined
+      : {
+          name: header.toLowerCase(),
+          isFromProxy: (request: CertifiedRequest) =>
+            !hasAsked(request.raw.socket) && oauth.isFromTrustedProxy(request),
+        },
   )
   const isTrusted = await createIsTrusted(authorities)
 
