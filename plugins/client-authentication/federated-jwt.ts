@@ -38,7 +38,7 @@ const FederatedIdentity = Type.Object(
 
 async function federatedJwt(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { assertions } = kernelOf(fastify)
+  const { assertions, once } = kernelOf(fastify)
   oauth.extendClientMetadata(
     Type.Object({ [MEMBER]: FederatedIdentity }),
     ({ token_endpoint_auth_method: method, [MEMBER]: identity }) => {
@@ -65,12 +65,12 @@ async function federatedJwt(fastify: FastifyInstance): Promise<void> {
     async authenticate(request, wire, client) {
       try {
         const assertion = await assertions.read(String(wire['client_assertion']), { types: PLAIN_TYPES })
-        const { from, claims } = assertion
+        const { from, claims, spend } = assertion
         if (client === null || !isIts(client.metadata[MEMBER], from.issuer, claims))
           throw new JwtError('it is of another workload')
         // Nobody is asked for a proof of it here (RFC 7800 §3).
         if (claims['cnf'] !== undefined) throw new JwtError('it is bound to a key')
-        if (await assertion.spend()) return true
+        if (spend === undefined || (await once(spend.kind, spend.handle, spend.until))) return true
         throw new JwtError('it was used before')
       } catch (error) {
         if (!(error instanceof JwtError)) throw error

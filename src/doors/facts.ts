@@ -1,5 +1,6 @@
 /** The facts that pass from a grant to the issuer, live on in what tokens name, and come back when one is verified. */
 import type { Bag } from '../protocol/bag.ts'
+import type { OAuthError } from '../protocol/errors.ts'
 import type { Actor, Authentication, Binding, Parent } from '../protocol/facts.ts'
 
 /** What a grant has established: facts only. Nothing is minted and nothing is spent yet. */
@@ -46,10 +47,14 @@ export interface Granted {
   continues?: Continuation
 }
 
-/** Something that is good once: an artifact, by its kind and handle. */
+/** Something that is good once: an artifact, by its kind and handle; or what is only remembered when it is used, as of `oauth.once`. */
 export interface Spend {
   readonly kind: string
   readonly handle: string
+  /** Of what is remembered: when whoever checks it takes it for good no longer, a day ahead at most. */
+  readonly until?: Date
+  /** What is thrown where it was used before; `invalid_grant` by default. */
+  readonly refusal?: OAuthError
 }
 
 /** A refresh token in use (RFC 6749 §6). */

@@ -264,7 +264,6 @@ export function createKernel(
     assertions: createAssertions({
       issuers: trustedIssuers,
       keys: clientKeys,
-      once,
       audiences: [issuer, `${issuer}/token`],
     }),
     findMapped: createFindMapped(database, people.users),

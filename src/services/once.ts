@@ -5,6 +5,7 @@
 import { OAuthError } from '../protocol/errors.ts'
 import { hashOf } from '../protocol/handle.ts'
 import type { Database } from '../store/database.ts'
+import type { Query } from '../store/statement.ts'
 import { statements } from '../store/spent-handles.ts'
 
 /**
@@ -20,13 +21,15 @@ const LONGEST = 86_400_000
 
 /** @internal */
 export function createOnce(database: Database): Once {
-  return async (kind, handle, until) => {
-    if (kind === '' || kind.includes('\0')) throw new TypeError('what is used once needs a kind')
-    const left = until.getTime() - Date.now()
-    if (Number.isNaN(left) || left > LONGEST)
-      throw new OAuthError('invalid_request', 'what may be used once must expire within a day')
-    if (left <= 0) return false
-    const rows = await database.query(statements.spend, [hashOf(`${kind}\0${handle}`), until])
-    return rows.length > 0
-  }
+  return async (kind, handle, until) => useOnce(database.query, kind, handle, until)
+}
+
+/** @internal The same, with what else `query` stores. */
+export async function useOnce(query: Query, kind: string, handle: string, until: Date): Promise<boolean> {
+  if (kind === '' || kind.includes('\0')) throw new TypeError('what is used once needs a kind')
+  const left = until.getTime() - Date.now()
+  if (Number.isNaN(left) || left > LONGEST)
+    throw new OAuthError('invalid_request', 'what may be used once must expire within a day')
+  if (left <= 0) return false
+  return (await query(statements.spend, [hashOf(`${kind}\0${handle}`), until])).length > 0
 }

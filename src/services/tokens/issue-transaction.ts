@@ -46,7 +46,7 @@ export function createIssueTransaction(
   const spendArtifact =
     (spend: Spend): Write =>
     async (query) => {
-      if (!(await spendOne(query, spend))) throw alreadySpent()
+      if (!(await spendOne(query, spend))) throw spend.refusal ?? alreadySpent()
     }
 
   const redeem =

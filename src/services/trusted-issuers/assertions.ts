@@ -1,10 +1,10 @@
 /** JWTs of trusted issuers (RFC 7523 §3): which of them is good, as its issuer's registration wants it, and what it says. */
 import { hash } from 'node:crypto'
+import type { Spend } from '../../doors/facts.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { CLOCK_SKEW, decodeSignedJwt, JwtError, type UnverifiedJwt } from '../../protocol/signed-jwt.ts'
 import { obeys } from '../../protocol/trusted-issuer-information.ts'
 import type { ClientKeys } from '../clients/client-keys.ts'
-import type { Once } from '../once.ts'
 import type { TrustedIssuer, TrustedIssuerRegistry } from './trusted-issuer-registry.ts'
 
 /** What a JWT is shown for; an ID-JAG is always for our issuer, whatever is registered. */
@@ -20,8 +20,8 @@ export interface Assertion {
   readonly from: TrustedIssuer
   readonly claims: Bag
   readonly typ: string | undefined
-  /** Spends it, where it is good once: false where it was used before, by any process. */
-  spend(): Promise<boolean>
+  /** How it is spent, where it is good once. */
+  readonly spend?: Omit<Required<Spend>, 'refusal'>
 }
 
 export interface Assertions {
@@ -38,13 +38,12 @@ const MAX_AGE = 3600
 export interface AssertionsOptions {
   issuers: TrustedIssuerRegistry
   keys: ClientKeys
-  once: Once
   /** Where no others are registered. */
   audiences: readonly string[]
 }
 
 /** @internal */
-export function createAssertions({ issuers, keys, once, audiences }: AssertionsOptions): Assertions {
+export function createAssertions({ issuers, keys, audiences }: AssertionsOptions): Assertions {
   async function find({ claims }: UnverifiedJwt): Promise<TrustedIssuer> {
     const named = issuerOf(claims)
     const found = (await issuers.trusted()).find(({ issuer }) => issuer === named)
@@ -84,20 +83,17 @@ export function createAssertions({ issuers, keys, once, audiences }: AssertionsO
         throw new JwtError(`it is older than ${longest} seconds`)
       if (!obeys(claims, from.claims ?? {}))
         throw new JwtError('its claims are not those that its issuer needs')
-      return {
-        from,
-        claims,
-        typ: unverified.typ,
-        async spend() {
-          if (from.reusable === true) return true
-          // Of one without a name, what was signed: a signature can be written in two ways.
-          const { jti = hash('sha256', jwt.slice(0, jwt.lastIndexOf('.')), 'base64url') } = claims
-          const until = new Date((Number(claims['exp']) + CLOCK_SKEW) * 1000)
-          return once('assertion', `${from.issuer} ${String(jti)}`, until)
-        },
-      }
+      const assertion = { from, claims, typ: unverified.typ }
+      return from.reusable === true ? assertion : { ...assertion, spend: spendOf(assertion, jwt) }
     },
   }
+}
+
+/** Of one without a name, what was signed: a signature can be written in two ways. */
+function spendOf({ from, claims }: Assertion, jwt: string): NonNullable<Assertion['spend']> {
+  const { jti = hash('sha256', jwt.slice(0, jwt.lastIndexOf('.')), 'base64url') } = claims
+  const until = new Date((Number(claims['exp']) + CLOCK_SKEW) * 1000)
+  return { kind: 'assertion', handle: `${from.issuer} ${String(jti)}`, until }
 }
 
 /** A JWT-SVID need not name one: its subject lies in the trust domain. */

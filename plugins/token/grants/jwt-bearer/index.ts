@@ -47,15 +47,14 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
   ): Promise<Granted> {
     const { client } = call
     const assertion = await read(jwt, call)
-    const { from, claims, typ } = assertion
+    const { from, claims, typ, spend } = assertion
     const mapped = await findMapped(from, claims)
     const allowed = await limit(client, from, typ === ID_JAG_TYPE ? claims : {}, sent)
-    // At last, so that a request which asks for too much leaves it good.
-    if (!(await assertion.spend())) throw new JwtError('it was used before')
     return {
       ...(mapped === 'client' ? {} : { subject: mapped.user.id }),
       ...allowed,
       refreshable: false,
+      ...(spend === undefined ? {} : { spends: [spend] }),
       staysBound: Object.keys(claims['cnf'] ?? {}),
       parent: parentOfAssertion(from, mapped, client),
     }

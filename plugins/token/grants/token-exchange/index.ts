@@ -77,15 +77,15 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
         assertMayAct(source, actor, client)
         const parent = behind(source, acting)
         assertShortEnough(source, parent)
-        // At last, so that a request which asks for too much leaves it good.
-        for (const one of [source, acting])
-          if ((await one?.spend?.()) === false) throw refused('it was used before')
         return {
           ...source.standsFor,
           ...allowed,
           ...(source.authentication === undefined ? {} : { authentication: source.authentication }),
           ...actorsOf(source, delegation ? actor : undefined),
           staysBound: Object.keys(source.cnf ?? {}),
+          spends: [source, acting].flatMap((one) =>
+            one?.spend === undefined ? [] : [{ ...one.spend, refusal: refused('it was used before') }],
+          ),
           parent,
           notAfter: Math.min(source.notAfter, acting?.notAfter ?? Infinity),
           response: { issued_token_type: ACCESS_TOKEN },

@@ -1,5 +1,5 @@
 /** What is known of a token that is exchanged, whatever its kind, and how one is refused. */
-import type { Granted } from '../../../../src/doors/facts.ts'
+import type { Granted, Spend } from '../../../../src/doors/facts.ts'
 import type { Bag } from '../../../../src/protocol/bag.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import type { Actor, Authentication, Parent } from '../../../../src/protocol/facts.ts'
@@ -25,8 +25,8 @@ export interface Source {
   readonly most?: { readonly scopes: ReadonlySet<string>; readonly resources: readonly string[] | undefined }
   /** Milliseconds since the epoch. */
   readonly notAfter: number
-  /** Of one that is good once: false where it was used before. */
-  spend?(): Promise<boolean>
+  /** How it is spent, where it is good once. */
+  readonly spend?: Spend | undefined
 }
 
 /** Whether it was given to one of these clients, or signed by one of these issuers. */

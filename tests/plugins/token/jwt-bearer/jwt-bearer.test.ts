@@ -195,6 +195,15 @@ test('it is good once, also without a jti, unless its issuer says otherwise', as
   }
 })
 
+test('it stays good where the request is refused for what it lacks itself', async () => {
+  const assertion = await said(key, issuer, server.url)
+  await oauth.clients.update('app', { dpop_bound_access_tokens: true })
+  expect(await bring(server, APP, assertion)).toMatchObject({ status: 400, error: 'invalid_dpop_proof' })
+  await oauth.clients.update('app', { dpop_bound_access_tokens: null })
+  expect(await bring(server, APP, assertion)).toMatchObject({ status: 200 })
+  expect(await bring(server, APP, assertion)).toMatchObject(bad('used before'))
+})
+
 test('a key that the issuer has from now on is found, and one that is gone is not; for made-up ones nobody asks again', async () => {
   const rotating = 'https://rotating.example'
   await saveIssuer({ ...trusted, issuer: rotating, jwks_uri: `${there.origin}/rotating` })

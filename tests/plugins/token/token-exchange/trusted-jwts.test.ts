@@ -92,6 +92,19 @@ test('it is good once, and stays good where too much was asked for', async () =>
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
 })
 
+test('it stays good where the request is refused for what it lacks itself, or for who acts', async () => {
+  const jwt = await speak()
+  await clients.update('desk', { dpop_bound_access_tokens: true })
+  expect(await ask(DESK, jwt)).toMatchObject({ status: 400, error: 'invalid_dpop_proof' })
+  await clients.update('desk', { dpop_bound_access_tokens: null })
+  await trustedIssuers.save({ ...issuer(WORK, { subject: 'client' }), reusable: null })
+  const actor = { actor_token: await speak(WORK), actor_token_type: JWT }
+  expect(await ask(DESK, await speak(), actor)).toMatchObject({ status: 200 })
+  expect(await ask(DESK, jwt, actor)).toMatchObject(invalid('used before'))
+  await trustedIssuers.save({ ...issuer(WORK, { subject: 'client' }), reusable: true })
+  expect(await ask(DESK, jwt)).toMatchObject({ status: 200 })
+})
+
 describe('every combination of client, subject, actor and audience that no rule names is refused', () => {
   const asking = [DESK, BACK, MIRROR, NOBODY, ROBOT]
   const actors = ['nobody', 'robot', 'back', WORK, PARTNER]
