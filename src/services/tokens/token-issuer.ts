@@ -5,9 +5,8 @@
  */
 import type { Call } from '../../doors/back-channel.ts'
 import type { Client } from '../../doors/client.ts'
-import type { Authorization, Granted, ParentClaim } from '../../doors/facts.ts'
+import type { Authorization, Granted } from '../../doors/facts.ts'
 import type { Parent } from '../../protocol/facts.ts'
-import { parentClaim } from '../../doors/parents.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import type { NewEvent } from '../../events.ts'
 import { OAuthError } from '../../protocol/errors.ts'
@@ -23,6 +22,7 @@ import type { StoreIssuance } from './issue-transaction.ts'
 import { assertBound, boundAsDemanded } from './demanded-bindings.ts'
 import { authorizationOf } from './new-authorization.ts'
 import { createOpaqueToken } from './opaque-tokens.ts'
+import type { ParentClaims } from './parent-claims.ts'
 import type { Parents } from './parents.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { SubjectOf } from './subjects.ts'
@@ -44,13 +44,15 @@ export interface TokenIssuerOptions {
   subjectOf: SubjectOf
   sign: SignAccessToken
   parents: Parents
+  parentClaims: ParentClaims
   refreshTokens: RefreshTokens
   store: StoreIssuance
   audit: AuditTrail
 }
 
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const { issuer, doors, audiences, subjectOf, sign, parents, refreshTokens, store, audit } = options
+  const { issuer, doors, audiences, subjectOf, sign, parents, parentClaims, refreshTokens, store, audit } =
+    options
 
   const mayRefresh = ({ refreshable, subject }: Granted, client: Client): boolean =>
     refreshable === true &&
@@ -128,7 +130,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
         acr: authentication?.acr,
         act: authorization.actor,
         cnf: granted.binding?.cnf,
-        parent: claimOf(authorization),
+        // A token whose Authorization is stored says it there.
+        parent:
+          authorization.id !== undefined || parent === undefined ? undefined : parentClaims.write(parent),
       },
       call,
     )
@@ -174,11 +178,6 @@ function issued({ id, clientId, subject, parent, actor }: Authorization, { wire 
     ...(actor === undefined ? {} : { actor: actor.sub }),
   }
   return { type: 'token.issued', client: clientId, user: subject, details }
-}
-
-/** A token whose Authorization is stored says it there. */
-function claimOf({ id, parent }: Authorization): ParentClaim | undefined {
-  return id !== undefined || parent === undefined ? undefined : parentClaim(parent)
 }
 
 function hasEnded(): OAuthError {

@@ -19,6 +19,7 @@ import { createIssueTransaction } from './issue-transaction.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
 import { createOwedCodes } from './owed-codes.ts'
 import { createOwnJwtVerifier, type OwnJwtVerifier } from './own-jwt-verifier.ts'
+import { createParentClaims } from './parent-claims.ts'
 import { createParents, type ReadTrusted } from './parents.ts'
 import { createRequestParameters, type RequestParameters } from './request-parameters.ts'
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
@@ -86,7 +87,16 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
   const owed = createOwedCodes()
   const revocations = createRevocations(database, feed)
   const parents = createParents({ database, directory, revocations, trusted })
-  const verifier = createTokenVerifier({ database, directory, keyRing: keys, ownJwts, revocations, parents })
+  const parentClaims = createParentClaims(box)
+  const verifier = createTokenVerifier({
+    database,
+    directory,
+    keyRing: keys,
+    ownJwts,
+    revocations,
+    parents,
+    parentClaims,
+  })
   const revoker = createTokenRevoker(audit, verifier, revocations)
 
   return {
@@ -125,6 +135,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       subjectOf,
       sign: createAccessTokenSigner(signJwt),
       parents,
+      parentClaims,
       refreshTokens,
       store: createIssueTransaction(database, endReplayed, spendArtifact, refreshTokens),
       audit,

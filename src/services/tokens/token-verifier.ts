@@ -17,6 +17,7 @@ import type { Directory } from '../directory.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { OwnJwt, OwnJwtVerifier } from './own-jwt-verifier.ts'
 import { parseOpaqueToken, type OpaqueHandle } from './opaque-tokens.ts'
+import type { ParentClaims } from './parent-claims.ts'
 import type { Parents } from './parents.ts'
 import type { Revocations } from './revocations.ts'
 import { isOfClient } from '../clients/same-client.ts'
@@ -42,13 +43,14 @@ export interface TokenVerifierOptions {
   ownJwts: OwnJwtVerifier
   revocations: Revocations
   parents: Parents
+  parentClaims: ParentClaims
 }
 
 const MAX_LENGTH = 16_384
 const CACHED = 10_000
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { database, directory, keyRing, ownJwts, revocations, parents } = options
+  const { database, directory, keyRing, ownJwts, revocations, parents, parentClaims } = options
   /** Signatures that were found good, by the token's hash: checking one costs more than all the rest. */
   const signatures = createBoundedCache<OwnJwt & { claims: AccessTokenClaims }>(CACHED)
 
@@ -58,7 +60,9 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     if (known !== undefined && keyRing.mayHaveSigned(known.kid, known.issuedAt)) return known.claims
     const found = await ownJwts.read(token, 'at+jwt')
     if (found === null || !isAccessTokenClaims(found.claims)) return null
-    const { kid, issuedAt, claims } = found
+    const { kid, issuedAt } = found
+    const claims = parentClaims.read(found.claims)
+    if (claims === null) return null
     signatures.set(digest, { kid, issuedAt, claims })
     return claims
   }
@@ -67,8 +71,10 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const find = alone ? statements.accessToken : statements.grantedToken
     const [row] = await database.query(find, [authorizationId, digest])
     if (row === undefined || !isAccessTokenClaims(row.claims)) return null
+    const claims = parentClaims.read(row.claims)
+    if (claims === null) return null
     return {
-      claims: row.claims,
+      claims,
       revoked: row.tokenRevokedAt !== null,
       row: row.id ? row : undefined,
     }

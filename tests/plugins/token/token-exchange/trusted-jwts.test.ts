@@ -198,6 +198,28 @@ describe('what came of it ends', () => {
     expect(await lives(got)).toBe(false)
   }) // prettier-ignore
 
+  test('for a service with somebody who acts: nothing in the token tells more of them than its act', async () => {
+    const rule = {
+      subject_clients: ['robot'],
+      actor_issuers: [PARTNER],
+      resources: [SHELF],
+      scopes: ['read_shelf'],
+    }
+    const redirect_uris = ['https://desk.example/cb']
+    await clients.update('desk', { token_exchange: [rule], subject_type: 'pairwise', redirect_uris })
+    const acting = { actor_token: await speak(), actor_token_type: JWT }
+    const got = await exchange(server, DESK, await ownToken(server, ROBOT), acting)
+    expect(got).toMatchObject({ status: 200 })
+    const claims = claimsOf(got)
+    expect(claims['act']).toEqual({ sub: expect.any(String) as string })
+    expect(JSON.stringify(claims)).not.toContain(alice)
+    expect(await lives(got)).toBe(true)
+    await users.disable('alice')
+    await expect.poll(async () => lives(got)).toBe(false)
+    await users.enable('alice')
+    await clients.update('desk', { token_exchange: rules['desk'], subject_type: null, redirect_uris: null })
+  })
+
   test('when who acted may sign in no more', async () => {
     await clients.update('desk', {
       token_exchange: [{ subject_issuers: [PARTNER], actor_issuers: [PARTNER], resources: [SHELF] }],
