@@ -18,6 +18,7 @@ const LISTED = [
   'lastSeenAt',
   'authenticatedAt',
   'amr',
+  'clients',
   'endsAt',
 ] as const
 /** Clients that a session notes: as many as nobody uses. */

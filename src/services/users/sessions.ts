@@ -80,6 +80,8 @@ export interface SessionInformation {
   readonly authenticatedAt: number
   /** RFC 8176. */
   readonly amr: readonly string[]
+  /** The `client_id`s of those that it has signed in to, and whose access was not taken back since. */
+  readonly clients: readonly string[]
   /** At the latest. */
   readonly endsAt: number
   /** Whether the sign-in still lacks a factor: it opens nothing. */
@@ -216,6 +218,7 @@ function toInformation({ userAgent = null, address = null, ...row }: ListedSessi
     userAgent,
     address,
     amr: row.amr,
+    clients: Object.keys(row.clients),
     createdAt: row.createdAt.getTime(),
     lastSeenAt: row.lastSeenAt.getTime(),
     authenticatedAt: row.authenticatedAt.getTime(),
@@ -226,7 +229,7 @@ function toInformation({ userAgent = null, address = null, ...row }: ListedSessi
 
 function toPendingInformation({ expiresAt, ...row }: ListedPendingRow): SessionInformation {
   return {
-    ...toInformation({ ...row, lastSeenAt: row.createdAt, endsAt: expiresAt }),
+    ...toInformation({ ...row, clients: {}, lastSeenAt: row.createdAt, endsAt: expiresAt }),
     pending: true,
   }
 }

@@ -49,13 +49,16 @@ export function createUserExport({
 
   async function headOf(id: string): Promise<Bag> {
     const { username, roles, claims, disabled, deletesAt } = await registry.get(id)
-    const signedIn = (await sessions.list(id)).map(({ sid, userAgent, address, createdAt, pending }) => ({
-      sid,
-      user_agent: userAgent,
-      address,
-      since: at(createdAt),
-      pending,
-    }))
+    const signedIn = (await sessions.list(id)).map(
+      ({ sid, userAgent, address, createdAt, clients, pending }) => ({
+        sid,
+        user_agent: userAgent,
+        address,
+        since: at(createdAt),
+        clients,
+        pending,
+      }),
+    )
     return {
       sub: id,
       username,

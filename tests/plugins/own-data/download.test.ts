@@ -36,7 +36,7 @@ test('the overview leads to it, and it has profile, sessions, apps, records and 
     apps: [{ client_id: 'web', scopes: ['openid', 'read_books'] }],
     records: { sample: [{ name: 'Key' }] },
   })
-  expect(told.sessions).toHaveLength(1)
+  expect(told.sessions).toMatchObject([{ clients: ['web'] }])
   expect(told.activity.map(({ type }) => type)).toEqual(
     expect.arrayContaining(['user.registered', 'user.signed_in', 'consent.given']),
   )

@@ -82,8 +82,11 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
       }
     },
   })
-  // IANA does not know the member yet, and what checks documents warns of it: only who has someone to trust says it. They are read
-  // here before anybody waits for a token.
+  // Read before anybody waits for a token.
+  fastify.addHook('onReady', async () => {
+    await trustedIssuers.trusted()
+  })
+  // IANA does not know the member yet, and what checks documents warns of it: only who has someone to trust says it, from the next start on.
   oauth.extend('metadata', async () => {
     const issuers = await trustedIssuers.trusted()
     return issuers.length === 0 ? {} : { authorization_grant_profiles_supported: [ID_JAG_PROFILE] }
