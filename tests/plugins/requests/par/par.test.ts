@@ -151,6 +151,17 @@ describe('the browser', () => {
     expect(back.body).not.toContain('/interaction/')
   })
 
+  test('has not answered it while anything of the answer cannot be stored', async () => {
+    const agent = createUserAgent(server.url)
+    const url = server.url + addressWith(await push(server))
+    await server.database.query(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+      create trigger refuse before update of clients on sessions for each row execute function refuse()`)
+    const refused = await goThrough(agent, await agent.get(url), PERSON)
+    expect(refused.status).toBe(500)
+    await server.database.query('drop function refuse cascade')
+    expect(answerOf(await goThrough(agent, await agent.get(url), PERSON)).has('code')).toBe(true)
+  })
+
   test('ends it by refusing, too', async () => {
     const agent = createUserAgent(server.url)
     const url = server.url + addressWith(await push(server, { scope: 'openid phone' }))
