@@ -9,13 +9,13 @@ import { parseClientIdUrl } from '../../src/protocol/client-id-url.ts'
 import { addAdminBlocked } from './administration.ts'
 import { createBlocked, type Blocked } from './blocked.ts'
 import { createDocuments } from './documents.ts'
-import { createJudgeDocument } from './judge.ts'
+import { createJudgeDocument, type JudgeDocument } from './judge.ts'
 import { createReadClientDocument } from './reading.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Who of the apps that are known by their address is shut out; not there where none are taken. */
-    readonly blockedClients: Blocked
+    /** For apps that are known by their address: who of them is shut out, and what is made of a document; not there where none are taken. */
+    readonly clientDocuments: { readonly blocked: Blocked; readonly judge: JudgeDocument }
   }
 }
 
@@ -38,7 +38,8 @@ async function clientDocuments(fastify: FastifyInstance): Promise<void> {
     fastify,
     (name) => parseClientIdUrl(name, config.UNSAFE_OUTBOUND_ORIGINS) !== null,
   )
-  fastify.decorate('blockedClients', blocked)
+  const judge = createJudgeDocument({ parse, policies, scopes })
+  fastify.decorate('clientDocuments', { blocked, judge })
   oauth.register(
     'clientSource',
     SOURCE,
@@ -46,7 +47,7 @@ async function clientDocuments(fastify: FastifyInstance): Promise<void> {
       database,
       log: fastify.log,
       read: createReadClientDocument(fastify),
-      judge: createJudgeDocument({ parse, policies, scopes }),
+      judge,
       blocked,
       urlOf,
       consentLifetime: config.OIDC_CLIENT_METADATA_CONSENT_EXPIRE,

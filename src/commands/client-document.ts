@@ -67,11 +67,13 @@ async function namesOf(
 }
 
 async function withBlocked(work: (blocked: Blocked) => Promise<void>): Promise<void> {
-  await withServer(async (_kernel, server: FastifyInstance) => {
-    if (!server.hasDecorator('blockedClients'))
-      throw new ConfigError(
-        'Apps by address are not taken here: set OIDC_CLIENT_METADATA_DOCUMENTS, or OIDC_PROFILE=mcp.',
-      )
-    await work(server.blockedClients)
-  })
+  await withServer(async (_kernel, server) => work(clientDocumentsOf(server).blocked))
+}
+
+/** Throws `ConfigError` where no such apps are taken. */
+export function clientDocumentsOf(server: FastifyInstance): FastifyInstance['clientDocuments'] {
+  if (server.hasDecorator('clientDocuments')) return server.clientDocuments
+  throw new ConfigError(
+    'Apps by address are not taken here: set OIDC_CLIENT_METADATA_DOCUMENTS, or OIDC_PROFILE=mcp.',
+  )
 }

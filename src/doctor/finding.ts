@@ -6,17 +6,17 @@ export const CHECKS = [
   'schema', 'replica', 'distribution', 'signing keys', 'KEYS', 'SECRET_KEY', 'administrator', 'addresses', 'mail', 'issuer',
 ] as const // prettier-ignore
 
-export interface Finding {
-  readonly check: (typeof CHECKS)[number]
+export interface Finding<Check extends string = (typeof CHECKS)[number]> {
+  readonly check: Check
   readonly status: 'ok' | 'warn' | 'fail'
   /** One sentence; where something is wrong, it says what to do. */
   readonly says: string
 }
 
-type Find = (check: Finding['check'], says: string) => Finding
+type Find = <Check extends string>(check: Check, says: string) => Finding<Check>
 
 export const ok: Find = (check, says) => ({ check, status: 'ok', says })
 /** It works, and should not stay as it is. */
 export const warn: Find = (check, says) => ({ check, status: 'warn', says })
-/** The server does not start like this, or does harm. */
+/** The server does not start like this, or does harm; a client gets no further. */
 export const fail: Find = (check, says) => ({ check, status: 'fail', says })

@@ -1,13 +1,14 @@
-/** The metadata document of a client, as this server reads it (draft-ietf-oauth-client-id-metadata-document-00): the fetch, then each member. */
+/**
+ * The metadata document of a client, as this server reads it (draft-ietf-oauth-client-id-metadata-document-00): the fetch, what is often wrong,
+ * in words for whoever writes it, and then all of it by the server's own judgement.
+ */
 import type { Config } from '../../config.ts'
 import type { Fetch } from '../../doors/outbound.ts'
 import type { Bag } from '../../protocol/bag.ts'
-import { addressCautions, plainAddresses } from '../../protocol/client-addresses.ts'
-import { type ClientInformation, parseMetadata, type ParsedMetadata } from '../../protocol/client-metadata.ts'
 import { parseClientIdUrl } from '../../protocol/client-id-url.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { JwkSetError, parseJwkSet } from '../../protocol/jwk-set.ts'
-import { ask, odd, readJson, shown, type Walk, well, Wrong } from './step.ts'
+import { ask, readJson, shown, type Walk, well, Wrong } from './step.ts'
 
 type Settings = Pick<Config, 'OIDC_CLIENT_METADATA_DOCUMENTS' | 'UNSAFE_OUTBOUND_ORIGINS' | 'issuer'>
 
@@ -15,9 +16,12 @@ type Settings = Pick<Config, 'OIDC_CLIENT_METADATA_DOCUMENTS' | 'UNSAFE_OUTBOUND
 const MOST_BYTES = 5120
 const SECRETS = ['client_secret', 'client_secret_expires_at']
 /** Methods that are by keys. */
-const BY_KEYS = new Set(['private_key_jwt', 'self_signed_tls_client_auth'])
+const BY_KEYS: ReadonlySet<unknown> = new Set(['private_key_jwt', 'self_signed_tls_client_auth'])
 
-export async function* walkDocument(clientId: string, settings: Settings, fetch: Fetch): Walk {
+/** What the server says of a document: throws `OAuthError` where it refuses it. */
+export type Judge = (clientId: string, document: Bag) => Promise<unknown>
+
+export async function* walkDocument(clientId: string, settings: Settings, fetch: Fetch, judge: Judge): Walk {
   assertAddress(clientId, settings)
   assertTaken(clientId, settings)
   yield well('client', `${clientId} may be a client_id of ${settings.issuer}`)
@@ -27,16 +31,14 @@ export async function* walkDocument(clientId: string, settings: Settings, fetch:
   const document = await readJson(response, 'document', clientId, 'publish the document there')
   yield well('document', `It is JSON, of ${MOST_BYTES} bytes at most`)
 
-  const { members, unknown } = parse(document)
-  assertMembers(clientId, document, members)
-  const left = unknown.filter((name) => name !== 'client_id')
-  if (left.length > 0)
-    yield odd('members', `${left.join(', ')} is known to nobody here`, 'look whether it is misspelt')
+  assertOwn(clientId, document)
+  yield* walkKeys(document, fetch)
+  await assertTakenBy(judge, clientId, document)
+  const { length } = document['redirect_uris'] as readonly string[]
   yield well(
     'members',
-    `It names itself, and ${(members.redirect_uris ?? []).length} addresses where people may be sent`,
+    `It names itself, and ${count(length, 'address', 'addresses')} where people may be sent`,
   )
-  yield* walkKeys(members, fetch)
 }
 
 function assertAddress(clientId: string, { UNSAFE_OUTBOUND_ORIGINS: plain }: Settings): void {
@@ -73,45 +75,47 @@ function assertTaken(clientId: string, { OIDC_CLIENT_METADATA_DOCUMENTS: taken, 
     )
 }
 
-function parse(document: Bag): ParsedMetadata {
+function assertOwn(clientId: string, document: Bag): void {
+  const wrong = (found: string, remedy: string) => new Wrong('members', found, remedy)
+  if (document['client_id'] !== clientId)
+    throw wrong(`Its client_id is ${shown(document['client_id'])}`, `make it ${clientId}, letter by letter`)
+  const secret = SECRETS.find((name) => (document[name] ?? null) !== null)
+  if (secret !== undefined) throw wrong(`It has a ${secret}, which everybody reads`, 'leave it out')
+  const { redirect_uris: uris, token_endpoint_auth_method: method } = document
+  if (typeof method === 'string' && method.startsWith('client_secret_'))
+    throw wrong(
+      `Its token_endpoint_auth_method is ${method}, and there is no secret that both know`,
+      'make it none, or private_key_jwt with jwks or jwks_uri',
+    )
+  if (!Array.isArray(uris) || uris.length === 0)
+    throw wrong('It has no redirect_uris', 'name the addresses where people come back, as a list')
+}
+
+async function assertTakenBy(judge: Judge, clientId: string, document: Bag): Promise<void> {
   try {
-    return parseMetadata(document)
+    await judge(clientId, document)
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
     throw new Wrong('members', `The document is refused, since ${error.message}`, 'correct that member')
   }
 }
 
-function assertMembers(clientId: string, document: Bag, members: ClientInformation): void {
-  const wrong = (found: string, remedy: string) => new Wrong('members', found, remedy)
-  if (document['client_id'] !== clientId)
-    throw wrong(`Its client_id is ${shown(document['client_id'])}`, `make it ${clientId}, letter by letter`)
-  const secret = SECRETS.find((name) => (document[name] ?? null) !== null)
-  if (secret !== undefined) throw wrong(`It has a ${secret}, which everybody reads`, 'leave it out')
-  const { redirect_uris: uris = [], token_endpoint_auth_method: method = 'none', grant_types: grants } = members
-  if (method.startsWith('client_secret_'))
-    throw wrong(
-      `Its token_endpoint_auth_method is ${method}, and there is no secret that both know`,
-      'make it none, or private_key_jwt with jwks or jwks_uri',
-    )
-  if (uris.length === 0) throw wrong('It has no redirect_uris', 'name the addresses where people come back')
-  const [plain] = plainAddresses(members)
-  if (plain !== undefined) throw wrong(`Its ${plain} is plain http to another host`, 'use https')
-  const [caution] = addressCautions(members)
-  if (caution !== undefined)
-    throw wrong(`${caution.uri} of its ${caution.member} ${caution.reason}`, 'choose another')
-  if (grants !== undefined && !grants.includes('authorization_code'))
-    throw wrong('Its grant_types lack authorization_code', 'add it, or leave the member out')
-} // prettier-ignore
-
-async function* walkKeys(members: ClientInformation, fetch: Fetch): Walk {
-  const { jwks, jwks_uri: uri, token_endpoint_auth_method: method = 'none' } = members
+async function* walkKeys(
+  { jwks, jwks_uri: uri, token_endpoint_auth_method: method }: Bag,
+  fetch: Fetch,
+): Walk {
   if (jwks === undefined && uri === undefined) {
     if (!BY_KEYS.has(method)) return
-    throw new Wrong('keys', `It proves who it is by ${method} and has no keys`, 'add jwks or jwks_uri')
+    throw new Wrong(
+      'keys',
+      `It proves who it is by ${String(method)} and has no keys`,
+      'add jwks or jwks_uri',
+    )
   }
   if (jwks !== undefined && uri !== undefined)
     throw new Wrong('keys', 'It has both jwks and jwks_uri', 'leave one of them out')
+  if (uri !== undefined && typeof uri !== 'string')
+    throw new Wrong('keys', `Its jwks_uri is ${shown(uri)}`, 'make it the address of the keys')
   const keys =
     uri === undefined
       ? jwks
@@ -120,7 +124,7 @@ async function* walkKeys(members: ClientInformation, fetch: Fetch): Walk {
     const { length } = parseJwkSet(keys)
     if (length === 0)
       throw new Wrong('keys', 'None of its keys is of use', 'add a public RSA, EC or Ed25519 key')
-    yield well('keys', `It has ${length} public keys`)
+    yield well('keys', `It has ${count(length, 'public key', 'public keys')}`)
   } catch (error) {
     if (!(error instanceof JwkSetError)) throw error
     throw new Wrong(
@@ -129,4 +133,8 @@ async function* walkKeys(members: ClientInformation, fetch: Fetch): Walk {
       'make it a set of public keys (RFC 7517 section 5)',
     )
   }
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`
 }

@@ -23,8 +23,8 @@ export async function* walkResource(url: string, issuer: string, fetch: Fetch): 
   assertChallenged(url, response.status)
   const told = /\bresource_metadata="([^"]*)"/i.exec(challenge ?? '')?.[1]
   const known = new URL(url)
-  const usual = `${known.origin}${WELL_KNOWN}${known.pathname === '/' ? '' : known.pathname}`
-  if (challenge === null || !/^(?:Bearer|DPoP)\b/i.test(challenge))
+  const usual = `${known.origin}${WELL_KNOWN}${known.pathname === '/' ? '' : known.pathname}${known.search}`
+  if (challenge === null || !/(?:^|,\s*)(?:Bearer|DPoP)\b/i.test(challenge))
     yield odd(
       'challenge',
       `${url} answers 401 without WWW-Authenticate: Bearer`,

@@ -4,7 +4,7 @@ import type { Bag } from '../../protocol/bag.ts'
 import { ask, odd, readJson, shown, type Walk, well, Wrong } from './step.ts'
 
 const CHECK = 'server metadata'
-const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri']
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint']
 
 export async function* walkServer(issuer: string, fetch: Fetch): Walk {
   const [found, metadata] = await find(issuer, fetch)
@@ -19,7 +19,7 @@ export async function* walkServer(issuer: string, fetch: Fetch): Walk {
   const documents = metadata['client_id_metadata_document_supported'] === true
   const registers = typeof metadata['registration_endpoint'] === 'string'
   if (!documents && !registers)
-    throw wrong(`${issuer} takes neither apps that are known by a document nor apps that register themselves`, 'set OIDC_PROFILE=mcp, or OIDC_REGISTRATION=open; else each client has to be registered by you')
+    throw wrong(`${issuer} takes neither apps that are known by a document nor apps that register themselves`, 'have it started with OIDC_PROFILE=mcp, OIDC_CLIENT_METADATA_DOCUMENTS=any or OIDC_REGISTRATION=open; else each client has to be registered by you')
   yield well(CHECK, `${found} has what clients need: ${[...(documents ? ['apps by address'] : []), ...(registers ? ['registration'] : [])].join(' and ')}`)
   if (!documents)
     yield odd(CHECK, 'Apps that are known by a document are not taken', 'set OIDC_CLIENT_METADATA_DOCUMENTS=any, since registration is on its way out of MCP')

@@ -3,20 +3,16 @@ import { type Fetch, OutboundError, type OutboundRequest } from '../../doors/out
 import type { Bag } from '../../protocol/bag.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { parseJsonObject } from '../../protocol/strict-json.ts'
+import { type Finding, ok, warn } from '../finding.ts'
 
 /** What a walk looks at, in a word or two each: docs/doctor.md says of each what. */
 export const CLIENT_CHECKS = [
-  'client', 'document', 'members', 'keys', 'challenge', 'resource metadata', 'server metadata',
+  'client', 'document', 'keys', 'members', 'challenge', 'resource metadata', 'server metadata',
 ] as const // prettier-ignore
 
 export type ClientCheck = (typeof CLIENT_CHECKS)[number]
 
-export interface ClientFinding {
-  readonly check: ClientCheck
-  readonly status: 'ok' | 'warn' | 'fail'
-  /** One sentence; where something is wrong, it says what to do. */
-  readonly says: string
-}
+export type ClientFinding = Finding<ClientCheck>
 
 /** Ends the walk: a client gets no further. */
 export class Wrong extends Error {
@@ -32,17 +28,10 @@ export class Wrong extends Error {
 /** What is well, or works and should not stay; a `Wrong` is thrown. */
 export type Walk = AsyncGenerator<ClientFinding, void>
 
-export const well = (check: ClientCheck, found: string): ClientFinding => ({
-  check,
-  status: 'ok',
-  says: `${found}.`,
-})
+export const well = (check: ClientCheck, found: string): ClientFinding => ok(check, `${found}.`)
 
-export const odd = (check: ClientCheck, found: string, remedy: string): ClientFinding => ({
-  check,
-  status: 'warn',
-  says: `${found}: ${remedy}.`,
-})
+export const odd = (check: ClientCheck, found: string, remedy: string): ClientFinding =>
+  warn(check, `${found}: ${remedy}.`)
 
 /** Throws `Wrong` with what happened where no answer comes. */
 export async function ask(

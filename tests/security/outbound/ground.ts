@@ -81,7 +81,7 @@ export async function startGround(allowed: readonly string[]) {
       ),
     async walk(address: string): Promise<Outcome> {
       told.address = address
-      const found = await walkClient(server.settings, `http://127.0.0.1:${resource.port}/api`)
+      const found = await walkClient(server.settings, `http://127.0.0.1:${resource.port}/api`, async () => {})
       return { status: 200, says: JSON.stringify(found) }
     },
     async assertion(client: string): Promise<Outcome> {
