@@ -16,7 +16,7 @@ import { BESIDE, GUARDED } from './outbound/ways.ts'
 const ROOT = resolve(import.meta.dirname, '../..')
 /** Code by which something is asked of another machine; types, and what only listens, are none. */
 const WAYS = [
-  /\bawait fetch\(|\breturn fetch\(|\.fetch\((?!\))/,
+  /(?<![\w.$]|function )fetch\((?!\w+:)|\.fetch\((?!\))/,
   /^import (?!type )[^;'"]*'undici'|\bimport\('undici'\)/m,
   /^import (?!type )[^;'"]*\b(?:request|get|Agent|connect|createConnection|Socket|createSocket|Resolver|lookup|resolve4)\b[^;'"]*'node:(?:https?|http2|net|tls|dgram|dns)(?:\/promises)?'/m,
   /\bimport\('nodemailer'\)|'nodemailer'/,
