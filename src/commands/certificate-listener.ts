@@ -3,14 +3,14 @@
  * HTTP, with its limits and its routes; who may come with which certificate is judged there.
  */
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { unwatchFile, watchFile } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createSecureContext, createServer, type SecureContextOptions, type Server } from 'node:tls'
+import { createServer, type Server } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import { ConfigError, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import { noteAsked } from '../http/own-tls.ts'
+import { readIdentity } from '../services/tls-identity.ts'
 import { listenOn } from './listen-on.ts'
 
 export interface CertificateListener {
@@ -21,6 +21,8 @@ export interface CertificateListener {
 /** Milliseconds between two looks at the files: certificates are renewed while the server runs. */
 const LOOK_EVERY = 60_000
 const HANDSHAKE = 10_000
+/** In which the second of two files is noticed, too. */
+const TOGETHER = 100
 /** For whom a stop meets in a handshake: their request may have been sent already. */
 const PARTING = 1000
 
@@ -67,12 +69,19 @@ export async function listenForCertificates(
     } catch (error) {
       // One of two files may be there before the other.
       log.warn(
-        { error },
+        { reason: (error as Error).message },
         'the certificate of MTLS_PORT was changed and cannot be used: the former one is shown on',
       )
     }
   }
-  const changed = (): void => void renew()
+  let renewing: Promise<void> | undefined
+  /** Both files change, and are looked at one after the other: it is read once. */
+  const changed = (): void => {
+    renewing ??= delay(TOGETHER, undefined, { ref: false }).then(async () => {
+      renewing = undefined
+      await renew()
+    })
+  }
   for (const file of files) watchFile(file, { persistent: false, interval: lookEvery }, changed)
   return {
     async close() {
@@ -97,27 +106,4 @@ function strangersOf(listener: Server): ReadonlyMap<string, Socket> {
   })
   listener.on('secureConnection', (connection) => strangers.delete(nameOf(connection)))
   return strangers
-}
-
-async function readIdentity({
-  MTLS_CERTIFICATE: certificate = '',
-  MTLS_KEY: key = '',
-}: Config): Promise<Pick<SecureContextOptions, 'cert' | 'key'>> {
-  const identity = { cert: await read('MTLS_CERTIFICATE', certificate), key: await read('MTLS_KEY', key) }
-  try {
-    createSecureContext(identity)
-  } catch (cause) {
-    throw new ConfigError('MTLS_CERTIFICATE and MTLS_KEY are not a certificate and its key, in PEM.', {
-      cause,
-    })
-  }
-  return identity
-}
-
-async function read(setting: string, path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    throw new ConfigError(`${setting}: ${path} cannot be read.`, { cause })
-  }
 }

@@ -10,6 +10,7 @@ import { risksOf } from '../words/risks.ts'
 import { lossesAtStart } from '../services/durability.ts'
 import type { EmbeddedPostgres } from '../services/database/embedded-postgres.ts'
 import { stdoutLog } from '../services/log-destination.ts'
+import { readIdentity } from '../services/tls-identity.ts'
 import { startOwnPostgres } from '../services/database/own-postgres.ts'
 import { type CertificateListener, listenForCertificates } from './certificate-listener.ts'
 import { listenForMetrics, type MetricsListener } from './metrics-listener.ts'
@@ -28,6 +29,8 @@ const LONGEST_GRACE = 2000
 
 export async function serve(environment: SettingValues): Promise<void> {
   const config = readSettings(environment)
+  // Before anything is made: what keeps it from serving keeps it from beginning.
+  if (config.MTLS_PORT !== undefined) await readIdentity(config)
   const { port, taken } = await choosePort(config.HOST, config.PORT)
   // PostgreSQL starts while the modules are being loaded.
   const postgres = config.DATABASE_URL === undefined ? startOwnPostgres(config.DATA_DIR) : undefined

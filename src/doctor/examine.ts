@@ -5,6 +5,7 @@
 import { ConfigError, parseConfig, type Config, type SettingValues } from '../config.ts'
 import { risksOf } from '../words/risks.ts'
 import { readSecretKey } from '../services/database/data-dir.ts'
+import { readIdentity } from '../services/tls-identity.ts'
 import { describeStrays } from '../setting-names.ts'
 import { examineBrand } from './brand.ts'
 import { examineDatabase } from './database.ts'
@@ -24,7 +25,8 @@ export async function examine(settings: SettingValues): Promise<Finding[]> {
   const strays = describeStrays(settings, plugins.names).map((sentence) => warn('settings', sentence))
   const findings = [...examineProcess(), ...strays]
   if (isRefused) return [...findings, fail('settings', config.message)]
-  findings.push(ok('settings', describe(config)), ...plugins.findings)
+  const refusal = await identityRefusal(config)
+  findings.push(refusal ?? ok('settings', describe(config)), ...plugins.findings)
   for (const risk of await risksOf(config)) findings.push(warn('choices', risk))
   findings.push(...(await examineSeedFile(config.SEED_FILE)), ...(await examineBrand(config.BRAND_DIRECTORY)))
   findings.push(...(await examineStored(config)))
@@ -37,6 +39,18 @@ function parse(settings: SettingValues): Config | ConfigError {
     return parseConfig(settings)
   } catch (error) {
     if (error instanceof ConfigError) return error
+    throw error
+  }
+}
+
+/** What a start reads before all else. */
+async function identityRefusal(config: Config): Promise<Finding | undefined> {
+  if (config.MTLS_PORT === undefined) return undefined
+  try {
+    await readIdentity(config)
+    return undefined
+  } catch (error) {
+    if (error instanceof ConfigError) return fail('settings', error.message)
     throw error
   }
 }

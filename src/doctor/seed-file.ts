@@ -11,6 +11,11 @@ export async function examineSeedFile(path: string | undefined): Promise<Finding
       fail('seed file', `SEED_FILE ${path} cannot be read (${text.message}): mend the path or its rights.`),
     ]
   return isObject(parseJson(text))
-    ? [ok('seed file', `SEED_FILE ${path} is applied at each start.`)]
+    ? [
+        ok(
+          'seed file',
+          `SEED_FILE ${path} is a JSON object; its entries are judged at each start, before any is applied.`,
+        ),
+      ]
     : [fail('seed file', `SEED_FILE ${path} is not a JSON object: no server starts with it.`)]
 }

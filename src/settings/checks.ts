@@ -65,8 +65,9 @@ function assertCertificates(settings: Settings): void {
     throw new ConfigError(`MTLS_PORT needs ${missing}: a file in PEM.`)
   if (settings.MTLS_PORT === undefined && idle !== undefined)
     throw new ConfigError(`${idle} needs MTLS_PORT: without it nothing asks for certificates.`)
-  if (settings.MTLS_PORT !== undefined && settings.MTLS_PORT === settings.PORT)
-    throw new ConfigError('MTLS_PORT must be another than PORT.')
+  const { MTLS_PORT: port, PORT, METRICS_PORT } = settings
+  for (const [name, taken] of Object.entries({ PORT, METRICS_PORT }))
+    if (port !== undefined && port === taken) throw new ConfigError(`MTLS_PORT must be another than ${name}.`)
   if (origin !== undefined && (URL.parse(origin)?.origin !== origin || !origin.startsWith('https://')))
     throw new ConfigError(
       `OIDC_MTLS_ORIGIN must be an origin such as https://mtls.example.com; it is ${JSON.stringify(origin.slice(0, 80))}.`,

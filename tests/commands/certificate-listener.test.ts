@@ -195,6 +195,7 @@ describe('a start is refused', () => {
   test.each([
     ['without a key', { MTLS_KEY: undefined }, 'MTLS_PORT needs MTLS_KEY: a file in PEM.'],
     ['without a port', { MTLS_PORT: undefined }, 'MTLS_CERTIFICATE needs MTLS_PORT: without it nothing asks for certificates.'],
+    ['at the port of metrics', { MTLS_PORT: 3111, METRICS_PORT: 3111 }, 'MTLS_PORT must be another than METRICS_PORT.'],
     ['at the port of the server', { MTLS_PORT: 3111, PORT: 3111 }, 'MTLS_PORT must be another than PORT.'],
   ])('%s', async (_how, more, told) => {
     const { status, stderr } = await runCommand(['serve'], { ...own, ...more })
@@ -206,8 +207,12 @@ describe('a start is refused', () => {
     ['where they do not belong together', { MTLS_KEY: issued.files.key }, /MTLS_CERTIFICATE and MTLS_KEY are not a certificate and its key, in PEM\./],
     ['at a port that is taken', { MTLS_PORT: port }, /MTLS_PORT \d+ on 127.0.0.1 is in use\./],
   ])('%s', async (_how, more, told) => {
-    const { status, stderr } = await runCommand(['serve'], { ...server.settings, WORKERS: 1, PORT: await freePort(), MTLS_PORT: await freePort(), ...more })
+    const settings = { ...server.settings, WORKERS: 1, PORT: await freePort(), MTLS_PORT: await freePort(), ...more }
+    const { status, stderr } = await runCommand(['serve'], settings)
     expect(stderr).toMatch(told)
     expect(status).toBe(1)
+    if (!('MTLS_KEY' in more)) return
+    const { stdout } = await runCommand(['doctor'], settings)
+    expect(stdout.split('\n').find((line) => line.startsWith('fail  settings: '))).toMatch(told)
   }) // prettier-ignore
 })
