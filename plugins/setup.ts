@@ -12,7 +12,7 @@ import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
-import { sendErrorPage } from './pages/error-page.ts'
+import { ExplainedError, sendErrorPage } from './pages/error-page.ts'
 import { isTypedAgain, keepingTyped } from './pages/expired-form.ts'
 import { problemsIn } from './pages/words.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
@@ -30,6 +30,21 @@ const Fields = Type.Partial(
 )
 const FIELDS = ['username', 'name', 'email', 'password']
 const PURPOSE = 'setup'
+const NO_LONGER_GOOD = {
+  words: {
+    title: message('This link is no longer good'),
+    text: message(
+      'It was used, or is more than 30 minutes old. Whoever runs this server gets a new one with {command}, or by starting it again.',
+      { command: 'latchkey setup-link' },
+    ),
+  },
+}
+const THERE_IS_ONE = {
+  words: {
+    title: message('There is an administrator already'),
+    text: message('This page makes the first one, and no other. Ask an administrator to invite you.'),
+  },
+}
 
 async function setup(fastify: FastifyInstance): Promise<void> {
   const { oauth, browser, pages } = fastify
@@ -105,14 +120,13 @@ async function setup(fastify: FastifyInstance): Promise<void> {
   for (const url of withSlash(fastify, '/setup')) {
     fastify.get(url, async (request, reply) => {
       if (await oauth.users.hasRole('admin'))
-        throw new OAuthError('access_denied', 'there is an administrator already', { status: 404 })
+        throw new ExplainedError('access_denied', 'there is an administrator already', THERE_IS_ONE, {
+          status: 404,
+        })
       const { token } = parse(parseForm(queryText(request)))
       if (token !== undefined && !(await firstAdministrator.isInvited(token))) {
         observeRefusal()
-        throw new OAuthError(
-          'access_denied',
-          'this link has been used or is too old; the server prints a new one',
-        )
+        throw new ExplainedError('access_denied', 'this link has been used, or is too old', NO_LONGER_GOOD)
       }
       return show({ request, reply }, { token })
     })

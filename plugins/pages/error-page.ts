@@ -1,6 +1,6 @@
 /** Errors for people: the same answers and log lines as `src/http/errors.ts`, as a page. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { OAuthError } from '../../src/protocol/errors.ts'
+import { OAuthError, type OAuthErrorOptions } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { isUnreadable, logFailure, toOAuthError } from '../../src/http/errors.ts'
 import type { ErrorPage } from './models.ts'
@@ -14,8 +14,8 @@ export type Explanation = Partial<
 export class ExplainedError extends OAuthError {
   readonly explanation: Explanation
 
-  constructor(code: string, description: string, explanation: Explanation) {
-    super(code, description)
+  constructor(code: string, description: string, explanation: Explanation, options: OAuthErrorOptions = {}) {
+    super(code, description, options)
     this.explanation = explanation
   }
 }

@@ -76,10 +76,21 @@ export function isUnreadable(error: OAuthError): error is OAuthError & { cause: 
 export function logFailure(error: OAuthError, request: FastifyRequest): void {
   const full = lineOf(error)
   if (full !== undefined) return kernelOf(request.server).shedding.note(full)
-  const line = { error: error.code, description: error.message, status: error.status }
+  const { method, routeOptions, url } = request
+  // What is asked in vain may be anything; an address of ours is told without what stands in it.
+  const where = routeOptions.url === undefined ? { path: pathOf(url) } : { route: routeOptions.url }
+  const line = { error: error.code, description: error.message, status: error.status, method, ...where }
   const refused = (): void => request.log.info(line, 'request refused')
   if (isUnreadable(error)) request.log.error({ ...line, reason: error.cause.message }, 'request refused')
   else if (error.status >= 500) request.log.error({ ...line, err: error.cause }, 'request failed')
   else if (error.status === 429) kernelOf(request.server).throttledLines.note(refused)
   else refused()
+}
+
+/** As much as tells what somebody mistook: without a query, and without what is long enough to be a secret. */
+function pathOf(url: string): string {
+  return url
+    .replace(/[?#].*$/s, '')
+    .replaceAll(/[^/]{25,}/g, '…')
+    .slice(0, 100)
 }

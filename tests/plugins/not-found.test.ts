@@ -14,4 +14,5 @@ test.each(['text/html', 'application/json'])('is told once in the log, to who ac
     .split('\n')
     .filter((line) => line.includes(`"${id}"`) && line.includes('request refused'))
   expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0]!)).toMatchObject({ method: 'GET', path, status: 404 })
 })
