@@ -10,12 +10,15 @@ import { decodeJwt } from 'jose'
 import * as openid from 'openid-client'
 import { describe, expect, test } from 'vitest'
 import { readFile } from 'node:fs/promises'
+import { appSettings } from '../../plugins/admin/clients/app-settings.ts'
 import { listenForCertificates } from '../../src/commands/certificate-listener.ts'
+import type { ClientInformation } from '../../src/protocol/client-metadata.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { certify, createAuthority, jwkOf, type TestCertificate } from '../support/certificates.ts'
 import { atEndOfFile, temporaryDirectory } from '../support/cleanup.ts'
 import { createCertificate } from '../support/deployed.ts'
+import { runSnippet } from '../support/snippets.ts'
 import { runCommand, spawnServer } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
@@ -126,6 +129,14 @@ test('openid-client finds it by the metadata', async () => {
   })
   config[openid.customFetch] = fetchBy
   expect(await openid.clientCredentialsGrant(config)).toMatchObject({ scope: 'read_books' })
+})
+
+test('the code that the administration gives goes by it', async () => {
+  const client = clients[0] as ClientInformation
+  const settings = appSettings(server.url, client)
+  const files = { 'client.pem': issued.cert, 'client.key': issued.key }
+  const printed = await runSnippet(settings, files, { NODE_EXTRA_CA_CERTS: tls.certificate })
+  expect(decodeJwt(printed)).toMatchObject({ client_id: 'issued' })
 })
 
 test('a stop lets a request finish that came by TLS, and no other one begin', async () => {

@@ -1,20 +1,21 @@
 /** What an app is configured with: the lines of a `.env` file, and the first lines of code for `openid-client`. */
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
+import { type Proof, proofOf } from './app-proofs.ts'
 import type { AppSettings } from './client-models.ts'
 
 /** `secret` only on the page that shows it. */
 export function appSettings(issuer: string, client: ClientInformation, secret?: string): AppSettings {
-  const isPublic = client.token_endpoint_auth_method === 'none'
+  const proof = proofOf(client, secret)
   const [redirectUri] = client.redirect_uris ?? []
   const env = [
     `OIDC_ISSUER=${issuer}`,
     `OIDC_DISCOVERY_URL=${issuer}/.well-known/openid-configuration`,
     `OIDC_CLIENT_ID=${quoted(client.client_id ?? '')}`,
-    ...(isPublic ? [] : [`OIDC_CLIENT_SECRET=${secret ?? ''}`]),
+    ...proof.env,
     ...(redirectUri === undefined ? [] : [`OIDC_REDIRECT_URI=${quoted(redirectUri)}`]),
   ]
   const code = (client.response_types ?? []).includes('code')
-  const snippet = [...discovery(issuer, client), '', ...(code ? signIn(client) : getToken())]
+  const snippet = [...discovery(issuer, proof), '', ...(code ? signIn(client) : getToken())]
   return { env: env.join('\n'), snippet: snippet.join('\n') }
 }
 
@@ -24,29 +25,24 @@ function quoted(value: string): string {
   return value.includes("'") ? `"${value}"` : `'${value}'`
 }
 
-/** What the library calls it. */
-function wayBySecret(method: string | undefined): string {
-  if (method === 'client_secret_jwt') return 'ClientSecretJwt'
-  return method === 'client_secret_post' ? 'ClientSecretPost' : 'ClientSecretBasic'
-}
-
-/** By itself the library sends the secret in the form, which a client registered for Basic may not. */
-function discovery(issuer: string, client: ClientInformation): string[] {
-  const { token_endpoint_auth_method: method } = client
-  const authentication =
-    method === 'none' ? 'client.None()' : `client.${wayBySecret(method)}(env.OIDC_CLIENT_SECRET)`
+function discovery(issuer: string, { imports, before, metadata, authentication, options }: Proof): string[] {
+  const execute = issuer.startsWith('http:') ? ['execute: [client.allowInsecureRequests]'] : []
+  const given = [...execute, ...options]
+  const ofHttp = given.length === 1 && execute.length === 1 ? ' // the issuer is http' : ''
   return [
+    ...imports,
     `import * as client from 'openid-client'`,
     '',
     'const { env } = process',
+    ...before,
     'const config = await client.discovery(',
     '  new URL(env.OIDC_ISSUER),',
     '  env.OIDC_CLIENT_ID,',
-    '  undefined,',
+    `  ${metadata},`,
     `  ${authentication},`,
-    ...(issuer.startsWith('http:') ? ['  { execute: [client.allowInsecureRequests] }, // the issuer is http'] : []),
+    ...(given.length === 0 ? [] : [`  { ${given.join(', ')} },${ofHttp}`]),
     ')',
-  ] // prettier-ignore
+  ]
 }
 
 function signIn({ scope = [] }: ClientInformation): string[] {

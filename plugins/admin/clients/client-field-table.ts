@@ -31,6 +31,13 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
     ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
   ]],
+  [message('Its certificate'), [
+    ['tls_client_auth_subject_dn', message('Subject of its certificate'), 'text', message('Where it proves itself by tls_client_auth, one of these five is needed and no other. As RFC 4514 has it, with the most specific part first: CN=reports,O=Example.')],
+    ['tls_client_auth_san_dns', message('Host name in its certificate'), 'text'],
+    ['tls_client_auth_san_uri', message('Address in its certificate'), 'text'],
+    ['tls_client_auth_san_ip', message('IP address in its certificate'), 'text'],
+    ['tls_client_auth_san_email', message('Email address in its certificate'), 'text'],
+  ]],
   [message('Signing people in'), [
     ['default_scope', message('Scopes where it asks for none'), 'words', message('Separated by spaces, such as openid profile. Empty: a request without scopes is refused.')],
     ['default_resource', message('Resource where it names none'), 'url', message('Identifier of a resource that its tokens are for, where a scope of it is granted. Empty: the resources of all granted scopes.')],
@@ -55,6 +62,14 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['tos_uri', message('Terms of service'), 'url'],
   ]],
 ] // prettier-ignore
+
+/** Members that only clients by this method have. */
+export const BY_METHOD: ReadonlyMap<string, string> = new Map(
+  ['subject_dn', 'san_dns', 'san_uri', 'san_ip', 'san_email'].map((name) => [
+    `tls_client_auth_${name}`,
+    'tls_client_auth',
+  ]),
+)
 
 export const GROUPS = TABLE.map(([title, rows]) => ({
   title,

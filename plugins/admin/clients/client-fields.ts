@@ -5,7 +5,7 @@ import type { ClientInformation } from '../../../src/protocol/client-metadata.ts
 import { redirectUriProblem } from '../../../src/protocol/redirect-uri.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { FieldView } from '../models.ts'
-import { CHOICES, CLIENT_ID, GROUPS, type Field } from './client-field-table.ts'
+import { BY_METHOD, CHOICES, CLIENT_ID, GROUPS, type Field } from './client-field-table.ts'
 
 /** What stands in the fields, by their names. */
 export type Values = Readonly<Record<string, string>>
@@ -102,7 +102,12 @@ export function problemsOf(values: Values): Errors {
 /** The form as people see it. */
 export function groupsOf(values: Values, errors: Errors, served: Served) {
   const view = (field: Field) => viewOf(field, values, errors, served)
-  return GROUPS.map(({ title, fields }) => ({ title, fields: fields.map(view) }))
+  const methods = served['token_endpoint_auth_method'] ?? []
+  const isOffered = ({ name }: Field): boolean =>
+    (values[name] ?? '') !== '' || methods.includes(BY_METHOD.get(name) ?? methods[0]!)
+  return GROUPS.map(({ title, fields }) => ({ title, fields: fields.filter(isOffered).map(view) })).filter(
+    ({ fields }) => fields.length > 0,
+  )
 }
 
 export function clientIdField(values: Values, errors: Errors): FieldView {

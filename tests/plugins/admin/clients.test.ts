@@ -46,6 +46,26 @@ test('a service is registered with client_credentials alone, and an id that is m
   })
 })
 
+test('a service is registered by what stands in its certificate, where those are asked for', async () => {
+  const asking = await startServer(
+    { CLIENT_CERTIFICATE_HEADER: 'client-cert', CLIENT_CERTIFICATE_AUTHORITIES: 'proxy' },
+    { seed: { users: [ROOT] } },
+  )
+  const here = await signedIn(asking)
+  const method = { client_id: 'reports', token_endpoint_auth_method: 'tls_client_auth', scope: 'a' }
+  const refused = await register(asking, here, 'service', method)
+  expect([refused.status, findForm(refused, 'client')?.fields]).toEqual([400, expect.objectContaining({ tls_client_auth_subject_dn: '' })])
+  expect(refused.body).toContain('exactly one of tls_client_auth_subject_dn')
+  const dn = 'CN=reports,O=Example'
+  const page = await register(asking, here, 'service', { ...method, tls_client_auth_subject_dn: dn })
+  expect(page.status).toBe(200)
+  expect(findForm(page, 'client')?.fields).toMatchObject({ tls_client_auth_subject_dn: dn })
+  expect(textOf(page, 'snippet')).toContain('client.TlsClientAuth()')
+  expect(await asking.server.oauth.clients.find('reports')).toMatchObject({ tls_client_auth_subject_dn: dn })
+  const without = await agent.get(`${server.url}/admin/clients/new?type=service`)
+  expect(findForm(without, 'client')!.fields).not.toHaveProperty('tls_client_auth_subject_dn')
+}) // prettier-ignore
+
 test('a secret is shown once, to whom it was made for, and lies nowhere in the clear', async () => {
   const former = server.output().length
   const page = await register(server, agent, 'service', { scope: 'a' })
