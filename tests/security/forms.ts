@@ -5,6 +5,7 @@ import { ask, TV } from '../support/device.ts'
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
+import { until } from '../support/until.ts'
 import { giveEverything } from '../support/users.ts'
 
 export interface OpenForm {
@@ -420,8 +421,17 @@ export function formOn(page: Page, agent: UserAgent, filled: Record<string, stri
   return { agent, action: new URL(action, page.url).href, fields: { csrf_token: token, ...filled } }
 }
 
-/** All that a form could change; what is told of it by mail comes behind it, in its own time. */
+/** What leads to a mail. */
+const LETTERS = `'notice', 'farewell', 'mail', 'password-reset', 'sign-up', 'confirm-email', 'invitation'`
+
+/** All that a form could change, once what is told by mail is told, which comes behind a form in its own time. */
 export async function stateOf({ database, server }: TestServer): Promise<unknown> {
+  await until(async () => {
+    const waiting = await database.query(
+      `select 1 from outbox where given_up_at is null and kind in (${LETTERS})`,
+    )
+    if (waiting.length > 0) throw new Error('there are mails to be sent')
+  })
   const [state] = await database.query(`select
     (select json_agg(s order by hash) from (select hash, sid, user_id, authenticated_at from sessions) s) as sessions,
     (select json_agg(c order by c::text) from consents c) as consents,
@@ -439,7 +449,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(a order by a::text) from artifacts a where kind = 'device') as devices,
     (select count(*)::int from authorization_codes) as codes,
     (select json_agg(r order by r::text) from (select user_id, kind, record_id, revision from user_records) r) as records,
-    (select count(*)::int from outbox where given_up_at is null and kind not in ('notice', 'mail')) as deliveries,
+    (select count(*)::int from outbox where given_up_at is null) as deliveries,
     (select json_agg(u order by id) from (select id, claims, roles, password_hash, password_link_hash, disabled_at, deletion_due_at from users) u) as users,
     (select count(*)::int from authorizations where revoked_at is not null) as revoked`)
   const mails = server.oauth.mail
