@@ -6,7 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { answer } from '../../src/doors/answer.ts'
 import type { OpenCall } from '../../src/doors/endpoint.ts'
-import { REGISTRAR, type Registration } from '../../src/doors/self-registration.ts'
+import {
+  REGISTRAR,
+  type Registration,
+  type SelfRegistrationAllowance,
+} from '../../src/doors/self-registration.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
@@ -25,7 +29,7 @@ const OPEN = { caller: 'anybody', body: 'json', cors: true, parameters: Type.Obj
 
 async function registration(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { config, doors, selfRegistration, initialTokens, registrationTokens, secret } = kernelOf(fastify)
+  const { config, profiles, selfRegistration, initialTokens, registrationTokens, secret } = kernelOf(fastify)
   const { OIDC_REGISTRATION: mode, OIDC_REGISTRATION_MOST: most, OIDC_REGISTRATION_SCOPES: scopes } = config
   if (mode === 'off') return
   // Where no SECRET_KEY fits it, a start says so, and not an app's change.
@@ -40,8 +44,11 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     everywhere: CHANGES,
   })
 
-  const growingScope = (): boolean =>
-    config.OIDC_PROFILE.some((name) => doors.owners('profile').get(name)?.growingScope === true)
+  /** With what the profiles of the server make of it, whenever it was given. */
+  const ofNow = (allowance: SelfRegistrationAllowance) => ({
+    ...allowance,
+    growingScope: profiles.growsScopes(),
+  })
 
   const told = (registered: Registration, token: string): Bag => ({
     ...registered,
@@ -67,9 +74,9 @@ async function registration(fastify: FastifyInstance): Promise<void> {
     metadata: 'registration_endpoint',
     async handle(_parameters, call) {
       const invitation = await invitationOf(call)
-      const allowance = { scopes, ...invitation?.allowance, growingScope: growingScope() }
+      const allowance = { scopes, ...invitation?.allowance }
       const token = registrationTokens.create()
-      const registered = await clients.create(call.body, allowance, async (em, clientId) => {
+      const registered = await clients.create(call.body, ofNow(allowance), async (em, clientId) => {
         if (invitation !== null && !(await initialTokens.spend(em, invitation.name))) throw refused(call)
         registrationTokens.store(em, clientId, token, allowance)
       })
@@ -104,8 +111,7 @@ async function registration(fastify: FastifyInstance): Promise<void> {
       const { id, next, allowance } = await authenticate(call)
       const attempt = await changes.attempt(id, call.request.ip)
       await attempt.failed()
-      const allowed = { ...allowance, growingScope: growingScope() }
-      return told(await clients.replace(id, replacementOf(call), allowed), next)
+      return told(await clients.replace(id, replacementOf(call), ofNow(allowance)), next)
     },
   })
   oauth.registerEndpoint({

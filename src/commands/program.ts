@@ -1,6 +1,7 @@
 /** The commands, each loaded when it is asked for; without one, the server is started. */
 import cluster from 'node:cluster'
 import { Command } from 'commander'
+import packageJson from 'latchkey/package.json' with { type: 'json' }
 import { withJson } from './json-option.ts'
 
 /** Commands of a file each, with what is said of them without it. */
@@ -27,6 +28,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     .description(
       'OAuth 2.0 authorization server and OpenID Connect provider; settings come from the environment',
     )
+    .version(packageJson.version)
     .showHelpAfterError()
   // A word that is no command is that, and not one too many for `serve`.
   const isDefault = argv[2]?.startsWith('-') ?? true

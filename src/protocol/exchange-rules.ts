@@ -30,7 +30,11 @@ export const ExchangeRule = Type.Object(
   },
   {
     additionalProperties: false,
-    anyOf: [{ required: ['subject_clients'] }, { required: ['subject_issuers'] }],
+    // What is vouched for at others is what an app of ours was told of its user.
+    anyOf: [
+      { required: ['subject_clients'] },
+      { required: ['subject_issuers'], not: { required: ['audiences'] } },
+    ],
   },
 )
 

@@ -78,7 +78,7 @@ export const statements = {
       where ${record.column('user')} = $1 and ${record.column('kind')} = any($3::text[])`
   }),
   /** Until the end of the transaction nobody else takes a way in from the user $1, or gives them one of which they have so many at most. */
-  lockWaysIn: statement('user-lock-ways-in', (table) => {
+  lockUser: statement('user-lock-records', (table) => {
     const user = table(User)
     return `select from ${user.name} where ${user.column('id')} = $1 for no key update`
   }),

@@ -173,7 +173,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'user-record-kinds': [[SOMEBODY], FEW],
   'user-records-delete-kinds': [[SOMEBODY, ['kind']], FEW],
   'user-ways-in': [[SOMEBODY, true, ['kind']], FEW],
-  'user-lock-ways-in': [[SOMEBODY], 1],
+  'user-lock-records': [[SOMEBODY], 1],
   'user-records-list': [[SOMEBODY, 'kind'], FEW],
   'user-records-next': [[SOMEBODY, 'kind', 'id'], 200],
   'user-records-of-user': [[SOMEBODY], FEW],

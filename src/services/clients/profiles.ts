@@ -18,6 +18,8 @@ export interface Profiles {
   assertKept(registered: Bag): void
   /** The same as words; undefined where nothing contradicts. */
   conflictOf(registered: Bag): string | undefined
+  /** Whether who registers itself with some scopes may ask for the others later, too. */
+  growsScopes(): boolean
   /** Server metadata, with what no client may use taken out of it. */
   offered(document: Bag): Bag
 }
@@ -76,6 +78,7 @@ export function createProfiles(doors: DoorRegistry, ofServer: readonly string[])
       }
       return served
     },
+    growsScopes: () => [...profilesOf({})].some(([, { growingScope }]) => growingScope === true),
     assertKept,
     conflictOf(registered) {
       try {

@@ -30,7 +30,7 @@ export function createPasswordRemoval({ audit, feed, records }: PasswordRemovalO
     async removePassword(userId) {
       if (!isUuid(userId)) return false
       const isRemoved = await audit.transaction(async (query, note) => {
-        await query(recordStatements.lockWaysIn, [userId])
+        await query(recordStatements.lockUser, [userId])
         if ((await query(statements.removePassword, [userId])).length === 0) return false
         if ((await records.waysInBy(query, userId)).length === 0) throw lastWayIn()
         // Those from before they had one would be good again: they replace none.

@@ -100,7 +100,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
       return (await database.query(statement, parameters)).length > 0
     const changed = await audit.transaction(async (query, note) => {
       // Who waits here sees what was added meanwhile: each statement looks anew.
-      if (most !== undefined) await query(statements.lockWaysIn, [userId])
+      if (most !== undefined) await query(statements.lockUser, [userId])
       if ((await query(statement, parameters)).length === 0) {
         if (most !== undefined) await assertRoom(query, userId, kind, most)
         return false
@@ -133,7 +133,7 @@ export function createUserRecords(options: UserRecordsOptions): UserRecordKeeper
   async function deleteWayIn(which: readonly [string, string, string], event?: NewEvent): Promise<boolean> {
     const [userId, kind, ownId] = which
     return audit.transaction(async (query, note) => {
-      await query(statements.lockWaysIn, [userId])
+      await query(statements.lockUser, [userId])
       const ways = await waysBy(query, userId)
       if ((await query(statements.delete, which)).length === 0) return false
       const isLast = ways.every(({ way, id }) => way === kind && id === ownId)

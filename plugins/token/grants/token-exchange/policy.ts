@@ -44,18 +44,13 @@ export function createPolicy({
     { scopes: named, delegation = true }: ExchangeRule,
     targets: readonly string[],
     { grantableScopes }: Client,
-    subject: Source,
+    { scopes: had, most }: Source,
     wanted: Wanted,
   ): Promise<Allowed | null> {
-    const { scopes: had, most } = subject
     const base = [...(named ?? had)].filter(
       (scope) => grantableScopes.has(scope) && (most?.scopes.has(scope) ?? true),
     )
-    const outer = most?.resources === undefined ? undefined : await registered(most.resources)
-    const possible = await within(
-      base,
-      targets.filter((one) => outer?.includes(one) ?? true),
-    )
+    const possible = await within(base, targets)
     const scopes = new Set(wanted.scopes ?? possible.keys())
     if (scopes.size === 0 || ![...scopes].every((scope) => possible.has(scope))) return null
     const owners = new Set([...scopes].map((scope) => possible.get(scope)!))
@@ -70,13 +65,15 @@ export function createPolicy({
     )
     if (ofParties.length === 0) throw refused(NOT_GOOD)
     const wanted = { ...sent, resources: await registered(sent.resources) }
+    const outer = subject.most?.resources && (await registered(subject.most.resources))
     let isForTargets = false
     for (const rule of ofParties) {
       const own = await registered(rule.resources)
       if (!wanted.resources.every((one) => own.includes(one))) continue
       isForTargets = true
       const targets = wanted.resources.length > 0 ? wanted.resources : own
-      const allowed = await grantedBy(rule, targets, client, subject, wanted)
+      const possible = targets.filter((one) => outer?.includes(one) ?? true)
+      const allowed = await grantedBy(rule, possible, client, subject, wanted)
       if (allowed !== null) return allowed
     }
     throw isForTargets
