@@ -61,6 +61,7 @@ export async function listenForCertificates(
     connection.destroy()
   })
   await listenOn(listener, 'MTLS_PORT', port, host)
+  log.info({ port, host }, 'clients are asked for their certificates')
   const files = [config.MTLS_CERTIFICATE!, config.MTLS_KEY!]
   async function renew(): Promise<void> {
     try {

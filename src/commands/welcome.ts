@@ -34,6 +34,7 @@ export async function welcome(server: FastifyInstance, { sample, taken }: Welcom
     `  Issuer       ${issuer}`,
     `  Discovery    ${issuer}/.well-known/openid-configuration`,
     `  Database     ${database.where}`,
+    ...(config.MTLS_PORT === undefined ? [] : [`  Mutual TLS   at port ${config.MTLS_PORT}`]),
     `  Signing key  ${published.map(({ algorithm, kid }) => `${algorithm} ${kid.slice(0, 8)}`).join(', ')}`,
     ...(user === undefined ? [] : [`  Sign in as   ${user}`]),
     ...(config.SMTP_URL === undefined && server.hasPlugin('latchkey-mail')
