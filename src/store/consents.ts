@@ -147,12 +147,12 @@ export function isConsented(table: TableOf, id: string, userId: string, clientId
 
 /**
  * Ends all that the user has allowed the client; returns the sessions in which it has signed them in, or null where there was nothing.
- * Sessions first, and then codes, as in `endings.ts`.
+ * The consent first and then sessions, as who stores a code comes to them; and then codes, as in `endings.ts`.
  */
 export async function withdraw(query: Query, userId: string, clientId: string): Promise<string[] | null> {
   const values = [userId, clientId]
-  const parted = await query(sessions.part, values)
   const forgotten = await query(statements.forget, values)
+  const parted = await query(sessions.part, values)
   await query(statements.deleteCodes, values)
   const revoked = await query(statements.revokeAuthorizations, values)
   if (forgotten.length + revoked.length === 0) return null

@@ -41,7 +41,7 @@ test('sessions are listed as people know them, without what opens them', async (
   const [session, ...none] = await oauth.sessions.list(userId)
   expect(none).toEqual([])
   expect(session).toEqual({
-    sid, userAgent: 'A browser', address: '127.0.0.1', amr: ['pwd'], pending: false,
+    sid, userAgent: 'A browser', address: '127.0.0.1', amr: ['pwd'], clients: ['web'], pending: false,
     createdAt: expect.any(Number), lastSeenAt: expect.any(Number), authenticatedAt: expect.any(Number), endsAt: expect.any(Number),
   }) // prettier-ignore
   expect(session!.endsAt).toBeGreaterThan(Date.now())

@@ -88,22 +88,16 @@ export function createAuthorizationCodes(
       : new OAuthError('consent_required', 'what was allowed has been taken back')
   }
 
-  /**
-   * Stores by `store`, and with it that the session has signed in to the client: once for each session, client and consent that a process
-   * sees, as who takes a consent back has the session forget the client.
-   */
-  async function storeJoined(
+  /** Once for each session, client and consent that a process sees: who takes a consent back has the session forget the client. */
+  async function join(
     sid: string | undefined,
     { clientId, registeredAt }: Client,
     consent: string | null | undefined,
-    store: (join: (query: Query) => Promise<unknown>) => Promise<unknown>,
   ): Promise<void> {
     const key = `${sid} ${registeredAt} ${consent} ${clientId}`
-    const isKnown = sid === undefined || joined.has(key)
-    await store(async (query) =>
-      isKnown ? undefined : query(sessions.join, [sid, clientId, registeredAt / 1000]),
-    )
-    if (!isKnown) joined.set(key, true)
+    if (sid === undefined || joined.has(key)) return
+    await database.query(sessions.join, [sid, clientId, registeredAt / 1000])
+    joined.set(key, true)
   }
 
   const create: AuthorizationCodes['create'] = async (approved, { client, redirectUri, parameters }) => {
@@ -132,16 +126,17 @@ export function createAuthorizationCodes(
       if (rows.length === 0) throw await endedMeanwhile(sid)
     }
     const { spends = [] } = approved
-    await storeJoined(sid, client, consent, async (join) =>
-      spends.length === 0
-        ? // At once: a code that nobody is told harms nobody.
-          Promise.all([store(database.query), join(database.query)])
-        : database.transaction(async (query) => {
-            await join(query)
-            for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
-            await store(query)
-          }),
-    )
+    const joining = join(sid, client, consent)
+    // At once, where nothing is spent: a code that nobody is told harms nobody.
+    if (spends.length === 0) await Promise.all([store(database.query), joining])
+    else {
+      // Beside the transaction and not in it, which would hold a session that others come to from its consent.
+      await joining
+      await database.transaction(async (query) => {
+        for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
+        await store(query)
+      })
+    }
     return code
   }
 

@@ -42,6 +42,7 @@ export const BESIDE: Readonly<Record<string, string>> = {
   'plugins/require-scope/fetch-json.ts': 'the issuer that an API was told to trust, by whoever wrote it',
   'plugins/require-scope/key-cache.ts': 'the same, by fetch-json.ts',
   'src/commands/served.ts': 'a command of the operator, to the issuer of the settings',
+  'plugins/admin/clients/app-proofs.ts': 'code that developers of apps are shown',
   'src/doctor/issuer.ts': 'a command of the operator, to the issuer of the settings',
   'src/services/outbound/exchange.ts': 'what the guard itself connects with',
   'src/services/outbound/resolver.ts': 'what the guard itself resolves names with',
