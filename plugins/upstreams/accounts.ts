@@ -11,9 +11,11 @@ import { believedEmail, mappedClaims } from './claims.ts'
 import { linkEvent, linkIdOf, linkOf, type Links } from './links.ts'
 import type { Identity } from './provider.ts'
 
-export type Account = { readonly user: User } | { readonly refused: 'unlinked' | 'taken' | 'disabled' }
-/** A link that somebody asked for who is signed in. */
-export type Linking = 'linked' | 'already' | 'taken'
+export type Account =
+  | { readonly user: User }
+  | { readonly refused: 'unlinked' | 'taken' | 'disabled' | 'full' }
+/** What became of a link; `full` where the user has as many as there can be. */
+export type Linking = 'linked' | 'already' | 'taken' | 'full'
 
 export interface Accounts {
   /** Throws `UpstreamFailure` where more has to be asked of the upstream, and that fails. */
@@ -82,8 +84,16 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
   const link: Accounts['link'] = async (userId, upstream, identity) => {
     const id = linkIdOf(identity)
     const made = linkOf(upstream, identity, mappedClaims(upstream, await identity.claims()))
-    if (await links.put(userId, id, made, linkEvent('user.upstream_linked', userId, made))) return 'linked'
-    return (await links.owner(id)) === userId ? 'already' : 'taken'
+    let isFull = false
+    try {
+      if (await links.put(userId, id, made, linkEvent('user.upstream_linked', userId, made))) return 'linked'
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.code !== 'invalid_request') throw error
+      isFull = true
+    }
+    const owner = await links.owner(id)
+    if (owner === userId) return 'already'
+    return isFull && owner === null ? 'full' : 'taken'
   }
 
   return {
@@ -96,8 +106,11 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
       if (email !== null) {
         const user = await users.findByEmail(email)
         // Who has asked for their deletion is not changed, and keeps the address until then.
-        if (user?.deletesAt === null && (await link(user.id, upstream, identity)) !== 'taken')
-          return asAccount(user)
+        if (user?.deletesAt === null) {
+          const linking = await link(user.id, upstream, identity)
+          if (linking === 'full') return { refused: 'full' }
+          if (linking !== 'taken') return asAccount(user)
+        }
       }
       const mayRegister = upstream.sign_up ?? email !== null
       return mayRegister ? register(upstream, identity, claims, email) : { refused: 'unlinked' }

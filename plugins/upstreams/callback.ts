@@ -7,7 +7,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 import { ExplainedError } from '../pages/error-page.ts'
 import type { PageCall } from '../pages/index.ts'
-import type { Accounts } from './accounts.ts'
+import type { Accounts, Linking } from './accounts.ts'
 import type { Flow, Flows, Purpose } from './flows.ts'
 import { LINKED } from './linked-sign-ins.ts'
 import { type Identity, type Provider, UpstreamFailure } from './provider.ts'
@@ -28,6 +28,9 @@ const AMR: readonly string[] = []
 const ACR = '1'
 /** Milliseconds by which its clock may be behind ours. */
 const TOLERANCE = 60_000
+
+/** What the page of linked sign-ins calls it. */
+const REFUSED: Readonly<Partial<Record<Linking, string>>> = { taken: 'elsewhere', full: 'full' }
 
 export interface CallbackOptions {
   readonly flows: Flows
@@ -100,7 +103,8 @@ export function addCallback(
       const identity = await identify(upstream, flow, call)
       if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
       const done = await accounts.link(userId, upstream, identity)
-      return back(done === 'taken' ? { upstream: upstream.id, refused: 'elsewhere' } : { done })
+      const refused = REFUSED[done]
+      return back(refused === undefined ? { done } : { upstream: upstream.id, refused })
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error
       tellOperator(call.request.log, upstream, error)

@@ -11,7 +11,7 @@ import type { UpstreamInformation } from '../../src/services/upstreams/upstream-
 import type { AccountArea } from '../account/sections.ts'
 import type { PageCall } from '../pages/index.ts'
 import { CHOOSING, type Flows } from './flows.ts'
-import { linkEvent, type Links } from './links.ts'
+import { linkEvent, type Links, MOST } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
 import { tellOperator } from './tell.ts'
 import { explain, isReason, nameOf } from './words.ts'
@@ -31,6 +31,8 @@ declare module '../pages/models.ts' {
         unlink: FormTarget
       }[]
       offers: readonly { id: string; name: string }[]
+      /** Whether there are as many as there can be. */
+      isFull: boolean
       link: FormTarget
     }
   }
@@ -95,7 +97,8 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
       notice: notice === null ? null : { kind: 'success' as const, text: notice },
       error,
       links: shown,
-      offers: all.map((one) => ({ id: one.id, name: nameOf(one) })),
+      offers: own.length < MOST ? all.map((one) => ({ id: one.id, name: nameOf(one) })) : [],
+      isFull: own.length >= MOST,
       link: area.target(call, LINK),
     }
     return call.reply.page('account-linked-sign-ins', model, { status })
@@ -104,6 +107,7 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
   async function errorOf(id: string | undefined, refused: string | undefined): Promise<Words | null> {
     const upstream = (await upstreams.all()).find((one) => one.id === id)
     if (upstream === undefined || refused === undefined) return null
+    if (refused === 'full') return notLinked(upstream)
     if (refused === 'elsewhere')
       return message('That sign-in of {name} is linked with another account here already.', {
         name: nameOf(upstream),
@@ -129,6 +133,8 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
       const upstream = (await upstreams.all()).find((one) => one.id === id)
       if (upstream === undefined)
         return show(call, { error: message('There is no such sign-in here any more.') }, 404)
+      // Before they go there for nothing; what comes back is counted once more.
+      if ((await links.list(userId)).length >= MOST) return show(call, { error: notLinked(upstream) }, 400)
       try {
         // Whom they mean to link is for them to choose, whoever is signed in there.
         const purpose = { for: 'link', userId, sid } as const
@@ -161,6 +167,11 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
       return call.reply.redirect(area.uri(LINKED, { done: 'unlinked' }), 303)
     },
   })
+}
+
+/** The page says below why, and what to do. */
+function notLinked(upstream: UpstreamInformation): Words {
+  return message('{name} is not linked with your account.', { name: nameOf(upstream) })
 }
 
 /** Of one that is not registered any more, its host. */

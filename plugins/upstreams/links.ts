@@ -18,10 +18,14 @@ export interface Link {
 
 export type Links = UserRecords<Link>
 
+/** Of one user; enough for every provider that a person has. */
+export const MOST = 20
+
 export function createLinks(fastify: FastifyInstance): Links {
   const { upstreams } = kernelOf(fastify)
   return fastify.oauth.users.records<Link>('upstream-link', {
     unique: true,
+    most: MOST,
     // Of an upstream that is gone it leads nowhere, until that comes back.
     signsIn: async ({ issuer }) => (await upstreams.all()).some((one) => one.issuer === issuer),
   })

@@ -9,6 +9,7 @@ export type Reason =
   | 'unlinked'
   | 'taken'
   | 'disabled'
+  | 'full'
   | 'other person'
   | 'stale'
   | 'unknown address'
@@ -37,6 +38,11 @@ const SENTENCES: Readonly<Record<Reason, (name: string) => Message>> = {
   disabled: (name) =>
     message(
       'The account here that your sign-in at {name} is linked with is disabled. Ask those who run this service.',
+      { name },
+    ),
+  full: (name) =>
+    message(
+      'The account here with your address of {name} has as many linked sign-ins as there can be. Sign in to it another way, and unlink one on its page Security.',
       { name },
     ),
   'other person': (name) =>

@@ -55,7 +55,11 @@ test('on the account: none, one that is refused, one that is linked, and unlinke
   expect(findForm(linked, 'unlink-0')).toBeDefined()
   expectSaid(linked, KNOWN)
   expectSaid(await securityOf(), KNOWN, SECURITY)
-  for (const query of ['done=already', 'upstream=corp&refused=elsewhere', 'upstream=corp&refused=denied'])
+  const said = [
+    'done=already',
+    ...['elsewhere', 'full', 'denied'].map((one) => `upstream=corp&refused=${one}`),
+  ]
+  for (const query of said)
     expectSaid(await who.here.get(`${server.url}/account/linked-sign-ins?${query}`), KNOWN)
   await server.database.query(`update users set password_hash = null where username = 'bob'`)
   const last = await who.here.submit(linked, 'unlink-0')
