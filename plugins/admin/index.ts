@@ -40,6 +40,7 @@ const TEMPLATES = [
   'admin-dashboard',
   'admin-deliveries',
   'admin-field',
+  'admin-fields',
   'admin-keys',
   'admin-party',
   'admin-key-revoke',

@@ -8,7 +8,8 @@ import { fits, parseJwkSet } from './jwk-set.ts'
 import { Type } from './schema.ts'
 
 /** What can be encrypted, as its members begin. */
-export type Encryptable = 'id_token' | 'userinfo' | 'introspection' | 'authorization'
+export const ENCRYPTABLES = ['id_token', 'userinfo', 'introspection', 'authorization'] as const
+export type Encryptable = (typeof ENCRYPTABLES)[number]
 
 export interface Encryption {
   readonly alg: string
@@ -19,7 +20,7 @@ export interface Encryption {
 export const KEY_ENCRYPTIONS = ['RSA-OAEP-256', 'ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A256KW']
 export const CONTENT_ENCRYPTIONS = ['A128CBC-HS256', 'A256CBC-HS512', 'A128GCM', 'A256GCM']
 /** Registration §2. */
-const DEFAULT = 'A128CBC-HS256'
+export const DEFAULT_CONTENT_ENCRYPTION = 'A128CBC-HS256'
 
 export function encryptionMembers(of: Encryptable): TObject {
   const Name = Type.String({ minLength: 1, maxLength: 200, open: true })
@@ -28,7 +29,10 @@ export function encryptionMembers(of: Encryptable): TObject {
 
 /** Undefined where the client wants none. */
 export function encryptionOf(metadata: Bag, of: Encryptable): Encryption | undefined {
-  const { [algOf(of)]: alg, [encOf(of)]: enc = DEFAULT } = metadata as Record<string, string | undefined>
+  const { [algOf(of)]: alg, [encOf(of)]: enc = DEFAULT_CONTENT_ENCRYPTION } = metadata as Record<
+    string,
+    string | undefined
+  >
   return alg === undefined ? undefined : { alg, enc }
 }
 

@@ -1,4 +1,5 @@
 /** The fields of the form for client metadata, as data: what each is called, how it is typed, and what may be chosen. */
+import { DEFAULT_CONTENT_ENCRYPTION, type Encryptable } from '../../../src/protocol/encryption.ts'
 import { message, type Message } from '../../../src/protocol/message.ts'
 import type { FieldView } from '../models.ts'
 
@@ -7,6 +8,10 @@ export type Field = Pick<FieldView, 'name' | 'label' | 'hint' | 'kind'>
 export const CLIENT_ID: Field = {
   name: 'client_id', label: message('Client ID'), kind: 'text', hint: message('Leave it empty, and one is made. It cannot be changed later.'),
 } // prettier-ignore
+
+const CERTIFICATE = message('Its certificate')
+const ANSWERS = message('Signed and encrypted answers')
+const TO_ITS_KEY = message('It needs a key for that, among its public keys or at their address.')
 
 /** The fields by the titles under which they stand: the member, what people call it, how it is typed, and a hint. */
 const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [string, Message, Field['kind'], Message?])[]])[] = [
@@ -31,7 +36,21 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
     ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
   ]],
-  [message('Its certificate'), [
+  [ANSWERS, [
+    ['id_token_signed_response_alg', message('ID tokens are signed with'), 'choice'],
+    ['id_token_encrypted_response_alg', message('ID tokens are encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
+    ['id_token_encrypted_response_enc', message('Content of encrypted ID tokens'), 'choice'],
+    ['userinfo_signed_response_alg', message('Userinfo is signed with'), 'choice'],
+    ['userinfo_encrypted_response_alg', message('Userinfo is encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
+    ['userinfo_encrypted_response_enc', message('Content of encrypted userinfo'), 'choice'],
+    ['authorization_signed_response_alg', message('Answers of /authorize as JWTs (JARM) are signed with'), 'choice'],
+    ['authorization_encrypted_response_alg', message('They are encrypted to a key of the app by'), 'choice', TO_ITS_KEY],
+    ['authorization_encrypted_response_enc', message('Content of these, encrypted'), 'choice'],
+    ['introspection_signed_response_alg', message('Introspection as a JWT is signed with'), 'choice', message('Where the client is an API that asks for such answers.')],
+    ['introspection_encrypted_response_alg', message('It is encrypted to a key of the API by'), 'choice', TO_ITS_KEY],
+    ['introspection_encrypted_response_enc', message('Content of encrypted introspection'), 'choice'],
+  ]],
+  [CERTIFICATE, [
     ['tls_client_auth_subject_dn', message('Subject of its certificate'), 'text', message('Where it proves itself by tls_client_auth, one of these five is needed and no other. As RFC 4514 has it, with the most specific part first: CN=reports,O=Example.')],
     ['tls_client_auth_san_dns', message('Host name in its certificate'), 'text'],
     ['tls_client_auth_san_uri', message('Address in its certificate'), 'text'],
@@ -46,7 +65,6 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['default_max_age', message('Longest time since the sign-in, in seconds'), 'number', message('Who has signed in before that does it once more. Empty: however long ago.')],
     ['minimum_acr_value', message('What its people show at sign-in, at the least'), 'choice'],
     ['subject_type', message('The sub by which it knows people'), 'choice', message('If this is changed later, everybody is a stranger to the app.')],
-    ['id_token_signed_response_alg', message('ID tokens are signed with'), 'choice'],
   ]],
   [message('Signing people out'), [
     ['backchannel_logout_uri', message('Where the server tells it of sign-outs'), 'url', message('By back-channel logout: the server sends a logout token, also when nobody is at a browser.')],
@@ -71,10 +89,23 @@ export const BY_METHOD: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
+/** What few clients need: shut until somebody opens them, or something stands there. */
+const FOLDED = new Set([CERTIFICATE, ANSWERS])
+
 export const GROUPS = TABLE.map(([title, rows]) => ({
   title,
+  folded: FOLDED.has(title),
   fields: rows.map(([name, label, kind, hint = '']): Field => ({ name, label, kind, hint })),
 }))
+
+function unencrypted(of: Encryptable) {
+  return {
+    [`${of}_encrypted_response_alg`]: { unset: message('It is not encrypted') },
+    [`${of}_encrypted_response_enc`]: {
+      unset: message('{algorithm}, where it is encrypted', { algorithm: DEFAULT_CONTENT_ENCRYPTION }),
+    },
+  }
+}
 
 /** Of each choice: what it is without one, and what is meant by those that do not say it themselves. */
 export const CHOICES: Readonly<Record<string, { unset: Message; texts?: Readonly<Record<string, Message>> }>> = {
@@ -118,4 +149,11 @@ export const CHOICES: Readonly<Record<string, { unset: Message; texts?: Readonly
     texts: { true: message('Always: what ends without one is not told') },
   },
   id_token_signed_response_alg: { unset: message('RS256, which every library knows') },
+  userinfo_signed_response_alg: { unset: message('It is not: it is JSON') },
+  authorization_signed_response_alg: { unset: message('RS256, which every library knows') },
+  introspection_signed_response_alg: { unset: message('RS256, which every library knows') },
+  ...unencrypted('id_token'),
+  ...unencrypted('userinfo'),
+  ...unencrypted('authorization'),
+  ...unencrypted('introspection'),
 } // prettier-ignore

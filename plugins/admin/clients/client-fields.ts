@@ -99,15 +99,18 @@ export function problemsOf(values: Values): Errors {
   return errors
 }
 
-/** The form as people see it. */
+/** The form as people see it: without choices where there is nothing to choose. */
 export function groupsOf(values: Values, errors: Errors, served: Served) {
   const view = (field: Field) => viewOf(field, values, errors, served)
+  const isTyped = (name: string): boolean => (values[name] ?? '') !== ''
   const methods = served['token_endpoint_auth_method'] ?? []
-  const isOffered = ({ name }: Field): boolean =>
-    (values[name] ?? '') !== '' || methods.includes(BY_METHOD.get(name) ?? methods[0]!)
-  return GROUPS.map(({ title, fields }) => ({ title, fields: fields.filter(isOffered).map(view) })).filter(
-    ({ fields }) => fields.length > 0,
-  )
+  const isServed = ({ name, kind }: Field): boolean =>
+    kind === 'choice' ? (served[name] ?? []).length > 0 : methods.includes(BY_METHOD.get(name) ?? methods[0]!)
+  return GROUPS.map(({ title, folded, fields }) => {
+    const offered = fields.filter((field) => isTyped(field.name) || isServed(field))
+    const open = offered.some(({ name }) => isTyped(name) || name in errors)
+    return { title, folded: folded ? { open } : null, fields: offered.map(view) }
+  }).filter(({ fields }) => fields.length > 0)
 }
 
 export function clientIdField(values: Values, errors: Errors): FieldView {

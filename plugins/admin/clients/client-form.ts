@@ -8,6 +8,7 @@ import type { PageCall } from '../../pages/index.ts'
 import { reachableAcr } from '../../asked-acr.ts'
 import { problemsIn } from '../../pages/words.ts'
 import { PASSWORD_ACR } from '../../password-check.ts'
+import { answerChoices } from './answer-choices.ts'
 import { groupsOf, isField, problemsOf, type Errors, type Served, type Values } from './client-fields.ts'
 import type { ClientForm } from './client-models.ts'
 import type { OwnArea } from '../area.ts'
@@ -36,6 +37,7 @@ export function clientForm(
 /** What is so without being chosen is left out. */
 function servedBy({ oauth, kernel }: OwnArea): Served {
   return {
+    ...answerChoices(kernel),
     token_endpoint_auth_method: [...oauth.owners('clientAuthentication').keys(), 'none'],
     access_token_format: ['jwt', 'opaque'],
     dpop_bound_access_tokens: boundBy(kernel, 'jkt'),
@@ -48,7 +50,6 @@ function servedBy({ oauth, kernel }: OwnArea): Served {
     minimum_acr_value: reachableAcr(kernel.doors).filter((one) => one !== PASSWORD_ACR),
     subject_type: [...oauth.owners('subjectType').keys()].filter((type) => type !== 'public'),
     backchannel_logout_session_required: oauth.owners('delivery').has('backchannel-logout') ? ['true'] : [],
-    id_token_signed_response_alg: oauth.keys.algorithms.filter((algorithm) => algorithm !== 'RS256'),
   }
 }
 

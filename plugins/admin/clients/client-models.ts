@@ -7,6 +7,7 @@ import type { ClientFace } from './client-face.ts'
 declare module '../../pages/models.ts' {
   interface Pages {
     'admin-clients': ClientsPage
+    'admin-fields': FieldGroup
     'admin-client': ClientPage
     'admin-client-authorizations': ClientAuthorizationsPage
     'admin-client-new': NewClientPage
@@ -18,9 +19,16 @@ export interface ClientsPage extends SearchedList {
   clients: readonly (ClientFace & { clientId: string; href: string; grants: string })[]
 }
 
+export interface FieldGroup {
+  title: Words
+  /** Null for one whose fields are always in view. */
+  folded: { open: boolean } | null
+  fields: readonly FieldView[]
+}
+
 /** A form for client metadata, as it was filled in. */
 export interface ClientForm extends FormTarget {
-  groups: readonly { title: Words; fields: readonly FieldView[] }[]
+  groups: readonly FieldGroup[]
   /** What is wrong and belongs to no field; null when nothing is. */
   error: Words | null
 }

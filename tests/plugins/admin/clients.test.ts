@@ -156,6 +156,48 @@ test('how people sign in to it and out of it is chosen, read back, and taken awa
   expect([here.status, textOf(here, 'require_consent-error')]).toEqual([400, expect.stringContaining('Must not be false')])
 }) // prettier-ignore
 
+test('how its answers are signed and encrypted is chosen among what is made here, by the rules of the command line', async () => {
+  const isOpen = (body: string) => /<details open>\s*<summary>Signed and encrypted answers/.test(body)
+  const key = { kty: 'EC', crv: 'P-256', x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4', y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM' }
+  const members = {
+    id_token_signed_response_alg: 'ES384', id_token_encrypted_response_alg: 'ECDH-ES', id_token_encrypted_response_enc: 'A256GCM',
+    userinfo_signed_response_alg: 'RS256', userinfo_encrypted_response_alg: 'ECDH-ES+A128KW', userinfo_encrypted_response_enc: 'A128GCM',
+    authorization_signed_response_alg: 'PS256', authorization_encrypted_response_alg: 'ECDH-ES', authorization_encrypted_response_enc: 'A256CBC-HS512',
+    introspection_signed_response_alg: 'EdDSA', introspection_encrypted_response_alg: 'ECDH-ES', introspection_encrypted_response_enc: 'A256GCM',
+  }
+  const form = { client_id: 'sealed', redirect_uris: URI, ...members }
+  expect(isOpen((await agent.get(`${server.url}/admin/clients/new?type=web`)).body)).toBe(false)
+  const keyless = await register(server, agent, 'web', form)
+  expect([keyless.status, isOpen(keyless.body)]).toEqual([400, true])
+  expect(keyless.body).toMatch(/_encrypted_response_alg-error">Needs a key for it in jwks, or jwks_uri[.]/)
+  expect((await register(server, agent, 'web', { ...form, jwks: JSON.stringify({ keys: [key] }) })).status).toBe(200)
+  expect(await clients.find('sealed')).toMatchObject(members)
+  const page = await openClient(server, agent, 'sealed')
+  expect(isOpen(page.body)).toBe(true)
+  expect(findForm(page, 'client')!.fields).toMatchObject(members)
+  const half = await agent.submit(page, 'client', { userinfo_encrypted_response_alg: '' })
+  expect([half.status, textOf(half, 'userinfo_encrypted_response_enc-error')]).toEqual([400, 'Needs userinfo_encrypted_response_alg.'])
+  expect((await agent.submit(page, 'client', Object.fromEntries(Object.keys(members).map((name) => [name, ''])))).status).toBe(200)
+  for (const name of Object.keys(members)) expect(await clients.find('sealed')).not.toHaveProperty(name)
+}) // prettier-ignore
+
+test('what nobody makes here is not offered, and stays where it is registered', async () => {
+  const WITHOUT = 'latchkey-encryption,latchkey-jarm,latchkey-jwt-introspection'
+  const less = await startServer({ WITHOUT }, { seed: { users: [ROOT] } })
+  await less.server.oauth.clients.create({ client_id: 'before', redirect_uris: [URI] })
+  await less.database.query(
+    `update clients set metadata = metadata || '{"authorization_signed_response_alg":"ES256"}' where client_id = 'before'`,
+  )
+  const here = await signedIn(less)
+  const { fields } = findForm(await openClient(less, here, 'before'), 'client')!
+  expect(Object.keys(fields).filter((name) => /_(?:signed|encrypted)_response_/.test(name))).toEqual([
+    'id_token_signed_response_alg',
+    'userinfo_signed_response_alg',
+    'authorization_signed_response_alg',
+  ])
+  expect(fields).toMatchObject({ authorization_signed_response_alg: 'ES256' })
+})
+
 test('its public keys are pasted as JSON, and refused at their field', async () => {
   await clients.create({ client_id: 'keyed', scope: ['a'] })
   const key = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'one' }

@@ -45,6 +45,7 @@ const KNOWN = [
   'ES256',
   'ES384',
   'ES512',
+  'A128CBC-HS256',
   'ML-DSA-44',
   'ML-DSA-65',
   'ID',
