@@ -27,6 +27,7 @@ import { addKeyRevocation } from './key-revocation.ts'
 import { addResourcePages } from './scopes-and-resources/resource-pages.ts'
 import { addScopePages } from './scopes-and-resources/scope-pages.ts'
 import { createShownOnce } from '../pages/shown-once.ts'
+import { addTrustedIssuerPages } from './trusted-issuers/trusted-issuer-pages.ts'
 import { addUsers, USER_TEMPLATES } from './users/users.ts'
 
 const TEMPLATES = [
@@ -56,6 +57,7 @@ const SECTIONS: readonly (readonly [text: Words, path: string])[] = [
   [message('Clients'), '/admin/clients'],
   [message('Users'), '/admin/users'],
   [message('Scopes and resources'), '/admin/scopes'],
+  [message('Trusted issuers'), '/admin/trusted-issuers'],
   [message('Keys'), '/admin/keys'],
   [message('Deliveries'), '/admin/deliveries'],
   [message('Audit log'), '/admin/audit'],
@@ -104,6 +106,7 @@ async function admin(fastify: FastifyInstance): Promise<void> {
     addUsers(area)
     addScopePages(area)
     addResourcePages(area)
+    addTrustedIssuerPages(area)
     addKeyPages(area)
     addKeyRevocation(area)
     addDeliveryPages(area)

@@ -23,6 +23,8 @@ const TrustedIssuerSchema = defineEntity({
     maxAge: p.integer().nullable(),
     reusable: p.boolean().nullable(),
     disabled: p.boolean().nullable(),
+    /** When a JWT of it was last found good, a few minutes old; null for never. */
+    usedAt: p.datetime().nullable(),
   },
 })
 

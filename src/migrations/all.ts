@@ -44,6 +44,7 @@ import { Migration20261126000220_client_documents } from './Migration20261126000
 import { Migration20261126000700_key_stores } from './Migration20261126000700_key_stores.ts'
 import { Migration20261126000800_trusted_issuers } from './Migration20261126000800_trusted_issuers.ts'
 import { Migration20261126000840_session_clients } from './Migration20261126000840_session_clients.ts'
+import { Migration20261126000880_trusted_issuer_uses } from './Migration20261126000880_trusted_issuer_uses.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -91,4 +92,5 @@ export const migrations = [
   Migration20261126000700_key_stores,
   Migration20261126000800_trusted_issuers,
   Migration20261126000840_session_clients,
+  Migration20261126000880_trusted_issuer_uses,
 ]

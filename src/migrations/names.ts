@@ -45,6 +45,7 @@ export const migrationNames = [
   'Migration20261126000700_key_stores',
   'Migration20261126000800_trusted_issuers',
   'Migration20261126000840_session_clients',
+  'Migration20261126000880_trusted_issuer_uses',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -5,6 +5,7 @@
 import { metadataError } from './client-metadata.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
 import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
+import { reason } from './message.ts'
 import { isResourceIdentifier } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -120,7 +121,7 @@ export function layTrustedIssuer(
   ])
   const after = { ...Object.fromEntries(entries), issuer: laid.issuer } as StoredTrustedIssuer
   if ((after.jwks === null) === (after.jwks_uri === null))
-    throw metadataError('jwks', 'or jwks_uri is needed, and not both')
+    throw metadataError('jwks', reason('is needed, or jwks_uri, and not both'))
   return after
 }
 
@@ -147,8 +148,9 @@ export function readClaimRules(member: string, value: unknown): ClaimRules {
   const isRule = (one: unknown): boolean =>
     isText(one) || (Array.isArray(one) && one.length > 0 && one.length <= MOST && one.every(isText))
   if (!isObject(typed) || !Object.values(typed).every(isRule) || !Object.keys(typed).every(isText))
-    throw metadataError(member, 'must be pairs such as repository=org/app')
-  if (Object.keys(typed).length > MOST) throw metadataError(member, `must be ${MOST} at most`)
+    throw metadataError(member, reason('must be pairs such as repository=org/app'))
+  if (Object.keys(typed).length > MOST)
+    throw metadataError(member, reason('must be {most} at most', { most: MOST }))
   return typed as ClaimRules
 }
 
@@ -163,13 +165,16 @@ export function obeys(claims: Readonly<Record<string, unknown>>, rules: ClaimRul
 
 function readText(member: string, value: unknown, most: number): string {
   if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
-  throw metadataError(member, `must be a text of 1 to ${most} characters, without NUL or broken Unicode`)
+  throw metadataError(
+    member,
+    reason('must be a text of 1 to {most} characters, without NUL or broken Unicode', { most }),
+  )
 }
 
 function readIssuer(value: unknown): string {
   const text = readText('issuer', value, 2048)
   if (!/^(?:https?|spiffe):\/\/[^\s?#@]+$/.test(text) || URL.parse(text) === null)
-    throw metadataError('issuer', 'must be an https address, or a SPIFFE trust domain')
+    throw metadataError('issuer', reason('must be an https address, or a SPIFFE trust domain'))
   return text
 }
 
@@ -177,27 +182,27 @@ function readAddress(member: string, value: unknown): string {
   const text = readText(member, value, 2048)
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.hash !== '')
-    throw metadataError(member, 'must be an https address')
+    throw metadataError(member, reason('must be an https address'))
   return text
 }
 
 function readKeys(value: unknown): object {
   const typed = typeof value === 'string' ? parseJson(value) : value
-  if (!isObject(typed)) throw metadataError('jwks', 'must be a JWK set')
+  if (!isObject(typed)) throw metadataError('jwks', reason('must be a JWK set'))
   try {
     if (parseJwkSet(typed).length > 0) return typed
   } catch (cause) {
     if (!(cause instanceof JwkSetError)) throw cause
     throw metadataError('jwks', cause.message)
   }
-  throw metadataError('jwks', 'holds no key')
+  throw metadataError('jwks', reason('holds no key'))
 }
 
 function readList(member: string, value: unknown, isGood: (one: string) => boolean = isName): string[] {
   const list: unknown = typeof value === 'string' ? value.split(/\s+/).filter((one) => one !== '') : value
   if (Array.isArray(list) && list.length <= MOST && list.every((one) => isName(one) && isGood(one)))
     return [...new Set(list as string[])]
-  throw metadataError(member, `must be a list of ${MOST} at most, each well formed`)
+  throw metadataError(member, reason('must be a list of {most} at most, each well formed', { most: MOST }))
 }
 
 function isName(one: unknown): one is string {
@@ -219,7 +224,7 @@ function readAge(value: unknown): number {
   const seconds = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
   if (Number.isSafeInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= LONGEST)
     return Number(seconds)
-  throw metadataError('max_age', `must be 1 to ${LONGEST} seconds`)
+  throw metadataError('max_age', reason('must be 1 to {most} seconds', { most: LONGEST }))
 }
 
 function parsePairs(text: string): Record<string, string> | undefined {

@@ -56,6 +56,7 @@ import { createThrottledLines, type ThrottledLines } from './throttled-lines.ts'
 import { createTokenServices, type TokenServices } from './tokens/token-services.ts'
 import { createAssertions, type Assertions } from './trusted-issuers/assertions.ts'
 import { createFindMapped, type FindMapped } from './trusted-issuers/mapped-subjects.ts'
+import { createTrustedIssuerUses, type TrustedIssuerUses } from './trusted-issuers/trusted-issuer-uses.ts'
 import { createTrustedIssuerRegistry, type TrustedIssuerRegistry } from './trusted-issuers/trusted-issuer-registry.ts' // prettier-ignore
 import { createUpstreamRegistry, type UpstreamRegistry } from './upstreams/upstream-registry.ts'
 import { createIsBreached } from './users/breached-passwords.ts'
@@ -80,6 +81,7 @@ export interface Kernel extends TokenServices, UserServices {
   readonly resources: ResourceRegistry
   readonly upstreams: UpstreamRegistry
   readonly trustedIssuers: TrustedIssuerRegistry
+  readonly trustedIssuerUses: TrustedIssuerUses
   /** JWTs of trusted issuers, and who their subjects are here. */
   readonly assertions: Assertions
   readonly findMapped: FindMapped
@@ -175,6 +177,7 @@ export function createKernel(
   const artifacts = createArtifactStore({ database, box, doors, audit })
   const trustedIssuers = createTrustedIssuerRegistry({ database, audit, feed })
   const { trusted } = trustedIssuers
+  const trustedIssuerUses = createTrustedIssuerUses(database, log)
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box, trusted })
   const once = createOnce(database)
   const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
@@ -261,8 +264,10 @@ export function createKernel(
     resources: createResourceRegistry(database, audit, feed, issuer),
     upstreams: createUpstreamRegistry({ database, audit, feed, box }),
     trustedIssuers,
+    trustedIssuerUses,
     assertions: createAssertions({
       issuers: trustedIssuers,
+      uses: trustedIssuerUses,
       keys: clientKeys,
       audiences: [issuer, `${issuer}/token`],
     }),
@@ -319,6 +324,7 @@ export function createKernel(
       await throttles.start()
       audit.start()
       listings.start()
+      trustedIssuerUses.start()
       cleaner.start()
     },
     async stop() {
@@ -329,6 +335,7 @@ export function createKernel(
       await feed.stop()
       await throttles.stop()
       await listings.stop()
+      await trustedIssuerUses.stop()
       await audit.stop()
     },
   }

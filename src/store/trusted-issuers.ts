@@ -44,6 +44,20 @@ export const statements = {
   update: statement('trusted-issuers-update', (table) =>
     updateGiven(table(TrustedIssuer), TYPES, ['issuer']),
   ),
+  /** When a JWT of each was last found good, of those of which one was. */
+  uses: statement<{ issuer: string; usedAt: Date }>('trusted-issuers-uses', (table) => {
+    const one = table(TrustedIssuer)
+    const usedAt = one.column('usedAt')
+    return `select ${one.columns('issuer', 'usedAt')} from ${one.name} where ${usedAt} is not null limit $1`
+  }),
+  /** Notes of each generation of $1 that it was used at the time of $2, unless somebody noted a later one. */
+  note: statement('trusted-issuers-note', (table) => {
+    const one = table(TrustedIssuer)
+    const [generation, usedAt] = [one.column('generation'), one.column('usedAt')]
+    return `update ${one.name} had set ${usedAt} = noted.at
+      from unnest($1::uuid[], $2::timestamptz[]) as noted (generation, at)
+      where had.${generation} = noted.generation and (had.${usedAt} is null or had.${usedAt} < noted.at)`
+  }),
   delete: statement<{ deleted: true }>('trusted-issuer-delete', (table) => {
     const one = table(TrustedIssuer)
     return `delete from ${one.name} where ${one.column('issuer')} = $1 returning true as "deleted"`

@@ -44,6 +44,7 @@ function account(get: number, post: number): Row {
 const CLIENT = 'client_id=web'
 const SCOPE = 'id=read_books'
 const UPSTREAM = 'id=corp'
+const TRUSTED = 'id=https://platform.example'
 const RESOURCE = 'id=https://api.example/'
 /** The id of the user of the role `user` stands in its place. */
 const USER = 'id=:user'
@@ -160,6 +161,10 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/upstreams/new': administration(200, 403),
   '/admin/upstream': administration(200, 403, UPSTREAM),
   '/admin/upstream/delete': administration(303, 403, UPSTREAM),
+  '/admin/trusted-issuers': administration(200, 405),
+  '/admin/trusted-issuers/new': administration(200, 403),
+  '/admin/trusted-issuer': administration(200, 403, TRUSTED),
+  '/admin/trusted-issuer/delete': administration(303, 403, TRUSTED),
   '/admin/initial-tokens': administration(200, 405),
   '/admin/initial-tokens/new': administration(200, 403),
   '/admin/initial-tokens/token': administration(410, 405),

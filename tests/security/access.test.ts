@@ -24,6 +24,7 @@ const CORP = {
   client_id: 'us',
   client_secret: 'a secret of theirs',
 }
+const TRUSTED = { issuer: 'https://platform.example', jwks_uri: 'https://platform.example/jwks' }
 const COLOURED = { ...WEB, client_id: 'coloured', brand_color: '#b3124f' }
 const users = [ALICE, BOB, ROOT, FORMER]
 const seed = {
@@ -32,6 +33,7 @@ const seed = {
   clients: [...SEED.clients, COLOURED],
   resources: [API],
   upstreams: [CORP],
+  trusted_issuers: [TRUSTED],
 }
 const server = await startServer(
   {

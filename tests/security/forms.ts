@@ -141,6 +141,16 @@ function ofUpstream(id: 'record' | 'delete-record'): FormKind {
   })
 }
 
+/** One on the page of a trusted issuer. */
+function ofTrustedIssuer(id: 'record' | 'delete-record'): FormKind {
+  return administered(id, `/admin/trusted-issuer${id === 'record' ? '' : '/delete'}`, async ({ server }) => {
+    const issuer = `https://issuer-${++records}.example`
+    await kernelOf(server).trustedIssuers.save({ issuer, jwks_uri: `${issuer}/jwks` })
+    const fill: Record<string, string> = id === 'record' ? { scopes: 'read_books' } : { confirm: issuer }
+    return { path: `/trusted-issuer?${new URLSearchParams({ id: issuer }).toString()}`, fill }
+  })
+}
+
 let persons = 0
 
 /** One on the page of a user who is signed in and has allowed an app access. */
@@ -322,6 +332,12 @@ export const ADMINISTRATION = {
   })),
   upstream: ofUpstream('record'),
   'upstream deletion': ofUpstream('delete-record'),
+  'new trusted issuer': administered('record', '/admin/trusted-issuers/new', async () => ({
+    path: '/trusted-issuers/new',
+    fill: { issuer: `https://issuer-${++records}.example`, jwks_uri: 'https://issuer.example/jwks' },
+  })),
+  'trusted issuer': ofTrustedIssuer('record'),
+  'trusted issuer deletion': ofTrustedIssuer('delete-record'),
   'new initial token': administered('initial-token', '/admin/initial-tokens/new', async () => ({
     path: '/initial-tokens/new',
     fill: { name: `partner-${++records}` },
@@ -441,6 +457,7 @@ export async function stateOf({ database, server }: TestServer): Promise<unknown
     (select json_agg(r order by resource) from resources r) as resources,
     (select json_agg(kid order by kid) from signing_keys) as signing_keys,
     (select json_agg(u order by id) from upstreams u) as upstreams,
+    (select json_agg(t order by issuer) from trusted_issuers t) as trusted_issuers,
     (select json_agg(r order by record_id) from plugin_records r) as plugin_records,
     (select json_agg(t order by name) from initial_tokens t) as initial_tokens,
     (select json_agg(r order by r::text) from user_records r) as user_records,

@@ -224,6 +224,8 @@ export const questions: Readonly<Record<string, Question>> = {
   'upstream-reseal': [['corp', 'sealed', 'sealed'], 20],
   'upstream-delete': [['corp'], 20],
   'trusted-issuers-all': [[1000], 20],
+  'trusted-issuers-uses': [[1000], 20],
+  'trusted-issuers-note': [[[UUID], [now]], 20],
   'trusted-issuer-delete': [['https://id.example'], 20],
   'server-secret-reseal': [['name', 'sealed', 'sealed'], 1],
   'session-renew': [['new', 'old', SOMEBODY, now, ['pwd'], null, null, null, 60, 60], 1],

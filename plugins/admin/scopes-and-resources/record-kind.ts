@@ -39,6 +39,10 @@ export interface RecordKind<Information extends object> {
   find(id: string): Promise<Information | null>
   save(values: Values, options: { isNew: boolean }): Promise<void>
   delete(id: string): Promise<boolean>
+  /** Whether saving one asks for a sign-in of a moment ago, as deleting one does. */
+  readonly asksAgain?: true
+  /** A sentence of what is known of it beside its members. */
+  noteOf?(one: Information): Words
   /** More of it, that is not edited here. */
   related(one: Information): Promise<RecordPage['related']>
 }

@@ -38,6 +38,8 @@ export interface RecordPage extends FormTarget {
   id: string
   /** What was done; null for nothing. */
   notice: Notice | null
+  /** What is known of it beside its members; null for nothing. */
+  note: Words | null
   /** What the form was filled in from. */
   version: string
   error: Words | null

@@ -1,8 +1,10 @@
 /** Pages for things of a few members that have a name of their own: a list, a form for new ones, one each, its end. */
 import { sentenceOf, type Words, message } from '../../../src/protocol/message.ts'
+import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
+import type { PageCall } from '../../pages/index.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { AdminArea } from '../sections.ts'
 import { noticeOf } from '../notice.ts'
@@ -64,9 +66,12 @@ const addNew: Add = (area, kind, { show, attempt }) => {
     path: `/admin${create}`,
     query: Type.Object({}),
     form: Type.Object({}),
-    show: async (_query, call) => show(call, null),
+    // Before it is filled in: who has to sign in again comes to an empty form.
+    show: async (_query, call) => signedInFor(area, kind, call, create) ?? show(call, null),
     async submit(_form, call) {
       area.assertGenuine(call, create, '')
+      const again = signedInFor(area, kind, call, create)
+      if (again !== undefined) return again
       const { values, errors } = await attempt(call.wire, null)
       if (Object.keys(errors).length > 0) return show(call, null, { values, errors })
       const id = values[kind.identifier.name]!
@@ -89,6 +94,8 @@ const addOne: Add = (area, kind, { get, show, attempt, versionOf }) => {
       const one = await get(id)
       if (version !== versionOf(one))
         return show(call, one, { values: typedIn(call.wire), errors: { [FORM]: CHANGED_MEANWHILE } })
+      const again = signedInFor(area, kind, call, page, { id, again: 'yes' })
+      if (again !== undefined) return again
       const { values, errors } = await attempt(call.wire, id)
       if (Object.keys(errors).length > 0) return show(call, one, { values, errors })
       return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
@@ -118,6 +125,17 @@ const addEnd: Add = (area, kind, { get, show }) => {
       return call.reply.redirect(area.uri(list), 303)
     },
   })
+}
+
+/** Before what a kind asks for a sign-in of a moment ago for: undefined where there was one, or none is asked for. */
+function signedInFor(
+  area: AdminArea,
+  { asksAgain }: Pick<RecordKind<object>, 'asksAgain'>,
+  call: PageCall,
+  path: string,
+  query?: Readonly<Record<string, string>>,
+): FastifyReply | undefined {
+  return asksAgain === undefined ? undefined : area.signInAgain(call, area.uri(path, query))
 }
 
 function typedIn(wire: Wire): Values {

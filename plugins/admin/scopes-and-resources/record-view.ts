@@ -54,6 +54,7 @@ export function createRecordView<Information extends object>(
       heading: id,
       id,
       version: versionOf(one),
+      note: kind.noteOf?.(one) ?? null,
       related: await kind.related(one),
       deletion: { ...area.target(call, remove, id), error, typed },
     }
@@ -63,7 +64,7 @@ export function createRecordView<Information extends object>(
     const { notice = null, values = one === null ? {} : kind.valuesOf(one), errors = {} } = shown
     const refused = Object.keys(errors).length > 0
     const fields = [...(one === null ? [identifier] : []), ...(await kind.fields())]
-    const blank = { heading: words.new, id: '', version: '', related: null, deletion: null }
+    const blank = { heading: words.new, id: '', version: '', note: null, related: null, deletion: null }
     const model = {
       ...(one === null ? { ...blank, ...area.target(call, create, '') } : await existing(call, one, shown)),
       section: kind.section.text,

@@ -6,6 +6,7 @@ import { CLOCK_SKEW, decodeSignedJwt, JwtError, type UnverifiedJwt } from '../..
 import { obeys } from '../../protocol/trusted-issuer-information.ts'
 import type { ClientKeys } from '../clients/client-keys.ts'
 import type { TrustedIssuer, TrustedIssuerRegistry } from './trusted-issuer-registry.ts'
+import type { TrustedIssuerUses } from './trusted-issuer-uses.ts'
 
 /** What a JWT is shown for; an ID-JAG is always for our issuer, whatever is registered. */
 export interface ExpectedAssertion {
@@ -37,13 +38,14 @@ const MAX_AGE = 3600
 
 export interface AssertionsOptions {
   issuers: TrustedIssuerRegistry
+  uses: Pick<TrustedIssuerUses, 'note'>
   keys: ClientKeys
   /** Where no others are registered. */
   audiences: readonly string[]
 }
 
 /** @internal */
-export function createAssertions({ issuers, keys, audiences }: AssertionsOptions): Assertions {
+export function createAssertions({ issuers, uses, keys, audiences }: AssertionsOptions): Assertions {
   async function find({ claims }: UnverifiedJwt): Promise<TrustedIssuer> {
     const named = issuerOf(claims)
     const found = (await issuers.trusted()).find(({ issuer }) => issuer === named)
@@ -83,6 +85,7 @@ export function createAssertions({ issuers, keys, audiences }: AssertionsOptions
         throw new JwtError(`it is older than ${longest} seconds`)
       if (!obeys(claims, from.claims ?? {}))
         throw new JwtError('its claims are not those that its issuer needs')
+      uses.note(from)
       const assertion = { from, claims, typ: unverified.typ }
       return from.reusable === true ? assertion : { ...assertion, spend: spendOf(assertion, jwt) }
     },

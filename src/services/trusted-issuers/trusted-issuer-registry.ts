@@ -37,6 +37,8 @@ export interface TrustedIssuerRegistry {
    */
   save(issuer: TrustedIssuerInput, options?: SaveOptions): Promise<void>
   find(issuer: string): Promise<TrustedIssuerInformation | null>
+  /** When a JWT of each was last found good, of those of which one was; a few minutes old. */
+  lastUses(): Promise<ReadonlyMap<string, Date>>
   list(options?: ListOptions): Promise<TrustedIssuerInformation[]>
   /** False where there was none. What came of its JWTs ends with it. */
   delete(issuer: string): Promise<boolean>
@@ -100,6 +102,10 @@ export function createTrustedIssuerRegistry({
     async find(issuer) {
       const [row] = (await database.query(statements.all, [MOST])).filter((one) => one.issuer === issuer)
       return row === undefined ? null : trustedIssuerInformation(toStored(row))
+    },
+    async lastUses() {
+      const rows = await database.query(statements.uses, [MOST])
+      return new Map(rows.map(({ issuer, usedAt }) => [issuer, usedAt]))
     },
     async save(input, { isNew } = {}) {
       const { members, unknown } = parseTrustedIssuer(input)

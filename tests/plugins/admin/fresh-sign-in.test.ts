@@ -7,8 +7,15 @@ import { age } from '../account/owner.ts'
 import { ROOT, signedIn } from './administrator.ts'
 
 const API = 'https://api.example/'
+const THEM = 'https://platform.example'
 const scopes = [...SEED.scopes, { name: 'unused' }]
-const seed = { ...SEED, scopes, users: [...SEED.users, ROOT], resources: [{ resource: API }] }
+const seed = {
+  ...SEED,
+  scopes,
+  users: [...SEED.users, ROOT],
+  resources: [{ resource: API }],
+  trusted_issuers: [{ issuer: THEM, jwks_uri: `${THEM}/jwks` }],
+}
 const server = await startServer({}, { seed })
 const { users, clients } = server.server.oauth
 const alice = (await users.find(ALICE.username))!.id
@@ -23,7 +30,7 @@ async function state(): Promise<unknown> {
   const [row] = await server.database.query(`select
     (select json_agg(u order by id) from (select id, roles, claims, password_link_hash, disabled_at from users) u) as users,
     (select json_agg(id order by id) from client_secrets) as secrets, (select json_agg(client_id order by client_id) from clients) as clients,
-    (select json_agg(name order by name) from scopes) as scopes, (select json_agg(resource) from resources) as resources, (select json_agg(kid order by kid) from signing_keys) as keys`)
+    (select json_agg(name order by name) from scopes) as scopes, (select json_agg(resource) from resources) as resources, (select json_agg(kid order by kid) from signing_keys) as keys, (select json_agg(t order by issuer) from trusted_issuers t) as issuers`)
   return row
 }
 
@@ -38,6 +45,14 @@ test.each([
   ['the deletion of a user', `/user?id=${bob}`, 'delete-user', { confirm_username: BOB.username }],
   ['a new key', '/keys', 'rotate-EdDSA', {}],
   ['the deletion of a scope', '/scope?id=unused', 'delete-record', { confirm: 'unused' }],
+  [
+    'a new trusted issuer',
+    '/trusted-issuers/new',
+    'record',
+    { issuer: 'https://new.example', jwks_uri: 'https://new.example/jwks' },
+  ],
+  ['what a trusted issuer may', `/trusted-issuer?id=${THEM}`, 'record', { scopes: 'read_books' }],
+  ['the deletion of a trusted issuer', `/trusted-issuer?id=${THEM}`, 'delete-record', { confirm: THEM }],
   ['the deletion of a resource', `/resource?id=${API}`, 'delete-record', { confirm: API }],
 ])('%s', async (what, path, form, fields) => {
   if ((await clients.find('web')) === null) await clients.create(SEED.clients[0])
@@ -54,8 +69,8 @@ test.each([
   const { username, password } = ROOT
   const back = await agent.submit(asked, 'login', { username, password })
   expect([new URL(back.url).pathname, back.status]).toEqual([`/admin${path.replace(/\?.*/, '')}`, 200])
-  // The form for a new user is empty again, which says it.
-  expect(back.body.includes('not done yet')).toBe(path !== '/users/new')
+  // A form for what is new is empty again, which says it.
+  expect(back.body.includes('not done yet')).toBe(!path.endsWith('/new'))
   expect(await state()).toEqual(before)
   expect((await agent.submit(back, form, fields)).status).toBe(200)
   expect(await state()).not.toEqual(before)

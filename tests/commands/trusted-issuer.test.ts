@@ -1,0 +1,38 @@
+/** Trusted issuers on the command line: every member as it is typed, what a running server makes of it, and when a JWT was last good. */
+import { expect, test } from 'vitest'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { commandsHere } from '../support/command-here.ts'
+import { startServer } from '../support/server.ts'
+import { APP, bring, createAssertionKey, JAG_SEED, said } from '../support/trusted-issuer.ts'
+
+const ISSUER = 'https://login.example'
+const key = await createAssertionKey()
+const server = await startServer({}, { seed: JAG_SEED })
+const command = commandsHere({ ...server.settings, LOG_LEVEL: 'error' }, 'trusted-issuer')
+const jwks = { keys: [key.jwk] }
+
+test('one is registered, used, shown, changed and deleted', async () => {
+  const given = { '--jwks': JSON.stringify(jwks), '--subject': 'email', '--scopes': 'read_books', '--clients': 'app', '--claims': 'repository=org/app', '--max-age': '600' } // prettier-ignore
+  const made = await command.runJson('create', ISSUER, ...Object.entries(given).flat())
+  const members = { issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'], clients: ['app'], claims: { repository: 'org/app' }, max_age: 600 } // prettier-ignore
+  expect(made).toEqual(members)
+  expect(await command.run('list')).toBe(`${ISSUER}  not used yet\n`)
+
+  const { trustedIssuers, trustedIssuerUses } = kernelOf(server.server)
+  await expect.poll(async () => (await trustedIssuers.trusted()).length).toBe(1)
+  const assertion = await said(key, ISSUER, server.url, { repository: 'org/app' })
+  expect(await bring(server, APP, assertion)).toMatchObject({ status: 200 })
+  await trustedIssuerUses.flush()
+  const { last_used: used, ...shown } = await command.runJson('show', ISSUER)
+  expect(shown).toEqual(members)
+  expect(Date.parse(String(used))).toBeGreaterThan(0)
+  expect(await command.run('list')).toBe(`${ISSUER}  last used ${String(used)}\n`)
+
+  const changed = await command.runJson('update', ISSUER, '--claims', '', '--disabled', 'true')
+  const { claims: _claims, ...rest } = members
+  expect(changed).toEqual({ ...rest, disabled: true, last_used: used })
+  await expect.poll(async () => trustedIssuers.trusted()).toEqual([])
+  expect(await command.run('list')).toBe(`${ISSUER}  disabled  last used ${String(used)}\n`)
+  expect(await command.runJson('delete', ISSUER, '--yes')).toEqual({ issuer: ISSUER, deleted: true })
+  expect(await trustedIssuers.list()).toEqual([])
+})
