@@ -26,7 +26,7 @@ export function provenance({ cluster, options }: Stage, how?: string): string {
   return `Measured on ${today()}: Node ${process.versions.node}, PostgreSQL ${cluster.version}, ${windows}.`
 }
 
-function today(): string {
+export function today(): string {
   return new Date().toISOString().slice(0, 10)
 }
 
