@@ -150,19 +150,20 @@ export interface OwnEventDetails {
   'key.revoked': { readonly kid: string; readonly algorithm: string; readonly successor: string | null }
   /**
    * Also for each refresh, whose grant type is `refresh_token`. Of what was granted for something else, `of` is the client that had
-   * that, and `actor` who acts now.
+   * that, or `issuer` the trusted issuer whose JWT it was, and `actor` who acts now.
    */
   'token.issued': {
     readonly grant_type: string
     readonly authorization?: string
     readonly of?: string
+    readonly issuer?: string
     readonly actor?: string
   }
   /** A client asked for a token in exchange for another, and was told this error. */
   'token.exchange_refused': { readonly error: string }
   /** A client was given an ID-JAG, to show at `audience`. */
   'token.vouched': { readonly audience: string; readonly jti: string }
-  /** A client came with a JWT of a trusted issuer that was not good, or not for it. */
+  /** A client came with a JWT of a trusted issuer that was not good, not for it, or used before; `issuer` is one that is registered. */
   'token.assertion_refused': { readonly reason: string; readonly issuer?: string }
   /** One access token alone. */
   'token.revoked': { readonly jti?: string }

@@ -1,4 +1,5 @@
 /** The facts that pass from a grant to the issuer, live on in what tokens name, and come back when one is verified. */
+import type { NewEvent } from '../events.ts'
 import type { Bag } from '../protocol/bag.ts'
 import type { OAuthError } from '../protocol/errors.ts'
 import type { Actor, Authentication, Binding, Parent } from '../protocol/facts.ts'
@@ -55,6 +56,8 @@ export interface Spend {
   readonly until?: Date
   /** What is thrown where it was used before; `invalid_grant` by default. */
   readonly refusal?: OAuthError
+  /** What the audit log is told then, where there is a `refusal`. */
+  readonly refused?: NewEvent
 }
 
 /** A refresh token in use (RFC 6749 §6). */

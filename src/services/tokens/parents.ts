@@ -15,10 +15,12 @@ import type { Revocations } from './revocations.ts'
 export interface Parents {
   /** False once `parent`, or anything behind it, has ended. Throws 503 when it cannot be decided. */
   stand(parent: Parent): Promise<boolean>
+  /** The trusted issuer that said it; undefined where it is something of ours, or that is trusted no more. */
+  issuerOf(parent: Parent): Promise<string | undefined>
 }
 
 /** Trusted issuers of this moment. */
-export type ReadTrusted = () => Promise<readonly { readonly generation: string }[]>
+export type ReadTrusted = () => Promise<readonly { readonly generation: string; readonly issuer: string }[]>
 
 export interface ParentsOptions {
   database: Database
@@ -52,6 +54,10 @@ export function createParents({ database, directory, revocations, trusted }: Par
       const all = allBehind(parent)
       if (all.length > MOST_BEHIND) return false
       return (await Promise.all(all.map(stands))).every(Boolean)
+    },
+    async issuerOf({ trust }) {
+      if (trust === undefined) return undefined
+      return (await trusted()).find(({ generation }) => generation === trust)?.issuer
     },
   }
 }

@@ -103,6 +103,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const authorization = authorizationOf(granted, client)
     const { parent, notAfter } = authorization
     if (parent !== undefined) await assertStanding(parent)
+    const issuerOfParent = parent === undefined ? undefined : await parents.issuerOf(parent)
 
     const now = Date.now()
     const iat = Math.floor(now / 1000)
@@ -156,8 +157,12 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       audience: approved.audience,
       refreshToken,
       opaque: opaque === undefined ? undefined : { token: opaque, claims },
+    }).catch((error: unknown) => {
+      const refused = granted.spends?.find(({ refusal }) => refusal !== undefined && refusal === error)
+      if (refused?.refused !== undefined) audit.observe(refused.refused)
+      throw error
     })
-    audit.observe(issued(authorization, call))
+    audit.observe(issued(authorization, call, issuerOfParent))
     return handedOut === refreshToken ? response : { ...response, refresh_token: handedOut }
   }
 
@@ -170,11 +175,16 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 }
 
-function issued({ id, clientId, subject, parent, actor }: Authorization, { wire }: Call): NewEvent {
+function issued(
+  { id, clientId, subject, parent, actor }: Authorization,
+  { wire }: Call,
+  issuer: string | undefined,
+): NewEvent {
   const details = {
     grant_type: String(wire['grant_type'] ?? ''),
     ...(id === undefined ? {} : { authorization: id }),
-    ...(parent === undefined ? {} : { of: parent.clientId }),
+    ...(parent === undefined || issuer !== undefined ? {} : { of: parent.clientId }),
+    ...(issuer === undefined ? {} : { issuer }),
     ...(actor === undefined ? {} : { actor: actor.sub }),
   }
   return { type: 'token.issued', client: clientId, user: subject, details }

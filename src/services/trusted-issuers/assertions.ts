@@ -22,7 +22,7 @@ export interface Assertion {
   readonly claims: Bag
   readonly typ: string | undefined
   /** How it is spent, where it is good once. */
-  readonly spend?: Omit<Required<Spend>, 'refusal'>
+  readonly spend?: Required<Pick<Spend, 'kind' | 'handle' | 'until'>>
 }
 
 export interface Assertions {

@@ -5,7 +5,9 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Call } from '../../../../src/doors/back-channel.ts'
-import type { Granted } from '../../../../src/doors/facts.ts'
+import type { Client } from '../../../../src/doors/client.ts'
+import type { Granted, Spend } from '../../../../src/doors/facts.ts'
+import type { NewEvent } from '../../../../src/events.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { ID_JAG_PROFILE, ID_JAG_TYPE } from '../../../../src/protocol/id-jag.ts'
@@ -40,6 +42,16 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
     return found
   }
 
+  /** One that is registered; what a stranger names is nobody's to read. */
+  function issuerNamedIn(jwt: string): string | undefined {
+    try {
+      return assertions.issuerNamedIn(jwt) ?? undefined
+    } catch (error) {
+      if (!(error instanceof JwtError)) throw error
+      return undefined
+    }
+  }
+
   async function grant(
     jwt: string,
     sent: { scope?: string; resource?: readonly string[] },
@@ -54,7 +66,7 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
       ...(mapped === 'client' ? {} : { subject: mapped.user.id }),
       ...allowed,
       refreshable: false,
-      ...(spend === undefined ? {} : { spends: [spend] }),
+      ...(spend === undefined ? {} : { spends: [{ ...spend, ...usedBefore(from.issuer, client) }] }),
       staysBound: Object.keys(claims['cnf'] ?? {}),
       parent: parentOfAssertion(from, mapped, client),
     }
@@ -72,13 +84,8 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
         return await grant(assertion, sent, call)
       } catch (error) {
         if (!(error instanceof JwtError)) throw error
-        const { message: reason } = error
-        oauth.audit.observe({
-          type: 'token.assertion_refused',
-          client: call.client.clientId,
-          details: { reason },
-        })
-        throw new OAuthError('invalid_grant', `the assertion is not good: ${reason}`, { cause: error })
+        oauth.audit.observe(refusedEvent(error.message, call.client, issuerNamedIn(assertion)))
+        throw refusalOf(error.message, error)
       }
     },
   })
@@ -91,6 +98,21 @@ async function jwtBearer(fastify: FastifyInstance): Promise<void> {
     const issuers = await trustedIssuers.trusted()
     return issuers.length === 0 ? {} : { authorization_grant_profiles_supported: [ID_JAG_PROFILE] }
   })
+}
+
+/** Told where it is spent, which is behind the grant. */
+function usedBefore(issuer: string, client: Client): Required<Pick<Spend, 'refusal' | 'refused'>> {
+  const reason = 'it was used before'
+  return { refusal: refusalOf(reason), refused: refusedEvent(reason, client, issuer) }
+}
+
+function refusalOf(reason: string, cause?: JwtError): OAuthError {
+  return new OAuthError('invalid_grant', `the assertion is not good: ${reason}`, { cause })
+}
+
+function refusedEvent(reason: string, { clientId }: Client, issuer: string | undefined): NewEvent {
+  const details = issuer === undefined ? { reason } : { reason, issuer }
+  return { type: 'token.assertion_refused', client: clientId, details }
 }
 
 export default fp(jwtBearer, { name: 'latchkey-jwt-bearer', dependencies: ['latchkey-token'] })

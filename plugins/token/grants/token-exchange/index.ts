@@ -6,7 +6,9 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Call } from '../../../../src/doors/back-channel.ts'
 import type { Answer } from '../../../../src/doors/answer.ts'
-import type { Granted } from '../../../../src/doors/facts.ts'
+import type { Client } from '../../../../src/doors/client.ts'
+import type { Granted, Spend } from '../../../../src/doors/facts.ts'
+import type { NewEvent } from '../../../../src/events.ts'
 import type { Actor } from '../../../../src/protocol/facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { ID_JAG } from '../../../../src/protocol/id-jag.ts'
@@ -84,23 +86,28 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
           ...actorsOf(source, delegation ? actor : undefined),
           staysBound: Object.keys(source.cnf ?? {}),
           spends: [source, acting].flatMap((one) =>
-            one?.spend === undefined ? [] : [{ ...one.spend, refusal: refused('it was used before') }],
+            one?.spend === undefined ? [] : [{ ...one.spend, ...usedBefore(client) }],
           ),
           parent,
           notAfter: Math.min(source.notAfter, acting?.notAfter ?? Infinity),
           response: { issued_token_type: ACCESS_TOKEN },
         }
       } catch (error) {
-        if (error instanceof OAuthError)
-          oauth.audit.observe({
-            type: 'token.exchange_refused',
-            client: client.clientId,
-            details: { error: error.code },
-          })
+        if (error instanceof OAuthError) oauth.audit.observe(refusedEvent(error, client))
         throw error
       }
     },
   })
+}
+
+/** Told where it is spent, which is behind the grant. */
+function usedBefore(client: Client): Required<Pick<Spend, 'refusal' | 'refused'>> {
+  const refusal = refused('it was used before')
+  return { refusal, refused: refusedEvent(refusal, client) }
+}
+
+function refusedEvent({ code }: OAuthError, { clientId }: Client): NewEvent {
+  return { type: 'token.exchange_refused', client: clientId, details: { error: code } }
 }
 
 export default fp(tokenExchange, { name: 'latchkey-token-exchange', dependencies: ['latchkey-token'] })

@@ -195,6 +195,31 @@ test('it is good once, also without a jti, unless its issuer says otherwise', as
   }
 })
 
+test('the log names the issuer of what was given, and has what was refused: also what was used before, however often', async () => {
+  const { audit } = oauth
+  const logged = 'https://logged.example'
+  await saveIssuer({ issuer: logged, jwks: { keys: [key.jwk] }, subject_claim: 'email', scopes: ['read_books'] })
+  const assertion = await said(key, logged, server.url)
+  expect(await bring(server, APP, assertion)).toMatchObject({ status: 200 })
+  const issuedOf = async () => (await audit.list({ type: 'token.issued', client: 'app' })).events.map(({ details }) => details)
+  await expect.poll(issuedOf).toContainEqual({ grant_type: GRANT, authorization: expect.any(String), issuer: logged })
+
+  for (let n = 0; n < 20; n++) expect(await bring(server, APP, assertion)).toMatchObject(bad('used before'))
+  expect(await bring(server, APP, await said(stranger, logged, server.url))).toMatchObject(bad('signature is not good'))
+  expect(await bring(server, APP, await said(key, 'https://nobody.example', server.url))).toMatchObject(bad('iss is not trusted'))
+  /** How often each reason was noted, in however many rows. */
+  const refused = async () => {
+    const { events } = await audit.list({ type: 'token.assertion_refused', client: 'app' }, { limit: 1000 })
+    const told = events.map(({ details, count }) => ({ ...(details as { reason: string; issuer?: string }), count }))
+    const times = (reason: RegExp, issuer?: string) =>
+      told.filter((one) => reason.test(one.reason) && one.issuer === issuer).reduce((sum, { count }) => sum + count, 0)
+    return [times(/used before/, logged), times(/signature/, logged), times(/iss is not trusted/) > 0]
+  }
+  await expect.poll(refused).toEqual([20, 1, true])
+  const { events } = await audit.list({ type: 'token.assertion_refused', client: 'app' }, { limit: 1000 })
+  expect(JSON.stringify(events)).not.toContain('nobody.example')
+}) // prettier-ignore
+
 test('it stays good where the request is refused for what it lacks itself', async () => {
   const assertion = await said(key, issuer, server.url)
   await oauth.clients.update('app', { dpop_bound_access_tokens: true })

@@ -50,7 +50,7 @@ const seed = {
   ],
 }
 const server = await startServer({ OIDC_INTROSPECTION_VALIDATE_AUDIENCE_SCOPE: false }, { seed })
-const { users, clients } = server.server.oauth
+const { audit, users, clients } = server.server.oauth
 const { trustedIssuers } = kernelOf(server.server)
 let alice = ''
 beforeAll(async () => {
@@ -84,7 +84,10 @@ test('it is good once, and stays good where too much was asked for', async () =>
     expect(await ask(DESK, jwt, { scope })).toMatchObject({ status: 400, error: 'invalid_scope' })
   expect(await ask(DESK, jwt, { resource: server.url })).toMatchObject({ error: 'invalid_target' })
   expect(await ask(DESK, jwt)).toMatchObject({ status: 200 })
+  const refusals: object[] = []
+  audit.on('token.exchange_refused', ({ client, details }) => refusals.push({ client, ...details }))
   expect(await ask(DESK, jwt)).toMatchObject(invalid('used before'))
+  expect(refusals).toEqual([{ client: 'desk', error: 'invalid_request' }])
   const many = await speak(WORK)
   expect([await ask(BACK, many), await ask(BACK, many)]).toMatchObject([{ status: 200 }, { status: 200 }])
   const parallel = await speak()
