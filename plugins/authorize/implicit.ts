@@ -24,7 +24,7 @@ const RESPONSE_TYPES = ['id_token', 'id_token token', 'code id_token', 'code tok
 
 async function implicit(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { audiences, authorizationCodes: codes, config, doors, tokenIssuer } = kernelOf(fastify)
+  const { audiences, authorizationCodes: codes, config, doors, givenBeside, tokenIssuer } = kernelOf(fastify)
   if (!config.OIDC_IMPLICIT) return
 
   async function idToken(
@@ -84,10 +84,11 @@ async function implicit(fastify: FastifyInstance): Promise<void> {
         doors.all('senderConstraint').flatMap(({ requestParameter }) => requestParameter ?? []),
       )
     },
-    async review({ client, responseType, scopes, resources }) {
+    async review({ client, responseType, scopes, resources, parameters }) {
       assertGrant(client, responseType)
       if (!asksFor('token', responseType)) return
-      if (demandsBinding(client, await audiences.resolve(client, scopes, resources))) throw cannotBeBound()
+      const given = { scopes, beside: givenBeside.asked(parameters) }
+      if (demandsBinding(client, await audiences.resolve(client, given, resources))) throw cannotBeBound()
     },
   })
 }

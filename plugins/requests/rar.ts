@@ -10,10 +10,14 @@ import type { Client } from '../../src/doors/client.ts'
 import {
   type AuthorizationDetail,
   canonical,
+  detailsAt,
   isNarrower,
+  locationsOf,
   parseDetails,
   refusedDetails,
+  withLocations,
 } from '../../src/protocol/authorization-details.ts'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { isObject, parseJson } from '../../src/protocol/json.ts'
 import { checkOf, Type } from '../../src/protocol/schema.ts'
 import type { Words } from '../../src/protocol/message.ts'
@@ -21,7 +25,9 @@ import type { Words } from '../../src/protocol/message.ts'
 const NAME = 'authorization_details'
 type Details = readonly AuthorizationDetail[]
 
-async function rar({ oauth }: FastifyInstance): Promise<void> {
+async function rar(fastify: FastifyInstance): Promise<void> {
+  const { oauth } = fastify
+  const { audiences, directory } = kernelOf(fastify)
   const types = (): ReadonlyMap<string, AuthorizationDetailsType> => oauth.owners('authorizationDetailsType')
 
   oauth.extendClientMetadata(
@@ -52,9 +58,24 @@ async function rar({ oauth }: FastifyInstance): Promise<void> {
     throw refusedDetails(`the member ${misfit.missing ?? named ?? 'type'} is missing or malformed`)
   }
 
+  /** With locations as they are registered (RFC 9396 §2.2): what an app calls otherwise is one and the same, and a token for nobody is none. */
+  async function placed(detail: AuthorizationDetail): Promise<AuthorizationDetail> {
+    const named = locationsOf(detail)
+    if (named === undefined) return detail
+    const locations = await audiences.registered(named)
+    const found = await Promise.all(
+      locations.map(async (one) => one === oauth.issuer || (await directory.findResource(one)) !== null),
+    )
+    if (locations.length === 0 || found.includes(false))
+      throw refusedDetails('its locations must be resources that are registered here')
+    return withLocations(detail, locations)
+  }
+
   function isWithin(less: AuthorizationDetail, approved: Details): boolean {
     const narrower = types().get(less.type)?.isWithin ?? isNarrower
-    return approved.some((one) => one.type === less.type && narrower(less, one))
+    return approved.some(
+      (one) => one.type === less.type && (narrower(less, one) || canonical(less) === canonical(one)),
+    )
   }
 
   function lineOf(detail: AuthorizationDetail): ConsentLine {
@@ -78,11 +99,22 @@ async function rar({ oauth }: FastifyInstance): Promise<void> {
     name: NAME,
     schema: Type.String({ maxLength: 4096 }),
     kept: true,
-    parse(raw, client) {
+    async parse(raw, client) {
       if (raw === undefined) return undefined
       const details = parseDetails(String(raw))
       for (const detail of details) assertServed(detail, client)
-      return details
+      return Promise.all(details.map(placed))
+    },
+    resources: (value) => (value as Details).flatMap((detail) => locationsOf(detail) ?? []),
+    within(value, resources) {
+      const here = detailsAt(value as Details, resources)
+      return here.length === 0 ? undefined : here
+    },
+    /** §6: by the client's policy, which is what it is registered for and what the type allows. */
+    forItself(value) {
+      if (!(value as Details).every(({ type }) => types().get(type)?.withoutPeople === true))
+        throw refusedDetails('nobody has approved it, and its type needs that')
+      return value
     },
     narrow(had = [], asked) {
       const less = asked as Details
@@ -96,7 +128,13 @@ async function rar({ oauth }: FastifyInstance): Promise<void> {
 
   for (const document of ['access_token', 'tokenResponse'] as const)
     oauth.extend(document, [NAME], async ({ parameters }) => ({ [NAME]: parameters?.[NAME] }))
-  oauth.extend('introspection', [NAME], async ({ claims }) => ({ [NAME]: claims[NAME] }))
+  /** §9.2: an API that is one of several sees what is for it. */
+  oauth.extend('introspection', [NAME], async ({ claims }, _document, { client }) => {
+    const details = claims[NAME] as Details | undefined
+    const isApi = client.clientId !== claims.client_id && [claims['aud']].flat().includes(client.clientId)
+    const shown = details && isApi ? detailsAt(details, [client.clientId]) : details
+    return { [NAME]: shown?.length === 0 ? undefined : shown }
+  })
 }
 
 export default fp(rar, { name: 'latchkey-rar', dependencies: ['latchkey-oauth'] })

@@ -76,6 +76,19 @@ export interface Parameter {
    */
   wordsOf?(key: string): Words | undefined
   /**
+   * The resources where the value gives something by itself, by their identifiers. A request with such a value needs no scope, and its
+   * tokens are for these too: of none, for those of its scopes, and without any for the server itself. By default it gives nothing
+   * without a scope.
+   */
+  resources?(value: unknown): readonly string[]
+  /** What of the value a token for these `resources` says; undefined for nothing. The same value, and by default all of it, where nothing is left out. */
+  within?(value: unknown, resources: readonly string[]): unknown
+  /**
+   * What of it a client gets that acts for itself, where it asks for it at the token endpoint (RFC 6749 §4.4). Throws `OAuthError`
+   * for what it may not have. By default there is none: nobody has approved any.
+   */
+  forItself?(value: unknown, client: Client): unknown
+  /**
    * What is left of the value where somebody has left out the scopes that give the lines of these keys; undefined for nothing.
    * Without it, nothing is.
    */

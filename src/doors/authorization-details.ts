@@ -12,6 +12,11 @@ export interface AuthorizationDetailsType {
   /** Whether it is allowed for one request alone, as a payment is, and asked for each time. Default false. */
   readonly once?: boolean
   /**
+   * Whether a client that acts for itself gets it by asking (RFC 9396 §6, `client_credentials`), where it is allowed the type: nobody
+   * reads it then. Default false.
+   */
+  readonly withoutPeople?: boolean
+  /**
    * Whether `less` gives nothing that `approved` of the same type does not, where a token request asks for less. By default it has the
    * same members, of lists fewer items, and of all else the same.
    */

@@ -61,6 +61,7 @@ const DISPATCHED: { readonly [Kind in keyof Dispatched]: Shape<Dispatched[Kind]>
     schema: PARAMETERS,
     describe: FUNCTION,
     once: maybe(BOOLEAN),
+    withoutPeople: maybe(BOOLEAN),
     isWithin: maybe(FUNCTION),
   },
 }
@@ -76,6 +77,9 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     narrow: maybe(FUNCTION),
     consent: maybe(FUNCTION),
     wordsOf: maybe(FUNCTION),
+    resources: maybe(FUNCTION),
+    within: maybe(FUNCTION),
+    forItself: maybe(FUNCTION),
     decline: maybe(FUNCTION),
   },
   interactionStep: {

@@ -10,6 +10,8 @@ export interface AuthorizationDetail {
 }
 
 const MOST = 20
+/** The member that says where it is used (§2.2), of types that have it. */
+const LOCATIONS = 'locations'
 
 export function refusedDetails(description: string, cause?: unknown): OAuthError {
   return new OAuthError('invalid_authorization_details', description, { cause })
@@ -38,6 +40,33 @@ function parseList(text: string): readonly unknown[] {
 
 function isDetail(value: unknown): value is AuthorizationDetail {
   return isObject(value) && typeof value['type'] === 'string'
+}
+
+/** Undefined for one that names none: it is good wherever its token is. */
+export function locationsOf({ [LOCATIONS]: locations }: AuthorizationDetail): readonly string[] | undefined {
+  return Array.isArray(locations) ? locations.map(String) : undefined
+}
+
+/** By other names, each once. */
+export function withLocations(
+  detail: AuthorizationDetail,
+  locations: readonly string[],
+): AuthorizationDetail {
+  return { ...detail, [LOCATIONS]: [...new Set(locations)] }
+}
+
+/** What of them is for these resources (§9.1); the same list where all of it is. */
+export function detailsAt(
+  details: readonly AuthorizationDetail[],
+  resources: readonly string[],
+): readonly AuthorizationDetail[] {
+  const isElsewhere = (one: string): boolean => !resources.includes(one)
+  if (!details.some((detail) => locationsOf(detail)?.some(isElsewhere))) return details
+  return details.flatMap((detail) => {
+    const here = locationsOf(detail)?.filter((one) => !isElsewhere(one))
+    if (here === undefined) return [detail]
+    return here.length === 0 ? [] : [withLocations(detail, here)]
+  })
 }
 
 /** The same text for the same content, in whatever order members and lists came. */

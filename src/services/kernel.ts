@@ -197,6 +197,7 @@ export function createKernel(
     box,
     artifacts,
     audiences: tokens.audiences,
+    givenBeside: tokens.givenBeside,
     outbox,
     hashing: hashing.beside(),
     rules,

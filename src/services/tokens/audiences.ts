@@ -15,6 +15,13 @@ export interface TokenTerms {
   bound: ReadonlySet<string>
 }
 
+/** What a token is for, before anybody names resources. */
+export interface Given {
+  readonly scopes: ReadonlySet<string>
+  /** Resources where something is given beside scopes (`GivenBeside`), also none; undefined where nothing is. */
+  readonly beside: readonly string[] | undefined
+}
+
 export interface Audiences {
   /** The resource of each scope, by its identifier. */
   resourcesOf(scopes: Iterable<string>): Promise<ReadonlyMap<string, string>>
@@ -29,13 +36,13 @@ export interface Audiences {
    */
   defaultFor(client: Client, scopes: ReadonlySet<string>): Promise<readonly string[]>
   /**
-   * The resources of `scopes`, narrowed to those that were asked for, and to those `within` which an approval
+   * The resources of what is given, narrowed to those that were asked for, and to those `within` which an approval
    * holds; where neither is said, to the default of `defaultFor`. `requested` are registered identifiers. Throws
-   * `invalid_target` when one was asked for that no granted scope belongs to.
+   * `invalid_target` when one was asked for that nothing belongs to.
    */
   resolve(
     client: Client,
-    scopes: ReadonlySet<string>,
+    given: Given,
     requested: readonly string[],
     within?: readonly string[],
   ): Promise<TokenTerms>
@@ -64,6 +71,14 @@ export function createAudiences(
     return found ?? (slashless(name) === slashless(issuer) ? issuer : name)
   }
 
+  /** Those that are registered still. */
+  async function standing(resources: readonly string[]): Promise<readonly string[]> {
+    const found = await Promise.all(
+      resources.map(async (one) => one === issuer || (await directory.findResource(one)) !== null),
+    )
+    return resources.filter((_, at) => found[at])
+  }
+
   async function registered(names: readonly string[]): Promise<readonly string[]> {
     if (names.length === 0) return names
     const found = new Set<string>()
@@ -87,16 +102,17 @@ export function createAudiences(
     resourcesOf,
     registered,
     defaultFor: async (client, scopes) => defaultFor(client, scopes),
-    async resolve(client, scopes, requested, within) {
-      const ofScopes = new Set<string>()
-      for (const resource of (await resourcesOf(scopes)).values()) {
-        if (within === undefined || within.includes(resource)) ofScopes.add(resource)
-      }
-      if (ofScopes.size === 0 || requested.some((resource) => !ofScopes.has(resource)))
-        throw new OAuthError('invalid_target', 'no granted scope belongs to the resource')
-      const asked =
-        requested.length > 0 || within !== undefined ? requested : await defaultFor(client, scopes, ofScopes)
-      const audience = asked.length > 0 ? [...new Set(asked)] : [...ofScopes]
+    async resolve(client, { scopes, beside }, requested, within) {
+      const places = beside === undefined ? [] : await standing(beside)
+      const owners = [...(await resourcesOf(scopes)).values(), ...places]
+      // What names no place goes with what else is there.
+      if (scopes.size === 0 && beside?.length === 0) owners.push(...(within ?? [issuer]))
+      const all = new Set(owners.filter((one) => within === undefined || within.includes(one)))
+      if (all.size === 0 || requested.some((resource) => !all.has(resource)))
+        throw new OAuthError('invalid_target', 'nothing that is granted belongs to the resource')
+      const usual = requested.length > 0 || within !== undefined ? [] : await defaultFor(client, scopes, all)
+      const asked = usual.length > 0 ? [...usual, ...places] : requested
+      const audience = asked.length > 0 ? [...new Set(asked)] : [...all]
 
       let lifetime = Infinity
       let format: TokenTerms['format'] =

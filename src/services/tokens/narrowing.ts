@@ -4,6 +4,7 @@ import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import type { Audiences } from './audiences.ts'
+import type { GivenBeside } from './given-beside.ts'
 
 /**
  * The request without `declined`, the names of scopes. Throws `access_denied` where nothing is left of its scopes, or of the
@@ -15,15 +16,23 @@ export type Narrow = <Request extends ApprovalRequest>(
 ) => Promise<Request>
 
 /** @internal */
-export function createNarrow(doors: DoorRegistry, { resourcesOf }: Pick<Audiences, 'resourcesOf'>): Narrow {
+export function createNarrow(
+  doors: DoorRegistry,
+  { resourcesOf }: Pick<Audiences, 'resourcesOf'>,
+  givenBeside: Pick<GivenBeside, 'asked'>,
+): Narrow {
   return async (request, declined) => {
     const scopes = new Set([...request.scopes].filter((name) => !declined.has(name)))
     if (scopes.size === request.scopes.size) return request
-    const owners = new Set((await resourcesOf(scopes)).values())
-    const resources = request.resources.filter((one) => owners.has(one))
-    if (scopes.size === 0 || (resources.length === 0 && request.resources.length > 0))
-      throw new OAuthError('access_denied', 'the user allowed nothing of what was asked for')
     const parameters = parametersWithin(doors.all('parameter'), request.parameters, scopes, declined)
+    const beside = givenBeside.asked(parameters)
+    const owners = new Set([...(await resourcesOf(scopes)).values(), ...(beside ?? [])])
+    const resources = request.resources.filter((one) => owners.has(one))
+    if (
+      (scopes.size === 0 && beside === undefined) ||
+      (resources.length === 0 && request.resources.length > 0)
+    )
+      throw new OAuthError('access_denied', 'the user allowed nothing of what was asked for')
     return { ...request, scopes, resources, parameters }
   }
 }

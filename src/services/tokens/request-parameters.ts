@@ -17,6 +17,8 @@ import type { Wire } from '../../protocol/wire.ts'
 export interface RequestParameters {
   /** What they make of the wire, by their names. Throws `OAuthError`. */
   parse(wire: Wire, client: Client): Promise<Bag>
+  /** What of the wire a client gets that acts for itself (`Parameter.forItself`), by the names under which it lives on. Throws `OAuthError`. */
+  forItself(wire: Wire, client: Client): Promise<Bag>
   /**
    * What is granted, less what the token request leaves out of it; the same object where it says nothing. Throws
    * `OAuthError`.
@@ -64,6 +66,16 @@ export function createRequestParameters(doors: DoorRegistry): RequestParameters 
       }
       return parameters
     },
+    async forItself(wire, client) {
+      readers ??= doors.all('parameter').map(readerOf)
+      const parameters: Record<string, unknown> = {}
+      for (const { parameter, read } of readers) {
+        const { name, forItself } = parameter
+        if (forItself !== undefined && wire[name] !== undefined)
+          parameters[keptAs(parameter)] = forItself(await read(wire, client), client)
+      }
+      return parameters
+    },
     narrow(granted, call) {
       narrowers ??= doors.all('parameter').flatMap(narrowersOf)
       if (narrowers.length === 0) return granted
@@ -93,7 +105,11 @@ function readerOf(parameter: Parameter): Reader {
 }
 
 function narrowersOf(parameter: Parameter): Narrower[] {
-  const { name, kept, narrow } = parameter
-  if (narrow === undefined) return []
-  return [{ ...readerOf(parameter), narrow, as: typeof kept === 'string' ? kept : name }]
+  const { narrow } = parameter
+  return narrow === undefined ? [] : [{ ...readerOf(parameter), narrow, as: keptAs(parameter) }]
+}
+
+/** The name under which its value lives on. */
+export function keptAs({ name, kept }: Parameter): string {
+  return typeof kept === 'string' ? kept : name
 }

@@ -15,6 +15,7 @@ import { createUuid } from '../../protocol/uuid.ts'
 import { formatScope, OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { SignAccessToken } from './access-token-signer.ts'
 import type { Audiences, TokenTerms } from './audiences.ts'
+import type { GivenBeside } from './given-beside.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import { AUTHORIZATION_ID } from './names.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
@@ -42,6 +43,7 @@ export interface TokenIssuerOptions {
   doors: DoorRegistry
   audiences: Audiences
   subjectOf: SubjectOf
+  givenBeside: GivenBeside
   sign: SignAccessToken
   parents: Parents
   parentClaims: ParentClaims
@@ -51,8 +53,19 @@ export interface TokenIssuerOptions {
 }
 
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
-  const { issuer, doors, audiences, subjectOf, sign, parents, parentClaims, refreshTokens, store, audit } =
-    options
+  const {
+    issuer,
+    doors,
+    audiences,
+    givenBeside,
+    subjectOf,
+    sign,
+    parents,
+    parentClaims,
+    refreshTokens,
+    store,
+    audit,
+  } = options
 
   const mayRefresh = ({ refreshable, subject }: Granted, client: Client): boolean =>
     refreshable === true &&
@@ -77,10 +90,15 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     client: Client,
   ): Promise<{ terms: TokenTerms; approved: TokenTerms }> {
     const { scopes, resources, approvedResources = resources, continues } = granted
+    const { parameters, approvedParameters = parameters } = granted
     const within = continues?.authorization.resources
-    const approved = await audiences.resolve(client, scopes, approvedResources, within)
-    if (resources === approvedResources) return { terms: approved, approved }
-    return { terms: await audiences.resolve(client, scopes, resources, approved.audience), approved }
+    const all = { scopes, beside: givenBeside.kept(approvedParameters) }
+    const approved = await audiences.resolve(client, all, approvedResources, within)
+    const isLess = parameters !== approvedParameters
+    if (resources === approvedResources && !isLess) return { terms: approved, approved }
+    const given = isLess ? { scopes, beside: givenBeside.kept(parameters) } : all
+    const asked = resources === approvedResources ? [] : resources
+    return { terms: await audiences.resolve(client, given, asked, approved.audience), approved }
   }
 
   const constraints = () => doors.all('senderConstraint')
@@ -96,9 +114,10 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const shown = await named(given)
     for (const policy of doors.all('policy')) await policy(shown, call)
     const { client } = call
-    assertScopes(shown, call)
+    assertScopes(shown, call, givenBeside)
     const { terms, approved } = await termsOf(shown, client)
-    const granted = boundAsDemanded(shown, client, terms, constraints)
+    const said = givenBeside.within(shown, terms.audience)
+    const granted = boundAsDemanded(said, client, terms, constraints)
     assertBound(granted, client, terms, constraints)
     const authorization = authorizationOf(granted, client)
     const { parent, notAfter } = authorization
@@ -111,7 +130,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     if (notAfter !== undefined && lifetime < 1) throw hasEnded()
     const { scopes, subject, subjectClient, authentication } = granted
     const { audience } = terms
-    const scope = formatScope(scopes)
+    const scope = scopes.size === 0 ? undefined : formatScope(scopes)
     const claims = await doors.withContributions(
       'access_token',
       authorization,
@@ -195,8 +214,13 @@ function hasEnded(): OAuthError {
 }
 
 /** No grant, ours or a stranger's, gives a client what is not registered for it. */
-function assertScopes({ scopes, subject, continues }: Granted, { client }: Call): void {
-  if (scopes.size === 0) throw new OAuthError('invalid_scope', 'nothing would be granted')
+function assertScopes(
+  { scopes, subject, continues, parameters }: Granted,
+  { client }: Call,
+  givenBeside: GivenBeside,
+): void {
+  if (scopes.size === 0 && givenBeside.kept(parameters) === undefined)
+    throw new OAuthError('invalid_scope', 'nothing would be granted')
   for (const scope of scopes) {
     const ofUsers = subject !== undefined && OPENID_SCOPES.has(scope)
     const approved = continues === undefined || continues.authorization.scopes.has(scope)

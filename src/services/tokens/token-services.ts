@@ -14,6 +14,7 @@ import { createAudiences, type Audiences } from './audiences.ts'
 import { createAuthorizationRequests, type AuthorizationRequests } from './authorization-requests.ts'
 import { createAuthorizationCodes, type AuthorizationCodes } from './authorization-codes.ts'
 import { createAuthorizations, type Authorizations } from './authorizations.ts'
+import { createGivenBeside, type GivenBeside } from './given-beside.ts'
 import { createIdTokens } from './id-tokens.ts'
 import { createIssueTransaction } from './issue-transaction.ts'
 import { createJwtSigner, type SignJwt } from './jwt-signer.ts'
@@ -33,6 +34,7 @@ import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts'
 
 export interface TokenServices {
   readonly audiences: Audiences
+  readonly givenBeside: GivenBeside
   readonly approvals: Approvals
   readonly requestParameters: RequestParameters
   readonly authorizationRequests: AuthorizationRequests
@@ -71,7 +73,8 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
     defaultResource: config.OIDC_DEFAULT_RESOURCE,
   })
   const requestParameters = createRequestParameters(doors)
-  const approvals = createApprovals(doors, requestParameters, directory, audiences)
+  const givenBeside = createGivenBeside(doors)
+  const approvals = createApprovals(doors, requestParameters, directory, audiences, givenBeside)
   const spendArtifact = createSpendArtifact(box)
   const subjectOf = createSubjects(doors)
   const signJwt = createJwtSigner(keys, config.OIDC_SIGN_SYNCHRONOUSLY)
@@ -101,6 +104,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
 
   return {
     audiences,
+    givenBeside,
     approvals,
     requestParameters,
     authorizationRequests: createAuthorizationRequests(doors, approvals),
@@ -132,6 +136,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       issuer,
       doors,
       audiences,
+      givenBeside,
       subjectOf,
       sign: createAccessTokenSigner(signJwt),
       parents,

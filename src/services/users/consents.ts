@@ -13,6 +13,7 @@ import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Audiences } from '../tokens/audiences.ts'
+import type { GivenBeside } from '../tokens/given-beside.ts'
 import { createNarrow } from '../tokens/narrowing.ts'
 import { linesOf, rememberedText, wordsOfLine } from './consent-lines.ts'
 
@@ -92,8 +93,9 @@ export function createConsents(
   audit: AuditTrail,
   doors: DoorRegistry,
   audiences: Audiences,
+  givenBeside: GivenBeside,
 ): Consents {
-  const narrow = createNarrow(doors, audiences)
+  const narrow = createNarrow(doors, audiences, givenBeside)
 
   async function find(
     userId: string,
@@ -109,8 +111,11 @@ export function createConsents(
     }
   }
 
-  const audienceOf = async ({ client, scopes, resources }: ApprovalRequest): Promise<readonly string[]> =>
-    (await audiences.resolve(client, scopes, resources)).audience
+  async function audienceOf(request: ApprovalRequest): Promise<readonly string[]> {
+    const { client, scopes, resources, parameters } = request
+    const beside = givenBeside.asked(parameters)
+    return (await audiences.resolve(client, { scopes, beside }, resources)).audience
+  }
 
   /** What was left out stays so while the client lets it, and where that leaves something of the request. */
   async function standing(

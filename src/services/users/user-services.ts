@@ -10,6 +10,7 @@ import type { Directory } from '../directory.ts'
 import type { HashingQueue } from '../hashing/hashing-queue.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { Audiences } from '../tokens/audiences.ts'
+import type { GivenBeside } from '../tokens/given-beside.ts'
 import type { OutboxTrail } from '../outbox/outbox.ts'
 import { createAccountDeletions, type AccountDeletions } from './account-deletions.ts'
 import { createConsents, type Consents } from './consents.ts'
@@ -55,6 +56,7 @@ export interface UserServicesOptions {
   box: SecretBox
   artifacts: ArtifactStore
   audiences: Audiences
+  givenBeside: GivenBeside
   outbox: Pick<OutboxTrail, 'enqueueBy' | 'announce'>
   hashing: HashingQueue
   rules: PasswordRules
@@ -62,7 +64,7 @@ export interface UserServicesOptions {
 }
 
 export function createUserServices(options: UserServicesOptions): UserServices {
-  const { config, database, doors, audit, feed, directory, box, artifacts, audiences } = options
+  const { config, database, doors, audit, feed, directory, box, artifacts, audiences, givenBeside } = options
   const { hashing, rules, log, outbox } = options
   const { issuer, production } = config
   const passwords = createPasswords(hashing, djangoPasswords, rules)
@@ -78,7 +80,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
   })
   const lasting = { idle: config.OIDC_SESSION_IDLE, expire: config.OIDC_SESSION_EXPIRE }
   const sessions = createSessions(database, audit, lasting)
-  const consents = createConsents(database, audit, doors, audiences)
+  const consents = createConsents(database, audit, doors, audiences, givenBeside)
   const takesPasswords = (): boolean => doors.owners('signInMethod').has('password')
   const records = createUserRecords({
     database,

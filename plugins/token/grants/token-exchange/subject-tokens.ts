@@ -38,7 +38,7 @@ export function createSubjectTokens(fastify: FastifyInstance): ReadSubjectToken 
     return {
       ...standing(authorization?.subject, claims.sub, call),
       clientId: claims.client_id,
-      scopes: parseScope(String(claims['scope'])),
+      scopes: typeof claims['scope'] === 'string' ? parseScope(claims['scope']) : new Set(),
       actor: claims.act,
       mayAct: claims['may_act'],
       cnf: claims.cnf,
