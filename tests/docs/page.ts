@@ -7,6 +7,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/cleanup.ts'
+import { KEPT, ownProgram } from '../support/process.ts'
 import type { Settings } from '../support/settings.ts'
 
 export const checkout = resolve(import.meta.dirname, '../..')
@@ -57,9 +58,12 @@ export interface Desk {
   sh(block: string, more?: Settings): Promise<{ stdout: string; stderr: string }>
 }
 
-/** npm takes twice as long to find our command as the command itself takes; `tests/commands/launcher.test.ts` lets it. */
-const NPX = `#!/bin/sh
-[ "$1" = latchkey ] && shift && exec node '${join(checkout, 'bin/latchkey.js')}' "$@"
+/**
+ * npm takes longer to find our command than the command itself takes, and that longer to find its modules than to do
+ * anything: the run's bundle does it; `tests/commands/launcher.test.ts` lets npm and the sources.
+ */
+const npx = () => `#!/bin/sh
+[ "$1" = latchkey ] && shift && NODE_COMPILE_CACHE='${KEPT}' exec node ${ownProgram(true).join(' ')} "$@"
 PATH=\${PATH#*:} exec npx "$@"
 `
 
@@ -69,7 +73,7 @@ export async function sitDown(settings: Settings, tools = process.env['PATH']): 
   const [own, commands] = [join(directory, '.bin'), join(directory, 'node_modules/.bin')]
   const PATH = `${own}:${dirname(process.execPath)}:${tools}`
   for (const folder of [own, commands]) await mkdir(folder, { recursive: true })
-  await writeFile(join(own, 'npx'), NPX, { mode: 0o755 })
+  await writeFile(join(own, 'npx'), npx(), { mode: 0o755 })
   await symlink(join(checkout, 'bin/latchkey.js'), join(commands, 'latchkey'))
   const env = (more: Settings): Record<string, string> => {
     const all: Settings = { HOME: directory, LOG_LEVEL: 'error', ...settings, ...more }

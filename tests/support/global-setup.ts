@@ -18,8 +18,8 @@ declare module 'vitest' {
     templateUrl: string
     /** A directory of the run's own, for what several files use and one makes. */
     runDirectory: string
-    /** What a process of the server runs, unless it has plugins of others, which share modules with it. */
-    serverProgram: string
+    /** What a process of the server runs in place of `src/main.ts`, and what it imports before it where it has plugins of others. */
+    serverProgram: { main: string; sharing: string }
   }
 }
 
@@ -42,10 +42,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error
   }
   const runDirectory = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
-  const { main, directory } = await bundling
+  const { main, sharing, directory } = await bundling
   project.provide('templateUrl', template)
   project.provide('runDirectory', runDirectory)
-  project.provide('serverProgram', main)
+  project.provide('serverProgram', { main, sharing })
   return async () => {
     for (const own of [runDirectory, directory]) await rm(own, { recursive: true, force: true })
     if (given) await dropAll(url, name)

@@ -12,11 +12,11 @@ import { type ServerOptions, type Settings, prepare, withFreePort } from './sett
 
 const root = resolve(import.meta.dirname, '../..')
 const main = join(root, 'src/main.ts')
-/** As `npm start` has it: what is compiled once is kept. That of installed packages, whose folders are not ours, only for the run. */
+/** Where what is compiled once is kept, as `npm start` has it. */
+export const KEPT = join(root, 'node_modules/.cache/latchkey')
+/** That of installed packages, whose folders are not ours, is kept only for the run. */
 const cacheOf = (program?: string): string =>
-  program === undefined
-    ? join(root, 'node_modules/.cache/latchkey')
-    : join(inject('runDirectory'), 'compiled')
+  program === undefined ? KEPT : join(inject('runDirectory'), 'compiled')
 /** A process of a test is young for all of its life: what collects its garbage beside it costs more than it spares. */
 const YOUNG = ['--single-threaded-gc', '--min-semi-space-size=16']
 const startTimeout = 120_000
@@ -26,7 +26,7 @@ process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')))
 interface Program {
   /** The `latchkey` command of an installed package, to run instead of the checkout's own. */
   program?: string
-  /** The checkout's own as its operators run it, and not the bundle of the run; by default where it has plugins of others. */
+  /** The checkout's own as its operators run it, and not the bundle of the run. */
   fromSources?: boolean
 }
 
@@ -96,11 +96,7 @@ async function start(given: Settings, options: SpawnOptions): Promise<SpawnedSer
 /**
  * The child sees its settings and nothing of our environment, which may hold settings of the developer's own.
  */
-function launch(
-  args: string[],
-  settings: Settings,
-  { program, fromSources = settings['PLUGINS'] !== undefined, input = '' }: Launch,
-) {
+function launch(args: string[], settings: Settings, { program, fromSources = false, input = '' }: Launch) {
   const given = Object.entries(settings).filter(([, value]) => value !== undefined)
   const { PATH, HOME, TMPDIR } = process.env
   const env = {
@@ -110,8 +106,13 @@ function launch(
     NODE_COMPILE_CACHE: cacheOf(program),
     ...Object.fromEntries(given.map(([name, value]) => [name, String(value)])),
   }
-  const own = fromSources ? main : inject('serverProgram')
-  const [command, first] = program === undefined ? [process.execPath, [...YOUNG, own]] : [program, []]
+  const [command, first] =
+    program === undefined
+      ? [
+          process.execPath,
+          [...YOUNG, ...(fromSources ? [main] : ownProgram(settings['PLUGINS'] !== undefined))],
+        ]
+      : [program, []]
   const child = spawn(command, [...first, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   // Who ends without reading it does not mind.
   child.stdin.on('error', () => {}).end(input)
@@ -123,6 +124,12 @@ function launch(
   child.stdout.setEncoding('utf8').on('data', (text: string) => both.push(text) && stdout.push(text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => both.push(text) && stderr.push(text))
   return { child, stdout, stderr, both }
+}
+
+/** What Node runs for a command of ours; `hasPlugins` of others, that is, which share modules with it. */
+export function ownProgram(hasPlugins: boolean): string[] {
+  const { main: bundled, sharing } = inject('serverProgram')
+  return hasPlugins ? ['--import', sharing, bundled] : [bundled]
 }
 
 async function untilReady(url: string, child: ChildProcess, output: () => string): Promise<void> {
