@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { distributeByCitus } from '../../src/store/distribution/citus.ts'
+import { statements as authorizations } from '../../src/store/authorizations.ts'
 import { statements as codes } from '../../src/store/authorization-codes.ts'
 import { tableOf, textOn, type Statement } from '../../src/store/statement.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
@@ -12,6 +13,7 @@ import { RULES } from '../support/citus-forms.ts'
 import { ALIVE, codesOf, exchangeAs, lifeOf } from '../support/code-flow.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { execute } from '../support/connection.ts'
+import { fillForHot, HOT } from '../support/hot-statements.ts'
 import { breakInTurn, testRaces } from '../support/distributed-part.ts'
 import { startServer } from '../support/server.ts'
 import { toClient } from '../support/service.ts'
@@ -85,6 +87,7 @@ describe.skipIf(noCitus)('on Citus', async () => {
   if (noCitus) return
   const citus = await distributed()
   const client = await connected(citus.front.url)
+  await fillForHot(citus.database)
 
   test('every statement runs in the form that it has there', async () => {
     const found = []
@@ -94,6 +97,58 @@ describe.skipIf(noCitus)('on Citus', async () => {
 
   test.each(RULES.filter(({ isRefused }) => isRefused))('it refuses $says', async ({ example }) => {
     await expect(client.query(example)).rejects.toMatchObject({ code: '0A000' })
+  })
+
+  const SHARD = /\b(?:authorizations|authorization_codes|refresh_tokens|access_tokens)_(\d+)\b/g
+  const shards = await citus.database.query<{ id: string; place: string }>(
+    'select shardid as id, shardminvalue as place from pg_dist_shard',
+  )
+  const placeOf = new Map(shards.map(({ id, place }) => [id, place]))
+  const placesIn = (texts: readonly string[]): string[] => [
+    ...new Set(texts.flatMap((text) => [...text.matchAll(SHARD)].map(([, id]) => placeOf.get(id!)!))),
+  ]
+
+  test.each(HOT)('the plan of $0.name names no second shard', async (statement, values) => {
+    const text = `explain (verbose) ${textOn('citus', statement, tableOf())}`
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>({ text, values: [...values] })
+    const plan = rows.map((row) => row['QUERY PLAN'])
+    const tasks = plan.flatMap((line) => /Task Count: (\d+)/.exec(line)?.[1] ?? [])
+    // What is inserted for a row of the one in front is placed when it is run.
+    const isPlaced = plan.some((line) => line.includes('INSERT/SELECT method: pull to coordinator'))
+    expect([tasks, placesIn(plan).length]).toEqual(
+      isPlaced ? [[], 0] : [['1'], plan.some((line) => line.includes('latchkey_')) ? 0 : 1],
+    )
+  })
+
+  test.each(HOT)('$0.name is sent to one shard when it is run', async (statement, values) => {
+    const notices: string[] = []
+    const listen = ({ message = '' }: { message?: string | undefined }): void => void notices.push(message)
+    await client.query('set citus.log_remote_commands = on')
+    client.on('notice', listen)
+    await client.query('begin')
+    try {
+      const { rowCount } = await client.query({
+        text: textOn('citus', statement, tableOf()),
+        values: [...values],
+      })
+      // A consent that is not there lets nothing be written.
+      const expected = statement === authorizations.insertConsented ? [0, 0] : [1, 1]
+      expect([rowCount, placesIn(notices).length]).toEqual(expected)
+    } finally {
+      await client.query('rollback')
+      client.off('notice', listen)
+      await client.query('reset citus.log_remote_commands')
+    }
+  })
+
+  test('the plan of one that asks every node names each shard', async () => {
+    const text = `explain (verbose) ${textOn('citus', authorizations.listByUser, tableOf())}`
+    await client.query('set citus.explain_all_tasks = on')
+    const { rows } = await client.query<{ 'QUERY PLAN': string }>({ text, values: ['one', null, 10] })
+    await client.query('reset citus.explain_all_tasks')
+    expect(placesIn(rows.map((row) => row['QUERY PLAN'])).toSorted()).toEqual(
+      [...new Set(placeOf.values())].toSorted(),
+    )
   })
 
   test('an exchange goes to one node as one command, and is committed there', async () => {
