@@ -88,10 +88,13 @@ test('guesses at many clients: the limit of the network, which is of none of the
   expect(reached[0]!.client).toBeUndefined()
 })
 
-test('guesses at the password of a user: which user', async () => {
+test.each([
+  ['name', ALICE.username.toUpperCase()],
+  ['address', ALICE.email.toUpperCase()],
+])('guesses at the password of a user, by %s: which user', async (_by, username) => {
   const { address, agent } = newcomer()
   const page = await agent.get(`${server.url}/sign-in`)
-  const guess = { username: ALICE.username.toUpperCase(), password: TYPED }
+  const guess = { username, password: TYPED }
   await exhaust(async () => (await agent.submit(page, 'login', guess)).status)
   const { id: user } = (await users.find(ALICE.username))!
   const reached = await reachedFrom(address)

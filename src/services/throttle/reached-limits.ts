@@ -22,7 +22,8 @@ type Owner = Pick<NewEvent, 'user' | 'client'>
 export interface TellReachedOptions {
   audit: Pick<Audit, 'observe'>
   box: SecretBox
-  users: { find(username: string): Promise<{ readonly id: string } | null> }
+  /** By what was typed to sign in. */
+  users: Record<'find' | 'findByEmail', (name: string) => Promise<{ readonly id: string } | null>>
   directory: Pick<Directory, 'findClient'>
 }
 
@@ -30,7 +31,11 @@ export function createTellReached({ audit, box, users, directory }: TellReachedO
   /** Null for nobody's, for what a plugin counts, and for anybody's while the database is away. */
   async function findOwner(kind: string, account: string): Promise<Owner | null> {
     try {
-      if (kind === 'user') return await users.find(account).then((user) => user && { user: user.id })
+      if (kind === 'user') {
+        // An address before a name, as at sign-in.
+        const user = (await users.findByEmail(account)) ?? (await users.find(account))
+        return user && { user: user.id }
+      }
       if (kind !== 'client') return null
       return await directory.findClient(account).then((client) => client && { client: client.clientId })
     } catch {

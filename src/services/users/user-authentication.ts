@@ -14,7 +14,7 @@ import { toUser, type User } from './user.ts'
  * @internal
  */
 export interface Candidate {
-  /** What guesses at them count for: the user name, whatever way was typed; else what was typed. */
+  /** The user name, whichever of their names was typed; else what was typed. Of whose browsers it is asked whether they are known. */
   readonly name: string
   /** As `UserAuthentication.authenticate`. */
   authenticate(password: string): Promise<User | null>
@@ -68,7 +68,7 @@ export function createUserAuthentication({
     }
   }
 
-  /** An address is looked up before guesses are counted: they count for its account. A user name says by itself whose it is. */
+  /** An address is looked up before guesses are counted, since a browser is known by the account. A user name says by itself whose it is. */
   async function candidate(typed: string): Promise<Candidate> {
     const found = typed.includes('@') ? { row: await findRowToSignIn(database, typed) } : undefined
     return {
