@@ -17,6 +17,7 @@ const COUNTED = [
     'Codes and refresh tokens that came a second time, which ended their Authorization',
   ],
   ['device.code_refused', 'latchkey_device_codes_refused_total', 'Codes of devices that were not good'],
+  ['ciba.asked', 'latchkey_ciba_requests_total', 'Approvals that apps asked people for (CIBA)'],
   ['delivery.given_up', 'latchkey_deliveries_given_up_total', 'Deliveries to others that failed for a day'],
 ] as const satisfies readonly (readonly [EventType, string, string])[]
 
@@ -29,6 +30,16 @@ export function countEvents(audit: Pick<Audit, 'on'>, registry: Registry): void 
     registers,
   })
   audit.on('token.issued', ({ details: { grant_type } }) => tokens.inc({ grant_type }))
+  const answers = new Counter({
+    name: 'latchkey_ciba_answers_total',
+    help: 'What people answered who were asked for an approval (CIBA): allowed or denied',
+    labelNames: ['answer'] as const,
+    registers,
+  })
+  for (const answer of ['allowed', 'denied'] as const) {
+    answers.inc({ answer }, 0)
+    audit.on(`ciba.${answer}`, () => answers.inc({ answer }))
+  }
   for (const [type, name, help] of COUNTED) {
     const counter = new Counter({ name, help, registers })
     audit.on(type, () => counter.inc())

@@ -14,6 +14,7 @@ export function measureProcess(fastify: FastifyInstance, registry: Registry, con
   measureKeys(fastify, define)
   if (config.DATABASE_REPLICA_URL !== undefined) measureReplica(fastify, define)
   countShed(fastify, registry)
+  countDeliveries(fastify, registry)
   const processes = define({
     name: 'latchkey_processes',
     help: 'Server processes that answered, by their version',
@@ -91,6 +92,22 @@ function countShed(fastify: FastifyInstance, registry: Registry): void {
     collect() {
       counter.reset()
       for (const [line, count] of kernelOf(fastify).shedding.counts) counter.inc({ line }, count)
+    },
+  })
+}
+
+function countDeliveries(fastify: FastifyInstance, registry: Registry): void {
+  const counter = new Counter({
+    name: 'latchkey_deliveries_total',
+    help: 'Attempts to deliver something to others, by its kind and by what became of it: done, or failed, also where it is tried again',
+    labelNames: ['kind', 'result'] as const,
+    registers: [registry],
+    collect() {
+      counter.reset()
+      for (const [kind, { done, failed }] of kernelOf(fastify).courier.counts) {
+        counter.inc({ kind, result: 'done' }, done)
+        counter.inc({ kind, result: 'failed' }, failed)
+      }
     },
   })
 }

@@ -15,7 +15,16 @@ import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import { contextOf } from './outbox.ts'
 
+/** What became of attempts of this process. */
+export interface DeliveryCounts {
+  done: number
+  /** Also those that are tried again. */
+  failed: number
+}
+
 export interface Courier {
+  /** By the kind of delivery, since the process began. */
+  readonly counts: ReadonlyMap<string, Readonly<DeliveryCounts>>
   start(): void
   /** Finishes what is under way, or gives it back to the others. */
   stop(): Promise<void>
@@ -51,6 +60,7 @@ const DATABASE_PAUSE = 5000
 export function createCourier(options: CourierOptions): Courier {
   const { database, audit, box, feed, log, deliveries, limit = LIMIT, stopLimit = STOP_LIMIT } = options
   const underWay = new Map<Promise<void>, ClaimedRow>()
+  const counts = new Map<string, DeliveryCounts>()
   let timer: NodeJS.Timeout | undefined
   let wakesAt = Number.POSITIVE_INFINITY
   let round: Promise<void> | undefined
@@ -119,11 +129,19 @@ export function createCourier(options: CourierOptions): Courier {
   async function tryOne(row: ClaimedRow): Promise<void> {
     try {
       await deliver(row)
+      count(row, 'done')
     } catch (error) {
+      count(row, 'failed')
       await putOff(row, error).catch(report)
       return
     }
     await database.query(statements.done, [row.id]).catch(report)
+  }
+
+  function count({ kind }: ClaimedRow, result: keyof DeliveryCounts): void {
+    const counted = counts.get(kind) ?? { done: 0, failed: 0 }
+    counted[result]++
+    counts.set(kind, counted)
   }
 
   /** It lapses, and is tried again. */
@@ -172,6 +190,7 @@ export function createCourier(options: CourierOptions): Courier {
   feed.onGap(async () => wake())
 
   return {
+    counts,
     start() {
       started = deliveries().size > 0
       wake()
