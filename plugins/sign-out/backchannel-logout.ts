@@ -9,6 +9,7 @@ import { ENDINGS } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { metadataError } from '../../src/protocol/client-metadata.ts'
 import { encryptionOf } from '../../src/protocol/encryption.ts'
+import { isOfClient } from '../../src/services/clients/same-client.ts'
 import { Type } from '../../src/protocol/schema.ts'
 
 const KIND = 'backchannel-logout'
@@ -51,9 +52,9 @@ async function backChannelLogout(fastify: FastifyInstance): Promise<void> {
       user: Type.String(),
       sid: Type.Optional(Type.String()),
     }),
-    async deliver({ client: clientId, user, sid }, { id }) {
+    async deliver({ client: clientId, user, sid }, { id, enqueuedAt }) {
       const client = await oauth.findClient(clientId)
-      if (client === null || !isTold(client, sid)) return
+      if (client === null || !isOfClient(clientId, enqueuedAt, client) || !isTold(client, sid)) return
       const { backchannel_logout_uri: address, id_token_signed_response_alg: algorithm = 'RS256' } =
         client.metadata
       const now = Math.floor(Date.now() / 1000)

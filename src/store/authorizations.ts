@@ -15,8 +15,8 @@ import { statement, type TableOf } from './statement.ts'
 import { maySignIn } from './users.ts'
 import { NIL } from '../protocol/uuid.ts'
 
-/** Whose it was, and of which session. */
-export type RevokedRow = Pick<Authorization, 'clientId' | 'subject'> & { sid: string | null }
+/** Whose it was, of which session, and since when, in seconds since the epoch. */
+export type RevokedRow = Pick<Authorization, 'clientId' | 'subject'> & { sid: string | null; since: number }
 
 /** One that lives, for people to look at. */
 export type ListedAuthorizationRow = Pick<Authorization, (typeof LISTED)[number]> & {
@@ -71,7 +71,8 @@ export const statements = {
     return `update ${authorization.name}
       set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $2
       where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null
-      returning ${authorization.columns('clientId', 'subject')}, ${authorization.column('authentication')}->>'sid' as "sid"`
+      returning ${authorization.columns('clientId', 'subject')}, ${authorization.column('authentication')}->>'sid' as "sid",
+        extract(epoch from ${authorization.column('createdAt')})::float8 as "since"`
   }),
   /** Of the user $1, by client and age, at most $3 behind the one of the id $2; from the first where that is gone. */
   listByUser: statement<ListedAuthorizationRow>('authorizations-of-user', (table) => {

@@ -3,7 +3,8 @@ import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { Client } from '../entities/client.ts'
 import { Consent } from '../entities/consent.ts'
-import { MOST_SIDS } from './endings.ts'
+import type { EndedClient } from '../events.ts'
+import { type Held, holdersOf } from './holders.ts'
 import { statements as sessions } from './sessions.ts'
 import { type Query, statement, type Table, type TableOf } from './statement.ts'
 
@@ -96,13 +97,14 @@ export const statements = {
     return `delete from ${code.name} where ${code.column('subject')} = $1
       and ${code.column('clientId')} = $2 and ${code.column('spentAt')} is null`
   }),
-  revokeAuthorizations: statement<{ sid: string | null }>('consent-authorizations-revoke', (table) => {
+  revokeAuthorizations: statement<Pick<Held, 'sid' | 'since'>>('consent-authorizations-revoke', (table) => {
     const authorization = table(Authorization)
     return `update ${authorization.name}
       set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = 'consent withdrawn'
       where ${authorization.column('subject')} = $1 and ${authorization.column('clientId')} = $2
         and ${authorization.column('revokedAt')} is null
-      returning ${authorization.column('authentication')}->>'sid' as "sid"`
+      returning ${authorization.column('authentication')}->>'sid' as "sid",
+        extract(epoch from ${authorization.column('createdAt')})::float8 as "since"`
   }),
 }
 
@@ -146,16 +148,24 @@ export function isConsented(table: TableOf, id: string, userId: string, clientId
 }
 
 /**
- * Ends all that the user has allowed the client; returns the sessions in which it has signed them in, or null where there was nothing.
+ * Ends all that the user has allowed the client; returns that client with the sessions in which it has signed them in, nobody where all of it was
+ * another's that had the name, or null where there was nothing.
  * The consent first and then sessions, as who stores a code comes to them; and then codes, as in `endings.ts`.
  */
-export async function withdraw(query: Query, userId: string, clientId: string): Promise<string[] | null> {
+export async function withdraw(
+  query: Query,
+  userId: string,
+  clientId: string,
+): Promise<readonly EndedClient[] | null> {
   const values = [userId, clientId]
   const forgotten = await query(statements.forget, values)
   const parted = await query(sessions.part, values)
   await query(statements.deleteCodes, values)
   const revoked = await query(statements.revokeAuthorizations, values)
   if (forgotten.length + revoked.length === 0) return null
-  const sids = new Set([...parted, ...revoked].map(({ sid }) => sid).filter((sid) => sid !== null))
-  return [...sids].slice(0, MOST_SIDS)
+  const held = [...parted, ...revoked].map((one) => ({ ...one, client: clientId }))
+  const [holder] = await holdersOf(query, held)
+  // What is remembered ends with its client.
+  if (holder === undefined && forgotten.length === 0) return []
+  return [holder ?? { client: clientId, sids: [] }]
 }

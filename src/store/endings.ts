@@ -8,14 +8,9 @@ import { Client } from '../entities/client.ts'
 import { PendingSession } from '../entities/pending-session.ts'
 import { Session } from '../entities/session.ts'
 import type { EndedClient } from '../events.ts'
+import { CLOCK_SKEW, type Held, holdersOf, MOST_SIDS } from './holders.ts'
 import { type Query, statement, type Statement } from './statement.ts'
 import { statements as users } from './users.ts'
-
-/** Sessions that an event names for each client. */
-export const MOST_SIDS = 500
-
-/** Seconds by which the clocks of our processes and the database's may differ. */
-const CLOCK_SKEW = 2
 
 interface EndedSession {
   readonly sid: string
@@ -29,7 +24,7 @@ interface Ending {
   /** Those that still lack a factor. */
   readonly deletePending: Statement<Pick<PendingSession, 'sid'>>
   readonly deleteCodes: Statement<never>
-  readonly revokeAuthorizations: Statement<EndedClient>
+  readonly revokeAuthorizations: Statement<Held>
 }
 
 /**
@@ -68,15 +63,18 @@ function ending(suffix: string, ofSession: (sid: string) => string, all = false)
       const authorization = table(Authorization)
       const outlives = `'offline_access' = any(${authorization.column('scopes')})`
       const sid = `${authorization.column('authentication')}->>'sid'`
-      const whose = `${authorization.column('clientId')} as client, ${sid} as sid`
+      const whose = `${authorization.column('clientId')} as client, ${sid} as sid, ${authorization.column('createdAt')} as made`
       const living = `${authorization.column('subject')} = $1 and ${authorization.column('revokedAt')} is null
         and ${ofSession(sid)}`
       return `with revoked as (update ${authorization.name}
           set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $3
           where ${living}${all ? '' : ` and not ${outlives}`} returning ${whose})
-        select "client", (coalesce(array_agg(distinct sid) filter (where sid is not null), '{}'))[:${MOST_SIDS}] as "sids"
-        from (select * from revoked${all ? '' : ` union all select ${whose} from ${authorization.name} where ${living} and ${outlives}`}) held
-        group by "client" order by "client"`
+        select "client", "sid", "since" from (
+          select client, sid, extract(epoch from max(made))::float8 as "since",
+            row_number() over (partition by client order by max(made) desc) as place
+          from (select * from revoked${all ? '' : ` union all select ${whose} from ${authorization.name} where ${living} and ${outlives}`}) held
+          group by client, sid) youngest
+        where place <= ${MOST_SIDS}`
     }),
   }
 }
@@ -159,7 +157,7 @@ async function end(
   const sessions = await query(deleteSessions, [userId, sid])
   const pending = await query(deletePending, [userId, sid])
   await query(deleteCodes, [userId, sid])
-  const holders = await query(revokeAuthorizations, [userId, sid, cause])
+  const holders = await holdersOf(query, await query(revokeAuthorizations, [userId, sid, cause]))
   return { ended: sessions.length + pending.length > 0, clients: merge(holders, sessions) }
 }
 

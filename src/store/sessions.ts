@@ -123,12 +123,14 @@ export const statements = {
       where ${session.column('sid')} = $1 and coalesce((${clients}->>$2::text)::float8, -1) < $3::float8
         and (select count(*) from jsonb_object_keys(${clients})) < ${MOST_CLIENTS}`
   }),
-  /** The sessions of the user $1 that have signed in to the client $2; they know nothing of it from here on. */
-  part: statement<Pick<Session, 'sid'>>('sessions-part', (table) => {
+  /** The sessions of the user $1 that have signed in to the client $2, and when; they know nothing of it from here on. */
+  part: statement<{ sid: string; since: number }>('sessions-part', (table) => {
     const session = table(Session)
-    const clients = session.column('clients')
-    return `update ${session.name} set ${clients} = ${clients} - $2::text
-      where ${session.column('user')} = $1 and ${clients} ? $2::text returning ${session.columns('sid')}`
+    const [sid, clients] = [session.column('sid'), session.column('clients')]
+    return `with noted as (select ${sid} as sid, (${clients}->>$2::text)::float8 as since from ${session.name}
+          where ${session.column('user')} = $1 and ${clients} ? $2::text for update),
+        parted as (update ${session.name} set ${clients} = ${clients} - $2::text where ${sid} in (select sid from noted))
+      select sid as "sid", since as "since" from noted`
   }),
   touch: statement('session-touch', (table) => {
     const session = table(Session)

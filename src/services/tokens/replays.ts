@@ -4,7 +4,9 @@
  */
 import type { Authorization } from '../../doors/facts.ts'
 import type { EndedClient } from '../../events.ts'
-import { statements } from '../../store/authorizations.ts'
+import { type RevokedRow, statements } from '../../store/authorizations.ts'
+import { holdersOf } from '../../store/holders.ts'
+import type { Query } from '../../store/statement.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 
 export type EndReplayed = (authorization: Pick<Authorization, 'id' | 'clientId' | 'subject'>) => Promise<void>
@@ -13,20 +15,21 @@ export type EndReplayed = (authorization: Pick<Authorization, 'id' | 'clientId' 
 const REPLAYED = 'its code or refresh token was used again'
 
 /** For the event that tells of it; of one that had ended before, nothing. */
-export function endedOf(row: { clientId: string; sid: string | null } | undefined): {
-  clients: readonly EndedClient[]
-  sid?: string
-} {
+export async function endedOf(
+  query: Query,
+  row: RevokedRow | undefined,
+): Promise<{ clients: readonly EndedClient[]; sid?: string }> {
   if (row === undefined) return { clients: [] }
-  const { clientId: client, sid } = row
-  return sid === null ? { clients: [{ client, sids: [] }] } : { sid, clients: [{ client, sids: [sid] }] }
+  const { clientId: client, sid, since } = row
+  const clients = await holdersOf(query, [{ client, sid, since }])
+  return sid === null ? { clients } : { sid, clients }
 }
 
 export function createReplayEnding(audit: AuditTrail): EndReplayed {
   return async ({ id, clientId, subject }) =>
     audit.transaction(async (query, note) => {
       const [ended] = await query(statements.revoke, [id, REPLAYED])
-      const details = { authorization: id!, ...endedOf(ended) }
+      const details = { authorization: id!, ...(await endedOf(query, ended)) }
       note({ type: 'authorization.replayed', client: clientId, user: subject, details })
     })
 }

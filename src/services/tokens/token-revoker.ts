@@ -43,7 +43,7 @@ export function createTokenRevoker(
       return audit.transaction(async (query, note) => {
         const [row] = await query(authorizations.revoke, [authorizationId, cause])
         if (row === undefined) return false
-        const details = { authorization: authorizationId, cause, ...endedOf(row) }
+        const details = { authorization: authorizationId, cause, ...(await endedOf(query, row)) }
         note({ type: 'authorization.revoked', client: row.clientId, user: row.subject, details })
         return true
       })

@@ -196,10 +196,9 @@ export function createConsents(
     async withdraw(userId, clientId) {
       if (!isUuid(userId)) return false
       return audit.transaction(async (query, note) => {
-        const sids = await withdraw(query, userId, clientId)
-        if (sids === null) return false
-        const details = { clients: [{ client: clientId, sids }] }
-        note({ type: 'consent.withdrawn', user: userId, client: clientId, details })
+        const clients = await withdraw(query, userId, clientId)
+        if (clients === null) return false
+        note({ type: 'consent.withdrawn', user: userId, client: clientId, details: { clients } })
         return true
       })
     },

@@ -418,6 +418,71 @@ describe('who is told', () => {
     })
   })
 
+  describe('never who has the name of an app that is gone', () => {
+    const NORA = { username: 'nora', password: 'a password of nora' }
+
+    /** Signed in to an app that is deleted then, long before another one is registered under its name. */
+    async function signedInBefore(): Promise<{ user: string; sid: string; authorization: string; agent: UserAgent }> {
+      const { clients: registry } = oauth
+      await registry.delete('former')
+      await registry.create(registered('former', { require_consent: false }))
+      const { agent, sub, sid, tokens } = await signIn('former', { user: NORA })
+      const authorization = String(decodeJwt(tokens.access_token)['authorization_id'])
+      await registry.delete('former')
+      // As clocks may differ a little.
+      await server.database.query(`update authorizations set created_at = created_at - interval '1 hour' where subject = $1`, [sub])
+      await server.database.query(`update sessions set clients = '{"former": 1}' where clients ? 'former'`)
+      await registry.create(registered('former'))
+      return { user: sub, sid, authorization, agent }
+    } // prettier-ignore
+
+    const endings: readonly (readonly [string, (before: Awaited<ReturnType<typeof signedInBefore>>) => Promise<unknown>])[] = [
+      ['somebody signs out', async ({ agent }) => signOut(await signIn('web', { agent, user: NORA }))],
+      ['the session is ended elsewhere', async ({ user, sid }) => oauth.sessions.endOne(user, sid)],
+      ['all sessions are', async ({ user }) => oauth.sessions.endAll(user)],
+      ['the access is taken back', async ({ user }) => kernelOf(server.server).consents.withdraw(user, 'former')],
+      ['one Authorization is revoked', async ({ authorization }) => oauth.revoke(authorization, 'by hand')],
+      ['the user is disabled', async () => oauth.users.disable(NORA.username)],
+      ['the user is deleted', async () => oauth.users.delete(NORA.username)],
+    ] // prettier-ignore
+
+    test.each(endings)('%s', async (_name, end) => {
+      await oauth.users.create(NORA).catch(async () => oauth.users.enable(NORA.username))
+      const before = await signedInBefore()
+      expect(await told()).toEqual([])
+      await end(before)
+      expect(await told()).toEqual([])
+      const [row] = await server.database.query<{ revoked: boolean }>(
+        'select revoked_at is not null as revoked from authorizations where id = $1',
+        [before.authorization],
+      )
+      expect(row).toEqual({ revoked: true })
+    })
+
+    test('also where it was to be told already', async () => {
+      const { clients: registry } = oauth
+      await oauth.users.create(NORA)
+      await registry.delete('former')
+      await registry.create(registered('former', { backchannel_logout_uri: at('/broken') }))
+      await signOut(await signIn('former', { user: NORA }))
+      await expect.poll(async () => (await waiting())[0]?.last_error).toBe('the app answered with 500')
+      await registry.delete('former')
+      await server.database.query(`update outbox set enqueued_at = enqueued_at - interval '1 hour'`)
+      await registry.create(registered('former'))
+      received()
+      await expect
+        .poll(async () => {
+          await server.database.query(`update outbox set due_at = now() - interval '1 second'`)
+          await server.database.query(
+            `insert into changes (id, kind, key) values (gen_random_uuid(), 'delivery', '')`,
+          )
+          return waiting()
+        })
+        .toEqual([])
+      expect(received()).toEqual([])
+    })
+  })
+
   test('of an ending without a session: only where the app does not insist on one', async () => {
     const user = await oauth.users.create({ username: 'dan', password: 'a password of dan' })
     for (const client of ['told', 'by-session'])
