@@ -112,6 +112,7 @@ export const questions: Readonly<Record<string, Question>> = {
   // Each with one secret of theirs.
   'clients-list': [['client-5', PAGE], 3 * PAGE],
   'clients-listed': [[Array.from({ length: PAGE }, (_, n) => `client-${n + 1}`)], 4 * PAGE],
+  'clients-registered': [[Array.from({ length: PAGE }, (_, n) => `client-${n + 1}`)], 2 * PAGE],
   'primary-position': [[], 0],
   'client-secret-rehash': [[idOf('secret-1'), 'hash', 'hash'], 1],
   'client-secret-reseal': [[idOf('secret-1'), 'sealed', 'sealed', 'hash'], 1],
