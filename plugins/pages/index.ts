@@ -45,6 +45,8 @@ export interface PageDoors extends PageRegistry {
    */
   readonly addAsset: Assets['add']
   readonly places: Places
+  /** @internal What a page shows of its model for a plugin that is there: a template of an operator's that does not is refused at the start. */
+  mustShow<Name extends keyof Pages>(page: Name, ...members: (keyof Pages[Name] & string)[]): void
   /** @internal Who every page names at its top, but for those on the way to a client and those of an error. */
   name(find: FindPerson): void
   /** @internal Who reads the page, which is then in their language. */
@@ -96,6 +98,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   const registry = createRegistry(source)
   const themes = createClientThemes(fastify, config.basePath, kernelOf(fastify).box)
   const ledTo = new WeakMap<FastifyRequest, Client>()
+  const mustShow = new Map<string, ReadonlySet<string>>()
 
   let findPerson: FindPerson = async () => null
   let findReader: FindReader = async () => ({ tags: [], zone: null })
@@ -127,6 +130,9 @@ async function pages(fastify: FastifyInstance): Promise<void> {
     addAsset: assets.add,
     places,
     serve: await createServePage(fastify),
+    mustShow(page, ...members) {
+      mustShow.set(page, new Set([...(mustShow.get(page) ?? []), ...members]))
+    },
     name(find) {
       findPerson = find
     },
@@ -147,7 +153,7 @@ async function pages(fastify: FastifyInstance): Promise<void> {
   })
   fastify.addHook('onReady', async () => {
     registry.close()
-    if (own !== null) await beginWith(own, source, kernelOf(fastify), notes)
+    if (own !== null) await beginWith(own, source, { languages, mustShow, notes })
   })
 
   source.add(LAYOUT, inDirectory(LAYOUT), await readFile(inDirectory(LAYOUT), 'utf8'))

@@ -3,7 +3,7 @@ import type { Kernel } from '../../../src/services/kernel.ts'
 import { createCatalogues } from '../../../src/services/languages/catalogues.ts'
 import { compileTemplates, type Site, type Templates } from '../templates.ts'
 import type { BrandDirectory } from './directory.ts'
-import { createOwnTemplates, type OwnTemplates } from './own-templates.ts'
+import { createOwnTemplates, type MustShow, type OwnTemplates } from './own-templates.ts'
 import type { Notes } from './when-listening.ts'
 
 const FOLDER = new URL('../../../templates/', import.meta.url)
@@ -28,12 +28,11 @@ export function sourceOf(templates: Templates, site: Site, own: BrandDirectory |
 export async function beginWith(
   own: BrandDirectory,
   source: OwnTemplates,
-  { languages }: Pick<Kernel, 'languages'>,
-  notes: Notes,
+  { languages, mustShow, notes }: Pick<Kernel, 'languages'> & { mustShow: MustShow; notes: Notes },
 ): Promise<void> {
   for (const [tag, catalogues] of own.languages)
     for (const catalogue of catalogues) languages.add(tag, catalogue)
-  const templates = source.check(await languages.of({ tags: [], zone: null }))
+  const templates = source.check(await languages.of({ tags: [], zone: null }), mustShow)
   const tags = [...own.languages.keys()]
   const all = [
     own.style === null ? '' : 'style.css',

@@ -9,6 +9,7 @@ import { type Area, type Compiled, DOCTYPE, LAYOUT, type Reading } from '../temp
 import { refusal } from './folder.ts'
 import { forbiddenIn, promisesOf, repeatedId } from './promises.ts'
 import { PERSON, SAMPLES } from './samples.ts'
+import { textIn } from './tags.ts'
 
 /** The templates that pages are made of. */
 export interface Source {
@@ -17,9 +18,12 @@ export interface Source {
   addArea(name: string, area: Area): void
 }
 
+/** By the page, members of its model that people have to read there: texts, or lists of them. */
+export type MustShow = ReadonlyMap<string, ReadonlySet<string>>
+
 export interface OwnTemplates extends Source {
-  /** Tries them in a language; returns the names of those that are shown. */
-  check(language: Language): readonly string[]
+  /** Tries them in a language, also whether they show what they must; returns the names of those that are shown. */
+  check(language: Language, mustShow: MustShow): readonly string[]
 }
 
 /** They would have a way to the files of the server, or out of the layout. */
@@ -77,6 +81,26 @@ export function createOwnTemplates(
     if (forbiddenIn(poisoned) !== undefined) throw refused(file, 'prints in an attribute without quotes')
   }
 
+  function checkShown(
+    file: string,
+    page: string,
+    model: object,
+    language: Language,
+    mustShow: MustShow,
+  ): void {
+    const read = textIn(print(file, page, model, { person: null, language, theme: null }))
+    for (const member of mustShow.get(page) ?? []) {
+      const texts = [(model as Record<string, unknown>)[member]]
+        .flat()
+        .filter((one) => typeof one === 'string')
+      if (!texts.every((text) => read.includes(text)))
+        throw refused(
+          file,
+          `does not show model.${member}, which people have to read with the settings of this start`,
+        )
+    }
+  }
+
   /** With everything that it may show: somebody who is signed in, and links of an area. */
   function checkLayout(file: string, language: Language): void {
     const source = `<% title('x', { area: '${TRIAL}', here: 'One' }) %><h1>x</h1>`
@@ -104,12 +128,14 @@ export function createOwnTemplates(
       live.addArea(name, area)
       ours.addArea(name, area)
     },
-    check(language) {
+    check(language, mustShow) {
       for (const [file, page] of shown) {
         if (file === LAYOUT) checkLayout(file, language)
         for (const model of SAMPLES[file]?.models ?? [])
-          if (partsOf(model).every((part) => live.has(part)))
+          if (partsOf(model).every((part) => live.has(part))) {
             check(file, page, model, { person: null, language, theme: null })
+            checkShown(file, page, model, language, mustShow)
+          }
       }
       return [...shown.keys()].toSorted()
     },

@@ -26,6 +26,11 @@ export function tagsOf(html: string): Tag[] {
   }))
 }
 
+/** What people read of a page, without its tags. */
+export function textIn(html: string): string {
+  return unescaped(html.replaceAll(COMMENT, '').replaceAll(TAG, ''))
+}
+
 function unescaped(text: string): string {
   return text.replaceAll(/&(amp|lt|gt|quot|#39);/g, (_all, name: string) => ENTITIES[name]!)
 }

@@ -179,6 +179,28 @@ describe('templates', () => {
   })
 }) // prettier-ignore
 
+describe('a consent page that keeps to itself what an app says, and who asked', () => {
+  const [MESSAGE, NOTICE] = [`{ message: el('strong', { id: 'binding-message' }, model.bindingMessage) }`, '<%= rich(notice) %>']
+  test.each<[what: string, change: [from: string, to: string], member: string]>([
+    ['without its binding message', [MESSAGE, `{ message: '' }`], 'bindingMessage'],
+    ['with it in a comment', [`<p class="lead"><%= rich('The app shows you this, too: {message}', ${MESSAGE}) %></p>`, '<!-- <%= model.bindingMessage %> -->'], 'bindingMessage'],
+    ['with it in an attribute', [MESSAGE, `{ message: el('strong', { title: model.bindingMessage }, '') }`], 'bindingMessage'],
+    ['without its notices', [NOTICE, ''], 'notices'],
+  ])('%s is refused where apps ask people, and nowhere else', async (_what, change, member) => {
+    const files = eta('consent', await templateWith('consent', change))
+    const sentence = `ConfigError: BRAND_DIRECTORY: templates/consent.eta does not show model.${member}, which people have to read with the settings of this start.`
+    const start = (settings: object) => async (BRAND_DIRECTORY: string) =>
+      (await startServer({ BRAND_DIRECTORY, ...settings })).close()
+    expect(await refusalBy(start({ OIDC_CIBA: true }), files)).toBe(sentence)
+    expect(await refusalBy(start({}), files)).toBe('taken')
+  })
+
+  test('one that is another, and shows both, is taken', async () => {
+    const files = eta('consent', await templateWith('consent', ['The app shows you this, too: {message}', 'It says {message}.']))
+    expect(await refusalBy(async (BRAND_DIRECTORY) => (await startServer({ BRAND_DIRECTORY, OIDC_CIBA: true })).close(), files)).toBe('taken')
+  })
+}) // prettier-ignore
+
 test('a start is refused on stderr, in the sentence alone', async () => {
   const BRAND_DIRECTORY = await brandDirectory(eta('signed-out', `<% title('x') %>Bye`))
   const { settings, close } = await startServer()

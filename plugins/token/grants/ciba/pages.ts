@@ -38,6 +38,8 @@ const ENDS = {
 export async function addPages(fastify: FastifyInstance, requests: BackchannelRequests): Promise<void> {
   const { oauth, browser, interactions, pages } = fastify
   const path = `${oauth.config.basePath}${APPROVE}`
+  // What tells a request that somebody expects from a stranger's.
+  pages.mustShow('consent', 'bindingMessage', 'notices')
 
   function showEnd({ reply }: BrowserCall, end: keyof typeof ENDS): FastifyReply {
     const status = end === 'over' ? 410 : 200
