@@ -45,6 +45,10 @@ const ClientSchema = defineEntity({
       expression:
         'create index "clients_registrar_index" on "clients" ("registrar") where "registrar" is not null',
     },
+    {
+      name: 'clients_exchange_index',
+      expression: `create index "clients_exchange_index" on "clients" ("client_id") where ("metadata" -> 'token_exchange') is not null`,
+    },
   ],
 })
 

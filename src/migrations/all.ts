@@ -45,6 +45,7 @@ import { Migration20261126000700_key_stores } from './Migration20261126000700_ke
 import { Migration20261126000800_trusted_issuers } from './Migration20261126000800_trusted_issuers.ts'
 import { Migration20261126000840_session_clients } from './Migration20261126000840_session_clients.ts'
 import { Migration20261126000880_trusted_issuer_uses } from './Migration20261126000880_trusted_issuer_uses.ts'
+import { Migration20261126000881_exchanging_clients } from './Migration20261126000881_exchanging_clients.ts'
 
 export const migrations = [
   Migration20261121000000_kernel,
@@ -93,4 +94,5 @@ export const migrations = [
   Migration20261126000800_trusted_issuers,
   Migration20261126000840_session_clients,
   Migration20261126000880_trusted_issuer_uses,
+  Migration20261126000881_exchanging_clients,
 ]

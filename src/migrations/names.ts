@@ -46,6 +46,7 @@ export const migrationNames = [
   'Migration20261126000800_trusted_issuers',
   'Migration20261126000840_session_clients',
   'Migration20261126000880_trusted_issuer_uses',
+  'Migration20261126000881_exchanging_clients',
 ]
 
 /** The version that these are of, as package.json says it. With the next one, `oldestBeside` moves: CONTRIBUTING.md, Release. */

@@ -72,6 +72,15 @@ export const statements = {
     const some = `select from ${client.name} where ${client.column('registrar')} = $1 limit $2`
     return `select count(*)::int as "count" from (${some}) registered`
   }),
+  /** One, where some client may be vouched for at other servers (`audiences` of a rule of its `token_exchange`). */
+  vouchedFor: statement<{ vouches: true }>('clients-vouched-for', (table) => {
+    const client = table(Client)
+    const [id, metadata] = [client.column('clientId'), client.column('metadata')]
+    // By the index of those who exchange at all: they are few, which the planner does not know of one alone.
+    const some = `select ${id} from ${client.name} where (${metadata} -> 'token_exchange') is not null order by ${id} limit 1000`
+    return `select true as "vouches" from ${client.name} where ${id} = any(array(${some}))
+      and jsonb_path_exists(${metadata}, '$.token_exchange[*].audiences') limit 1`
+  }),
   /** In the order of ids, behind $1, at most $2. */
   list: shown(
     statement<ListedRow>('clients-list', (table) => {

@@ -63,7 +63,12 @@ test('the app that one server vouches for acts at the other for the same person'
   })
   expect(await home.server.oauth.verify(assertion)).toBeNull()
 
+  // Who vouches says so, and who takes it; neither what it does not do.
+  const vouching = await metadataOf(home.url)
+  expect(vouching['identity_chaining_requested_token_types_supported']).toEqual([`${TYPE}id-jag`])
+  expect(vouching).not.toHaveProperty('authorization_grant_profiles_supported')
   const as = await metadataOf(there)
+  expect(as).not.toHaveProperty('identity_chaining_requested_token_types_supported')
   expect(as['authorization_grant_profiles_supported']).toEqual(['urn:ietf:params:oauth:grant-profile:id-jag'])
   const client = { client_id: APP.client_id }
   const auth = oauth4webapi.ClientSecretBasic(APP.client_secret)

@@ -107,6 +107,7 @@ export const questions: Readonly<Record<string, Question>> = {
   'change-record': [[UUID, 'client', 'client-1', null], 0],
   'changes-expired': [[], REMOVAL],
   'client-find': [['client-1'], 5],
+  'clients-vouched-for': [[], 2],
   'clients-registered-by': [['registration', 100], 100],
   'clients-search': [['Client', PAGE, '', ''], 2 * PAGE],
   // Each with one secret of theirs.
