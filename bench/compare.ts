@@ -38,11 +38,21 @@ export async function compare(stage: Stage): Promise<Part[]> {
   ]
 }
 
-async function run(stage: Stage): Promise<Result[]> {
+/** What clients prove who they are by, or that they have a key: each request with something that is good once. */
+const PROOFS = ['_with_dpop', '_with_private_key_jwt', '_with_par_and_dpop']
+
+export async function compareProofs(stage: Stage): Promise<Part[]> {
+  const options = { ...stage.options, only: [latchkey.name, oidcProvider.name], rows: PROOFS }
+  const results = await run({ ...stage, options }, [latchkey, oidcProvider])
+  const text = [machine(stage), goalTable(results), tables(results), remarks(results)].join('\n\n')
+  return [{ name: 'proofs', text }]
+}
+
+async function run(stage: Stage, all = entries): Promise<Result[]> {
   const { options, cluster } = stage
   const { template, beside } = options
   const twin = beside ? ofCheckout(beside, cluster) : template ? onCopyOf(template, cluster) : undefined
-  const entering = twin === undefined ? entries : [latchkey, twin]
+  const entering = twin === undefined ? all : [latchkey, twin]
   const entered: Lane[] = []
   for (const entry of entering.filter(({ name }) => options.only.some((text) => name.includes(text))))
     entered.push(...(await enter(entry, stage)))

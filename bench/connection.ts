@@ -82,7 +82,8 @@ export function openConnection(traffic: Traffic): Connection {
       if (received.length < bodyEnd) return
       if (received.length > bodyEnd) return fail('more bytes than one response')
       const body = received.toString('utf8', bodyStart, bodyEnd)
-      const { answer, error } = judge(head, body, traffic.expectation)
+      const { feed, expectation } = traffic
+      const { answer, error } = feed.judge?.(head, body) ?? judge(head, body, expectation)
       if (answer) traffic.feed.answered(answer)
       received = Buffer.alloc(0)
       // The server is done with this connection, and not with us.

@@ -9,6 +9,7 @@ export type Endpoint =
   | 'client_credentials_with_dpop'
   | 'client_credentials_with_private_key_jwt'
   | 'authorization_code'
+  | 'sign_in_with_par_and_dpop'
   | 'refresh_token'
   | 'introspection'
   | 'userinfo'

@@ -7,7 +7,7 @@ const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256
 const header = encode({ alg: 'ES256', typ: 'dpop+jwt', jwk: publicKey.export({ format: 'jwk' }) })
 
 /** For a POST to this address, now. */
-function prove(htu: string): string {
+export function prove(htu: string): string {
   const iat = Math.floor(Date.now() / 1000)
   const signed = `${header}.${encode({ jti: randomUUID(), htm: 'POST', htu, iat })}`
   const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })

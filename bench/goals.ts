@@ -19,6 +19,7 @@ const goals: readonly Goal[] = [
   { endpoint: 'client_credentials_with_dpop', label: 'Latchkey, JWT', peer: 1.5 },
   { endpoint: 'client_credentials_with_private_key_jwt', label: 'Latchkey, JWT', peer: 1.5 },
   { endpoint: 'authorization_code', label: 'Latchkey, JWT, ES256 ID token', ceiling: 0.7, peer: 2.5 },
+  { endpoint: 'sign_in_with_par_and_dpop', label: 'Latchkey, JWT, ES256 ID token', peer: 1.5 },
   { endpoint: 'refresh_token', label: 'Latchkey, JWT, ES256 ID token', ceiling: 0.75, peer: 3 },
   { endpoint: 'introspection', label: 'Latchkey, JWT, 256 tokens in turn', ceiling: 1, peer: 3 },
   { endpoint: 'introspection', label: 'Latchkey, opaque', ceiling: 1, peer: 3 },

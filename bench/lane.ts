@@ -78,7 +78,10 @@ export async function supply(lane: Lane, count: number, stage: Stage): Promise<v
 
 /** What a row needs before its first window that counts: a second for each process, beside what made its requests. */
 export async function warmUp(lane: Lane, stage: Stage): Promise<void> {
-  await runWindow(lane, stage, { warmUp: lane.contestant.serving ?? 1, seconds: 0.5 })
+  const window = { warmUp: lane.contestant.serving ?? 1, seconds: 0.5 }
+  // Of requests that are good once, until there were enough of them: then it is known how many it uses.
+  for (let tries = 0; tries < 5; tries++)
+    if (!ranOut(await runWindow(lane, stage, window), window.seconds)) return
 }
 
 function connectionsOf({ contestant }: Lane, { connections }: Options): number {
@@ -89,7 +92,7 @@ export async function runWindow(lane: Lane, stage: Stage, window: Window): Promi
   const { options, cluster, generator, cores = [serverCore, otherCore] } = stage
   const pids = pidsOf(lane.contestant)
   resume(pids)
-  if (lane.series.row.order === 'once') await refill(lane, window, stage)
+  const supplied = lane.series.row.order === 'once' ? await refill(lane, window, stage) : 0
   const measured = await generator.run({
     name: keyOf(lane),
     connections: connectionsOf(lane, options),
@@ -102,8 +105,10 @@ export async function runWindow(lane: Lane, stage: Stage, window: Window): Promi
   })
   pause(pids)
 
-  const rate = (measured.requests / measured.elapsed) * 1_000_000
-  lane.fastest = Math.max(lane.fastest, rate)
+  const rate = measured.elapsed === 0 ? 0 : (measured.requests / measured.elapsed) * 1_000_000
+  // What used them up too early is faster than they were made for.
+  const least = ranOut(measured, window.seconds) ? (2 * supplied) / (window.warmUp + window.seconds) : 0
+  lane.fastest = Math.max(lane.fastest, rate, least)
   const others = `${(strangersOf(measured) * 100).toFixed(0)} % of a core taken by others`
   const paced =
     window.rate === undefined
@@ -119,13 +124,15 @@ function keyOf({ name, contestant }: Lane): string {
   return `${name}, port ${contestant.port}`
 }
 
-async function refill(lane: Lane, { warmUp, seconds, rate }: Window, stage: Stage): Promise<void> {
+/** Returns how many there are. */
+async function refill(lane: Lane, { warmUp, seconds, rate }: Window, stage: Stage): Promise<number> {
   const most = rate ?? (lane.fastest === 0 ? firstGuess : lane.fastest)
   const count = Math.ceil(Math.max(least, most * reserve) * (warmUp + seconds))
   const began = performance.now()
   await supply(lane, count, stage)
   const took = ((performance.now() - began) / 1000).toFixed(1)
   console.log(`  ${lane.name}: ${count} requests made in ${took} s`)
+  return count
 }
 
 /** A window that counts: the calmest of a few tries, and none that ran out of requests if there is another. */

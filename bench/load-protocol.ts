@@ -1,7 +1,18 @@
 // Owns the words between bench/main.ts and the load generator (bench/load.ts): what to send, what came back.
 
+/**
+ * A sign-in of one app: its request is pushed, the browser of somebody who is signed in brings the reference, and the code is
+ * exchanged. Each of the three is a request, and begins with what the one before was answered.
+ */
+export interface Flow {
+  /** The forms that are posted; the last one lacks its code. */
+  push: { path: string; body: string }
+  authorize: { path: string; clientId: string; cookie: string }
+  exchange: { path: string; body: string; dpop: string }
+}
+
 /** A form that is posted, with a proof of possession where there is one, or a GET with an access token in its header, or without one. */
-export type Request = { body: string; dpop?: string } | { bearer: string } | 'get'
+export type Request = { body: string; dpop?: string } | { bearer: string } | { flow: Flow } | 'get'
 
 /**
  * How requests are taken. `repeated`: round and round, a window goes on where the last one ended. `once`: each a

@@ -4,7 +4,7 @@ import { measureAudit } from './audit.ts'
 import { openCluster } from './cluster.ts'
 import { writeCapacity } from './capacity.ts'
 import { measureChosenSecrets } from './chosen-secrets.ts'
-import { compare } from './compare.ts'
+import { compare, compareProofs } from './compare.ts'
 import { measureCosts } from './costs.ts'
 import { keep } from './figures.ts'
 import { Generator } from './generator.ts'
@@ -24,6 +24,7 @@ import { measureWorkers } from './workers.ts'
 
 const questions: Record<Mode, (stage: Stage) => Promise<Part[]>> = {
   compare,
+  proofs: compareProofs,
   logins: measureSignIns,
   workers: measureWorkers,
   logs: measureLogs,

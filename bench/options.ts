@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 /** What a run measures: one question, one part of docs/performance.md or docs/capacity.md. */
 export const modes = [
   'compare',
+  'proofs',
   'logins',
   'workers',
   'logs',
@@ -55,6 +56,7 @@ export const usage = `npm run bench -- [what] [options]
   --quick           the same in a minute, before and after a change: Latchkey's JWT rows and one ceiling
   --beside DIR      this Latchkey beside that of another checkout, in turn; with --quick as few rows
   --template NAME   Latchkey on a copy of the database NAME, beside it on an empty one
+  --proofs          private_key_jwt, DPoP, and sign-ins with PAR and DPoP, beside oidc-provider with the same
   --logins          token requests while 20 people sign in, at full and at half load
   --workers         1, 2 and 4 processes, and two servers: CPU per request at one rate
   --logs            what the log costs, level by level
@@ -106,6 +108,7 @@ export function readOptions(argv: string[]): Options | undefined {
       profile: { type: 'string' },
       soak: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      proofs: { type: 'boolean', default: false },
       logins: { type: 'boolean', default: false },
       workers: { type: 'boolean', default: false },
       logs: { type: 'boolean', default: false },

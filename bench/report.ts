@@ -10,6 +10,8 @@ const headings: Record<Endpoint, string> = {
   client_credentials_with_private_key_jwt:
     'Token endpoint, client_credentials by private_key_jwt: each request with a new assertion',
   authorization_code: 'Token endpoint, authorization_code: access token, ID token, refresh token',
+  sign_in_with_par_and_dpop:
+    'A sign-in: /par, /authorize by a browser that is signed in, /token with a new DPoP proof; each is one request',
   refresh_token: 'Token endpoint, refresh_token, rotating: access token, ID token, refresh token',
   introspection: "Introspection, of users' tokens unless the row says otherwise",
   userinfo: 'Userinfo',

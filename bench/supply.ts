@@ -1,6 +1,8 @@
 // Owns what a connection of the load generator sends next: complete HTTP requests, built before the window where
 // that is possible, and in which order they are taken.
 
+import type { Judgement } from './answer.ts'
+import { flows } from './flow.ts'
 import type { Prepare, Request } from './load-protocol.ts'
 
 /** One connection's share of a supply. */
@@ -9,12 +11,16 @@ export interface Feed {
   next: () => Buffer | undefined
   /** Is told every right answer. */
   answered: (answer: Record<string, unknown>) => void
+  /** Where not every answer is to be the same: what the last one is. */
+  judge?: (head: string, body: string) => Judgement
 }
 
 export type Supply = (connection: number) => Feed
 
 export function createSupply(prepare: Prepare): Supply {
   if (prepare.order === 'chained') return chained(prepare)
+  const [first] = prepare.requests
+  if (typeof first === 'object' && 'flow' in first) return flows(prepare)
   const bytes = prepare.requests.map((request) => render(prepare, request))
   return prepare.order === 'once' ? once(bytes) : repeated(bytes)
 }
@@ -50,10 +56,11 @@ function chained(prepare: Prepare): Supply {
   }
 }
 
-function render({ path, ports, closing }: Prepare, request: Request): Buffer {
+export function render({ path, ports, closing }: Prepare, request: Request): Buffer {
   const connection = closing ? 'Connection: close\r\n' : ''
   const common = `${path} HTTP/1.1\r\nHost: 127.0.0.1:${ports[0]}\r\nAccept: application/json\r\n${connection}`
   if (request === 'get') return Buffer.from(`GET ${common}\r\n`)
+  if ('flow' in request) throw new Error('a flow is no single request')
   if ('bearer' in request) return Buffer.from(`GET ${common}Authorization: Bearer ${request.bearer}\r\n\r\n`)
   const { body, dpop } = request
   const proof = dpop === undefined ? '' : `DPoP: ${dpop}\r\n`

@@ -3,6 +3,8 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { createBrowser, type Page } from './browser.ts'
+import { prove } from './dpop.ts'
+import type { Flow } from './load-protocol.ts'
 import { form, makeMany, postWell } from './requests.ts'
 
 export const redirectUri = 'https://app.example.com/callback'
@@ -21,12 +23,16 @@ export interface UserClient {
   authorizePath: string
   /** Where codes are exchanged, and where refresh tokens are. */
   codePath: string
+  /** Where requests are pushed (RFC 9126); absent where they are not. */
+  pushPath?: string
   refreshPath: string
   user: User
 }
 
 export interface SignedIn {
   getCodes: (count: number) => Promise<string[]>
+  /** Each with a proof of its own. */
+  getFlows: (count: number) => Flow[]
   /** From codes that are exchanged, and refreshed as often as it takes: no more than 256 sign-ins stand behind them. */
   getAccessTokens: (count: number) => Promise<string[]>
   getRefreshTokens: (count: number) => Promise<string[]>
@@ -55,6 +61,7 @@ export async function signIn(client: UserClient): Promise<SignedIn> {
 
   return {
     getCodes: (count) => makeMany(count, getCode),
+    getFlows: (count) => Array.from({ length: count }, () => flowOf(client, browser.cookie())),
     getRefreshTokens: (count) => makeMany(count, getRefreshToken),
     getAccessTokens: async (count) => {
       const refreshTokens = await makeMany(Math.min(count, 256), getRefreshToken)
@@ -104,8 +111,8 @@ export function refreshBody(client: UserClient, refresh_token: string): string {
   return form({ grant_type: 'refresh_token', client_id, client_secret, refresh_token })
 }
 
-function authorizationUrl({ port, authorizePath, clientId }: UserClient): string {
-  const parameters = form({
+function requestOf({ clientId }: UserClient) {
+  return {
     client_id: clientId,
     response_type: 'code',
     redirect_uri: redirectUri,
@@ -113,8 +120,32 @@ function authorizationUrl({ port, authorizePath, clientId }: UserClient): string
     state: 'bench',
     code_challenge: codeChallenge,
     code_challenge_method: 'S256',
-  })
-  return `http://127.0.0.1:${port}${authorizePath}?${parameters}`
+  }
+}
+
+function authorizationUrl(client: UserClient): string {
+  const { port, authorizePath } = client
+  return `http://127.0.0.1:${port}${authorizePath}?${form(requestOf(client))}`
+}
+
+function flowOf(client: UserClient, cookie: string): Flow {
+  const { port, clientId, clientSecret: client_secret, authorizePath, codePath, pushPath } = client
+  if (pushPath === undefined) throw new Error('requests are not pushed there')
+  return {
+    push: { path: pushPath, body: form({ ...requestOf(client), client_secret }) },
+    authorize: { path: authorizePath, clientId, cookie },
+    exchange: {
+      path: codePath,
+      body: form({
+        grant_type: 'authorization_code',
+        client_id: clientId,
+        client_secret,
+        redirect_uri: redirectUri,
+        code_verifier: codeVerifier,
+      }),
+      dpop: prove(`http://127.0.0.1:${port}${codePath}`),
+    },
+  }
 }
 
 function leadOf(response: Response): URL | undefined {

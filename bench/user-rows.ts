@@ -54,6 +54,9 @@ function tokenRows({ label, client, ...rows }: UserRows, signedIn: SignedIn): Ro
       requests: async (count) =>
         (await signedIn.getCodes(count)).map((code) => toBody(exchangeBody(client, code))),
     },
+    ...(client.pushPath !== undefined && rows.format === 'jwt' && rows.algorithm === 'ES256'
+      ? [flowRow(common, client, signedIn)]
+      : []),
     {
       ...common,
       endpoint: 'refresh_token',
@@ -63,6 +66,22 @@ function tokenRows({ label, client, ...rows }: UserRows, signedIn: SignedIn): Ro
         (await signedIn.getRefreshTokens(count)).map((token) => toBody(refreshBody(client, token))),
     },
   ]
+}
+
+function flowRow(
+  common: Omit<Row, 'endpoint' | 'path' | 'order' | 'requests'>,
+  client: UserClient,
+  signedIn: SignedIn,
+): Row {
+  return {
+    ...common,
+    endpoint: 'sign_in_with_par_and_dpop',
+    path: client.codePath,
+    order: 'once',
+    // Three requests each.
+    requests: async (count) => signedIn.getFlows(Math.ceil(count / 3)).map((flow) => ({ flow })),
+    expectation: { ...issued, values: { token_type: 'DPoP' } },
+  }
 }
 
 function userinfoRow(rows: UserRows, signedIn: SignedIn, sub: string, count: number): Row {

@@ -149,6 +149,7 @@ export function userClient({ port }: Server, client: Client, user: User): UserCl
     clientSecret: client.client_secret,
     authorizePath: '/authorize',
     codePath: '/token',
+    pushPath: '/par',
     refreshPath: '/token',
     user,
   }

@@ -33,7 +33,8 @@ export const latchkey: Entry = {
     await assertChecksSecret(port, '/token', grantFor(wrong))
     await assertChecksSecret(port, '/introspect', ask(wrong, token))
     await assertRefusesStranger(port, '/introspect', ask(client, 'forged'))
-    const signing = await server.createSigningClient()
+    // A checkout from before there was private_key_jwt registers none.
+    const signing = await server.createSigningClient().catch(() => undefined)
     const user = await server.createUser('bench')
 
     return {
@@ -46,7 +47,7 @@ export const latchkey: Entry = {
         tokenRow('Latchkey, JWT', 'jwt', client),
         tokenRow('Latchkey, opaque', 'opaque', opaqueClient),
         boundTokenRow({ label: 'Latchkey, JWT' }, port, grantFor(client)),
-        assertedTokenRow({ label: 'Latchkey, JWT' }, port, signing.client_id, scope),
+        ...(signing ? [assertedTokenRow({ label: 'Latchkey, JWT' }, port, signing.client_id, scope)] : []),
         ...(await rowsOfUser(server, user, 'jwt', 'ES256', [repeatedTokens, freshTokens])),
         ...(await rowsOfUser(server, user, 'jwt', 'RS256', [])),
         ...(await rowsOfUser(server, user, 'opaque', 'ES256', [repeatedTokens])),

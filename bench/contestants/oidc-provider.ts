@@ -139,6 +139,7 @@ function clientAt(port: number, clientSecret: string, clientId: string): UserCli
     clientSecret,
     authorizePath: '/auth',
     codePath: '/token',
+    pushPath: '/request',
     refreshPath: '/token',
     user: { username: 'bench', password: 'any' },
   }
