@@ -149,4 +149,21 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await assertAccessible(page, sample.name)
     expect(said).toEqual([])
   })
+
+  test.each([
+    ['square', '0 0 1 1', 28],
+    ['wide', '0 0 4 1', 112],
+    ['very wide', '0 0 40 1', 128],
+  ])('a %s logo is 28 pixels high, and fits a phone', async (_shape, viewBox, width) => {
+    const { page } = await openStillPage()
+    const picture = LOGO.replace('0 0 1 1', viewBox)
+    await page.route('**/assets/*logo*', (route) =>
+      route.fulfill({ contentType: 'image/svg+xml', body: picture }),
+    )
+    await page.setViewportSize({ width: 320, height: 720 })
+    await page.goto(server.address(shown[0]!))
+    const { width: wide, height } = (await page.locator('.wordmark img').boundingBox())!
+    expect([wide, height]).toEqual([width, 28])
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+  })
 })
