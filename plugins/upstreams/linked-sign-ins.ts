@@ -77,8 +77,8 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
     part: 'account-security-upstreams',
     async model({ request }) {
       const [all, own] = [await upstreams.all(), await links.list(area.sessionOf(request).userId)]
-      const names = own.map(({ value }) => nameIn(all, value.issuer))
-      return { names, hasAny: all.length + own.length > 0, manageUri: area.uri(LINKED) }
+      const names = new Set(own.map(({ value }) => nameIn(all, value.issuer)))
+      return { names: [...names], hasAny: all.length + own.length > 0, manageUri: area.uri(LINKED) }
     },
   })
 

@@ -66,6 +66,8 @@ test('then the page offers no other one, and who sends its former form is not le
   const page = await pageOf()
   expect([linked(page), findForm(page, 'link')]).toEqual([MOST, undefined])
   expect(page.body).toContain('id="linked-full"')
+  // The page Security names the upstream once.
+  expect((await bob.get(`${server.url}/account/security`)).body.match(/<bdi>Corp<\/bdi>/g)).toHaveLength(1)
   await bob.submit(page, 'unlink-0')
   const before = await pageOf()
   expect([linked(before), before.body.includes('id="linked-full"')]).toEqual([MOST - 1, false])
