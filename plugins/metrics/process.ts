@@ -77,7 +77,7 @@ function measureReplica(fastify: FastifyInstance, define: Define): void {
     aggregator: 'max',
     collect() {
       const behind = kernelOf(fastify).listings.state()?.behind ?? null
-      this.reset()
+      this.remove()
       if (behind !== null) this.set(behind)
     },
   })

@@ -159,6 +159,7 @@ function listingsBy(replica: Replica, { database, schema, log }: ListingsOptions
           return rows
         } catch (error) {
           hasFailed = true
+          behind = null
           judge(describeFailure(error))
           return database.query(statement, values)
         }

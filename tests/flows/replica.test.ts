@@ -1,13 +1,15 @@
 /** DATABASE_REPLICA_URL: what people are shown of it, what it is never asked, and what becomes of lists when it is no good. */
-import { beforeEach, expect, inject, test } from 'vitest'
+import { beforeEach, expect, inject, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { shown, statement } from '../../src/store/statement.ts'
+import { MOST_BEHIND } from '../../src/services/listings.ts'
 import { openReplica } from '../../src/store/replica.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { execute, withDatabase } from '../support/connection.ts'
 import { JOURNEY_SEED, journeysOf } from '../support/journeys.ts'
 import { startReplicated } from '../support/replica.ts'
 import { startServer } from '../support/server.ts'
+import { freePort } from '../support/settings.ts'
 import { until } from '../support/until.ts'
 import type { Page } from '../support/user-agent.ts'
 import { register, ROOT, signedIn } from '../plugins/admin/administrator.ts'
@@ -24,10 +26,16 @@ const replicated = await startReplicated()
 const { primary, standby, proxy } = replicated
 const database = { url: primary.url, query: async () => [], drop: async () => {} }
 const server = await startServer(
-  { DATABASE_URL: primary.url, DATABASE_REPLICA_URL: proxy.url, LOG_LEVEL: 'info' },
+  {
+    DATABASE_URL: primary.url,
+    DATABASE_REPLICA_URL: proxy.url,
+    LOG_LEVEL: 'info',
+    METRICS_PORT: await freePort(),
+  },
   { seed: { ...JOURNEY_SEED, users: [...JOURNEY_SEED.users, ROOT] }, database },
 )
-const { listings } = kernelOf(server.server)
+const kernel = kernelOf(server.server)
+const { listings } = kernel
 const agent = await signedIn(server)
 const open = async (path: string): Promise<Page> => agent.get(`${server.url}/admin${path}`)
 const LISTS = [
@@ -157,6 +165,53 @@ test('what it cancels since it is in the way of replaying is read from the prima
   expect(await asked).toEqual([{ n: 0 }])
   expect(linesOf('the replica does not answer (40001)')).toBe(1)
 }) // prettier-ignore
+
+test('what is cancelled there by hand is read from the primary', async () => {
+  const listing = await listings.open()
+  const slow = shown(statement<{ n: number }>('by hand', () => 'select pg_is_in_recovery()::int as n, pg_sleep(case when pg_is_in_recovery() then 20 else 0 end)'))
+  const asked = listing.query(slow)
+  await until(async () => {
+    const [row] = await execute<{ done: boolean | null }>(standby.url, `select bool_or(pg_cancel_backend(pid)) as done from pg_stat_activity where query like '%pg_is_in_recovery()::int%' and pid <> pg_backend_pid()`)
+    if (row!.done !== true) throw new Error('it is not asked yet')
+  })
+  expect(await asked).toMatchObject([{ n: 0 }])
+  expect(linesOf('the replica does not answer (57014)')).toBe(1)
+}) // prettier-ignore
+
+test('one that is more than a minute behind is not asked until it has caught up, and metrics say so', async () => {
+  const metrics = async (): Promise<(number | undefined)[]> => {
+    const text = await server.server.metrics!.text()
+    return ['latchkey_replica_used', 'latchkey_replica_behind_seconds'].map((name) => {
+      const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(text) ?? []
+      return value === undefined ? undefined : Number(value)
+    })
+  }
+  expect(await metrics()).toEqual([1, 0])
+  await replicated.pause()
+  await execute(
+    primary.url,
+    `insert into users (id, username, username_key) values (gen_random_uuid(), 'later', 'later')`,
+  )
+  // The primary's clock, which tells how far it is behind.
+  const { query } = kernel.database
+  const ahead = vi.spyOn(kernel.database, 'query').mockImplementation(async (one, values) => {
+    const rows = await query(one, values)
+    return one.name !== 'primary-position' ? rows : rows.map((row) => ({ ...row, at: (row as { at: number }).at + MOST_BEHIND }))
+  }) // prettier-ignore
+  await state(/^is more than a minute behind/)
+  const [used, behind] = await metrics()
+  expect([used, behind! > 60]).toEqual([0, true])
+  const before = await countAsked()
+  expect((await open('/users?search=later')).body).toContain('>later<')
+  expect(await countAsked()).toBe(before)
+  ahead.mockRestore()
+  await replicated.resume()
+  await state(null)
+  expect(await metrics()).toEqual([1, 0])
+  await proxy.cut()
+  await state(/^does not answer/)
+  expect(await metrics()).toEqual([0, undefined])
+})
 
 test('one that lacks migrations, or all our tables, is not asked, and doctor says so', async () => {
   expect((await says())[0]).toMatch(/^ok The replica at \S+ is \d+ s behind\.$/)
