@@ -1,18 +1,11 @@
 // Owns the question what it costs that tokens lie on several PostgreSQL servers: CPU of one operation by the server, by the PostgreSQL
-// that it is connected to, and by those that hold the shares, beside the same on one PostgreSQL.
+// that it is connected to, and by those that hold the shares, beside the same on one PostgreSQL. With --template on copies of a database
+// that is filled.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client } from 'pg'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../src/services/database/embedded-postgres.ts'
-import { distribute } from '../src/store/distribution/foreign.ts'
-import { migrate } from '../src/store/migrate.ts'
-import { openCluster, type Cluster } from './cluster.ts'
 import { startLatchkey } from './contestants/latchkey-server.ts'
-import { cpuOf, cpuOfCluster } from './cpu.ts'
 import type { ShardCosts } from './figures.ts'
+import { byCitus, byForeignTables, onOne, SHARDS, type TokenGround } from './grounds.ts'
 import type { Stage } from './lane.ts'
 import { provenance } from './machine.ts'
 import { table, whole } from './markdown.ts'
@@ -20,7 +13,6 @@ import { operationsOf, runAll, type Operation } from './operations.ts'
 import type { Part } from './parts.ts'
 import { otherCore, pinFamily } from './pinning.ts'
 
-const SHARDS = 2
 /** What of the operations touches tokens. */
 const ASKED = [
   'code, already signed in',
@@ -29,115 +21,80 @@ const ASKED = [
   'userinfo',
   'revocation of a refresh token',
 ]
+const NAMES: Readonly<Record<TokenGround['name'], string>> = {
+  one: 'one',
+  fdw: `${SHARDS} by postgres_fdw`,
+  citus: `${SHARDS} by Citus`,
+}
 /** Milliseconds until the audit log has what happened. */
 const AUDITED = 1500
 const ROUNDS = 3
 
-interface Ground {
-  readonly name: string
-  readonly createDatabase: (name: string) => Promise<string>
-  /** Of whoever works: CPU in microseconds so far. */
-  readonly spent: (pid: number) => ShardCosts
-}
+type Found = Record<string, ShardCosts>
 
 export async function measureShards(stage: Stage): Promise<Part[]> {
+  const { cluster } = stage
+  const { template } = stage.options
   // This process sends the requests: it stays off the server's core.
   pinFamily(process.pid, otherCore)
-  const shards = await Promise.all(Array.from({ length: SHARDS }, openShard))
-  try {
-    const found = []
-    for (const ground of [onOne(stage.cluster), onSeveral(stage.cluster, shards)])
-      found.push(await measureOn(ground))
-    const [plain, spread] = found as [Record<string, ShardCosts>, Record<string, ShardCosts>]
-    const rows = ASKED.map((name) => {
-      const [one, several] = [plain[name]!, spread[name]!]
-      const ratio = (several.server + several.postgres + several.shards) / (one.server + one.postgres)
+  const bin = process.env['CITUS_BIN']
+  const found: Partial<Record<TokenGround['name'], Found>> = {}
+  for (const open of [
+    async () => onOne(cluster, template),
+    async () => byForeignTables(cluster, template),
+    ...(bin === undefined || template !== undefined ? [] : [async () => byCitus(bin)]),
+  ]) {
+    const ground = await open()
+    try {
+      found[ground.name] = await measureOn(ground)
+    } finally {
+      await ground.stop()
+    }
+  }
+  const { one, fdw } = found as Record<'one' | 'fdw', Found>
+  const how = `eight at a time, median of ${ROUNDS} rounds, all on one machine`
+  const text = `${provenance(stage, how)}\n\n${tableOf(found, one)}`
+  return [
+    template === undefined
+      ? { page: 'capacity.md', name: 'shards', text, figures: { shards: { plain: one, spread: fdw } } }
+      : { page: 'capacity.md', name: 'shards-large', text },
+  ]
+}
+
+function tableOf(found: Partial<Record<string, Found>>, one: Found): string {
+  const all = ({ server, postgres, shards }: ShardCosts): number => server + postgres + shards
+  const rows = ASKED.flatMap((operation) =>
+    Object.entries(found).map(([ground, costs]) => {
+      const cost = costs![operation]!
       return [
-        name,
-        ...[one.server, one.postgres, several.server, several.postgres, several.shards].map(whole),
-        ratio.toFixed(1),
+        ground === 'one' ? operation : '',
+        NAMES[ground as TokenGround['name']],
+        whole(cost.server),
+        whole(cost.postgres),
+        ground === 'one' ? '' : whole(cost.shards),
+        (all(cost) / all(one[operation]!)).toFixed(1),
       ]
-    })
-    const columns = [
-      'operation',
-      'CPU µs: server',
-      'PostgreSQL',
-      `over ${SHARDS}: server`,
-      'PostgreSQL in front',
-      'shards',
-      'in all, times',
-    ]
-    const text = `${provenance(stage, `eight at a time, median of ${ROUNDS} rounds, all on one machine`)}\n\n${table(columns, rows)}`
-    return [{ page: 'capacity.md', name: 'shards', text, figures: { shards: { plain, spread } } }]
-  } finally {
-    for (const { stop } of shards) await stop()
-  }
-}
-
-interface ShardServer {
-  readonly cluster: Cluster
-  readonly stop: () => Promise<void>
-}
-
-/** A PostgreSQL of its own, on the other core. */
-async function openShard(): Promise<ShardServer> {
-  const directory = await mkdtemp(join(tmpdir(), 'latchkey-shard-'))
-  const { url, stop } = await startEmbeddedPostgres({ dataDir: directory })
-  const cluster = await openCluster(url)
-  return {
-    cluster,
-    async stop() {
-      await cluster.close()
-      await stop()
-      await rm(directory, { recursive: true, force: true })
-    },
-  }
-}
-
-const usedBy = ({ postmasterPid }: Cluster): number =>
-  postmasterPid === undefined ? Number.NaN : cpuOfCluster(postmasterPid)
-
-function onOne(cluster: Cluster): Ground {
-  return {
-    name: 'one',
-    createDatabase: async (name) => cluster.createDatabase(name),
-    spent: (pid) => ({ server: cpuOf(pid), postgres: usedBy(cluster), shards: 0 }),
-  }
-}
-
-function onSeveral(cluster: Cluster, shards: readonly ShardServer[]): Ground {
-  return {
-    name: 'several',
-    async createDatabase(name) {
-      const url = await cluster.createDatabase(name)
-      const urls = []
-      for (const shard of shards) urls.push(await shard.cluster.createDatabase(name))
-      await migrate(url)
-      const client = new Client({ connectionString: url })
-      await client.connect()
-      await distribute(
-        client,
-        urls.map((one, at) => ({ number: at + 1, url: one })),
-      )
-      await client.end()
-      return url
-    },
-    spent: (pid) => ({
-      server: cpuOf(pid),
-      postgres: usedBy(cluster),
-      shards: shards.reduce((sum, shard) => sum + usedBy(shard.cluster), 0),
     }),
-  }
+  )
+  const columns = [
+    'operation',
+    'tokens on',
+    'CPU µs: server',
+    'PostgreSQL in front',
+    'those with shares',
+    'in all, times',
+  ]
+  return table(columns, rows)
 }
 
-async function measureOn({ name, createDatabase, spent }: Ground): Promise<Record<string, ShardCosts>> {
-  console.log(`on ${name}`)
+async function measureOn({ name, createDatabase, spent }: TokenGround): Promise<Found> {
+  console.log(`on ${NAMES[name]}`)
   const server = await startLatchkey({ nodeArgs: [], createDatabase }, `shards_${name}`, {
     OIDC_JANITOR_INTERVAL: '0',
   })
   const operations = (await operationsOf(server)).filter(({ name: operation }) => ASKED.includes(operation))
   for (const { prepare } of operations) await runAll(await prepare(200))
-  const costs: Record<string, ShardCosts> = {}
+  const costs: Found = {}
   for (const operation of operations) {
     const rounds = []
     for (let round = 0; round < ROUNDS; round++)
