@@ -13,13 +13,13 @@ export const PASSWORD_AMR = ['pwd'] as const
 export const PASSWORD_ACR = '1'
 
 /**
- * For one name from everywhere 60 at once and 20 an hour: an account has two names, its user name and its verified address, and tries by
- * one tell nothing of the other (docs/adr/0048-the-address-before-the-name.md). For a browser that the account has signed in with
+ * For one name from everywhere 30 at once and 20 an hour: an account has two names, its user name and its verified address, which are 100 in
+ * any hour, and tries by one tell nothing of the other (docs/adr/0048-the-address-before-the-name.md). For a browser that the account has signed in with
  * before, 20 and 20 of its own. Who is one too many is told at once: as many wait for others of their network as may wait to be hashed.
  */
 const GUESSES: ThrottleLimits = {
   ...LIMITS,
-  everywhere: { failures: 60, recovery: 180 },
+  everywhere: { failures: 30, recovery: 180 },
   marked: { failures: 20, recovery: 180 },
   waiting: 64,
 }

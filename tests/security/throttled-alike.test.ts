@@ -30,7 +30,7 @@ interface Form {
   readonly everywhere: readonly [tries: number, recovery: number]
 }
 
-const SIGN_IN = { path: '/sign-in', id: 'login', status: 403, here: [20, 10], everywhere: [60, 180] } as const
+const SIGN_IN = { path: '/sign-in', id: 'login', status: 403, here: [20, 10], everywhere: [30, 180] } as const
 const MAILED = { status: 200, here: [10, 600], everywhere: [20, 600] } as const
 const SIGN_UP = { path: '/sign-up', id: 'sign-up', ...MAILED }
 const RESET = { path: '/forgot-password', id: 'forgot-password', ...MAILED }
