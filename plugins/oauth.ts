@@ -49,6 +49,11 @@ import type { OAuthDoors } from './oauth-doors.ts'
  */
 export interface OAuth extends OAuthDoors {
   readonly issuer: string
+  /**
+   * The app, where no path of the issuer stands before what is registered: for what a standard puts there, such as the metadata of a
+   * plugin's own resource (RFC 9728 §3.1).
+   */
+  readonly root: FastifyInstance
   readonly config: Pick<Config, 'basePath' | 'production' | 'BRAND_NAME'>
   readonly clients: ClientRegistry
   readonly resources: ResourceRegistry
@@ -157,7 +162,7 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
     kernel.authenticator.authenticate,
     kernel.doors,
   )
-  fastify.decorate('oauth', openTo(kernel, endpoints, settings.read))
+  fastify.decorate('oauth', openTo(fastify, kernel, endpoints, settings.read))
 
   fastify.addHook('onReady', async () => {
     kernel.mail.open()
@@ -174,10 +179,11 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
 }
 
 /** What of the kernel everybody gets, member by member: nothing is handed out for being there. */
-function openTo(kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): OAuth {
+function openTo(root: FastifyInstance, kernel: Kernel, endpoints: Endpoints, settings: ReadSettings): OAuth {
   const { config, doors, sessions, audit, directory, verifier, revoker, mail, languages } = kernel
   return {
     issuer: config.issuer,
+    root,
     config: { basePath: config.basePath, production: config.production, BRAND_NAME: config.BRAND_NAME },
     clients: kernel.clients,
     resources: kernel.resources,

@@ -28,6 +28,8 @@ export default async function mcp(fastify: FastifyInstance): Promise<void> {
     await app.register(requireScope, {
       issuer: oauth.issuer,
       resource,
+      // Where its metadata is: at the root, also where the issuer has a path.
+      root: oauth.root,
       metadata: { resource_name: 'Notes', scopes_supported: USUAL },
       implies: { 'notes:write': ['notes:read'] },
       unguarded: 'deny',

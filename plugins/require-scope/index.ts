@@ -66,7 +66,7 @@ declare module 'fastify' {
 const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options) => {
   assertNodeVersion()
   const settings = readOptions(options)
-  const { metadata, resource } = settings
+  const { metadata, resource, root = fastify } = settings
   const policy: Policy = {
     ...settings,
     verifier: settings.verifier ?? createIssuerVerifier(fastify, settings),
@@ -105,7 +105,7 @@ const plugin: FastifyPluginAsync<RequireScopeOptions> = async (fastify, options)
     const authorizationServers = settings.issuers.map(({ issuer }) => issuer)
     const { queryParameter, senderConstraints } = settings
     const extra = { senderConstraints, extra: metadata }
-    serveMetadata(fastify, { resource, authorizationServers, queryParameter, scopes, ...extra })
+    serveMetadata(root, { resource, authorizationServers, queryParameter, scopes, ...extra })
   }
 }
 

@@ -1,4 +1,5 @@
 // The options of the plugin: their types, defaults, and one clear sentence for each that cannot be meant.
+import type { FastifyInstance } from 'fastify'
 import type { Verifier } from './access-token.ts'
 import { RELAXATIONS } from './claims.ts'
 import type { Relaxation } from './claims.ts'
@@ -42,6 +43,8 @@ interface CommonOptions {
   resource?: string | undefined
   /** More members for the metadata (RFC 9728 §2) under their wire names; `false` serves none. */
   metadata?: Readonly<Record<string, unknown>> | false | undefined
+  /** The instance at the root of the app, which serves the metadata. Default: where this is registered, which must then be the root. */
+  root?: FastifyInstance | undefined
   /** The realm of challenges. Default: `resource`, or else the first audience. */
   realm?: string | undefined
   /** Also takes tokens from the query parameter `access_token` (RFC 6750 §2.3). Default false: URLs get logged. */
@@ -88,6 +91,7 @@ export interface Settings {
   readonly prefetch: 'background' | 'required' | 'lazy'
   readonly resource: string | undefined
   readonly metadata: Readonly<Record<string, unknown>> | undefined
+  readonly root: FastifyInstance | undefined
   readonly realm: string
   readonly queryParameter: boolean
   /** The very list that was given. */
@@ -98,7 +102,7 @@ export interface Settings {
 }
 
 const NAMES =
-  'issuer verifier audience keys resource metadata realm queryParameter senderConstraints implies unguarded now'.split(
+  'issuer verifier audience keys resource metadata root realm queryParameter senderConstraints implies unguarded now'.split(
     ' ',
   )
 const ISSUER_NAMES = 'issuer audience algorithms jwksUri accept dangerouslyAllowInsecureHttp'.split(' ')
@@ -140,6 +144,7 @@ export function readOptions(options: RequireScopeOptions): Settings {
     ...readKeys(options.keys ?? {}),
     resource,
     metadata: readMetadata(options),
+    root: options.root,
     realm,
     queryParameter,
     senderConstraints: readConstraints(options.senderConstraints ?? []),

@@ -28,7 +28,9 @@ export function metadataUrl(resource: string): string {
  */
 export function serveMetadata(fastify: FastifyInstance, metadata: ResourceMetadata): void {
   if (fastify.prefix !== '') {
-    throw new Error('requireScope: register at the root of the app to serve metadata, or set metadata: false')
+    throw new Error(
+      'requireScope: register at the root of the app to serve metadata, give the app as root, or set metadata: false',
+    )
   }
   const config = { [openRoute]: true }
   for (const url of new Set([new URL(metadataUrl(metadata.resource)).pathname, WELL_KNOWN])) {

@@ -40,7 +40,7 @@ compiling.catch(() => {})
 const DOORS =
   'add admitClient artifacts audit authorizations checkSecret clientKeys clients config deliver endpoints enqueue enqueueOn extend extendClientMetadata ' +
   'fetch findClient findResource findScope findUser givenUpDeliveries idTokens isFromTrustedProxy issue issuer keys languages mail once owners parametersShownBy parseApproval parseOpenMetadata parseRequest readToken records register ' +
-  'registerEndpoint registerGrant resources revoke revokeToken secret selfRegistration sessions settings signStatement subjectOf throttle users verify'
+  'registerEndpoint registerGrant resources revoke revokeToken root secret selfRegistration sessions settings signStatement subjectOf throttle users verify'
 /** And within these four. */
 const WITHIN =
   'audit.activity audit.list audit.observe audit.on config.BRAND_NAME config.basePath config.production keys.algorithms keys.jwks keys.keys ' +

@@ -68,6 +68,25 @@ test('metadata: false serves none and points to none', async () => {
   expect((await app.inject('/books')).headers['www-authenticate']).not.toContain('resource_metadata')
 })
 
+test('below a prefix, the app that is given as root serves it', async () => {
+  const app = Fastify()
+  onTestFinished(() => app.close())
+  await app.register(
+    async (child) => {
+      const resource = 'https://api.example/api'
+      await child.register(requireScope, { issuer: 'https://as.example', resource, root: app, unguarded: 'deny' })
+      child.get('/books', async () => [])
+    },
+    { prefix: '/api' },
+  )
+  app.get('/open', async () => 'open')
+  const metadata = await app.inject('/.well-known/oauth-protected-resource/api')
+  expect([metadata.statusCode, metadata.json()]).toEqual([200, expect.objectContaining({ resource: 'https://api.example/api' })])
+  expect((await app.inject('/api/.well-known/oauth-protected-resource')).statusCode).toBe(404)
+  // The guard itself stays where it is.
+  expect([(await app.inject('/api/books')).statusCode, (await app.inject('/open')).statusCode]).toEqual([403, 200])
+}) // prettier-ignore
+
 test('below a prefix, where nobody would find the metadata, the start fails and says what to do', async () => {
   const app = Fastify()
   onTestFinished(() => app.close())
