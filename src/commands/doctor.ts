@@ -4,19 +4,35 @@ import { walkClient } from '../doctor/client/walk.ts'
 import { examine } from '../doctor/examine.ts'
 import type { SettingValues } from '../config.ts'
 import type { Judge } from '../doctor/client/document.ts'
+import { fail, type Finding, ok } from '../doctor/finding.ts'
 import { print, withServer } from './run.ts'
+import { handedOver, sendTestMail } from './test-mail.ts'
 
-/** Exit status 1 when something fails; what only should not stay leaves it at 0. With `client`, its way is walked instead. */
-export async function doctor(
-  settings: SettingValues,
-  json: boolean | undefined,
-  client?: string,
-): Promise<void> {
-  const findings = client === undefined ? await examine(settings) : await walkClient(settings, client, judge)
+export interface DoctorOptions {
+  readonly json?: boolean
+  /** Its way is walked instead. */
+  readonly client?: string
+  /** An address: a test mail is sent there too. */
+  readonly mail?: string
+}
+
+/** Exit status 1 when something fails; what only should not stay leaves it at 0. */
+export async function doctor(settings: SettingValues, { json, client, mail }: DoctorOptions): Promise<void> {
+  const found = client === undefined ? await examine(settings) : await walkClient(settings, client, judge)
+  const findings = mail === undefined ? found : [...found, await tryMail(mail)]
   const failed = findings.some(({ status }) => status === 'fail')
   const lines = findings.map(({ status, check, says }) => `${status.padEnd(4)}  ${check}: ${says}`)
   print({ ok: !failed, findings }, lines, json)
   if (failed) process.exitCode = 1
+}
+
+async function tryMail(address: string): Promise<Finding> {
+  try {
+    await sendTestMail(address)
+    return ok('mail', handedOver(address))
+  } catch (error) {
+    return fail('mail', (error as Error).message)
+  }
 }
 
 /** By the server itself: what its plugins and its scopes make of a document. */

@@ -56,8 +56,9 @@ export async function run(argv: readonly string[]): Promise<void> {
   withJson(program.command('doctor'))
     .description('what is well and what is not, of the settings, the database and the keys; changes nothing')
     .option('--client <url>', 'instead, the way of a client: of its metadata document, or to an MCP server')
-    .action(async ({ json, client }: { json?: boolean; client?: string }) =>
-      (await import('./doctor.ts')).doctor(process.env, json, client),
+    .option('--mail <address>', 'send a test mail there too')
+    .action(async (options: { json?: boolean; client?: string; mail?: string }) =>
+      (await import('./doctor.ts')).doctor(process.env, options),
     )
   for (const [name, description, load] of LOADED_BY_NAME)
     if (argv.includes(name)) program.addCommand(await load())

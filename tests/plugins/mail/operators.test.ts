@@ -72,6 +72,30 @@ test('doctor asks the mail server, and sends nothing', async () => {
   expect(smtp.mails).toHaveLength(before)
 }) // prettier-ignore
 
+test('doctor sends a test where it is told an address, and says what became of it', async () => {
+  const look = async (address: string, more: Settings = {}) => {
+    const { status, stdout } = await command(['doctor', '--mail', address], more)
+    return { status, says: stdout.trim().split('\n').at(-1) }
+  }
+  const before = smtp.mails.length
+  expect(await look('carol@example.com')).toMatchObject({
+    says: 'ok    mail: A mail to carol@example.com was handed to the mail server.',
+  })
+  expect(smtp.mails.slice(before).map(({ to }) => to)).toEqual(['carol@example.com'])
+  smtp.replies.recipient = () => '550 5.1.1 nobody'
+  expect(await look('carol@example.com')).toEqual({
+    status: 1,
+    says: 'fail  mail: The mail was not sent: the mail server takes no mail for this address (550 5.1.1).',
+  })
+  smtp.replies = { ...WELL }
+  expect(await look('carol')).toEqual({ status: 1, says: 'fail  mail: carol is no email address.' })
+  expect(await look('carol@example.com', { SMTP_URL: undefined, MAIL_FROM: undefined })).toEqual({
+    status: 1,
+    says: 'fail  mail: No mail can be sent: set SMTP_URL and MAIL_FROM.',
+  })
+  expect(smtp.mails).toHaveLength(before + 1)
+})
+
 test('left out, its pages are gone and all else works', async () => {
   const bare = await startServer(
     { WITHOUT: 'latchkey-mail,latchkey-notices,latchkey-forgot-password' },
