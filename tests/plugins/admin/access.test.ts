@@ -33,6 +33,9 @@ test('there are routes to be asked about', () => {
       '/admin/client/delete',
       ...['/scopes', '/scopes/new', '/scope', '/scope/delete'].map((path) => `/admin${path}`),
       ...['/resources', '/resources/new', '/resource', '/resource/delete'].map((path) => `/admin${path}`),
+      ...['/trusted-issuers', '/trusted-issuers/new', '/trusted-issuer', '/trusted-issuer/delete'].map(
+        (path) => `/admin${path}`,
+      ),
       ...['/upstreams', '/upstreams/new', '/upstream', '/upstream/delete'].map((path) => `/admin${path}`),
       '/admin/users',
       '/admin/users/new',
