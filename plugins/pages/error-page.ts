@@ -20,7 +20,8 @@ export class ExplainedError extends OAuthError {
   }
 }
 
-const UNREADABLE = {
+/** Of what a key has sealed that is missing here. */
+export const UNREADABLE = {
   title: message('This cannot be read at the moment'),
   text: message(
     'It is stored under a key that this server does not have now. Nothing is lost, and it is not your fault: tell whoever runs this service.',

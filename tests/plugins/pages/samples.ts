@@ -1,5 +1,6 @@
 /** Every page with models as the flows give them: the plain case, and those that look different. */
 import type { ClientView, Pages } from '../../../plugins/pages/models.ts'
+import { UNREADABLE } from '../../../plugins/pages/error-page.ts'
 import { LOOK_AGAIN } from '../../../plugins/pages/expired-form.ts'
 import { standardScopes, wordsOfClaim } from '../../../plugins/pages/words.ts'
 import { message, reason, sentenceOf } from '../../../src/protocol/message.ts'
@@ -251,6 +252,14 @@ export const samples: readonly Sample[] = [
         'You have been through it already, here or in another tab. Nothing is left to do on this page.',
       ),
     },
+  }),
+  sample('error', 'missing-key', {
+    ...failure,
+    status: 403,
+    code: 'access_denied',
+    detail: [],
+    ways: [{ uri: '/', text: message('Go to the start page') }],
+    words: UNREADABLE,
   }),
   sample('error', 'ours', {
     ...failure,
