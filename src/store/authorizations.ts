@@ -11,7 +11,7 @@ import {
 } from './authorization-row.ts'
 import { isConsented } from './consents.ts'
 import { parameters } from './parameters.ts'
-import { statement, type TableOf } from './statement.ts'
+import { secondsOf, statement, type TableOf } from './statement.ts'
 import { maySignIn } from './users.ts'
 import { NIL } from '../protocol/uuid.ts'
 
@@ -72,7 +72,7 @@ export const statements = {
       set ${authorization.column('revokedAt')} = now(), ${authorization.column('revocationCause')} = $2
       where ${authorization.column('id')} = $1 and ${authorization.column('revokedAt')} is null
       returning ${authorization.columns('clientId', 'subject')}, ${authorization.column('authentication')}->>'sid' as "sid",
-        extract(epoch from ${authorization.column('createdAt')})::float8 as "since"`
+        ${secondsOf(authorization.column('createdAt'))} as "since"`
   }),
   /** Of the user $1, by client and age, at most $3 behind the one of the id $2; from the first where that is gone. */
   listByUser: statement<ListedAuthorizationRow>('authorizations-of-user', (table) => {

@@ -6,7 +6,7 @@ import { Consent } from '../entities/consent.ts'
 import type { EndedClient } from '../events.ts'
 import { type Held, holdersOf } from './holders.ts'
 import { statements as sessions } from './sessions.ts'
-import { type Query, statement, type Table, type TableOf } from './statement.ts'
+import { secondsOf, statement, type Query, type Table, type TableOf } from './statement.ts'
 
 /** A client that a user allows something, or has an Authorization for. */
 export type ConnectedRow = { clientId: string } & {
@@ -104,7 +104,7 @@ export const statements = {
       where ${authorization.column('subject')} = $1 and ${authorization.column('clientId')} = $2
         and ${authorization.column('revokedAt')} is null
       returning ${authorization.column('authentication')}->>'sid' as "sid",
-        extract(epoch from ${authorization.column('createdAt')})::float8 as "since"`
+        ${secondsOf(authorization.column('createdAt'))} as "since"`
   }),
 }
 

@@ -51,6 +51,11 @@ export function isAhead(column: string): string {
   return `${column} + interval '0' > now()`
 }
 
+/** The instant in `column` as seconds since the epoch, whatever the zone of the connection: also where rows are returned that Citus wrote. */
+export function secondsOf(column: string): string {
+  return `extract(epoch from ${column} at time zone 'UTC')::float8`
+}
+
 /** Declares a statement; `name` is unique, since PostgreSQL prepares it under that name. */
 export function statement<Row = never>(
   name: string,

@@ -22,6 +22,8 @@ interface Rule {
 const WRITES = /\b(?:insert\s+into|update|delete\s+from)\s+"?(\w+)"?/gi
 const INCONSTANT =
   /\b(?:now|clock_timestamp|statement_timestamp|random|gen_random_uuid)\s*\(|\bcurrent_timestamp\b/i
+/** Depends on the zone of the connection, as far as PostgreSQL knows. */
+const LOCAL_TIME = /\bextract\s*\((?![^()]*\bat\s+time\s+zone\b)/i
 
 /** What each pair of parentheses holds, and all of it. */
 function groupsIn(text: string): string[] {
@@ -65,6 +67,17 @@ function expressionsIn(text: string): string[] {
     if (word[0].toLowerCase() === 'case') open.push(word.index)
     else if (open.length > 0) found.push(text.slice(open.pop(), word.index))
   return found
+}
+
+/** To the parenthesis that closes what was opened before it. */
+function untilClosed(rest: string): string {
+  let depth = 0
+  const end = rest.split('').findIndex((character) => {
+    if (character === '(') depth++
+    if (character === ')') depth--
+    return depth < 0
+  })
+  return end === -1 ? rest : rest.slice(0, end)
 }
 
 const tablesIn = (surface: string): string[] =>
@@ -148,6 +161,19 @@ export const RULES: readonly Rule[] = [
               return name !== table && !columns.has(name)
             })
           })
+      }),
+  },
+  {
+    says: 'a function that is not immutable in RETURNING',
+    isRefused: true,
+    example: `update authorizations set revoked_at = null where id = '00000000-0000-4000-8000-000000000001'
+      returning extract(epoch from created_at)`,
+    breaks: (text, { distributed }) =>
+      groupsIn(text).some((group) => {
+        const [, written = '', returned = ''] =
+          /\b(?:update|into|from)\s+"?(\w+)"?[\s\S]*?\breturning\b([\s\S]*)$/i.exec(group) ?? []
+        const own = untilClosed(returned)
+        return distributed.has(written) && (INCONSTANT.test(own) || LOCAL_TIME.test(own))
       }),
   },
 ]
