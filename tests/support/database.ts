@@ -1,9 +1,10 @@
 /** A database of a test file's own: a clone of the run's migrated template. With TEST_ISOLATION=serializable, made so. */
 import { Pool, type QueryResultRow } from 'pg'
 import { inject } from 'vitest'
+import { closeToAll } from './citus-nodes.ts'
 import { atEndOfFile } from './cleanup.ts'
 import { ASIDE, withDatabase } from './connection.ts'
-import { DISTRIBUTED, distributeOver } from './distributed.ts'
+import { DISTRIBUTED, distributeOver, ON_CITUS } from './distributed.ts'
 import { makeRefuse, makeSerializable, SERIALIZABLE } from './serializable.ts'
 
 export interface TestDatabase {
@@ -15,8 +16,8 @@ export interface TestDatabase {
 }
 
 let count = 0
-/** To the server itself, kept from one database to the next: a connection costs it a third of one. */
-let server: Pool | undefined
+/** To each server, that which is connected to first: kept from one database to the next, since a connection costs a third of one. */
+let servers: readonly Pool[] | undefined
 
 export interface DatabaseOptions {
   /** By default as the run is. */
@@ -49,6 +50,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Tes
 export async function createTemplate(fill: (url: string) => Promise<void>): Promise<string> {
   const { name, url } = await createNamed(cloneOf())
   await fill(url)
+  if (ON_CITUS) await closeToAll(serverUrls(), name)
   return name
 }
 
@@ -61,12 +63,15 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
   return create()
 }
 
-async function createNamed(how: string): Promise<{ administer: Pool; name: string; url: string }> {
+const serverUrls = (): string[] =>
+  [inject('templateUrl'), ...inject('otherServers')].map((url) => withDatabase(url, 'postgres'))
+
+async function createNamed(how: string): Promise<{ administer: readonly Pool[]; name: string; url: string }> {
   const templateUrl = inject('templateUrl')
-  server ??= open(withDatabase(templateUrl, 'postgres'))
-  const administer = server
+  servers ??= serverUrls().map(open)
+  const administer = servers
   const name = `${new URL(templateUrl).pathname.slice(1)}_${process.pid}_${++count}`
-  await administer.query(`create database ${name} ${how}`)
+  for (const one of administer) await one.query(`create database ${name} ${how}`)
   return { administer, name, url: withDatabase(templateUrl, name) }
 }
 
@@ -79,7 +84,8 @@ async function create(how = ''): Promise<TestDatabase> {
       (await pool.query<Row>(statement, values)).rows,
     drop: atEndOfFile(async () => {
       await pool.end()
-      await administer.query(`drop database if exists ${name} with (force)`)
+      if (ON_CITUS) await closeToAll(serverUrls(), name)
+      for (const one of administer) await one.query(`drop database if exists ${name} with (force)`)
     }),
   }
 }

@@ -7,6 +7,9 @@ import { distribute } from '../../src/store/distribution/foreign.ts'
 
 export const DISTRIBUTED = process.env['TEST_DISTRIBUTED'] === 'fdw'
 
+/** With TEST_DISTRIBUTED=citus all lie on three servers of Citus that the run starts, of the build whose programs CITUS_BIN names. */
+export const ON_CITUS = process.env['TEST_DISTRIBUTED'] === 'citus'
+
 /** Over the databases of `urls`. */
 export async function distributeOver(url: string, urls: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: url })

@@ -9,19 +9,35 @@ import type { TestProject } from 'vitest/node'
 import { startEmbeddedPostgres } from '../../src/services/database/embedded-postgres.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { bundleServer } from './bundle.ts'
+import { startCitusServers } from './citus-run.ts'
 import { execute, withDatabase } from './connection.ts'
+import { ON_CITUS } from './distributed.ts'
 import { SERIALIZABLE } from './serializable.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** A connection string of the migrated template; databases of the run are named after it. */
     templateUrl: string
+    /** Servers beside that one, on which each database is, too: nodes of Citus. */
+    otherServers: readonly string[]
     /** A directory of the run's own, for what several files use and one makes. */
     runDirectory: string
     /** What a process of the server runs in place of `src/main.ts`, and what it imports before it where it has plugins of others. */
     serverProgram: { main: string; sharing: string }
   }
 }
+
+export interface RunServers {
+  /** A database of the first, from which others are named. */
+  url: string
+  /** Beside it; a database of the run is on each of them. */
+  others: readonly string[]
+  /** Makes of an empty database what the run's are clones of. */
+  fill(template: string): Promise<void>
+  stop(): Promise<void>
+}
+
+const ALONE = { others: [], fill: async (template: string) => migrate(template) }
 
 /**
  * Uses the server of TEST_DATABASE_URL (its user may create databases), or an embedded one that forgets on
@@ -30,13 +46,15 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const bundling = bundleServer()
   bundling.catch(() => {})
-  const given = process.env.TEST_DATABASE_URL
-  const { url, stop } = given ? { url: given, stop: async () => {} } : await startThrowaway()
+  const given = ON_CITUS ? undefined : process.env.TEST_DATABASE_URL
+  const { url, others, fill, stop } = given
+    ? { ...ALONE, url: given, stop: async () => {} }
+    : await (ON_CITUS ? startCitusServers() : startThrowaway())
   const name = `latchkey_test_${process.pid}_${Date.now().toString(36)}`
   const template = withDatabase(url, name)
   try {
-    await execute(url, `create database ${name}`)
-    await migrate(template)
+    for (const one of [url, ...others]) await execute(one, `create database ${name}`)
+    await fill(template)
   } catch (error) {
     await stop()
     throw error
@@ -44,6 +62,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const runDirectory = await mkdtemp(join(tmpdir(), 'latchkey-run-'))
   const { main, sharing, directory } = await bundling
   project.provide('templateUrl', template)
+  project.provide('otherServers', others)
   project.provide('runDirectory', runDirectory)
   project.provide('serverProgram', { main, sharing })
   return async () => {
@@ -67,7 +86,7 @@ const ROOM = 3 * 2 ** 30
  */
 const ROOM_FOR_CONFLICTS = { max_prepared_transactions: '3000' }
 
-async function startThrowaway(): Promise<{ url: string; stop: () => Promise<void> }> {
+async function startThrowaway(): Promise<RunServers> {
   const dataDir = await mkdtemp(join(await roomyDirectory(), 'latchkey-run-'))
   await chmod(dataDir, 0o755)
   const settings = { ...THROWAWAY, ...(SERIALIZABLE && ROOM_FOR_CONFLICTS) }
@@ -76,7 +95,7 @@ async function startThrowaway(): Promise<{ url: string; stop: () => Promise<void
     await postgres.stop()
     await rm(dataDir, { recursive: true, force: true })
   }
-  return { url: postgres.url, stop }
+  return { ...ALONE, url: postgres.url, stop }
 }
 
 /** In memory where there is enough of it: containers often have next to none. */
