@@ -23,7 +23,10 @@ export function addPasskeyCommands(command: Command): void {
   withJson(
     command
       .command('delete-passkey <username> <id>')
-      .description('delete a passkey of a user, by its id as `user passkeys` lists it'),
+      .description('delete a passkey of a user, by its id as `user passkeys` lists it')
+      // Base64url begins with a hyphen now and then, as an option does.
+      .helpOption('--help')
+      .allowUnknownOption(),
   ).action(async (username: string, id: string, { json }: Options) =>
     withPasskeys(username, async (passkeys, user) => {
       if (!(await passkeys.remove(user.id, id))) throw userError('passkey', 'is not there')

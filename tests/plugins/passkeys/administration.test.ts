@@ -65,6 +65,8 @@ test('commands list them and delete one, and say what there is none of', async (
     runCommandHere(['user', ...args], { ...settings, ...more })
   const failure = (stderr: string) => ({ status: 1, stdout: '', stderr: `${stderr}\n` })
   expect(await refused(['delete-passkey', 'bob', one!.id])).toEqual(failure('passkey is not there.'))
+  for (const id of ['-h4J0', '-BZQM2gTNoet', '--json-like'])
+    expect(await refused(['delete-passkey', 'bob', id])).toEqual(failure('passkey is not there.'))
   expect(await refused(['passkeys', 'nobody'])).toEqual(failure('username is not registered.'))
   expect(await refused(['passkeys', 'bob'], { WITHOUT: 'latchkey-passkeys' })).toMatchObject({
     status: 1,
