@@ -14,6 +14,7 @@ import { usernameKey } from '../../src/protocol/username.ts'
 import { waitFor } from '../../src/http/wait.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import { serveNewPassword } from '../new-password-page.ts'
+import { readHere } from '../mail/read-here.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from '../password-check.ts'
@@ -120,7 +121,8 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
       const text = message(
         'If this is the confirmed address of an account, a mail with a link is on its way there. The link is good for an hour.',
       )
-      return call.reply.page('page-message', { title: message('Check your email'), text, primary: null })
+      const primary = readHere(fastify, call)
+      return call.reply.page('page-message', { title: message('Check your email'), text, primary })
     },
     async submit({ continue: to = '', email = '' }, call) {
       browser.assertGenuine(call, call.wire, PATH)

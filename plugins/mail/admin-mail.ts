@@ -6,6 +6,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { FormTarget } from '../pages/models.ts'
+import { DEV_MAIL } from './read-here.ts'
 import { testLetter } from './test-letter.ts'
 
 declare module '../pages/models.ts' {
@@ -66,7 +67,7 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
       error,
       sent,
       deliveriesUri: uri('/deliveries'),
-      readUri: isKept() && !config.production ? `${oauth.config.basePath}/dev/mail` : null,
+      readUri: isKept() && !config.production ? `${oauth.config.basePath}${DEV_MAIL}` : null,
     }
     return call.reply.page('admin-mail', model, { status: error === null ? 200 : 400 })
   }

@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { isLoopbackHost } from '../../src/protocol/redirect-uri.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { PageCall } from '../pages/index.ts'
+import { DEV_MAIL as PATH, isHere } from './read-here.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -27,7 +27,6 @@ interface DevMail {
   allUri: string
 }
 
-const PATH = '/dev/mail'
 /** What is written in a mail is shown as a mail program does: with its styles, and nothing that runs. */
 const AS_MAIL = {
   'content-type': 'text/html; charset=utf-8',
@@ -88,11 +87,9 @@ function asText(reply: FastifyReply, text: string): FastifyReply {
   return reply.headers(headers).send(text)
 } // prettier-ignore
 
-/** Links in mails open accounts: neither another machine, nor a page elsewhere whose name leads here, reads them. */
-function assertHere({ request: { socket, headers } }: PageCall): void {
-  const from = socket.remoteAddress?.replace(/^::ffff:/, '') ?? ''
-  const host = URL.parse(`http://${headers.host ?? ''}`)?.hostname ?? ''
-  if (!isLoopbackHost(from) || !isLoopbackHost(host)) throw nothing()
+/** Links in mails open accounts. */
+function assertHere(call: PageCall): void {
+  if (!isHere(call)) throw nothing()
 }
 
 function nothing(): OAuthError {

@@ -15,6 +15,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import type { AskedSignUp } from '../../src/services/users/sign-ups.ts'
+import { readHere } from '../mail/read-here.ts'
 import type { PageCall } from '../pages/index.ts'
 import { createBrowserMarks } from './browser-mark.ts'
 import { addConfirmation } from './confirmation.ts'
@@ -129,7 +130,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
         text: message(
           'A mail with a link is on its way to you. Open the link in this browser, within a day, to go on.',
         ),
-        primary: null,
+        primary: readHere(fastify, call),
       })
     },
     async submit(

@@ -47,6 +47,8 @@ test('who comes from an app goes back to it, signed in, and all else of theirs h
   expect(linkOn(form, 'back-to-sign-in')).toBe(login.url)
   const sent = await agent.submit(form, 'forgot-password', { email: ` ${email.toUpperCase()} ` })
   expect(sent.body).toContain('Check your email')
+  // Of a development server, to who is at its machine.
+  expect(sent.body).toContain('href="/dev/mail"')
 
   const mail = await mailbox.next(email)
   expect(mail.subject).toBe('Set a new password')

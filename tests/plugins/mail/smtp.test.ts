@@ -37,6 +37,9 @@ test('a mail arrives with both its forms, from whom the settings say', async () 
   expect(received!.headers.get('auto-submitted')).toBe('auto-generated')
   await expect.poll(async () => rowsOf(server)).toEqual([])
   expect(server.server.oauth.mail.kept()).toEqual([])
+  const sent = await (await server.get('/forgot-password?sent=yes')).text()
+  expect(sent).toContain('Check your email')
+  expect(sent).not.toContain('/dev/mail')
 })
 
 test('a server that is away keeps nobody waiting, and the mail comes when it is back', async () => {
