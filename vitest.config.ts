@@ -12,8 +12,8 @@ export default defineConfig({
     globalSetup: ['tests/support/global-setup.ts'],
     setupFiles: ['tests/support/setup.ts'],
     isolate: false,
-    // Many tests wait for another process, or for the clock: two workers more than there are cores.
-    maxWorkers: availableParallelism() + 2,
+    // Many tests wait for another process, or for the clock: one worker more than there are cores. With two more a run is not shorter.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     // The cores have enough to do: garbage is collected where it was made, and what is young stays longer among its like.
     execArgv: ['--single-threaded-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],

@@ -71,6 +71,12 @@ function parties(users: number, clients: number): Filling[] {
       values: `'upstream-' || n, 'https://id-' || n || '.example', 'latchkey', false`,
     },
     {
+      table: 'trusted_issuers',
+      columns: 'issuer, generation, jwks_uri, scopes',
+      rows: 20,
+      values: `'https://sts-' || n || '.example', gen_random_uuid(), 'https://sts-' || n || '.example/jwks', array['scope-1']`,
+    },
+    {
       table: 'plugin_records',
       columns: 'kind, record_id, record_key, value',
       rows: 5000,
