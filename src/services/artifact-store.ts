@@ -45,11 +45,11 @@ export function createArtifactStore({ database, box, doors, audit }: ArtifactSto
       assertPlacing(kind, options)
       const { handle = randomBytes(32).toString('base64url'), lifetime = usual, owner, most = PAGE } = options
       if (ofUsers && owner !== undefined && !isUuid(owner)) return false
-      const stored = [kind, box.hash(handle), value, lifetime]
+      const hash = box.hash(handle)
       const rows =
         owner === undefined
-          ? await database.query(statements.put, stored)
-          : await database.query(putOwned, [...stored, owner, most])
+          ? await database.query(statements.put, [hash, kind, value, lifetime])
+          : await database.query(putOwned, [kind, hash, value, lifetime, owner, most])
       return rows.length > 0 && handle
     }
 

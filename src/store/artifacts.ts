@@ -1,12 +1,17 @@
 /** Single-use and polled things: each is spent, or replaced, by one guarded statement. */
 import { Artifact } from '../entities/artifact.ts'
 import { User } from '../entities/user.ts'
-import { isAhead, statement, type Table } from './statement.ts'
+import { isAhead, statement, type Table, type TableOf } from './statement.ts'
 
 type Listed = Pick<Artifact, 'kind' | 'hash' | 'value' | 'expiresAt'>
 
 export const statements = {
-  put: statement<{ stored: true }>('artifact-put', (table) => insert(table(Artifact), 'null')),
+  /** Its hash first, by which those that travel together are put in order. */
+  put: statement<{ stored: true }>(
+    'artifact-put',
+    (table) => insert(table(Artifact), 'null', '', { kind: '$2', hash: '$1' }),
+    'with writers',
+  ),
   /** One of the owner $5, where those with the least time left give way so that there are $6 at most. */
   putOwned: statement<{ stored: true }>('artifact-put-owned', (table) => {
     const artifact = table(Artifact)
@@ -18,10 +23,14 @@ export const statements = {
     const there = `from ${user.name} where ${user.column('id')} = $5::text::uuid for key share`
     return makingRoom(artifact, insert(artifact, '$5::text', there))
   }),
-  get: statement<Pick<Artifact, 'value'>>('artifact-get', (table) => {
-    const artifact = table(Artifact)
-    return `select ${artifact.columns('value')} from ${artifact.name} where ${isThis(artifact)}`
-  }),
+  get: statement<Pick<Artifact, 'value'>>(
+    'artifact-get',
+    (table) => {
+      const artifact = table(Artifact)
+      return `select ${artifact.columns('value')} from ${artifact.name} where ${isThis(artifact)}`
+    },
+    'with readers',
+  ),
   replace: statement<{ replaced: true }>('artifact-replace', (table) => {
     const artifact = table(Artifact)
     const [value, revision] = [artifact.column('value'), artifact.column('revision')]
@@ -63,9 +72,20 @@ export const statements = {
   }),
 }
 
-/** What is there of the kind $1, under a hash of $2. */
-function isThis(artifact: Table<Artifact>): string {
-  return `${artifact.column('kind')} = $1 and ${artifact.column('hash')} = any($2) and ${isThere(artifact)}`
+/** Spends what is there of the kind, under one of the hashes, on a condition; for a statement that stores what it gives. */
+export function spending(
+  table: TableOf,
+  at: Readonly<{ kind: string; hashes: string }>,
+  condition: string,
+): string {
+  const artifact = table(Artifact)
+  return `update ${artifact.name} set ${artifact.column('spentAt')} = now()
+      where ${isThis(artifact, at)} and ${condition} returning true`
+}
+
+/** What is there of the kind, under one of the hashes. */
+function isThis(artifact: Table<Artifact>, at = { kind: '$1', hashes: '$2' }): string {
+  return `${artifact.column('kind')} = ${at.kind} and ${artifact.column('hash')} = any(${at.hashes}) and ${isThere(artifact)}`
 }
 
 function isThere(artifact: Table<Artifact>): string {
@@ -90,14 +110,19 @@ function makingRoom(artifact: Table<Artifact>, stored: string): string {
     select "stored" from stored`
 }
 
-function insert(artifact: Table<Artifact>, owner: string, there = ''): string {
+function insert(
+  artifact: Table<Artifact>,
+  owner: string,
+  there = '',
+  at = { kind: '$1', hash: '$2' },
+): string {
   const columns = (['kind', 'hash', 'value', 'expiresAt', 'owner'] as const).map((one) =>
     artifact.column(one),
   )
   const again = (['value', 'expiresAt', 'owner'] as const).map((one) => artifact.column(one))
   // A handle whose former thing is dead may be used again.
   return `insert into ${artifact.name} as had (${columns.join(', ')})
-    select $1, $2, $3::jsonb, now() + make_interval(secs => $4), ${owner} ${there}
+    select ${at.kind}::text, ${at.hash}::text, $3::jsonb, now() + make_interval(secs => $4), ${owner} ${there}
     on conflict (${columns[0]}, ${columns[1]}) do update
       set ${again.map((one) => `${one} = excluded.${one}`).join(', ')},
         ${artifact.column('revision')} = 0, ${artifact.column('spentAt')} = null

@@ -3,11 +3,12 @@ import { Authorization } from '../entities/authorization.ts'
 import { AuthorizationCode } from '../entities/authorization-code.ts'
 import { RefreshToken } from '../entities/refresh-token.ts'
 import { Session } from '../entities/session.ts'
+import { spending } from './artifacts.ts'
 import { AUTHORIZATION, insertAuthorization } from './authorization-row.ts'
 import { isConsented } from './consents.ts'
 import { parameters, type Places } from './parameters.ts'
 import { placedFunction } from './placed-function.ts'
-import { statement, type TableOf } from './statement.ts'
+import { statement, undivided, type TableOf } from './statement.ts'
 import { insertAccessToken, OPAQUE } from './tokens.ts'
 
 export type AuthorizationCodeRow = Pick<
@@ -26,6 +27,8 @@ const CODE = {
   proof: 'text',
 } as const satisfies Partial<Record<keyof AuthorizationCode, string>>
 
+const STORING = { ...CODE, lifetime: 'float8', sid: 'uuid', consent: 'uuid' } as const
+
 /** A code with what it gives: the refresh token is null where there is none; lifetimes in seconds. */
 const EXCHANGE = { ...AUTHORIZATION, code: 'text', refreshToken: 'text', refreshLifetime: 'float8' } as const
 
@@ -34,19 +37,24 @@ export const statements = {
    * Of the session `sid` while it lasts, and of the `consent` unless that is null: who ends one of them, and then its codes,
    * finds this one or makes it impossible. `lifetime` in seconds.
    */
-  insert: parameters({ ...CODE, lifetime: 'float8', sid: 'uuid', consent: 'uuid' }).statement<{
-    hash: string
-  }>('authorization-code-insert', (table, at) => {
-    const code = table(AuthorizationCode)
-    const session = table(Session)
-    const stored = Object.keys(CODE) as (keyof typeof CODE)[]
-    const columns = [...stored, 'expiresAt' as const].map((one) => code.column(one))
-    return `insert into ${code.name} (${columns.join(', ')})
-      select ${stored.map((one) => at[one]).join(', ')}, now() + make_interval(secs => ${at.lifetime})
-      from ${session.name} where ${session.column('sid')} = ${at.sid}
-        and (${at.consent} is null or ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}) for share
-      returning ${code.column('hash')} as "hash"`
-  }),
+  insert: parameters(STORING).statement<{ hash: string }>(
+    'authorization-code-insert',
+    (table, at) => insertCode(table, at, whileAllowed(table, at)),
+    'with writers',
+  ),
+  /** The same, which spends the artifact that the request came in; where either is not as it must be, neither is done. */
+  insertSpending: undivided(
+    parameters({ ...STORING, kind: 'text', hashes: 'text[]' }).statement<{ hash: string }>(
+      'authorization-code-insert-spending',
+      (table, at) => `with alive as (
+        select true ${whileAllowed(table, at)}
+      ), spent as (
+        ${spending(table, at, 'exists (select from alive)')}
+      )
+      ${insertCode(table, at, 'where exists (select from spent)')}`,
+      'with writers',
+    ),
+  ),
   find: statement<AuthorizationCodeRow>(
     'authorization-code-find',
     (table) => {
@@ -69,6 +77,23 @@ export const statements = {
     'with writers',
     (table, at) => EXCHANGING.call(table, at),
   ),
+}
+
+/** From where a code is inserted: the session, and the consent that it needs, kept as they are until it is. */
+function whileAllowed(table: TableOf, at: Places<keyof typeof STORING>): string {
+  const session = table(Session)
+  return `from ${session.name} where ${session.column('sid')} = ${at.sid}
+        and (${at.consent} is null or ${isConsented(table, at.consent, `${at.subject}::uuid`, at.clientId)}) for share`
+}
+
+function insertCode(table: TableOf, at: Places<keyof typeof STORING>, from: string): string {
+  const code = table(AuthorizationCode)
+  const stored = Object.keys(CODE) as (keyof typeof CODE)[]
+  const columns = [...stored, 'expiresAt' as const].map((one) => code.column(one))
+  return `insert into ${code.name} (${columns.join(', ')})
+      select ${stored.map((one) => at[one]).join(', ')}, now() + make_interval(secs => ${at.lifetime})
+      ${from}
+      returning ${code.column('hash')} as "hash"`
 }
 
 interface Exchanged {

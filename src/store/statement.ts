@@ -20,6 +20,8 @@ export interface Statement<Row> {
   readonly build: (table: TableOf) => string
   /** Another text, with the same parameters and rows, where Citus distributes the database: it refuses some forms (docs/adr/0055). */
   readonly onCitus?: ((table: TableOf) => string) | undefined
+  /** Whether it writes what lies apart where the database is distributed: then it is never asked, and several do the same. */
+  readonly onOneServer?: boolean
   /** Never there: carries the row's type. */
   readonly row?: Row
 }
@@ -66,13 +68,19 @@ export function statement<Row = never>(
   return { name, build, travels, onCitus }
 }
 
-/** The text as a database takes it that is distributed so. */
+/** The text as a database takes it that is distributed so. Throws for one that is for one server where it is. */
 export function textOn(
   engine: Engine | null,
-  { build, onCitus }: Statement<unknown>,
+  { name, build, onCitus, onOneServer }: Statement<unknown>,
   table: TableOf,
 ): string {
+  if (engine !== null && onOneServer === true) throw new Error(`${name} is for one server`)
   return engine === 'citus' && onCitus !== undefined ? onCitus(table) : build(table)
+}
+
+/** The same, marked as one that is for a database on one server. */
+export function undivided<One extends Statement<unknown>>(one: One): One {
+  return { ...one, onOneServer: true }
 }
 
 /** The same, marked as one whose rows are shown to people and decide nothing: a replica may answer it. */

@@ -59,7 +59,7 @@ async function asking(): Promise<Statement<unknown>[]> {
     files.map(async (file) => import(join(STORE, file)) as Promise<{ statements?: object }>),
   )
   const all = modules.flatMap(({ statements = {} }) => Object.values(statements) as Statement<unknown>[])
-  return all.filter(({ build }) => NAMES.test(build(tableOf())))
+  return all.filter(({ build, onOneServer }) => onOneServer !== true && NAMES.test(build(tableOf())))
 }
 
 /** What became of it; nothing stays. */

@@ -33,6 +33,18 @@ const authorization = {
   resources: [],
   parameters: {},
 }
+const coded = {
+  authorizationId: UUID,
+  hash: 'hash',
+  clientId: 'client-1',
+  subject: HOLDER,
+  redirectUri: 'https://app.example',
+  granted: {},
+  proof: 'proof',
+  lifetime: 60,
+  sid: UUID,
+  consent: UUID,
+}
 const exchanged = { ...authorization, code: 'hash', refreshToken: 'refresh', refreshLifetime: 60 }
 const opaque = { opaqueHash: 'opaque', opaqueClaims: {}, opaqueExpiresAt: later }
 
@@ -50,7 +62,7 @@ const found = (driver: string | null, type: string | null = null) => [
 /** By the name of the statement. */
 export const questions: Readonly<Record<string, Question>> = {
   ...seedQuestions,
-  'artifact-put': [['kind', 'hash', {}, 60], 0],
+  'artifact-put': [['hash', 'kind', {}, 60], 0],
   'artifact-put-owned': [['interaction-progress', 'hash', {}, 60, 'owner', 32], 0],
   'artifact-put-of-user': [['invitation', 'hash', {}, 60, SOMEBODY, 100], 1],
   'artifact-get': [['interaction', ['hash']], 1],
@@ -72,20 +84,10 @@ export const questions: Readonly<Record<string, Question>> = {
   'activity-count': [[UUID, now, ['token.issued'], [1]], 0],
   'activity-since': [[new Date(Date.now() - 86_400_000)], 500],
   'activity-expired': [[], REMOVAL],
-  'authorization-code-insert': [
-    codes.insert.values({
-      authorizationId: UUID,
-      hash: 'hash',
-      clientId: 'client-1',
-      subject: HOLDER,
-      redirectUri: 'https://app.example',
-      granted: {},
-      proof: 'proof',
-      lifetime: 60,
-      sid: UUID,
-      consent: UUID,
-    }),
-    1,
+  'authorization-code-insert': [codes.insert.values(coded), 1],
+  'authorization-code-insert-spending': [
+    codes.insertSpending.values({ ...coded, kind: 'pushed_request', hashes: ['hash'] }),
+    2,
   ],
   'authorization-code-find': [[AUTHORIZATION, 'hash'], 1],
   'authorization-code-exchange': [codes.exchange.values(exchanged), 1],

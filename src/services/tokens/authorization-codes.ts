@@ -22,7 +22,7 @@ import { createCodeRedemption } from './code-redemption.ts'
 import type { OwedCodes } from './owed-codes.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { EndReplayed } from './replays.ts'
-import type { SpendArtifact } from './spent-artifacts.ts'
+import type { ArtifactOf, SpendArtifact } from './spent-artifacts.ts'
 
 const MOST_JOINED = 5000
 
@@ -73,6 +73,7 @@ export function createAuthorizationCodes(
   refreshes: RefreshTokens,
   owed: OwedCodes,
   spendArtifact: SpendArtifact,
+  artifactOf: ArtifactOf,
 ): AuthorizationCodes {
   const spend = createCodeRedemption(refreshes, owed)
   /** What is noted at the sessions. */
@@ -126,16 +127,25 @@ export function createAuthorizationCodes(
       if (rows.length === 0) throw await endedMeanwhile(sid)
     }
     const { spends = [] } = approved
+    /** In one statement, where that can do it; whether it did. */
+    const storeSpending = async (): Promise<boolean> => {
+      const artifact = spends.length === 1 && database.distribution === null ? artifactOf(spends[0]!) : null
+      if (artifact === null) return false
+      const { insertSpending } = statements
+      const rows = await database.query(insertSpending, insertSpending.values({ ...values, ...artifact }))
+      return rows.length > 0
+    }
     const joining = join(sid, client, consent)
     // At once, where nothing is spent: a code that nobody is told harms nobody.
     if (spends.length === 0) await Promise.all([store(database.query), joining])
     else {
-      // Beside the transaction and not in it, which would hold a session that others come to from its consent.
+      // Beside what is stored and not with it, which would hold a session that others come to from its consent.
       await joining
-      await database.transaction(async (query) => {
-        for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
-        await store(query)
-      })
+      if (!(await storeSpending()))
+        await database.transaction(async (query) => {
+          for (const one of spends) if (!(await spendArtifact(query, one))) throw answeredBefore()
+          await store(query)
+        })
     }
     return code
   }

@@ -26,7 +26,7 @@ import { createRequestParameters, type RequestParameters } from './request-param
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.ts'
 import { createReplayEnding } from './replays.ts'
 import { createRevocations, type Revocations } from './revocations.ts'
-import { createSpendArtifact, type SpendArtifact } from './spent-artifacts.ts'
+import { createArtifactOf, createSpendArtifact, type SpendArtifact } from './spent-artifacts.ts'
 import { createSubjects, type SubjectOf } from './subjects.ts'
 import { createTokenIssuer, type TokenIssuer } from './token-issuer.ts'
 import { createTokenRevoker, type TokenRevoker } from './token-revoker.ts'
@@ -128,6 +128,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
       refreshTokens,
       owed,
       spendArtifact,
+      createArtifactOf(box),
     ),
     refreshTokens,
     authorizations: createAuthorizations(database, revoker),

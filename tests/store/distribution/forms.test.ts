@@ -32,7 +32,8 @@ async function statementsOfStore(): Promise<Statement<unknown>[]> {
   const modules = await Promise.all(
     files.map(async (file) => import(join(STORE, file)) as Promise<{ statements?: object }>),
   )
-  return modules.flatMap(({ statements = {} }) => Object.values(statements) as Statement<unknown>[])
+  const all = modules.flatMap(({ statements = {} }) => Object.values(statements) as Statement<unknown>[])
+  return all.filter(({ onOneServer }) => onOneServer !== true)
 }
 
 const names = [...distributed.keys()].join('|')
