@@ -36,6 +36,9 @@ export interface Prepared {
   url: string
 }
 
+/** With TEST_WITHOUT every server of a run leaves these plugins out, unless a test says which. */
+const LEFT_OUT = process.env['TEST_WITHOUT']
+
 /** KiB: what people choose is hashed in a millisecond. A test for which it is to take its time says so. */
 const QUICK = 1024
 
@@ -72,6 +75,7 @@ export async function prepare(given: Settings, options: ServerOptions): Promise<
     SECRET_KEY,
     LOG_LEVEL: 'trace',
     ...(isProduction(given) ? {} : { OIDC_PASSWORD_HASH_MEMORY: QUICK }),
+    ...(LEFT_OUT === undefined ? {} : { WITHOUT: LEFT_OUT }),
     ...given,
   }
   if (options.seed !== 'demo' && settings.SEED_FILE === undefined) {
