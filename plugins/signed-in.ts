@@ -15,6 +15,8 @@ import type { User } from '../src/services/users/user.ts'
 
 export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr' | 'authenticatedAt'> & {
   user: Pick<User, 'id' | 'updatedAt' | 'username'>
+  /** What renews the session of who is signed in: sent twice, it leads to one session. */
+  form?: Wire
 }
 
 /** Told of who is signed in with a browser from this answer on; null for nobody. */
@@ -37,7 +39,7 @@ export interface SignedIn {
   unfinished(request: FastifyRequest): Promise<Session | null>
   /**
    * Adds what was shown to a session, or to what may become one when nothing is missing for `request` any more: under a new cookie.
-   * Null where it has ended meanwhile. `form` is what showed it.
+   * Null where it has ended meanwhile. `form` is what showed it: sent twice, it leads to one session.
    */
   raise(
     call: BrowserCall,
@@ -46,8 +48,11 @@ export interface SignedIn {
     request: ApprovalRequest,
     form?: Wire,
   ): Promise<Session | null>
-  /** Where the form has been sent before, as by a double click, and its session rose under another cookie: gives that one again. */
-  adopt(call: BrowserCall, form: Wire): Promise<void>
+  /**
+   * Where the form has been sent before, as by a double click, and its session rose under another cookie: gives that one again, and
+   * returns its session, pending or not.
+   */
+  adopt(call: BrowserCall, form: Wire): Promise<Session | null>
   /** Ends the sign-in that lacks a factor. */
   abandon(call: BrowserCall): Promise<void>
   forget(call: BrowserCall): void
@@ -128,6 +133,22 @@ export function createSignedIn(
   const findPending = async (request: FastifyRequest) =>
     find(request, begun, cookies.pending, pendingSessions.find)
 
+  /** What `token` rose to by the form. */
+  async function risenBy(call: BrowserCall, token: string, form: Wire): Promise<Session | null> {
+    const now = Date.now()
+    for (const at of [now, now - TWICE_WITHIN]) {
+      const next = nextOf(token, form, at)
+      const session = await sessions.find(next)
+      if (session !== null) {
+        forgetPending(call)
+        return open(call, { token: next, session })
+      }
+      const pending = await pendingSessions.find(next)
+      if (pending !== null) return wait(call, { token: next, session: pending })
+    }
+    return null
+  }
+
   return {
     async session(request) {
       const session = await findSession(request)
@@ -137,7 +158,7 @@ export function createSignedIn(
     },
 
     async signIn(call, signIn, asked = ownRequest()) {
-      const { user, amr, acr = null } = signIn
+      const { user, amr, acr = null, form } = signIn
       call.request.actor = { kind: 'user', id: user.id }
       const from = { ...signIn, ...originOf(call) }
       const former = cookies.pending.read(call.request)
@@ -149,8 +170,12 @@ export function createSignedIn(
       }
       if (await isMissing()) return begin()
       const newBrowser = await isNews(call.request, user)
-      const started = await sessions.start({ ...from, newBrowser }, cookies.session.read(call.request))
+      const before = cookies.session.read(call.request)
+      const next = before === undefined || form === undefined ? undefined : nextOf(before, form)
+      const started = await sessions.start({ ...from, newBrowser }, before, next)
       if (started === null) {
+        const risen = next === undefined ? null : await risenBy(call, before!, form!)
+        if (risen !== null) return risen
         // Another process knew of the user what this one has not heard yet.
         await directory.reloadUser(user.id)
         return (await isMissing()) ? begin() : null
@@ -178,9 +203,10 @@ export function createSignedIn(
       const token = cookies.pending.read(request)
       if (token === undefined || (await findPending(request))?.sid !== session.sid) {
         const former = cookies.session.read(request)
-        const raised =
-          former === undefined ? null : await sessions.raise(former, session, factors, nextOf(former, form))
-        return raised && open(call, raised)
+        if (former === undefined) return null
+        const raised = await sessions.raise(former, session, factors, nextOf(former, form))
+        if (raised !== null) return open(call, raised)
+        return form === undefined ? null : risenBy(call, former, form)
       }
       const isMissing = async (): Promise<boolean> =>
         (await assurance.missing(session.userId, factors, asked)).length > 0
@@ -211,24 +237,16 @@ export function createSignedIn(
     async adopt(call, form) {
       const { request } = call
       for (const known of [opened, begun]) known.delete(request)
-      for (const [cookie, known] of [
-        [cookies.pending, await findPending(request)],
-        [cookies.session, await findSession(request)],
+      for (const [cookie, findNow] of [
+        [cookies.pending, findPending],
+        [cookies.session, findSession],
       ] as const) {
         const token = cookie.read(request)
-        if (token === undefined || known !== null) continue
-        const now = Date.now()
-        for (const at of [now, now - TWICE_WITHIN]) {
-          const next = nextOf(token, form, at)
-          const session = await sessions.find(next)
-          const pending = session === null ? await pendingSessions.find(next) : null
-          if (pending !== null) wait(call, { token: next, session: pending })
-          if (session === null) continue
-          forgetPending(call)
-          open(call, { token: next, session })
-          break
-        }
+        if (token === undefined || (await findNow(request)) !== null) continue
+        const risen = await risenBy(call, token, form)
+        if (risen !== null) return risen
       }
+      return null
     },
 
     async abandon({ request }) {

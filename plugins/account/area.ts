@@ -1,18 +1,28 @@
 /** What the pages of a user's own account share: their guarded addresses, and forms that their user alone can send. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
-import type { Browser } from '../browser.ts'
+import { STEPS } from '../browser.ts'
 import type { OAuth } from '../oauth.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
-import type { ServePage } from '../pages/index.ts'
+import type { PageCall, ServePage } from '../pages/index.ts'
 import type { AccountArea } from './sections.ts'
 import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
+import { parseForm } from '../../src/protocol/wire.ts'
+import { formText } from '../../src/http/forms.ts'
+import { refusing } from '../../src/http/methods.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
 export interface Guard {
-  /** For `onRequest`. Sends strangers to sign in; a form of theirs is refused. */
+  /** For `onRequest`. Sends strangers to sign in; what they send as a form is left to `admitForm`. */
   admit(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined>
+  /**
+   * For `preHandler`. Refuses the forms of strangers. Who sends a form twice, as by a double click, comes with the cookie of before where
+   * their session went on under another one by it: they are given that.
+   */
+  admitForm(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Whether it is a form that came before: by the same one, the session of this request went on. */
+  isRepeated(request: FastifyRequest): boolean
   /** Whom the hook let in; throws for a request that it has not seen. */
   sessionOf(request: FastifyRequest): Session
 }
@@ -20,11 +30,16 @@ export interface Guard {
 export interface OwnArea extends AccountArea {
   readonly oauth: OAuth
   readonly kernel: Kernel
-  readonly browser: Browser
+  readonly browser: FastifyInstance['browser']
+  /** Whether it is a form that came before: by the same one, the session of this request went on. */
+  isRepeated(call: PageCall): boolean
 }
 
 export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   const admitted = new WeakMap<FastifyRequest, Session>()
+  const repeated = new WeakSet<FastifyRequest>()
+  const signedOut = ({ url }: FastifyRequest): SignedOutForm =>
+    new SignedOutForm(signInAddress(oauth.config.basePath, url))
 
   return {
     async admit(request, reply) {
@@ -35,8 +50,20 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
       }
       if (request.method === 'GET' || request.method === 'HEAD')
         return reply.redirect(signInAddress(oauth.config.basePath, request.url), 303)
-      throw new SignedOutForm(signInAddress(oauth.config.basePath, request.url))
+      if (refusing in request.routeOptions.config) throw signedOut(request)
+      return undefined
     },
+    async admitForm(request, reply) {
+      if (admitted.has(request)) return
+      const call = { request, reply }
+      browser.assertFromHere(call)
+      await browser[STEPS].adopt(call, parseForm(formText(request)))
+      const session = await browser.session(request)
+      if (session === null) throw signedOut(request)
+      admitted.set(request, session)
+      repeated.add(request)
+    },
+    isRepeated: (request) => repeated.has(request),
     sessionOf(request) {
       const session = admitted.get(request)
       if (session === undefined) throw new Error('a page of an account stands outside of its guard')
@@ -45,7 +72,11 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   }
 }
 
-export function createArea(fastify: FastifyInstance, { sessionOf }: Guard, serve: ServePage): OwnArea {
+export function createArea(
+  fastify: FastifyInstance,
+  { sessionOf, isRepeated }: Guard,
+  serve: ServePage,
+): OwnArea {
   const { oauth, browser } = fastify
   const uri: OwnArea['uri'] = (path, query) =>
     `${oauth.config.basePath}/account${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
@@ -58,6 +89,7 @@ export function createArea(fastify: FastifyInstance, { sessionOf }: Guard, serve
     browser,
     serve,
     sessionOf,
+    isRepeated: ({ request }) => isRepeated(request),
     userOf: async ({ request }) => oauth.users.get(sessionOf(request).userId),
     uri,
     target(call, path, subject = '') {
@@ -66,7 +98,8 @@ export function createArea(fastify: FastifyInstance, { sessionOf }: Guard, serve
     },
     assertGenuine(call, path, subject = '') {
       const session = sessionOf(call.request)
-      browser.assertGenuine(call, call.wire, purposeOf(path, subject, session))
+      // One that came before was shown in the session of before.
+      if (!isRepeated(call.request)) browser.assertGenuine(call, call.wire, purposeOf(path, subject, session))
       return session
     },
     signInAgain: ({ request, reply }, page) =>

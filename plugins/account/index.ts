@@ -54,6 +54,7 @@ async function account(fastify: FastifyInstance): Promise<void> {
   await fastify.register(async (scope) => {
     const guard = createGuard(scope)
     scope.addHook('onRequest', guard.admit)
+    scope.addHook('preHandler', guard.admitForm)
     const area = createArea(scope, guard, await createServePage(scope))
     const sections: AccountSection[] = []
     const notices: OverviewNotice[] = []

@@ -1,6 +1,6 @@
 /** `/account/password`: a new password for who knows the present one. This browser stays signed in, all else ends. */
 import { message, sentenceOf, type Words } from '../../src/protocol/message.ts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
@@ -43,13 +43,20 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
     return call.reply.page('account-password', model, { status: wait?.status ?? (wrong ? 400 : 200) })
   }
 
+  /** Whether their session ended or went on meanwhile, as by the same form, which was sent twice: a new password ends all of them. */
+  const isOther = async (call: PageCall): Promise<boolean> =>
+    area.isRepeated(call) || !(await area.kernel.sessions.isOpen(area.sessionOf(call.request).sid))
+
   /** The user with the new password, or what is wrong. Throws 429 and 503 for who has to wait. */
-  async function change(user: User, typed: Typed, request: FastifyRequest): Promise<User | Errors> {
+  async function change(user: User, typed: Typed, call: PageCall): Promise<User | Errors> {
+    const { request } = call
     const { current_password: current = '', new_password: wanted = '' } = typed
     if (wanted.length < minLength)
       return { new_password: message('At least {minLength} characters.', { minLength }) }
-    if ((await isPassword(user.username, current, request)) === null)
-      return { current_password: message('This is not your password.') }
+    if ((await isPassword(user.username, current, request)) === null) {
+      const isDone = (await isOther(call)) && (await isPassword(user.username, wanted, request)) !== null
+      return isDone ? oauth.users.get(user.id) : { current_password: message('This is not your password.') }
+    }
     if (wanted === current) return { new_password: message('This is the password that you have.') }
     try {
       return await oauth.users.setPassword(user.username, wanted)
@@ -70,12 +77,13 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
     async submit(typed, call) {
       area.assertGenuine(call, PATH)
       const user = await userOf(call)
-      const result = await change(user, typed, call.request).catch((error: unknown) => waitFor(error, call))
+      const result = await change(user, typed, call).catch((error: unknown) => waitFor(error, call))
       if ('advice' in result) return show(call, user, { wait: result })
       if (!('id' in result)) return show(call, user, { errors: result })
       // As they were signed in before: a password alone is not what it may have taken.
       const { amr, acr, authenticatedAt } = area.sessionOf(call.request)
-      await browser.signIn(call, { user: result, amr, ...(acr === null ? {} : { acr }), authenticatedAt })
+      const before = { amr, ...(acr === null ? {} : { acr }), authenticatedAt }
+      await browser.signIn(call, { user: result, ...before, form: call.wire })
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     },
   })

@@ -1,4 +1,5 @@
 /** Carries a new secret from the form that made it to the page that shows it, once: sealed, for one session, not for long. */
+import { randomBytes } from 'node:crypto'
 import type { Session } from '../../src/doors/interaction.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 
@@ -8,8 +9,8 @@ interface Viewer {
 }
 
 export interface ShownOnce {
-  /** `subject` is whose it is. Returns the handle by which the page takes it. */
-  put(subject: string, secret: string, viewer: Viewer): Promise<string>
+  /** `subject` is whose it is. Returns the handle by which the page takes it: 256 random bits, unless one is given. */
+  put(subject: string, secret: string, viewer: Viewer, handle?: string): Promise<string>
   /** Null when it was shown, is too old, or was another's. */
   take(handle: string, viewer: Viewer): Promise<{ subject: string; secret: string } | null>
 }
@@ -31,8 +32,9 @@ export function createShownOnce({ artifacts, box }: Kernel, kind: string): Shown
     `shown once\0${subject}\0${sid}`
 
   return {
-    async put(subject, secret, { session: { sid } }) {
-      return kept.put({ subject, sid, sealed: box.seal(secret, contextOf({ subject, sid })) })
+    async put(subject, secret, { session: { sid } }, handle = randomBytes(32).toString('base64url')) {
+      await kept.put({ subject, sid, sealed: box.seal(secret, contextOf({ subject, sid })) }, { handle })
+      return handle
     },
     async take(handle, { session }) {
       const found = HANDLE.test(handle) ? await kept.get(handle) : null

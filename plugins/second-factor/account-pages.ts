@@ -88,17 +88,18 @@ export function addAccountPages(factors: Factors): void {
     return call.reply.page('account-authenticator', { totp, securityUri: area.uri(SECURITY) }, { status })
   }
 
-  /** The session has shown it, and goes on. */
-  async function raise(call: PageCall): Promise<void> {
-    await browser[STEPS].raise(call, area.sessionOf(call.request), SHOWN, ownRequest())
-  }
-
-  async function handOut(call: PageCall): Promise<FastifyReply> {
+  /** Makes new codes; the page that shows them takes them by the handle. */
+  async function handOut(call: PageCall, handle?: string): Promise<string> {
     const session = area.sessionOf(call.request)
     const codes = JSON.stringify(await recoveryCodes.make(session.userId))
-    const handle = await shownOnce.put(session.userId, codes, { session })
-    return call.reply.redirect(area.uri(CODES, { handle }), 303)
+    return shownOnce.put(session.userId, codes, { session }, handle)
   }
+
+  /** The same for a form that is sent twice, so that either answer leads to the codes. */
+  const handleOf = ({ request, wire }: PageCall): string =>
+    kernel.box.hash(`codes of\0${area.sessionOf(request).sid}\0${JSON.stringify(wire)}`).split('.')[1]!
+  const toCodes = ({ reply }: PageCall, handle: string): FastifyReply =>
+    reply.redirect(area.uri(CODES, { handle }), 303)
 
   const security = (call: PageCall): FastifyReply => call.reply.redirect(area.uri(SECURITY), 303)
 
@@ -115,19 +116,22 @@ export function addAccountPages(factors: Factors): void {
       const again = area.signInAgain(call, area.uri(ADD))
       if (again !== undefined) return again
       const user = await area.userOf(call)
-      if (await authenticators.has(user.id)) return security(call)
+      const add = async () => authenticators.add(sid, user.id, code)
       try {
-        if (!(await guess(user, call, async () => authenticators.add(sid, user.id, code))))
-          // Sent twice, or set up elsewhere meanwhile: it is there.
+        const isAdded = !(await authenticators.has(user.id)) && (await guess(user, call, add))
+        if (!isAdded && !(await authenticators.isRepeated(sid, user.id, code)))
+          // It was set up elsewhere meanwhile.
           return (await authenticators.find(user.id)) === null
             ? await showForm(call, NOT_RIGHT, 403)
             : security(call)
+        // The session has shown it, and goes on, also where the form is sent twice.
+        await browser[STEPS].raise(call, area.sessionOf(call.request), SHOWN, ownRequest(), call.wire)
+        const handle = handleOf(call)
+        return toCodes(call, isAdded ? await handOut(call, handle) : handle)
       } catch (error) {
         const { advice, status } = waitFor(error, call)
         return showForm(call, advice, status)
       }
-      await raise(call)
-      return handOut(call)
     },
     again: async (_form, call) => showForm(call),
   })
@@ -162,7 +166,7 @@ export function addAccountPages(factors: Factors): void {
       const { userId } = area.assertGenuine(call, CODES)
       const again = area.signInAgain(call, area.uri(CODES))
       if (again !== undefined) return again
-      return (await authenticators.has(userId)) ? handOut(call) : security(call)
+      return (await authenticators.has(userId)) ? toCodes(call, await handOut(call)) : security(call)
     },
   })
 }

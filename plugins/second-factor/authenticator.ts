@@ -20,6 +20,8 @@ export interface Authenticators {
   offer(key: string, userId: string): Promise<string>
   /** Takes what was offered, where the code is its. False where it is not, and for who has one already. */
   add(key: string, userId: string, code: string): Promise<boolean>
+  /** Whether it was set up by this code, under this key, and has not been used since: the form was sent twice. */
+  isRepeated(key: string, userId: string, code: string): Promise<boolean>
   /** Whether the code is right and was not used: it is from here on. */
   spend(userId: string, code: string): Promise<boolean>
   remove(userId: string): Promise<boolean>
@@ -46,6 +48,8 @@ interface Stored {
   readonly secret: string
   /** The steps of codes that were used, the newest last. */
   readonly used: readonly number[]
+  /** The key under which it was offered; only before it is used. */
+  readonly offeredBy?: string
 }
 
 export function createAuthenticators({ users, artifacts, box }: Kernel): Authenticators {
@@ -64,6 +68,15 @@ export function createAuthenticators({ users, artifacts, box }: Kernel): Authent
   async function offered(key: string, userId: string): Promise<string | null> {
     const found = await offers.get(key)
     return found === null ? null : box.open(found.sealed, contextOf(key, userId))
+  }
+
+  async function readable(userId: string): Promise<Stored | null> {
+    try {
+      return (await records.get(userId, ID))?.value ?? null
+    } catch (error) {
+      if (error instanceof UnreadableError) return null
+      throw error
+    }
   }
 
   return {
@@ -93,10 +106,17 @@ export function createAuthenticators({ users, artifacts, box }: Kernel): Authent
       const secret = await offered(key, userId)
       const step = secret === null ? null : await stepOf(secret, code)
       if (secret === null || step === null) return false
-      const added = await records.put(userId, ID, { secret, used: [step] }, told('user.factor_added', userId))
+      const stored = { secret, used: [step], offeredBy: key }
+      const added = await records.put(userId, ID, stored, told('user.factor_added', userId))
       // Somebody who removes it and begins anew gets another one.
       await offers.delete(key)
       return added
+    },
+    async isRepeated(key, userId, code) {
+      const stored = await readable(userId)
+      if (stored?.offeredBy !== key) return false
+      const step = await stepOf(stored.secret, code)
+      return step !== null && stored.used.includes(step)
     },
     async spend(userId, code) {
       for (let tries = 0; tries < TRIES; tries++) {

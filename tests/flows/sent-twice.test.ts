@@ -1,6 +1,8 @@
 /** A form of an interaction that is sent twice at once, as by a double click: the person goes on with whichever answer they get. */
 import { describe, expect, test } from 'vitest'
 import { withClient } from '../../src/store/connections.ts'
+import { signedIn } from '../plugins/account/owner.ts'
+import { codeOf, secretOn } from '../support/authenticator.ts'
 import { newBrowserContext, noBrowser } from '../support/browser.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../support/sign-in.ts'
@@ -154,6 +156,66 @@ test('at our own sign-in, the second click leads to the page that the first one 
     (await browser.submit(login, 'login', { username: BOB.username, password: BOB.password })).status,
   ).toBe(403)
 })
+
+describe('of the account, two clicks', () => {
+  const password = 'the former password'
+  let count = 0
+
+  async function opened(path: string): Promise<{ agent: UserAgent; page: Page }> {
+    const username = `clicker-${++count}`
+    await server.server.oauth.users.create({ username, password })
+    const agent = await signedIn(server, { username, password })
+    return { agent, page: await agent.get(`${server.url}/account${path}`) }
+  }
+
+  const FORMS: Readonly<Record<string, { path: string; id: string; fields: (page: Page) => Record<string, string>; done: RegExp }>> = {
+    'a new authenticator app': { path: '/security/authenticator', id: 'totp', fields: (page) => ({ code: codeOf(secretOn(page)) }), done: /Recovery codes/ },
+    'a new password': { path: '/password', id: 'change-password', fields: () => ({ current_password: password, new_password: 'the password after it' }), done: /Your password is changed/ },
+  }
+  const CLICKS: Readonly<Record<string, (click: () => Promise<Page>) => Promise<Page[]>>> = {
+    'at once': async (click) => Promise.all([click(), click()]),
+    'one after the other, before its cookie': async (click) => [await click(), await click()],
+  }
+  const cases = [
+    ['a new authenticator app', 'at once'],
+    ...Object.keys(FORMS).map((form) => [form, 'one after the other, before its cookie'] as const),
+  ] as const
+
+  test.each(cases)('on %s, %s: either answer says that it is done, and goes on signed in', async (form, clicks) => {
+    const { path, id, fields, done } = FORMS[form]!
+    const { agent, page } = await opened(path)
+    const sent = fields(page)
+    const agents: UserAgent[] = []
+    const pages = await CLICKS[clicks]!(async () => {
+      const one = agent.clone()
+      agents.push(one)
+      return one.submit(page, id, sent)
+    })
+    const now = agents.map((one) => one.cookies.get(SESSION))
+    expect(pages.map(({ status, body }) => [status, done.test(body)])).toEqual([[200, true], [200, true]])
+    expect([now[0] === now[1], now[0] === agent.cookies.get(SESSION)]).toEqual([true, false])
+    // What opened before opens nothing.
+    expect((await agent.get(`${server.url}/account`)).url).toContain('/sign-in?')
+    for (const one of agents) expect((await one.get(`${server.url}/account`)).url).toBe(`${server.url}/account`)
+  })
+
+  test.each(Object.keys(FORMS))('on %s: the cookie of before brings nothing with another form', async (form) => {
+    const { path, id, fields } = FORMS[form]!
+    const { agent, page } = await opened(path)
+    const sent = fields(page)
+    expect((await agent.clone().submit(page, id, sent)).status).toBe(200)
+    for (const other of [{ ...sent, more: 'x' }, Object.fromEntries(Object.keys(sent).map((name) => [name, '']))]) {
+      const thief = agent.clone()
+      const answer = await thief.submit(page, id, other)
+      expect([answer.status, thief.cookies.get(SESSION)]).toEqual([403, agent.cookies.get(SESSION)])
+      expect(answer.body).toContain('You are not signed in any more')
+    }
+    const elsewhere = createUserAgent(server.url, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })
+    for (const [name, value] of agent.cookies) elsewhere.cookies.set(name, value)
+    expect((await elsewhere.submit(page, id, sent)).status).toBe(403)
+    expect(elsewhere.cookies.get(SESSION)).toBe(agent.cookies.get(SESSION))
+  })
+}) // prettier-ignore
 
 test('of two users at once, neither allows with the form that the other was shown', async () => {
   const sent = await signInTwice([ALICE, BOB], { prompt: 'consent' })

@@ -6,6 +6,7 @@ import type { EndedClient } from '../../events.ts'
 import type { Database } from '../../store/database.ts'
 import { endSession, endSessions, forgetBrowsers } from '../../store/endings.ts'
 import { type ListedPendingRow, statements as pendingStatements } from '../../store/pending-sessions.ts'
+import { isDuplicate } from '../../store/failures.ts'
 import { statements, type ListedSessionRow } from '../../store/sessions.ts'
 import type { Query } from '../../store/statement.ts'
 import { isUuid } from '../../protocol/uuid.ts'
@@ -46,9 +47,10 @@ export interface Sessions {
   isOpen(sid: string): Promise<boolean>
   /**
    * Signs in: by a new token always, so that nobody who knew `former` is signed in too. That one's session goes on
-   * when it was the same user's, and ends otherwise, as `end` does. Null for a user who was disabled or changed meanwhile.
+   * when it was the same user's, and ends otherwise, as `end` does. Null for a user who was disabled or changed meanwhile, and
+   * where `next`, the new token if it is given, is another session's already.
    */
-  start(signIn: SignIn, former?: string): Promise<{ token: string; session: Session } | null>
+  start(signIn: SignIn, former?: string, next?: string): Promise<{ token: string; session: Session } | null>
   /** The factors that it has from now on, under the token `next`, as privileges rise; null when it has ended. */
   raise(
     token: string,
@@ -108,10 +110,15 @@ export function createSessions(database: Database, audit: AuditTrail, lasting: L
         await database.query(statements.touch, [hashed, idle])
       return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime() }
     },
-    start: async (signIn, former) =>
-      audit.transaction(async (query, note) =>
-        openSession(query, note, { signIn, token: newToken(), former, sid: randomUUID(), lasting }),
-      ),
+    async start(signIn, former, next = newToken()) {
+      const opening = { signIn, token: next, former, sid: randomUUID(), lasting }
+      try {
+        return await audit.transaction(async (query, note) => openSession(query, note, opening))
+      } catch (error) {
+        if (isDuplicate(error)) return null
+        throw error
+      }
+    },
     async raise(token, session, { amr, acr }, raised) {
       return audit.transaction(async (query, note) => {
         const values = [hashSession(token), hashSession(raised), [...amr], acr]
