@@ -2,6 +2,7 @@
  * Who of ours somebody of an upstream is: who is linked; else who has the same verified address, where the upstream is believed; else a new
  * one, where that is allowed and takes nobody's name and address.
  */
+import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
@@ -53,7 +54,7 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
     email: string | null,
   ): Promise<Account> {
     const { preferred_username: wished, email: said, email_verified: _verified, ...others } = claims
-    const address = email ?? (typeof said === 'string' ? said : null)
+    const address = email ?? (typeof said === 'string' && isMailAddress(said) ? said : null)
     if (address !== null && (await withEmail(address)).length > 0) return { refused: 'taken' }
     const members = {
       ...others,

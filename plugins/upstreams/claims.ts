@@ -1,4 +1,5 @@
 /** What an upstream says of somebody, by our names, and what of it is believed. */
+import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { misfitOf } from '../../src/protocol/schema.ts'
 import { isStorable } from '../../src/protocol/json.ts'
 import { StandardClaims, YES } from '../../src/protocol/claims.ts'
@@ -25,6 +26,7 @@ export function mappedClaims({ claims: names = {} }: UpstreamInformation, said: 
 export function believedEmail(upstream: UpstreamInformation, claims: Claims): string | null {
   const { email, email_verified: verified } = claims
   if (upstream.trust_email !== true || verified !== true || typeof email !== 'string') return null
+  if (!isMailAddress(email)) return null
   return isOfDomains(upstream, email) ? email : null
 }
 

@@ -5,6 +5,7 @@
 import { parseUserClaims, StandardClaims } from './claims.ts'
 import { memberError, type OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
+import { isMailAddress } from './mail-address.ts'
 import { reason, type Words } from './message.ts'
 import { usernameProblem } from './username.ts'
 
@@ -18,6 +19,9 @@ export interface UserMembers {
   /** Names that nobody knows: ignored, and named in a warning. */
   unknown: string[]
 }
+
+/** Of an email address that is none. */
+export const NO_ADDRESS = reason('must be an email address, such as alice@example.com')
 
 /** The error for a member, and the reason (`reason`), in words for who registers the user. */
 export function userError(member: string, why: Words): OAuthError {
@@ -59,5 +63,7 @@ function parseClaims(input: Readonly<Record<string, unknown>>): Pick<UserMembers
   const isStandard = (name: string) => Object.hasOwn(StandardClaims.properties, name.split('#', 1)[0] ?? '')
   const standard = Object.entries(input).filter(([name]) => isStandard(name))
   const { claims, unknown } = parseUserClaims(Object.fromEntries(standard))
+  const { email } = claims
+  if (typeof email === 'string' && !isMailAddress(email)) throw userError('email', NO_ADDRESS)
   return { claims, unknown: [...unknown, ...Object.keys(input).filter((name) => !isStandard(name))] }
 }

@@ -32,6 +32,25 @@ test('create registers a user with standard claims by their names, and shows a g
   expect(await users.authenticate('alice', password as string)).toMatchObject({ id: sub, claims })
 })
 
+test('an address that no mail could go to is refused, and nothing is stored', async () => {
+  const REFUSED = 'email must be an email address, such as alice@example.com'
+  for (const email of [
+    'x',
+    '',
+    'a@b@example.com',
+    'Bob <bob@example.com>',
+    'bob@example.com, eve@example.com',
+  ]) {
+    const refused = { status: 1, stdout: '', stderr: expect.stringContaining(REFUSED) as string }
+    expect(await runCommandHere(['user', 'create', 'addressed', '--email', email], settings)).toEqual(refused)
+    expect(await users.find('addressed')).toBeNull()
+    await users.create({ username: 'addressed', email: 'it@example.com' })
+    expect(await runCommandHere(['user', 'update', 'addressed', '--email', email], settings)).toEqual(refused)
+    expect((await users.find('addressed'))!.claims).toEqual({ email: 'it@example.com' })
+    await users.delete('addressed')
+  }
+})
+
 test('a password comes from the command line or from standard input, and is not repeated', async () => {
   const created = await run('create', 'given', '--password', PASSWORD)
   expect(created).not.toContain(PASSWORD)

@@ -240,6 +240,10 @@ test.each([
     { resources: [{ resource: 'urn:a', aliases: ['urn:b/'] }, { resource: 'urn:b' }] },
     /^SEED_FILE FILE: resources\[1\]: resource names what is also a name of urn:a\.$/,
   ],
+  [
+    { users: [{ username: 'ann' }, { username: 'bob', email: 'bob' }] },
+    'SEED_FILE FILE: users[1]: email must be an email address, such as alice@example.com.',
+  ],
   [{ resources: [{ resource: 'https://api.example', name: 7 }] }, /^SEED_FILE FILE: resources\[0\]: name /],
   [{ resources: [{ resource: 'https://api.example/\0' }] }, /^SEED_FILE FILE: resources\[0\]: resource /],
   [

@@ -5,7 +5,7 @@
 import { OAuthError } from '../../protocol/errors.ts'
 import { isMailAddress } from '../../protocol/mail-address.ts'
 import { reason } from '../../protocol/message.ts'
-import { userError } from '../../protocol/user-members.ts'
+import { NO_ADDRESS, userError } from '../../protocol/user-members.ts'
 import { usernameKey, usernameProblem } from '../../protocol/username.ts'
 import { statements as artifactStatements } from '../../store/artifacts.ts'
 import type { ArtifactStore } from '../artifact-store.ts'
@@ -116,8 +116,7 @@ export function createSignUps({ box, artifacts, hashChosen, createWith }: SignUp
 function assertName(username: string, email: string): void {
   const problem = usernameProblem(username)
   if (problem !== undefined) throw userError('username', problem)
-  if (!isMailAddress(email))
-    throw userError('email', reason('must be an email address, such as alice@example.com'))
+  if (!isMailAddress(email)) throw userError('email', NO_ADDRESS)
   if (username.includes('@') && usernameKey(username) !== usernameKey(email))
     throw userError('username', reason('must not be an address, unless it is your own'))
 }

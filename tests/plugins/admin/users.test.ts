@@ -115,7 +115,7 @@ test('an edit changes what was changed; an address that is not theirs is not con
 
 test('an edit that is refused changes nothing, and says where', async () => {
   const { id } = await users.create({ username: 'refused', name: 'Was' })
-  for (const [name, text] of [['email', 'nobody'], ['website', 'javascript:alert(1)'], ['roles', 'x'.repeat(65)], ['locale', 'no language']] as const) {
+  for (const [name, text] of [['email', 'nobody'], ['email', 'Bob <bob@example.com>'], ['website', 'javascript:alert(1)'], ['roles', 'x'.repeat(65)], ['locale', 'no language']] as const) {
     const refused = await agent.submit(await open(id), 'user', { name: 'Is', [name]: text })
     expect([name, refused.status, textOf(refused, `${name}-error`)]).toEqual([name, 400, expect.any(String)])
     expect(findForm(refused, 'user')!.fields).toMatchObject({ name: 'Is', [name]: text })
