@@ -59,7 +59,9 @@ async function jwtIntrospection(fastify: FastifyInstance): Promise<void> {
 
 /** By its name alone: who takes anything gets JSON (RFC 9110 §12.5.1). */
 function acceptsJwt({ request }: RepresentedCall): boolean {
-  return (request.headers.accept ?? '').split(',').some((range) => {
+  const { accept } = request.headers
+  if (accept === undefined || !accept.includes('+')) return false
+  return accept.split(',').some((range) => {
     const [type, ...parameters] = range.split(';').map((one) => one.trim().toLowerCase())
     return type === `application/${JWT}` && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one))
   })

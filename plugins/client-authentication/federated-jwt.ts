@@ -53,7 +53,7 @@ async function federatedJwt(fastify: FastifyInstance): Promise<void> {
     algorithms: SIGNATURE_ALGORITHMS,
     recognizes(_request, wire) {
       const { client_assertion: jwt, client_id: clientId } = wire
-      if (!TYPES.has(wire['client_assertion_type']) || typeof jwt !== 'string') return null
+      if (typeof jwt !== 'string' || !TYPES.has(wire['client_assertion_type'])) return null
       try {
         if (assertions.issuerNamedIn(jwt) === null) return null
       } catch (error) {

@@ -127,13 +127,16 @@ async function rar(fastify: FastifyInstance): Promise<void> {
   })
 
   for (const document of ['access_token', 'tokenResponse'] as const)
-    oauth.extend(document, [NAME], async ({ parameters }) => ({ [NAME]: parameters?.[NAME] }))
+    oauth.extend(document, [NAME], ({ parameters }) =>
+      parameters?.[NAME] === undefined ? undefined : { [NAME]: parameters[NAME] },
+    )
   /** §9.2: an API that is one of several sees what is for it. */
-  oauth.extend('introspection', [NAME], async ({ claims }, _document, { client }) => {
+  oauth.extend('introspection', [NAME], ({ claims }, _document, { client }) => {
     const details = claims[NAME] as Details | undefined
+    if (details === undefined) return undefined
     const isApi = client.clientId !== claims.client_id && [claims['aud']].flat().includes(client.clientId)
-    const shown = details && isApi ? detailsAt(details, [client.clientId]) : details
-    return { [NAME]: shown?.length === 0 ? undefined : shown }
+    const shown = isApi ? detailsAt(details, [client.clientId]) : details
+    return shown.length === 0 ? undefined : { [NAME]: shown }
   })
 }
 

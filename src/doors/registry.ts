@@ -65,17 +65,20 @@ export interface Extend {
   ): void
 }
 
-/** Gets the document as it is so far, to refer to what it holds, and the request that it answers. */
+/** Gets the document as it is so far, to refer to what it holds, and the request that it answers. Undefined: it has nothing to say. */
 export type Contribute<K extends keyof Additive, Member extends string> = (
   subject: Additive[K],
   document: Bag,
   call: AdditiveCall[K],
-) => Promise<{ readonly [Name in Member]?: AdditiveValue<K> | undefined }>
+) => MaybePromise<{ readonly [Name in Member]?: AdditiveValue<K> | undefined } | undefined>
+
+/** Who knows at once need not promise: each token request asks all of them. */
+type MaybePromise<T> = T | Promise<T>
 
 interface Contribution {
   /** All that it gives, where they are not named. */
   readonly members: readonly string[] | undefined
-  readonly contribute: (subject: never, document: Bag, call: never) => Promise<Bag | undefined>
+  readonly contribute: (subject: never, document: Bag, call: never) => MaybePromise<Bag | undefined>
 }
 
 export function createDoorRegistry(): DoorRegistry {
@@ -158,12 +161,14 @@ export function createDoorRegistry(): DoorRegistry {
     async withContributions(at, subject, owned, call) {
       const contributions = additive.get(at)
       if (contributions === undefined) return owned
-      const merged: Record<string, unknown> = { ...owned }
+      let merged: Record<string, unknown> = owned
       for (const { members, contribute } of contributions) {
-        // Who has nothing to say may say nothing.
-        const given: Bag = (await contribute(subject as never, merged, call as never)) ?? {}
+        const said = contribute(subject as never, merged, call as never)
+        const given: Bag | null | undefined = said instanceof Promise ? await said : said
+        if (given === undefined || given === null) continue
         for (const name of members ?? Object.keys(given)) {
           if (!Object.hasOwn(given, name) || given[name] === undefined) continue
+          if (merged === owned) merged = { ...owned }
           if (!Object.hasOwn(merged, name)) merged[name] = given[name]
           else if (at === 'metadata') throw new ConfigError(`The ${memberOf(at)} ${name} is taken.`)
         }

@@ -15,9 +15,8 @@ export function formsOf(
   let known: Forms | undefined
   return (call) => {
     known ??= doors.all('representation').filter((one) => one.of === of)
-    if (known.length === 0) return NONE
-    const applies = (one: Representation): boolean => one.applies(call)
-    return known.some(applies) ? known.filter(applies) : NONE
+    for (const one of known) if (one.applies(call)) return known.filter((other) => other.applies(call))
+    return NONE
   }
 }
 

@@ -86,12 +86,15 @@ export function createAudiences(
     return [...found]
   }
 
+  const defaultOf = ({ metadata }: Client): string | undefined =>
+    (metadata['default_resource'] as string | undefined) ?? defaultResource
+
   async function defaultFor(
-    { metadata }: Client,
+    client: Client,
     scopes: ReadonlySet<string>,
     among?: ReadonlySet<string>,
   ): Promise<readonly string[]> {
-    const said = (metadata['default_resource'] as string | undefined) ?? defaultResource
+    const said = defaultOf(client)
     if (said === undefined) return []
     const resource = await registeredName(said)
     const owners = among ?? new Set((await resourcesOf(scopes)).values())
@@ -110,7 +113,8 @@ export function createAudiences(
       const all = new Set(owners.filter((one) => within === undefined || within.includes(one)))
       if (all.size === 0 || requested.some((resource) => !all.has(resource)))
         throw new OAuthError('invalid_target', 'nothing that is granted belongs to the resource')
-      const usual = requested.length > 0 || within !== undefined ? [] : await defaultFor(client, scopes, all)
+      const isFree = requested.length === 0 && within === undefined
+      const usual = isFree && defaultOf(client) !== undefined ? await defaultFor(client, scopes, all) : []
       const asked = usual.length > 0 ? [...usual, ...places] : requested
       const audience = asked.length > 0 ? [...new Set(asked)] : [...all]
 

@@ -48,8 +48,8 @@ export function boundAsDemanded(
   { bound }: TokenTerms,
   constraints: () => readonly SenderConstraint[],
 ): Granted {
+  if (granted.binding === undefined) return granted
   const { binding, staysBound = [], ...facts } = granted
-  if (binding === undefined) return granted
   const isWanted = (confirmation: string): boolean =>
     staysBound.includes(confirmation) ||
     DEMANDS.some(

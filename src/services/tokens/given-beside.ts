@@ -24,6 +24,8 @@ interface Giver {
   readonly within: Parameter['within']
 }
 
+const NONE: Bag = Object.freeze({})
+
 /** @internal */
 export function createGivenBeside(doors: DoorRegistry): GivenBeside {
   let known: readonly Giver[] | undefined
@@ -38,20 +40,19 @@ export function createGivenBeside(doors: DoorRegistry): GivenBeside {
 
   return {
     asked: (parameters) => named(parameters, ({ name }) => name),
-    kept: (parameters = {}) => named(parameters, ({ as }) => as),
+    kept: (parameters) => (parameters === undefined ? undefined : named(parameters, ({ as }) => as)),
     within(granted, resources) {
-      const { parameters = {}, approvedParameters = parameters } = granted
-      const left: Record<string, unknown> = { ...parameters }
-      let isLess = false
+      const { parameters = NONE, approvedParameters = parameters } = granted
+      let left: Record<string, unknown> = parameters
       for (const { as, within } of givers()) {
         if (within === undefined || left[as] === undefined) continue
         const part = within(left[as], resources)
         if (part === left[as]) continue
-        isLess = true
+        if (left === parameters) left = { ...parameters }
         if (part === undefined) delete left[as]
         else left[as] = part
       }
-      return isLess ? { ...granted, parameters: left, approvedParameters } : granted
+      return left === parameters ? granted : { ...granted, parameters: left, approvedParameters }
     },
   }
 }

@@ -18,7 +18,7 @@ export interface RequestParameters {
   /** What they make of the wire, by their names. Throws `OAuthError`. */
   parse(wire: Wire, client: Client): Promise<Bag>
   /** What of the wire a client gets that acts for itself (`Parameter.forItself`), by the names under which it lives on. Throws `OAuthError`. */
-  forItself(wire: Wire, client: Client): Promise<Bag>
+  forItself(wire: Wire, client: Client): Bag | Promise<Bag>
   /**
    * What is granted, less what the token request leaves out of it; the same object where it says nothing. Throws
    * `OAuthError`.
@@ -36,10 +36,19 @@ interface Narrower extends Reader {
   readonly narrow: NonNullable<Parameter['narrow']>
 }
 
+/** One that a client may send which acts for itself. */
+interface Own extends Reader {
+  readonly as: string
+  readonly forItself: NonNullable<Parameter['forItself']>
+}
+
+const NONE: Bag = Object.freeze({})
+
 /** @internal */
 export function createRequestParameters(doors: DoorRegistry): RequestParameters {
   let readers: readonly Reader[] | undefined
   let narrowers: readonly Narrower[] | undefined
+  let own: readonly Own[] | undefined
 
   async function narrowed(
     granted: Granted,
@@ -56,6 +65,12 @@ export function createRequestParameters(doors: DoorRegistry): RequestParameters 
     return { ...granted, parameters, approvedParameters: granted.approvedParameters ?? approved }
   }
 
+  async function ownParameters(wire: Wire, client: Client, sent: readonly Own[]): Promise<Bag> {
+    const parameters: Record<string, unknown> = {}
+    for (const { as, forItself, read } of sent) parameters[as] = forItself(await read(wire, client), client)
+    return parameters
+  }
+
   return {
     async parse(wire, client) {
       readers ??= doors.all('parameter').map(readerOf)
@@ -66,15 +81,10 @@ export function createRequestParameters(doors: DoorRegistry): RequestParameters 
       }
       return parameters
     },
-    async forItself(wire, client) {
-      readers ??= doors.all('parameter').map(readerOf)
-      const parameters: Record<string, unknown> = {}
-      for (const { parameter, read } of readers) {
-        const { name, forItself } = parameter
-        if (forItself !== undefined && wire[name] !== undefined)
-          parameters[keptAs(parameter)] = forItself(await read(wire, client), client)
-      }
-      return parameters
+    forItself(wire, client) {
+      own ??= doors.all('parameter').flatMap(ownOf)
+      const sent = own.filter(({ parameter }) => wire[parameter.name] !== undefined)
+      return sent.length === 0 ? NONE : ownParameters(wire, client, sent)
     },
     narrow(granted, call) {
       narrowers ??= doors.all('parameter').flatMap(narrowersOf)
@@ -107,6 +117,11 @@ function readerOf(parameter: Parameter): Reader {
 function narrowersOf(parameter: Parameter): Narrower[] {
   const { narrow } = parameter
   return narrow === undefined ? [] : [{ ...readerOf(parameter), narrow, as: keptAs(parameter) }]
+}
+
+function ownOf(parameter: Parameter): Own[] {
+  const { forItself } = parameter
+  return forItself === undefined ? [] : [{ ...readerOf(parameter), forItself, as: keptAs(parameter) }]
 }
 
 /** The name under which its value lives on. */
