@@ -41,6 +41,8 @@ export async function bundleServer(): Promise<Bundle> {
   })
   await bundle.write({ dir: directory, format: 'esm', keepNames: true })
   await bundle.close()
+  // Node would else read and compile each of these files once more, to find that out.
+  await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module' }))
   const places = shared.map(({ path, name }) => [
     pathToFileURL(path).href,
     pathToFileURL(join(directory, `${name}.js`)).href,
