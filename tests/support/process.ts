@@ -30,7 +30,10 @@ interface Program {
   fromSources?: boolean
 }
 
-export interface SpawnOptions extends ServerOptions, Program {}
+export interface SpawnOptions extends ServerOptions, Program {
+  /** Told of the process as soon as there is one, long before it is ready. */
+  onLaunch?: (child: ChildProcess) => void
+}
 
 interface Launch extends Program {
   /** What it reads. */
@@ -79,6 +82,7 @@ export async function runCommand(
 async function start(given: Settings, options: SpawnOptions): Promise<SpawnedServer> {
   const { settings, database, ownsDatabase, url } = await prepare(given, options)
   const { child, both } = launch(['serve'], settings, options)
+  options.onLaunch?.(child)
   const closed = once(child, 'close') as Promise<[number | null]>
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     child.kill(signal)
