@@ -57,7 +57,7 @@ async function withUses(
   { trustedIssuers }: Pick<Kernel, 'trustedIssuers'>,
   found: readonly TrustedIssuerInformation[],
 ): Promise<Shown[]> {
-  const uses = await trustedIssuers.lastUses()
+  const uses = await trustedIssuers.lastUses(found.map(({ issuer }) => issuer))
   return found.map((one) => {
     const used = uses.get(one.issuer)
     return used === undefined ? one : { ...one, last_used: used.toISOString() }

@@ -25,10 +25,15 @@ const TYPES = {
 const COLUMNS = Object.keys(TYPES) as (keyof typeof TYPES)[]
 
 export const statements = {
-  /** At most $1. */
-  all: statement<TrustedIssuerRow>('trusted-issuers-all', (table) => {
+  /** Behind the issuer $1, at most $2. */
+  page: statement<TrustedIssuerRow>('trusted-issuers-page', (table) => {
     const one = table(TrustedIssuer)
-    return `select ${one.columns(...COLUMNS)} from ${one.name} order by ${one.column('issuer')} limit $1`
+    const issuer = one.column('issuer')
+    return `select ${one.columns(...COLUMNS)} from ${one.name} where ${issuer} > $1 order by ${issuer} limit $2`
+  }),
+  find: statement<TrustedIssuerRow>('trusted-issuer-find', (table) => {
+    const one = table(TrustedIssuer)
+    return `select ${one.columns(...COLUMNS)} from ${one.name} where ${one.column('issuer')} = $1`
   }),
   /** Those of $1, for a change; each process in the same order. */
   lock: statement<TrustedIssuerRow>('trusted-issuers-lock', (table) => {
@@ -44,11 +49,11 @@ export const statements = {
   update: statement('trusted-issuers-update', (table) =>
     updateGiven(table(TrustedIssuer), TYPES, ['issuer']),
   ),
-  /** When a JWT of each was last found good, of those of which one was. */
+  /** When a JWT of each of $1 was last found good, of those of which one was. */
   uses: statement<{ issuer: string; usedAt: Date }>('trusted-issuers-uses', (table) => {
     const one = table(TrustedIssuer)
-    const usedAt = one.column('usedAt')
-    return `select ${one.columns('issuer', 'usedAt')} from ${one.name} where ${usedAt} is not null limit $1`
+    const [issuer, usedAt] = [one.column('issuer'), one.column('usedAt')]
+    return `select ${one.columns('issuer', 'usedAt')} from ${one.name} where ${issuer} = any($1) and ${usedAt} is not null`
   }),
   /** Notes of each generation of $1 that it was used at the time of $2, unless somebody noted a later one. */
   note: statement('trusted-issuers-note', (table) => {

@@ -22,10 +22,15 @@ const TYPES = {
 const COLUMNS = Object.keys(TYPES) as (keyof typeof TYPES)[]
 
 export const statements = {
-  /** At most $1. */
-  all: statement<UpstreamRow>('upstreams-all', (table) => {
+  /** Behind the id $1, at most $2. */
+  page: statement<UpstreamRow>('upstreams-page', (table) => {
     const upstream = table(Upstream)
-    return `select ${upstream.columns(...COLUMNS)} from ${upstream.name} order by ${upstream.column('id')} limit $1`
+    const id = upstream.column('id')
+    return `select ${upstream.columns(...COLUMNS)} from ${upstream.name} where ${id} > $1 order by ${id} limit $2`
+  }),
+  find: statement<UpstreamRow>('upstream-find', (table) => {
+    const upstream = table(Upstream)
+    return `select ${upstream.columns(...COLUMNS)} from ${upstream.name} where ${upstream.column('id')} = $1`
   }),
   /** Those of $1, for a change; each process in the same order. */
   lock: statement<UpstreamRow>('upstreams-lock', (table) => {

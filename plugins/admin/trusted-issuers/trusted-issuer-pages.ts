@@ -14,7 +14,7 @@ export function addTrustedIssuerPages(area: OwnArea): void {
   const { trustedIssuers } = area.kernel
 
   async function withUses(found: TrustedIssuerInformation[]): Promise<Shown[]> {
-    const uses = await trustedIssuers.lastUses()
+    const uses = await trustedIssuers.lastUses(found.map(({ issuer }) => issuer))
     return found.map((one) => {
       const usedAt = uses.get(one.issuer)
       return usedAt === undefined ? one : { ...one, usedAt }

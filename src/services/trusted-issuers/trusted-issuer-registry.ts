@@ -11,6 +11,7 @@ import {
 } from '../../protocol/trusted-issuer-information.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
+import { everyPage } from '../../store/every-page.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import { statements } from '../../store/trusted-issuers.ts'
 import type { AuditTrail } from '../audit/audit.ts'
@@ -38,7 +39,7 @@ export interface TrustedIssuerRegistry {
   save(issuer: TrustedIssuerInput, options?: SaveOptions): Promise<void>
   find(issuer: string): Promise<TrustedIssuerInformation | null>
   /** When a JWT of each was last found good, of those of which one was; a few minutes old. */
-  lastUses(): Promise<ReadonlyMap<string, Date>>
+  lastUses(issuers: readonly string[]): Promise<ReadonlyMap<string, Date>>
   list(options?: ListOptions): Promise<TrustedIssuerInformation[]>
   /** False where there was none. What came of its JWTs ends with it. */
   delete(issuer: string): Promise<boolean>
@@ -50,7 +51,8 @@ export interface TrustedIssuerRegistryOptions {
   feed: ChangeFeed
 }
 
-const MOST = 1000
+/** Read at once. */
+const PAGE = 1000
 
 /** @internal */
 export function createTrustedIssuerRegistry({
@@ -62,7 +64,11 @@ export function createTrustedIssuerRegistry({
   let names: ReadonlySet<string> = new Set()
 
   async function read(): Promise<readonly TrustedIssuer[]> {
-    const rows = await database.query(statements.all, [MOST])
+    const rows = await everyPage(
+      (after) => database.query(statements.page, [after, PAGE]),
+      PAGE,
+      ({ issuer }) => issuer,
+    )
     names = new Set(rows.map(({ issuer }) => issuer))
     return rows
       .filter(({ disabled }) => disabled !== true)
@@ -87,9 +93,8 @@ export function createTrustedIssuerRegistry({
   })
 
   async function list({ after = '', limit = 100 }: ListOptions = {}): Promise<TrustedIssuerInformation[]> {
-    const rows = await database.query(statements.all, [MOST])
-    const later = rows.filter(({ issuer }) => issuer > after).slice(0, limit)
-    return later.map((row) => trustedIssuerInformation(toStored(row)))
+    const rows = await database.query(statements.page, [after, limit])
+    return rows.map((row) => trustedIssuerInformation(toStored(row)))
   }
 
   return {
@@ -100,11 +105,11 @@ export function createTrustedIssuerRegistry({
     isKnown: (issuer) => names.has(issuer),
     list,
     async find(issuer) {
-      const [row] = (await database.query(statements.all, [MOST])).filter((one) => one.issuer === issuer)
+      const [row] = await database.query(statements.find, [issuer])
       return row === undefined ? null : trustedIssuerInformation(toStored(row))
     },
-    async lastUses() {
-      const rows = await database.query(statements.uses, [MOST])
+    async lastUses(issuers) {
+      const rows = await database.query(statements.uses, [issuers])
       return new Map(rows.map(({ issuer, usedAt }) => [issuer, usedAt]))
     },
     async save(input, { isNew } = {}) {

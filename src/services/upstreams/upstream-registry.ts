@@ -14,6 +14,7 @@ import {
 } from '../../protocol/upstream-information.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
+import { everyPage } from '../../store/every-page.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import { statements } from '../../store/upstreams.ts'
 import type { AuditTrail } from '../audit/audit.ts'
@@ -51,8 +52,8 @@ export interface UpstreamRegistryOptions {
   box: SecretBox
 }
 
-/** More are no sign-in page. */
-const MOST = 1000
+/** Read at once. */
+const PAGE = 1000
 
 /** @internal */
 export function createUpstreamRegistry({
@@ -64,7 +65,12 @@ export function createUpstreamRegistry({
   let known: Promise<readonly Upstream[]> | undefined
 
   async function read(): Promise<readonly Upstream[]> {
-    const rows = (await database.query(statements.all, [MOST])).map(toStored)
+    const all = await everyPage(
+      (after) => database.query(statements.page, [after, PAGE]),
+      PAGE,
+      ({ id }) => id,
+    )
+    const rows = all.map(toStored)
     for (const row of rows) await reseal(row)
     return rows.map((row) => ({ ...upstreamInformation(row), secret: () => open(row) }))
   }
@@ -109,11 +115,8 @@ export function createUpstreamRegistry({
   }
 
   async function list({ after = '', limit = 100 }: ListOptions = {}): Promise<UpstreamInformation[]> {
-    const rows = await database.query(statements.all, [MOST])
-    return rows
-      .filter(({ id }) => id > after)
-      .slice(0, limit)
-      .map((row) => upstreamInformation(toStored(row)))
+    const rows = await database.query(statements.page, [after, limit])
+    return rows.map((row) => upstreamInformation(toStored(row)))
   }
 
   return {
@@ -123,7 +126,8 @@ export function createUpstreamRegistry({
     },
     list,
     async find(id) {
-      return (await list({ limit: MOST })).find((one) => one.id === id) ?? null
+      const [row] = await database.query(statements.find, [id])
+      return row === undefined ? null : upstreamInformation(toStored(row))
     },
     async save(input, { isNew } = {}) {
       const { members, unknown } = parseUpstream(input)

@@ -153,7 +153,7 @@ test('when a JWT of it was last good is noted behind the request, once for many,
     { SECRET_KEY: server.settings['SECRET_KEY'] },
     { database: server.database },
   )
-  const lastUse = async () => (await trustedIssuers.lastUses()).get(ISSUER)
+  const lastUse = async () => (await trustedIssuers.lastUses([ISSUER])).get(ISSUER)
   const start = Date.now()
   await trustedIssuers.save({ issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'] })
   expect((await page('/trusted-issuer', ISSUER)).body).toContain('No JWT of it was good here yet.')
