@@ -2,6 +2,7 @@
  * Names that every object of JavaScript has, where anybody may name something: whoever looks such a name up in an object
  * finds what nobody put there. No route of ours, or of the example plugin, falls for one.
  */
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { EventType, NewEvent } from '../../src/events.ts'
 import { eventInWords } from '../../plugins/account/event-words.ts'
@@ -28,18 +29,31 @@ const ROOT = { username: 'root', password: 'a password of the administrator', ro
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
 const agent = await signedIn(server, ROOT)
 const cookie = [...agent.cookies].map((pair) => pair.join('=')).join('; ')
-const headers = { origin: server.url, accept: 'text/html' }
+const headers = { host: new URL(server.url).host, origin: server.url, accept: 'text/html' }
 const asAdministrator = { ...headers, cookie }
 const asClient = { ...headers, ...basic(WEB.client_id, WEB.client_secret) }
 const routes = routesOf(server.server).map(({ url }) => url).filter((url) => !url.endsWith('/')) // prettier-ignore
 const failed: unknown[] = []
 
-async function send(method: string, url: string, given: object, body?: URLSearchParams): Promise<void> {
-  const form = { ...given, 'content-type': 'application/x-www-form-urlencoded' }
-  const response = await server.request(url, body === undefined ? { method, headers: { ...given } } : { method, headers: form, body: body.toString() })
-  await response.body?.cancel()
-  if (response.status >= 500) failed.push([method, url, body?.toString(), response.status])
-} // prettier-ignore
+/** In the process, so that there can be many; each in a turn of its own, or else the server takes itself for overloaded. */
+async function send(
+  method: 'GET' | 'POST',
+  url: string,
+  given: object,
+  body?: URLSearchParams,
+): Promise<void> {
+  await setImmediate()
+  const { statusCode } = await server.server.inject({
+    method,
+    url,
+    headers: {
+      ...given,
+      ...(body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    },
+    ...(body === undefined ? {} : { payload: body.toString() }),
+  })
+  if (statusCode >= 500) failed.push([method, url, body?.toString(), statusCode])
+}
 
 // Two, for the time it takes: the others are found in the same way.
 test.each(INHERITED.slice(0, 2))(
