@@ -2,13 +2,15 @@
  * How the tests run: on Node's own type stripping, one process-wide PostgreSQL, one database per test file.
  */
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { filesLeftOut } from './tests/support/left-out.ts'
 import { LongestFirst } from './tests/support/sequence.ts'
 
 export default defineConfig({
   test: {
     environment: 'node',
     include: ['tests/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...filesLeftOut()],
     globalSetup: ['tests/support/global-setup.ts'],
     setupFiles: ['tests/support/setup.ts'],
     isolate: false,

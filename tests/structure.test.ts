@@ -5,6 +5,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, normalize, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { ownPlugins } from '../src/latchkey.ts'
+import { needsIn } from './support/left-out.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -121,4 +123,15 @@ test('a circle and a way up are seen', () => {
   expect(circlesIn(drawn)).toEqual(['a → b → c → a'])
   expect(floorOf('src/services/kernel.ts')).toBeLessThan(floorOf('plugins/oauth.ts'))
   expect(floorOf('plugins/require-scope/index.ts')).toBe(0)
+})
+
+test('what files of tests need are plugins of ours', async () => {
+  const names = new Set(ownPlugins().map(({ name }) => name))
+  const needed = await Promise.all(
+    (await readdir(join(ROOT, 'tests'), { recursive: true }))
+      .filter((file) => file.endsWith('.test.ts'))
+      .map(async (file) => needsIn(await readFile(join(ROOT, 'tests', file), 'utf8'))),
+  )
+  expect(needed.flat().length).toBeGreaterThan(50)
+  expect(needed.flat().filter((name) => !names.has(name))).toEqual([])
 })

@@ -1,4 +1,7 @@
-/** `client-document list|block|unblock`: what is blocked is so at a server that runs. */
+/**
+ * `client-document list|block|unblock`: what is blocked is so at a server that runs.
+ * @needs latchkey-client-documents
+ */
 import { expect, test } from 'vitest'
 import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { startDocumentHost } from '../support/document-host.ts'

@@ -1,4 +1,7 @@
-/** `doctor --client`: the first thing that is wrong on the way of a client, and what to do; each in one line. */
+/**
+ * `doctor --client`: the first thing that is wrong on the way of a client, and what to do; each in one line.
+ * @needs latchkey-mcp, latchkey-client-documents
+ */
 import type { ServerResponse } from 'node:http'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'

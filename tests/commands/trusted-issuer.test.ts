@@ -1,4 +1,7 @@
-/** Trusted issuers on the command line: every member as it is typed, what a running server makes of it, and when a JWT was last good. */
+/**
+ * Trusted issuers on the command line: every member as it is typed, what a running server makes of it, and when a JWT was last good.
+ * @needs latchkey-jwt-bearer
+ */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { commandsHere } from '../support/command-here.ts'

@@ -1,4 +1,7 @@
-/** FAPI-CIBA: each way to prove a client, for clients that poll and such that are pinged. */
+/**
+ * FAPI-CIBA: each way to prove a client, for clients that poll and such that are pinged.
+ * @needs latchkey-ciba, latchkey-fapi-ciba
+ */
 import { runCibaPlan } from './fapi-ciba/plan.ts'
 import { startCibaServer } from './fapi-ciba/suite.ts'
 

@@ -2,6 +2,7 @@
  * The authorization scenarios of MCP's own conformance suite (`npx @modelcontextprotocol/conformance authorization`), as it is
  * run by hand: a process of its own, whose printed address a person opens. Each check that it knows has to have run, and to hold.
  * Its clients have no secret: where a server allows `none`, it authenticates none of them, not even one that it knows a secret of.
+ * @needs latchkey-mcp, latchkey-client-documents
  */
 import { spawn } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'

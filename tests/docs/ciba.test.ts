@@ -1,4 +1,7 @@
-/** docs/ciba.md, as it stands there: the setting, the client, its request, the person who approves, and a stranger's telephone. */
+/**
+ * docs/ciba.md, as it stands there: the setting, the client, its request, the person who approves, and a stranger's telephone.
+ * @needs latchkey-ciba
+ */
 import { spawn } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** docs/client-documents.md: its setting takes its document, and no other. */
+/**
+ * docs/client-documents.md: its setting takes its document, and no other.
+ * @needs latchkey-client-documents
+ */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { createJudgeDocument } from '../../plugins/client-documents/judge.ts'

@@ -1,4 +1,7 @@
-/** docs/devices.md, as it stands there: the device is registered, asks, and gets its tokens once somebody allows it. */
+/**
+ * docs/devices.md, as it stands there: the device is registered, asks, and gets its tokens once somebody allows it.
+ * @needs latchkey-device-code
+ */
 import { spawn } from 'node:child_process'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

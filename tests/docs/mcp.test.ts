@@ -1,4 +1,7 @@
-/** docs/mcp.md: its setting, and its start of the example, are what the tests of both run. */
+/**
+ * docs/mcp.md: its setting, and its start of the example, are what the tests of both run.
+ * @needs latchkey-mcp, latchkey-client-documents
+ */
 import { expect, test } from 'vitest'
 import { resolve } from 'node:path'
 import { startServer } from '../support/server.ts'

@@ -1,4 +1,7 @@
-/** docs/second-factor.md, as it stands there. */
+/**
+ * docs/second-factor.md, as it stands there.
+ * @needs latchkey-second-factor
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

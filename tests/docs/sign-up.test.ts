@@ -1,4 +1,7 @@
-/** docs/sign-up.md, as it stands there. */
+/**
+ * docs/sign-up.md, as it stands there.
+ * @needs latchkey-sign-up
+ */
 import { expect, test } from 'vitest'
 import { startServer } from '../support/server.ts'
 import { REDIRECT_URI, SEED, WEB } from '../support/sign-in.ts'

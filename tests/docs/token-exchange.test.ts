@@ -1,4 +1,7 @@
-/** docs/token-exchange.md, as it stands there: the policy on the command line and in SEED_FILE, and the exchange. */
+/**
+ * docs/token-exchange.md, as it stands there: the policy on the command line and in SEED_FILE, and the exchange.
+ * @needs latchkey-token-exchange
+ */
 import { execFile } from 'node:child_process'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

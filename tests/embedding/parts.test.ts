@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createClient, getToken, requestToken } from '../support/clients.ts'
 import { startForeignApp } from '../support/foreign-app.ts'
 import { routesOf } from '../support/routes.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 async function metadataOf(server: {
   get(path: string): Promise<Response>
@@ -20,8 +21,8 @@ test('without pages there are the back-channel endpoints, and nobody is promised
   expect(metadata['grant_types_supported']).toEqual([
     'refresh_token',
     'client_credentials',
-    'urn:ietf:params:oauth:grant-type:token-exchange',
-    'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    ...rowsWith('latchkey-token-exchange', ['urn:ietf:params:oauth:grant-type:token-exchange']),
+    ...rowsWith('latchkey-jwt-bearer', ['urn:ietf:params:oauth:grant-type:jwt-bearer']),
   ])
   expect(metadata).not.toHaveProperty('authorization_endpoint')
   const paths = new Set(routesOf(server.server).map(({ url }) => url))

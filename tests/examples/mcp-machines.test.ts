@@ -1,4 +1,7 @@
-/** examples/mcp, by clients of the MCP SDKs that send nobody anywhere: by their own key, for somebody whom another server vouches for, and with bound tokens. */
+/**
+ * examples/mcp, by clients of the MCP SDKs that send nobody anywhere: by their own key, for somebody whom another server vouches for, and with bound tokens.
+ * @needs latchkey-mcp, latchkey-client-documents
+ */
 import * as sdk1 from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import * as sdk2 from '@modelcontextprotocol/client'
 import { decodeJwt, exportJWK, generateKeyPair } from 'jose'
@@ -10,6 +13,7 @@ import { startServer, type TestServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
 import { getTokens, SEED, WEB } from '../support/sign-in.ts'
 import { GRANT } from '../support/trusted-issuer.ts'
+import { isThere } from '../support/left-out.ts'
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const port = await freePort()
@@ -55,7 +59,7 @@ test.each(['1', '2'] as const)('a service with a key of its own is in by SDK %s.
   expect(claimsOf(provider)).toMatchObject({ aud: MCP, client_id: 'reports', scope: 'notes:read' })
 }) // prettier-ignore
 
-test('an app gets in for somebody who signed in elsewhere, as both servers have it registered (cross-app access)', async () => {
+test.runIf(isThere('latchkey-token-exchange', 'latchkey-jwt-bearer'))('an app gets in for somebody who signed in elsewhere, as both servers have it registered (cross-app access)', async () => {
   const { id_token } = await getTokens(home, { scope: 'openid email' })
   const asked: sdk2.CrossAppAccessContext[] = []
   const provider = new sdk2.CrossAppAccessProvider({

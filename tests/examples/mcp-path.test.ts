@@ -1,4 +1,7 @@
-/** examples/mcp below a path of its issuer: where RFC 8414 and RFC 9728 put what is known of both, and a client of each SDK that finds it. */
+/**
+ * examples/mcp below a path of its issuer: where RFC 8414 and RFC 9728 put what is known of both, and a client of each SDK that finds it.
+ * @needs latchkey-mcp, latchkey-client-documents
+ */
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
 import { connect, createApp, EXAMPLE, SDKS, textOf } from '../support/mcp.ts'

@@ -1,4 +1,7 @@
-/** examples/mcp, by the client of MCP's Python SDK, where a Python with the package `mcp` is at hand: `MCP_PYTHON` names one. */
+/**
+ * examples/mcp, by the client of MCP's Python SDK, where a Python with the package `mcp` is at hand: `MCP_PYTHON` names one.
+ * @needs latchkey-mcp, latchkey-client-documents
+ */
 import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,7 @@
-/** examples/mcp, by the clients of the MCP SDKs: discovery, both ways of being known, code, refresh, and step-up by scope. */
+/**
+ * examples/mcp, by the clients of the MCP SDKs: discovery, both ways of being known, code, refresh, and step-up by scope.
+ * @needs latchkey-mcp, latchkey-client-documents
+ */
 import { decodeJwt } from 'jose'
 import { expect, test } from 'vitest'
 import { createCertificate } from '../support/deployed.ts'

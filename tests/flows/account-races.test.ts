@@ -7,6 +7,7 @@ import { makePasskey } from '../support/soft-authenticator.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 import { signedIn } from '../plugins/account/owner.ts'
 import { addPasskey, optionsIn, startAtLocalhost } from '../plugins/passkeys/passkeys.ts'
+import { isThere, rowsWith } from '../support/left-out.ts'
 
 const TRIES = 50
 /** Each try comes from an address of its own, so that none waits for another. */
@@ -50,13 +51,15 @@ const statusesOf = (answers: readonly Response[]): Record<number, number> =>
     [...Map.groupBy(answers, ({ status }) => status)].map(([status, { length }]) => [status, length]),
   )
 
+type Race = [what: string, form: string, fields: Record<string, string>, make: () => Promise<string>]
+
 describe(`of ${TRIES} who use it at once`, () => {
   const all = (fields: Record<string, string>) => Array.from({ length: TRIES }, () => fields)
 
-  test.each<[string, string, Record<string, string>, () => Promise<string>]>([
+  test.each<Race>([
     ['a link that was handed over', 'set-password', { password }, async () => (await passwordLinks.make((await somebody()).id)).address],
-    ['a link for a forgotten password', 'reset-password', { password }, async () => `${server.url}/reset-password?token=${await passwordResets.make((await somebody()).id, '')}`],
-    ['an invitation', 'accept-invitation', { password }, async () => `${server.url}/invitation?token=${(await passwordResets.invite((await somebody()).id))!.token}`],
+    ...rowsWith<Race[]>('latchkey-forgot-password', [['a link for a forgotten password', 'reset-password', { password }, async () => `${server.url}/reset-password?token=${await passwordResets.make((await somebody()).id, '')}`]]),
+    ...rowsWith<Race[]>('latchkey-invitation', [['an invitation', 'accept-invitation', { password }, async () => `${server.url}/invitation?token=${(await passwordResets.invite((await somebody()).id))!.token}`]]),
     ['a link that confirms an address', 'confirm', {}, async () => `${server.url}/confirm-email?token=${await emailLinks.make((await somebody()).id, `racer-${count}@new.example`)}`],
   ])('one has %s', async (_what, form, fields, make) => {
     const agent = createUserAgent(server.url)
@@ -65,7 +68,7 @@ describe(`of ${TRIES} who use it at once`, () => {
     expect(statusesOf(answers)).toEqual({ 303: 1, 410: TRIES - 1 })
   }) // prettier-ignore
 
-  test('one makes the account of a sign-up', async () => {
+  test.runIf(isThere('latchkey-sign-up'))('one makes the account of a sign-up', async () => {
     const wanted = { username: `racer-${++count}`, email: `racer-${count}@example.com` }
     const asked = { ...(await signUps.judge(wanted, password)), browser: '', back: '' }
     const agent = createUserAgent(server.url)
@@ -78,27 +81,30 @@ describe(`of ${TRIES} who use it at once`, () => {
     expect(events.filter(({ user }) => user === id)).toHaveLength(1)
   })
 
-  test('one signs in by a recovery code, and one by a code of the app', async () => {
-    const known = await somebody()
-    const factor = await setUpFactor(await signedIn(server, known), server.url)
-    for (const [path, code] of [
-      ['/another-way', factor.codes[0]!],
-      ['', codeOf(factor.secret, 1)],
-    ] as const) {
-      await oauth.sessions.endAll(known.id)
-      const agent = createUserAgent(server.url)
-      let page = await agent.submit(await agent.get(`${server.url}/account`), 'login', known)
-      const [, href = ''] = /id="another-way" href="([^"]+)"/.exec(page.body)!
-      if (path !== '') page = await agent.get(new URL(href.replaceAll('&amp;', '&'), server.url))
-      await race(agent, page, 'second-factor', all({ code }))
-      const sessions = await oauth.sessions.list(known.id)
-      expect([path, sessions.filter(({ amr }) => amr.includes('otp')).length]).toEqual([path, 1])
-    }
-  })
+  test.runIf(isThere('latchkey-second-factor'))(
+    'one signs in by a recovery code, and one by a code of the app',
+    async () => {
+      const known = await somebody()
+      const factor = await setUpFactor(await signedIn(server, known), server.url)
+      for (const [path, code] of [
+        ['/another-way', factor.codes[0]!],
+        ['', codeOf(factor.secret, 1)],
+      ] as const) {
+        await oauth.sessions.endAll(known.id)
+        const agent = createUserAgent(server.url)
+        let page = await agent.submit(await agent.get(`${server.url}/account`), 'login', known)
+        const [, href = ''] = /id="another-way" href="([^"]+)"/.exec(page.body)!
+        if (path !== '') page = await agent.get(new URL(href.replaceAll('&amp;', '&'), server.url))
+        await race(agent, page, 'second-factor', all({ code }))
+        const sessions = await oauth.sessions.list(known.id)
+        expect([path, sessions.filter(({ amr }) => amr.includes('otp')).length]).toEqual([path, 1])
+      }
+    },
+  )
 })
 
 describe('of what a person has so many at most', () => {
-  test('passkeys are twenty', async () => {
+  test.runIf(isThere('latchkey-passkeys'))('passkeys are twenty', async () => {
     const known = await somebody()
     const agent = await signedIn(server, known)
     for (let one = 0; one < 18; one++) await addPasskey(server, agent)
@@ -120,7 +126,7 @@ describe('of what a person has so many at most', () => {
     expect(after.body).toContain('The new passkey is not added.')
   })
 
-  test('authenticator apps are one', async () => {
+  test.runIf(isThere('latchkey-second-factor'))('authenticator apps are one', async () => {
     const known = await somebody()
     const agent = await signedIn(server, known)
     const page = await agent.get(`${server.url}/account/security/authenticator`)

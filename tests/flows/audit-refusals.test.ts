@@ -8,6 +8,7 @@ import { startServer } from '../support/server.ts'
 import { statusOf } from '../support/service.ts'
 import { ALICE, WEB } from '../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../support/user-agent.ts'
+import { isThere } from '../support/left-out.ts'
 
 const server = await startServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
 const { audit, users } = server.server.oauth
@@ -130,7 +131,7 @@ test('a link for a password that is wrong or was used, whatever password comes w
   expect(new Set(refused.map(({ details }) => details.link))).toEqual(new Set(['password']))
 })
 
-test('a code of a device that is wrong, and the limit of those', async () => {
+test.runIf(isThere('latchkey-device-code'))('a code of a device that is wrong, and the limit of those', async () => {
   const { address, agent } = newcomer()
   const page = await agent.get(`${server.url}/device`)
   const enter = async (user_code: string) => (await agent.submit(page, 'device', { user_code })).status

@@ -52,8 +52,8 @@ async function takers(): Promise<string[]> {
 }
 
 test('there are routes to be asked about', async () => {
-  expect(served('GET').length).toBeGreaterThan(100)
-  expect((await takers()).length).toBeGreaterThan(60)
+  expect(served('GET').length).toBeGreaterThan(80)
+  expect((await takers()).length).toBeGreaterThan(40)
 })
 
 describe.each(MALFORMED.map((text) => [text.slice(0, 30), text] as const))('%s', (_name, text) => {

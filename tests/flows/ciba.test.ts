@@ -1,6 +1,7 @@
 /**
  * OpenID Connect CIBA at two processes of one database: clients by `openid-client`
  * and `oauth4webapi`, a person with a mailbox and a browser.
+ * @needs latchkey-ciba
  */
 import { decodeJwt } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'

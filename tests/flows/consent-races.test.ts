@@ -7,6 +7,7 @@ import { spawnServer } from '../support/process.ts'
 import { toClient } from '../support/service.ts'
 import { answerOf, authorizationUrl, goThrough, WEB } from '../support/sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
+import { isThere } from '../support/left-out.ts'
 
 const one = await spawnServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
 const two = await spawnBeside(one.settings, one.database)
@@ -54,15 +55,18 @@ test('forty requests at once beside the withdrawal, many times: none of their co
   expect(Object.keys(outcomes).toSorted()).toEqual(['consent_required', 'invalid_grant'])
 }, 120_000)
 
-test('a device that was allowed, and then not any more before it asked, gets nothing; allowed again, it does', async () => {
-  const person = newPerson(one)
-  const asked = await ask(one)
-  await allow(one, asked, person)
-  const revoke = await revocation(person)
-  expect((await revoke()).body).toContain('The app no longer has access')
-  expect(await poll(two, asked)).toMatchObject({ status: 400, error: 'invalid_grant' })
-  const again = await ask(one)
-  await allow(one, again, person)
-  expect(await poll(two, asked)).toMatchObject({ status: 400, error: 'invalid_grant' })
-  expect(await poll(two, again)).toMatchObject({ status: 200, scope: 'openid read_books' })
-})
+test.runIf(isThere('latchkey-device-code'))(
+  'a device that was allowed, and then not any more before it asked, gets nothing; allowed again, it does',
+  async () => {
+    const person = newPerson(one)
+    const asked = await ask(one)
+    await allow(one, asked, person)
+    const revoke = await revocation(person)
+    expect((await revoke()).body).toContain('The app no longer has access')
+    expect(await poll(two, asked)).toMatchObject({ status: 400, error: 'invalid_grant' })
+    const again = await ask(one)
+    await allow(one, again, person)
+    expect(await poll(two, asked)).toMatchObject({ status: 400, error: 'invalid_grant' })
+    expect(await poll(two, again)).toMatchObject({ status: 200, scope: 'openid read_books' })
+  },
+)

@@ -1,6 +1,7 @@
 /**
  * SIGKILL while an account that is due is deleted, two processes at it at once, and SIGKILL while its farewell is on its way: it is there
  * as it was, or gone to the last trace.
+ * @needs latchkey-own-data, latchkey-notices
  */
 import { Client } from 'pg'
 import { expect, test } from 'vitest'

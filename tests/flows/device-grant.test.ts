@@ -1,6 +1,7 @@
 /**
  * The device authorization grant (RFC 8628) at two processes of one
  * database: a device by `openid-client`, a person with a browser.
+ * @needs latchkey-device-code
  */
 import { decodeJwt } from 'jose'
 import * as device from 'openid-client'

@@ -1,4 +1,7 @@
-/** Two servers and one app (ID-JAG): the one where somebody signs in vouches for them at the other, by `oauth4webapi`, at two processes of it. */
+/**
+ * Two servers and one app (ID-JAG): the one where somebody signs in vouches for them at the other, by `oauth4webapi`, at two processes of it.
+ * @needs latchkey-token-exchange, latchkey-jwt-bearer
+ */
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import { expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 /**
  * The life of an account, in Chromium: signed up from an app, with a passkey, a second factor and a sign-in elsewhere, through the loss of
  * the passkey, to its end. Once more without scripts, by keyboard alone.
+ * @needs latchkey-passkeys, latchkey-second-factor, latchkey-upstreams, latchkey-sign-up, latchkey-own-data
  */
 import { describe, expect, test } from 'vitest'
 import { codeOf } from '../support/authenticator.ts'

@@ -1,6 +1,7 @@
 /**
  * What clients and servers of MCP are known to stumble over, each with where it was reported, and the behaviour that answers it. Whoever
  * wonders why something here is so finds the row that breaks without it.
+ * @needs latchkey-mcp, latchkey-client-documents
  */
 import Fastify from 'fastify'
 import { decodeJwt } from 'jose'

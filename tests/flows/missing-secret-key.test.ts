@@ -1,6 +1,7 @@
 /**
  * A former SECRET_KEY that left the list too early: a start is refused in one sentence where it needs what the key sealed, and every other thing
  * that is stored under it becomes a refusal that people understand, which the log and `doctor` explain to the operator. Nothing is a failure.
+ * @needs latchkey-second-factor, latchkey-upstreams, latchkey-passkeys, latchkey-own-data
  */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 /**
  * A life with a passkey, in Chromium with a virtual authenticator, before two processes that answer in turn: added on the account, then signing in
  * to an app by what the browser suggests, and by the button.
+ * @needs latchkey-passkeys
  */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { assertAccessible } from '../support/accessibility.ts'

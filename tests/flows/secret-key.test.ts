@@ -14,6 +14,7 @@ import { GUARDED, GUARDED_SCOPE, getAccessToken, statusOf, statusOfRoute } from 
 import { freePort } from '../support/settings.ts'
 import { ALICE, BOB } from '../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../support/user-agent.ts'
+import { isThere } from '../support/left-out.ts'
 
 const newKey = () => randomBytes(32).toString('hex')
 
@@ -72,7 +73,7 @@ test.each([['serve'], ['client list'], ['key rotate --json']])(
   },
 )
 
-test('second factors and what plugins keep are sealed anew, also of who does not come; a browser that was to ask for none asks when its key is gone', async () => {
+test.runIf(isThere('latchkey-second-factor'))('second factors and what plugins keep are sealed anew, also of who does not come; a browser that was to ask for none asks when its key is gone', async () => {
   const database = await createDatabase()
   const [former, fresh, port] = [newKey(), newKey(), await freePort()]
   let ofPlugin: PluginRecords<{ word: string }>

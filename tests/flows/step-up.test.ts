@@ -18,6 +18,7 @@ import { ALICE, BOB, getTokens, SEED, WEB } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
 import { age } from '../plugins/account/owner.ts'
 import Fastify from 'fastify'
+import { isThere } from '../support/left-out.ts'
 
 const origin = `http://localhost:${await freePort()}`
 const SAMPLE = {
@@ -74,7 +75,7 @@ describe('tokens say how their person signed in', () => {
   })
 })
 
-describe.skipIf(noBrowser)('the sample app', () => {
+describe.skipIf(noBrowser || !isThere('latchkey-second-factor'))('the sample app', () => {
   test.each([
     ['with scripts', ALICE, true],
     ['without scripts', BOB, false],

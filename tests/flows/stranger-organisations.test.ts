@@ -13,6 +13,7 @@ import { bearer, type Requests } from '../support/requests.ts'
 import { getAccessToken, toClient } from '../support/service.ts'
 import { ALICE, BOB, goThrough, REDIRECT_URI, SEED, WEB } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
+import { isThere } from '../support/left-out.ts'
 
 const MANAGER = {
   client_id: 'manager',
@@ -127,15 +128,18 @@ test('a sign-in is for the organisation that the app asks for, of those that the
   await expect(signIn('shelf.example')).rejects.toMatchObject({ error: 'access_denied' })
 })
 
-test('its rule stands before the sign-in for it, and before no other', async () => {
-  const { id } = await register('strict', { acr: '2' })
-  await manage(one, 'PUT', `/${id}/members/bob`, { role: 'member' })
-  const agent = createUserAgent(one.url)
-  const asked = { redirect_uri: REDIRECT_URI, scope: 'openid', organization: 'strict.example' }
-  const page = await agent.get(client.buildAuthorizationUrl(web, asked))
-  const next = await agent.submit(page, 'login', { username: BOB.username, password: BOB.password })
-  expect(next.body).toContain('totp-secret')
-})
+test.runIf(isThere('latchkey-second-factor'))(
+  'its rule stands before the sign-in for it, and before no other',
+  async () => {
+    const { id } = await register('strict', { acr: '2' })
+    await manage(one, 'PUT', `/${id}/members/bob`, { role: 'member' })
+    const agent = createUserAgent(one.url)
+    const asked = { redirect_uri: REDIRECT_URI, scope: 'openid', organization: 'strict.example' }
+    const page = await agent.get(client.buildAuthorizationUrl(web, asked))
+    const next = await agent.submit(page, 'login', { username: BOB.username, password: BOB.password })
+    expect(next.body).toContain('totp-secret')
+  },
+)
 
 test('what is kept is there after all processes ended, and a start without the plugin leaves it', async () => {
   const { id } = await register('lasting')

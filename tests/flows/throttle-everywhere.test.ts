@@ -11,6 +11,7 @@ import { statusOf } from '../support/service.ts'
 import { freePort } from '../support/settings.ts'
 import { ALICE, WEB } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type UserAgent } from '../support/user-agent.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 const [METRICS_PORT, otherMetricsPort] = [await freePort(), await freePort()]
 const one = await startServer({ ...DEVICE_SETTINGS, METRICS_PORT }, { seed: DEVICE_SEED })
@@ -92,21 +93,23 @@ const PLACES: Record<string, Place> = {
   'the password of a user': ofForm(SIGN_IN, 403, 20, { username: ALICE.username, password: 'a guess' }, { username: ALICE.username, password: ALICE.password }),
   'the present password, before a new one': ofForm(ACCOUNT.password, 400, 20, { current_password: 'a guess' }),
   'the link of the first administrator': ofForm(SETUP, 400, 40, { token: 'a guess' }),
-  'the code that a device shows': {
-    route: '/device',
-    wrong: 400,
-    limit: 10,
-    async open() {
-      const agent = createUserAgent(one.url, elsewhere())
-      const page = await agent.get(`${one.url}/device`)
-      const form = { agent, ...findForm(page, 'device')! }
-      const { user_code } = await ask(one)
-      return {
-        guess: async (at) => submit(form, { user_code: 'BCDF-GHJK' }, at),
-        own: async () => submit({ ...form, agent: moved(agent) }, { user_code }),
-      }
+  ...rowsWith('latchkey-device-code', {
+    'the code that a device shows': {
+      route: '/device',
+      wrong: 400,
+      limit: 10,
+      async open() {
+        const agent = createUserAgent(one.url, elsewhere())
+        const page = await agent.get(`${one.url}/device`)
+        const form = { agent, ...findForm(page, 'device')! }
+        const { user_code } = await ask(one)
+        return {
+          guess: async (at: number) => submit(form, { user_code: 'BCDF-GHJK' }, at),
+          own: async () => submit({ ...form, agent: moved(agent) }, { user_code }),
+        }
+      },
     },
-  },
+  }),
 } // prettier-ignore
 
 /** In both processes. */

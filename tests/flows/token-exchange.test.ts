@@ -1,4 +1,7 @@
-/** Token exchange at two processes of one database, by `oauth4webapi`: what one ends is ended at the other, and nothing slips through between. */
+/**
+ * Token exchange at two processes of one database, by `oauth4webapi`: what one ends is ended at the other, and nothing slips through between.
+ * @needs latchkey-token-exchange
+ */
 import { decodeJwt } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import { expect, test } from 'vitest'

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
 import { freePort } from '../support/settings.ts'
 import { authorizationUrl, SEED } from '../support/sign-in.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 const OIDC = '/.well-known/openid-configuration'
 const OAUTH = '/.well-known/oauth-authorization-server'
@@ -12,6 +13,12 @@ const OAUTH = '/.well-known/oauth-authorization-server'
 async function metadata(server: TestServer): Promise<Record<string, unknown>> {
   return (await (await server.get(OAUTH)).json()) as Record<string, unknown>
 }
+
+const GRANTS_OF_PLUGINS = [
+  ...rowsWith('latchkey-device-code', ['urn:ietf:params:oauth:grant-type:device_code']),
+  ...rowsWith('latchkey-token-exchange', ['urn:ietf:params:oauth:grant-type:token-exchange']),
+  ...rowsWith('latchkey-jwt-bearer', ['urn:ietf:params:oauth:grant-type:jwt-bearer']),
+]
 
 describe('the document', () => {
   test('is made from what is registered, every member of it', async () => {
@@ -23,7 +30,7 @@ describe('the document', () => {
       'none',
       'private_key_jwt',
       'client_secret_jwt',
-      'federated_jwt',
+      ...rowsWith('latchkey-federated-jwt', ['federated_jwt']),
     ]
     const sealing = ['RSA-OAEP-256', 'ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A256KW']
     const contents = ['A128CBC-HS256', 'A256CBC-HS512', 'A128GCM', 'A256GCM']
@@ -57,9 +64,7 @@ describe('the document', () => {
         'authorization_code',
         'refresh_token',
         'client_credentials',
-        'urn:ietf:params:oauth:grant-type:device_code',
-        'urn:ietf:params:oauth:grant-type:token-exchange',
-        'urn:ietf:params:oauth:grant-type:jwt-bearer',
+        ...GRANTS_OF_PLUGINS,
       ],
       dpop_signing_alg_values_supported: [
         'ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA', 'PS256', 'PS384', 'PS512',
@@ -70,7 +75,9 @@ describe('the document', () => {
       claim_types_supported: ['normal'],
       claims_supported: expect.arrayContaining(['sub', 'auth_time', 'email_verified', 'address']) as string[],
       claims_parameter_supported: true,
-      device_authorization_endpoint: `${url}/device_authorization`,
+      ...rowsWith('latchkey-device-code', {
+        device_authorization_endpoint: `${url}/device_authorization`,
+      }),
       pushed_authorization_request_endpoint: `${url}/par`,
       require_pushed_authorization_requests: false,
       request_parameter_supported: true,
@@ -81,7 +88,7 @@ describe('the document', () => {
       authorization_response_iss_parameter_supported: true,
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
       display_values_supported: ['page', 'popup'],
-      acr_values_supported: ['1', '2'],
+      acr_values_supported: ['1', ...rowsWith('latchkey-second-factor', ['2'])],
       id_token_signing_alg_values_supported: algorithms,
       id_token_encryption_alg_values_supported: sealing,
       id_token_encryption_enc_values_supported: contents,
@@ -298,9 +305,7 @@ test("what a stranger's plugin adds is there", async () => {
       'authorization_code',
       'refresh_token',
       'client_credentials',
-      'urn:ietf:params:oauth:grant-type:device_code',
-      'urn:ietf:params:oauth:grant-type:token-exchange',
-      'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      ...GRANTS_OF_PLUGINS,
       'urn:example:voucher',
     ],
   })

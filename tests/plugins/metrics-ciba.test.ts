@@ -1,4 +1,7 @@
-/** What is counted of approvals that apps ask for: the requests, what people answer, and pings by what became of them. */
+/**
+ * What is counted of approvals that apps ask for: the requests, what people answer, and pings by what became of them.
+ * @needs latchkey-ciba
+ */
 import { expect, test } from 'vitest'
 import { approve, ask, call, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS, pageOf } from '../support/ciba.ts'
 import { sumOf } from '../support/metrics.ts'

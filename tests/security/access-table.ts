@@ -1,4 +1,5 @@
 /** Who may do what, as it was decided: one row for each route, and each kind of row in one place. */
+import { isServed } from '../support/left-out.ts'
 
 export const ROLES = [
   'nobody',
@@ -50,7 +51,7 @@ const RESOURCE = 'id=https://api.example/'
 const USER = 'id=:user'
 
 /** By the route, without a slash at its end. No form has its token: 403 where a user of it could send one. */
-export const TABLE: Readonly<Record<string, Row>> = {
+const ALL: Readonly<Record<string, Row>> = {
   '': open(200),
   '/.well-known/oauth-protected-resource': open(200),
   '/.well-known/oauth-authorization-server': open(200),
@@ -180,6 +181,9 @@ export const TABLE: Readonly<Record<string, Row>> = {
   '/admin/audit': administration(200, 405),
   '/admin/audit/export': administration(200, 405, 'format=jsonl'),
 }
+
+/** Those of plugins that the servers of this run have. */
+export const TABLE = Object.fromEntries(Object.entries(ALL).filter(([route]) => isServed(route)))
 
 /** The answers of a row to a role. */
 export function answersTo(row: Row, role: Role): Answers {

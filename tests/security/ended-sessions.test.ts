@@ -6,6 +6,7 @@ import { setUpFactor } from '../support/authenticator.ts'
 import { authorizationUrl } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 import { ACCOUNT, stateOf, type OpenForm } from './forms.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 const server = await startAtLocalhost({ OIDC_CIBA: true })
 const { users, sessions } = server.server.oauth
@@ -48,22 +49,26 @@ const FORMS: Readonly<Record<string, () => Promise<Opened>>> = {
       },
     ]),
   ),
-  'new passkey': withPasskey('add-passkey-form', { credential: '{}' }),
-  'name of a passkey': withPasskey('rename-passkey-0', { name: 'Another name' }),
-  'end of a passkey': withPasskey('delete-passkey-0'),
+  ...rowsWith('latchkey-passkeys', {
+    'new passkey': withPasskey('add-passkey-form', { credential: '{}' }),
+    'name of a passkey': withPasskey('rename-passkey-0', { name: 'Another name' }),
+    'end of a passkey': withPasskey('delete-passkey-0'),
+  }),
   consent: async () => {
     const { username, agent } = await somebody()
     const page = await agent.get(authorizationUrl(server, { scope: 'openid read_books', prompt: 'consent' }))
     return { username, agent, ...formOn(page, 'consent', { decision: 'allow' }) }
   },
-  'step-up': async () => {
-    const { username, agent } = await somebody()
-    const { codes } = await setUpFactor(agent, server.url)
-    const other = createUserAgent(server.url)
-    const login = await other.get(authorizationUrl(server, { acr_values: '2' }))
-    const page = await other.submit(login, 'login', { username, password })
-    return { username, agent: other, ...formOn(page, 'second-factor', { code: codes[0]! }) }
-  },
+  ...rowsWith('latchkey-second-factor', {
+    'step-up': async () => {
+      const { username, agent } = await somebody()
+      const { codes } = await setUpFactor(agent, server.url)
+      const other = createUserAgent(server.url)
+      const login = await other.get(authorizationUrl(server, { acr_values: '2' }))
+      const page = await other.submit(login, 'login', { username, password })
+      return { username, agent: other, ...formOn(page, 'second-factor', { code: codes[0]! }) }
+    },
+  }),
 }
 
 const ENDS: Readonly<Record<string, (username: string) => Promise<unknown>>> = {

@@ -16,6 +16,8 @@ import {
   FORGOT_PASSWORD,
   KEEP_ACCOUNT,
   type FormKind,
+  FORMLESS,
+  formsThere,
   INVITATION,
   LOGIN,
   type OpenForm,
@@ -34,7 +36,7 @@ const server = await startServer(
 )
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = { setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, device: DEVICE, ...ADMINISTRATION, ...ACCOUNT } // prettier-ignore
+const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, device: DEVICE, ...ADMINISTRATION, ...ACCOUNT }) // prettier-ignore
 
 interface Sent {
   url?: string
@@ -187,7 +189,7 @@ test('every route that takes forms of pages is one of these, or changes nothing'
   }
   const known = Object.values(KINDS).map(({ route }) => route)
   // An authorization request may come by POST (OpenID Connect Core §3.1.2.1); it only ever asks.
-  expect(takers).toEqual(new Set([...known, '/authorize']))
+  expect(takers).toEqual(new Set([...known, ...FORMLESS, '/authorize']))
 })
 
 test('consent is given by whom the page was shown to: after another sign-in in the same browser it is not', async () => {

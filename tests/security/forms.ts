@@ -7,6 +7,7 @@ import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 import { until } from '../support/until.ts'
 import { giveEverything } from '../support/users.ts'
+import { isServed, isThere } from '../support/left-out.ts'
 
 export interface OpenForm {
   agent: UserAgent
@@ -19,10 +20,26 @@ export interface OpenForm {
 export interface FormKind {
   /** The route that takes it. */
   route: string
+  /** A plugin, beside that of the route, without which nobody is shown it. */
+  needs?: string
   /** What its address answers when it is opened by GET, by a stranger: default 405. */
   opened?: number
   open(server: TestServer, agent?: UserAgent): Promise<OpenForm>
 }
+
+/** Those of plugins that the servers of this run have. */
+export function formsThere<T extends Readonly<Record<string, FormKind>>>(all: T): T {
+  const there = Object.entries(all).filter(
+    ([, { route, needs }]) => isServed(route) && (needs === undefined || isThere(needs)),
+  )
+  return Object.fromEntries(there) as T
+}
+
+/** Served all the same where no page leads there, since what its form is about is left out. */
+export const FORMLESS: readonly string[] = [
+  ...(isThere('latchkey-upstreams') ? [] : ['/account/password/remove']),
+  ...(isThere('latchkey-second-factor') ? [] : ['/admin/user/reset-factors']),
+]
 
 export const CONSENT: FormKind = {
   route: '/interaction/:id/:step',
@@ -182,6 +199,7 @@ export const SET_PASSWORD: FormKind = {
 
 export const KEEP_ACCOUNT: FormKind = {
   route: '/interaction/:id/:step',
+  needs: 'latchkey-own-data',
   async open(server, agent = createUserAgent(server.url)) {
     const { users, accountDeletions } = kernelOf(server.server)
     const { id, username } = await users.create({ username: `person-${++persons}`, password: OWNERS_PASSWORD })
@@ -277,7 +295,7 @@ export const DEVICE: FormKind = {
   },
 }
 
-export const ADMINISTRATION = {
+export const ADMINISTRATION = formsThere({
   'new client': administered('client', '/admin/clients/new', async () => ({ path: '/clients/new', fill: { redirect_uris: 'https://a.example/' } })),
   client: ofClient('client', '/admin/client', () => ({ client_name: 'Another name' })),
   'new secret': ofClient('rotate-secret', '/admin/client/rotate-secret', () => ({})),
@@ -303,7 +321,7 @@ export const ADMINISTRATION = {
   }),
   'enabling of a user': ofUser('enable', '/enable'),
   'end of the deletion of a user': ofUser('keep-user', '/keep'),
-  "reset of a user's factors": ofUser('reset-factors', '/reset-factors'),
+  "reset of a user's factors": { ...ofUser('reset-factors', '/reset-factors'), needs: 'latchkey-second-factor' },
   "end of a user's session": ofUser('end-session-0', '/end-session'),
   "end of a user's sessions": ofUser('end-sessions', '/end-sessions'),
   'revocation of an authorization': ofUser('revoke-0', '/revoke'),
@@ -354,7 +372,7 @@ export const ADMINISTRATION = {
     await kernelOf(server).initialTokens.create({ name: `partner-${++records}` })
     return { path: '/initial-tokens' }
   }),
-} // prettier-ignore
+}) // prettier-ignore
 
 let owners = 0
 
@@ -411,11 +429,12 @@ const ROUTES: Readonly<Record<string, string>> = {
 
 const setUp = async ({ url }: TestServer, agent: UserAgent): Promise<unknown> => setUpFactor(agent, url)
 
-export const ACCOUNT = {
+export const ACCOUNT = formsThere({
   profile: ofAccount('/profile', 'profile', { nickname: 'Another name' }),
   'email address': ofAccount('/email', 'change-email', { email: 'another@address.example' }),
   password: ofAccount('/password', 'change-password', { current_password: OWNERS_PASSWORD, new_password: 'another password' }),
-  'removal of the password': ofAccount('/security', 'remove-password'),
+  // Who has another way in.
+  'removal of the password': { ...ofAccount('/security', 'remove-password'), needs: 'latchkey-upstreams' },
   'authenticator app': ofAccount('/security/authenticator', 'totp', (page) => ({ code: codeOf(secretOn(page)) })),
   'removal of the authenticator app': ofAccount('/security', 'remove-totp', {}, setUp),
   'new recovery codes': ofAccount('/security/recovery-codes', 'make-recovery-codes', {}, setUp),
@@ -427,7 +446,7 @@ export const ACCOUNT = {
   'deletion of the account': ofAccount('/data/delete', 'delete-account'),
   'link of a sign-in': ofAccount('/linked-sign-ins', 'link', { upstream: 'closed' }),
   'end of the link of a sign-in': ofAccount('/linked-sign-ins', 'unlink-0'),
-} // prettier-ignore
+}) // prettier-ignore
 
 /** The one form of a page. */
 export function formOn(page: Page, agent: UserAgent, filled: Record<string, string>): OpenForm {

@@ -9,6 +9,7 @@ import { startServer } from '../support/server.ts'
 import { BOB, SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page } from '../support/user-agent.ts'
 import { signedIn } from '../plugins/account/owner.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
 const kernel = kernelOf(server.server)
@@ -41,11 +42,15 @@ beforeAll(async () => {
 
 const agent = createUserAgent(server.url)
 
-describe.each([
-  ['forgot-password', {}, 0],
+type Row = [form: string, others: Record<string, string>, hashed: number]
+
+describe.each<Row>([
+  ...rowsWith<Row[]>('latchkey-forgot-password', [['forgot-password', {}, 0]]),
   // The name is taken, or is not.
-  ['sign-up', { username: 'alice', password: PASSWORD }, 1],
-  ['sign-up', { username: 'alicf', password: PASSWORD }, 1],
+  ...rowsWith<Row[]>('latchkey-sign-up', [
+    ['sign-up', { username: 'alice', password: PASSWORD }, 1],
+    ['sign-up', { username: 'alicf', password: PASSWORD }, 1],
+  ]),
 ])('%s %j', (name, others, hashed) => {
   async function ask(email: string): Promise<{ page: Page; statements: string[] }> {
     const form = await agent.get(`${server.url}/${name}`)

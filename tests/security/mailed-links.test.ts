@@ -8,6 +8,7 @@ import { spawnBeside } from '../support/beside.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
 import { createUserAgent } from '../support/user-agent.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 const server = await startServer(
   { OIDC_SIGN_UP: 'on' },
@@ -39,17 +40,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
     fields: { password },
     make: async ({ id }) => (await passwordLinks.make(id)).address,
   },
-  'for a forgotten password': {
-    form: 'reset-password',
-    fields: { password },
-    make: async ({ id, email }) =>
-      `${server.url}/reset-password?token=${await passwordResets.make(id, '', email)}`,
-  },
-  'of an invitation': {
-    form: 'accept-invitation',
-    fields: { password },
-    make: async ({ id }) => `${server.url}/invitation?token=${(await passwordResets.invite(id))!.token}`,
-  },
+  ...rowsWith('latchkey-forgot-password', {
+    'for a forgotten password': {
+      form: 'reset-password',
+      fields: { password },
+      make: async ({ id, email }: Person) =>
+        `${server.url}/reset-password?token=${await passwordResets.make(id, '', email)}`,
+    },
+  }),
+  ...rowsWith('latchkey-invitation', {
+    'of an invitation': {
+      form: 'accept-invitation',
+      fields: { password },
+      make: async ({ id }: Person) =>
+        `${server.url}/invitation?token=${(await passwordResets.invite(id))!.token}`,
+    },
+  }),
   'for a new address': {
     form: 'confirm',
     fields: {},

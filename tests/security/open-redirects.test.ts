@@ -5,6 +5,7 @@ import { startServer } from '../support/server.ts'
 import { ALICE, SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
 import { signedIn } from '../plugins/account/owner.ts'
+import { isThere } from '../support/left-out.ts'
 
 const server = await startServer({ OIDC_SIGN_UP: 'on', TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
 const mailbox = openMailbox(server)
@@ -40,7 +41,7 @@ describe.each(PLACES)('%j', (place) => {
     expectHere(await (await signedIn(server)).get(asked('return_to', '/sign-in')))
   })
 
-  test('after a forgotten password', async () => {
+  test.runIf(isThere('latchkey-forgot-password'))('after a forgotten password', async () => {
     const agent = newAgent()
     const page = await agent.get(asked('continue', '/forgot-password'))
     expectHere(page)
@@ -49,7 +50,7 @@ describe.each(PLACES)('%j', (place) => {
     expectHere(await agent.get(`${asked('continue', '/forgot-password')}&sent=yes`))
   })
 
-  test('after a sign-up, and its link', async () => {
+  test.runIf(isThere('latchkey-sign-up'))('after a sign-up, and its link', async () => {
     const agent = newAgent()
     const page = await agent.get(asked('continue', '/sign-up'))
     expectHere(page)

@@ -11,11 +11,11 @@ import { afterAll, expect, test } from 'vitest'
 import { isPublicAddress } from '../../src/protocol/public-address.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startGround } from './outbound/ground.ts'
-import { BESIDE, GUARDED } from './outbound/ways.ts'
+import { BESIDE, GUARDED, WAYS } from './outbound/ways.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 /** Code by which something is asked of another machine; types, and what only listens, are none. */
-const WAYS = [
+const ASKING = [
   /(?<![\w.$]|function )fetch\((?!\w+:)|\.fetch\((?!\))/,
   /^import (?!type )[^;'"]*'undici'|\bimport\('undici'\)/m,
   /^import (?!type )[^;'"]*\b(?:request|get|Agent|connect|createConnection|Socket|createSocket|Resolver|lookup|resolve4)\b[^;'"]*'node:(?:https?|http2|net|tls|dgram|dns)(?:\/promises)?'/m,
@@ -32,7 +32,7 @@ test('every place that asks something of another machine has its row', async () 
         /^\s*(?:\*|\/\/|\/\*).*$/gm,
         '',
       )
-      if (WAYS.some((way) => way.test(code))) found.push(`${folder}/${name}`)
+      if (ASKING.some((way) => way.test(code))) found.push(`${folder}/${name}`)
     }
   expect(found.toSorted()).toEqual([...Object.keys(GUARDED), ...Object.keys(BESIDE)].toSorted())
 })
@@ -69,9 +69,8 @@ const outer = await startReceiver(({ url }, response) => {
 }) // prettier-ignore
 const allowed = `http://127.0.0.1:${outer.port}`
 const ground = await startGround([allowed])
-const ways = Object.entries(GUARDED)
 
-test.each(ways)('%s asks the address that it was brought to ask', async (_way, ask) => {
+test.each(WAYS)('%s asks the address that it was brought to ask', async (_way, ask) => {
   const before = outer.received.length
   begun.length = 0
   await ask(ground, `${allowed}/fine-${before}`)
@@ -115,7 +114,7 @@ test.each(Object.entries(INSIDE))('no way leads to %s (%s)', async (_what, host)
   const { hostname, host: place } = new URL(url)
   expect(isPublicAddress(hostname.replace(/^\[(.*)\]$/, '$1'))).toBe(false)
   const before = inner.connections()
-  for (const [way, ask] of ways) {
+  for (const [way, ask] of WAYS) {
     begun.length = 0
     const { status, says } = await ask(ground, `${url}x`)
     expect([way, begun.filter((one) => one === place)]).toEqual([way, []])
@@ -129,7 +128,7 @@ test.each(['/away', '/bomb', '/endless', '/odd', '/cut', '/mute'])(
   'an answer that is %s reaches nothing, and is told as one that is no good',
   async (path) => {
     const before = [inner.connections(), process.memoryUsage().arrayBuffers]
-    for (const [way, ask] of ways) {
+    for (const [way, ask] of WAYS) {
       const { status, says } = await ask(ground, `${allowed}${path}-${way.replaceAll(/\W/g, '')}`)
       expect([way, status < 500, says.includes('secret')]).toEqual([way, true, false])
     }
@@ -140,7 +139,7 @@ test.each(['/away', '/bomb', '/endless', '/odd', '/cut', '/mute'])(
 
 test('of plain http, files and other schemes none is asked', async () => {
   for (const url of [`http://127.0.0.1:${inner.port}/x`, 'http://app.example/x', 'file:///etc/passwd', 'data:application/json,{}', 'gopher://127.0.0.1/x'])
-    for (const [way, ask] of ways) {
+    for (const [way, ask] of WAYS) {
       begun.length = 0
       const { status } = await ask(ground, url).catch((error: unknown) => ({ status: (error as { status?: number }).status ?? 500 }))
       expect([way, url, status < 500]).toEqual([way, url, true])

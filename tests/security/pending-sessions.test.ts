@@ -7,6 +7,7 @@ import { startServer } from '../support/server.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { routesOf } from '../support/routes.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 const CARL = { username: 'carl', password: 'the password of a careful one', roles: [CAREFUL, 'admin'] }
 const VAULT = { ...WEB, client_id: 'vault', client_name: 'Vault' }
@@ -44,9 +45,11 @@ const silently = async (agent: UserAgent, more = {}) =>
 const sessions = async (): Promise<unknown> => server.database.query('select sid, amr, acr from sessions')
 
 describe('with the password alone', () => {
-  test.each([
+  test.each<[string, string, () => Promise<UserAgent>]>([
     ['a factor is asked for', 'pin', async () => pending()],
-    ['they asked for their deletion', 'keep-account', async () => leaving()],
+    ...rowsWith<[string, string, () => Promise<UserAgent>][]>('latchkey-own-data', [
+      ['they asked for their deletion', 'keep-account', async () => leaving()],
+    ]),
   ])(
     'no page and no endpoint knows the person: every route there is, where %s',
     async (_why, step, begin) => {

@@ -7,6 +7,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
 import { SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page, type UserAgent } from '../support/user-agent.ts'
+import { rowsWith } from '../support/left-out.ts'
 
 const server = await startServer({ OIDC_SIGN_UP: 'on', TRUSTED_PROXIES: '127.0.0.1' }, { seed: SEED })
 const { users, courier } = kernelOf(server.server)
@@ -39,9 +40,13 @@ const byAddress: Form = { ...SIGN_IN, fields: ({ email }) => ({ username: email,
 const FORMS: Readonly<Record<string, Form>> = {
   'sign-in by name': byName,
   'sign-in by address': byAddress,
-  'a forgotten password': { ...RESET, fields: ({ email }) => ({ email }) },
-  'sign-up by address': { ...SIGN_UP, fields: ({ email }) => ({ email, username: 'wanted', password: PASSWORD }) },
-  'sign-up by both': { ...SIGN_UP, fields: (person) => ({ ...person, password: PASSWORD }) },
+  ...rowsWith('latchkey-forgot-password', {
+    'a forgotten password': { ...RESET, fields: ({ email }: Person) => ({ email }) },
+  }),
+  ...rowsWith('latchkey-sign-up', {
+    'sign-up by address': { ...SIGN_UP, fields: ({ email }: Person) => ({ email, username: 'wanted', password: PASSWORD }) },
+    'sign-up by both': { ...SIGN_UP, fields: (person: Person) => ({ ...person, password: PASSWORD }) },
+  }),
 } // prettier-ignore
 
 let addresses = 0

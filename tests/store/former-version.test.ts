@@ -13,6 +13,7 @@ import { createDatabase, createEmptyDatabase, type TestDatabase } from '../suppo
 import { startServer, type TestServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, exchange, goThrough, SEED, WEB } from '../support/sign-in.ts'
 import { createUserAgent, findForm } from '../support/user-agent.ts'
+import { isThere } from '../support/left-out.ts'
 
 interface Column extends Record<string, unknown> {
   name: string
@@ -111,6 +112,7 @@ test('its rows are brought to the newest schema: people sign in, are not asked a
   const user = { username: 'sofia', password: ALICE.password }
   const page = await agent.submit(await agent.get(authorizationUrl(server, { scope: 'openid read_books' })), 'login', user)
   expect((await exchange(server, answerOf(page).get('code')!)).status).toBe(200)
+  if (!isThere('latchkey-own-data')) return
   expect((await askByPage(server, agent)).url).toBe(`${server.url}/account-deletion`)
   const back = await agent.submit(await agent.get(`${server.url}/account`), 'login', user)
   expect((await agent.submit(back, 'keep-account')).url).toBe(`${server.url}/account`)
@@ -141,7 +143,7 @@ test('what it writes beside us counts: users, and consents, also for what was le
   expect(await scopeOf()).toBe('openid')
 }) // prettier-ignore
 
-test('a session that it opens for who is leaving opens nothing here', async () => {
+test.runIf(isThere('latchkey-own-data'))('a session that it opens for who is leaving opens nothing here', async () => {
   const server = await startServer({}, { seed: SEED })
   const user = await somebody(server)
   await askByPage(server, await as(server, user))

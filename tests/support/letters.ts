@@ -4,6 +4,7 @@ import { ask, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS } from './ciba.ts'
 import type { TestServer } from './server.ts'
 import { SEED } from './sign-in.ts'
 import { createUserAgent, type UserAgent } from './user-agent.ts'
+import { isThere } from './left-out.ts'
 
 export const PASSWORD = 'a password of their own'
 export const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
@@ -51,7 +52,7 @@ const send = async (
   if (answer.status >= 400) throw new Error(`not sent: ${answer.status} ${answer.body}`)
 }
 
-export const LETTERS: readonly Known[] = [
+export const ALL_LETTERS: readonly Known[] = [
   {
     by: 'sign-up/letters.ts confirmLetter',
     subject: 'Confirm your email address',
@@ -150,6 +151,9 @@ export const LETTERS: readonly Known[] = [
       ),
   },
 ]
+
+/** Those of plugins that the servers of this run have. */
+export const LETTERS = ALL_LETTERS.filter(({ needs }) => isThere(...needs))
 
 /** Somebody who can be told, called so and with a number. */
 export async function newReader({ server }: TestServer, name = 'reader'): Promise<Reader> {

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { temporaryDirectory } from './cleanup.ts'
 import { type TestDatabase, createDatabase } from './database.ts'
 import { createKeyedDatabase } from './keys-made-ahead.ts'
+import { LEFT_OUT } from './left-out.ts'
 
 /** Settings by their names in the environment. */
 export type Settings = Record<string, string | number | boolean | undefined>
@@ -36,9 +37,6 @@ export interface Prepared {
   url: string
 }
 
-/** With TEST_WITHOUT every server of a run leaves these plugins out, unless a test says which. */
-const LEFT_OUT = process.env['TEST_WITHOUT']
-
 /** KiB: what people choose is hashed in a millisecond. A test for which it is to take its time says so. */
 const QUICK = 1024
 
@@ -61,6 +59,12 @@ async function databaseFor(given: Settings, { database, makesKeys = false }: Ser
   return { database: database ?? (await createDatabase()), secretKey: randomBytes(32).toString('hex') }
 }
 
+/** What a test leaves out, and what its run does. */
+function without({ WITHOUT }: Settings): Settings {
+  const all = [...LEFT_OUT, ...(WITHOUT === undefined ? [] : [String(WITHOUT)])]
+  return all.length === 0 ? {} : { WITHOUT: all.join(',') }
+}
+
 /** Completes a test's settings. What is given wins. */
 export async function prepare(given: Settings, options: ServerOptions): Promise<Prepared> {
   const { database, secretKey: SECRET_KEY } = await databaseFor(given, options)
@@ -75,8 +79,8 @@ export async function prepare(given: Settings, options: ServerOptions): Promise<
     SECRET_KEY,
     LOG_LEVEL: 'trace',
     ...(isProduction(given) ? {} : { OIDC_PASSWORD_HASH_MEMORY: QUICK }),
-    ...(LEFT_OUT === undefined ? {} : { WITHOUT: LEFT_OUT }),
     ...given,
+    ...without(given),
   }
   if (options.seed !== 'demo' && settings.SEED_FILE === undefined) {
     settings.SEED_FILE = join(directory, 'seed.json')

@@ -5,6 +5,7 @@ import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
 import { age, eventsOf, open, signedIn } from './owner.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const server = await startServer({}, { seed: SEED })
 const { users } = server.server.oauth
@@ -130,31 +131,37 @@ describe('the email address', () => {
   const change = async (email: string) =>
     agent.submit(await open(server, agent, '/email'), 'change-email', { email })
 
-  test('is changed once the link was followed that came to it, and hears of it where it was before', async () => {
-    const page = await change('alice@new.example')
-    expect([page.url, page.body]).toEqual([
-      `${server.url}/account/email?sent=yes`,
-      expect.stringContaining('A mail with a link is on its way'),
-    ])
-    expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
-    const { subject, text } = await mailbox.next('alice@new.example', 'Confirm your email address')
-    expect([subject, text]).toEqual(['Confirm your email address', expect.stringContaining('Account: alice')])
-    const link = linkIn({ text })
-    // Also with another browser; and opening it does nothing.
-    const other = createUserAgent(server.url)
-    for (let time = 0; time < 2; time++) expect((await other.get(link)).status).toBe(200)
-    expect(await claimsOf()).toMatchObject({ email: ALICE.email })
-    const confirm = await other.get(link)
-    expect(confirm.body).toContain('<button class="primary" id="confirm-link"')
-    const both = await Promise.all([1, 2].map(async () => other.clone().submit(confirm, 'confirm')))
-    expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410])
-    expect(await claimsOf()).toMatchObject({ email: 'alice@new.example', email_verified: true })
-    expect((await eventsOf(server, 'user.changed'))[0]).toMatchObject({
-      details: { changes: { email: [ALICE.email, 'alice@new.example'] } },
-    })
-    expect((await mailbox.next(ALICE.email, 'Your email address was changed')).text).toContain('until now')
-    expect(other.cookies.has('latchkey-session')).toBe(false)
-  })
+  test.runIf(isThere('latchkey-notices'))(
+    'is changed once the link was followed that came to it, and hears of it where it was before',
+    async () => {
+      const page = await change('alice@new.example')
+      expect([page.url, page.body]).toEqual([
+        `${server.url}/account/email?sent=yes`,
+        expect.stringContaining('A mail with a link is on its way'),
+      ])
+      expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
+      const { subject, text } = await mailbox.next('alice@new.example', 'Confirm your email address')
+      expect([subject, text]).toEqual([
+        'Confirm your email address',
+        expect.stringContaining('Account: alice'),
+      ])
+      const link = linkIn({ text })
+      // Also with another browser; and opening it does nothing.
+      const other = createUserAgent(server.url)
+      for (let time = 0; time < 2; time++) expect((await other.get(link)).status).toBe(200)
+      expect(await claimsOf()).toMatchObject({ email: ALICE.email })
+      const confirm = await other.get(link)
+      expect(confirm.body).toContain('<button class="primary" id="confirm-link"')
+      const both = await Promise.all([1, 2].map(async () => other.clone().submit(confirm, 'confirm')))
+      expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410])
+      expect(await claimsOf()).toMatchObject({ email: 'alice@new.example', email_verified: true })
+      expect((await eventsOf(server, 'user.changed'))[0]).toMatchObject({
+        details: { changes: { email: [ALICE.email, 'alice@new.example'] } },
+      })
+      expect((await mailbox.next(ALICE.email, 'Your email address was changed')).text).toContain('until now')
+      expect(other.cookies.has('latchkey-session')).toBe(false)
+    },
+  )
 
   test('that is somebody else’s is mailed of to them, and the page says what it says to all', async () => {
     await users.update('bob', { email_verified: true })

@@ -5,6 +5,7 @@ import { appSettings } from '../../../plugins/admin/clients/app-settings.ts'
 import { assertionOf, createAssertionKey, serviceWith } from '../../support/client-assertions.ts'
 import { startServer } from '../../support/server.ts'
 import { runSnippet } from '../../support/snippets.ts'
+import { isThere } from '../../support/left-out.ts'
 
 test.each([
   [undefined, 'client.ClientSecretBasic(env.OIDC_CLIENT_SECRET)'],
@@ -22,25 +23,28 @@ test.each([
   expect(env.includes('OIDC_CLIENT_SECRET=')).toBe(method === undefined || method.startsWith('client_secret'))
 })
 
-test('a service goes on by its key, or by what its platform says, with the code as it stands there', async () => {
-  const [own, platform] = [await createAssertionKey(), await createAssertionKey('platform')]
-  const issuer = 'https://platform.example'
-  const service = { grant_types: ['client_credentials'], scope: ['read'] }
-  const clients = [
+test.runIf(isThere('latchkey-federated-jwt'))(
+  'a service goes on by its key, or by what its platform says, with the code as it stands there',
+  async () => {
+    const [own, platform] = [await createAssertionKey(), await createAssertionKey('platform')]
+    const issuer = 'https://platform.example'
+    const service = { grant_types: ['client_credentials'], scope: ['read'] }
+    const clients = [
     serviceWith('by-key', own.jwk),
     { ...service, client_id: 'by-platform', token_endpoint_auth_method: 'federated_jwt', federated_identity: { issuer, subject: 'job' } },
   ] // prettier-ignore
-  const server = await startServer(
-    {},
-    { seed: { clients, trusted_issuers: [{ issuer, jwks: { keys: [platform.jwk] }, reusable: true }] } },
-  )
-  const settingsOf = async (id: string) =>
-    appSettings(server.url, (await server.server.oauth.clients.find(id))!)
-  const privateJwk = JSON.stringify({ ...(await exportJWK(own.privateKey)), kid: own.kid })
-  const token = await assertionOf(platform, 'job', server.url, { iss: issuer, jti: undefined })
-  const got = [
-    await runSnippet(await settingsOf('by-key'), { 'private.json': privateJwk }),
-    await runSnippet(await settingsOf('by-platform'), { token }, { OIDC_WORKLOAD_TOKEN: 'token' }),
-  ]
-  expect(got.map((one) => decodeJwt(one)['client_id'])).toEqual(['by-key', 'by-platform'])
-})
+    const server = await startServer(
+      {},
+      { seed: { clients, trusted_issuers: [{ issuer, jwks: { keys: [platform.jwk] }, reusable: true }] } },
+    )
+    const settingsOf = async (id: string) =>
+      appSettings(server.url, (await server.server.oauth.clients.find(id))!)
+    const privateJwk = JSON.stringify({ ...(await exportJWK(own.privateKey)), kid: own.kid })
+    const token = await assertionOf(platform, 'job', server.url, { iss: issuer, jti: undefined })
+    const got = [
+      await runSnippet(await settingsOf('by-key'), { 'private.json': privateJwk }),
+      await runSnippet(await settingsOf('by-platform'), { token }, { OIDC_WORKLOAD_TOKEN: 'token' }),
+    ]
+    expect(got.map((one) => decodeJwt(one)['client_id'])).toEqual(['by-key', 'by-platform'])
+  },
+)

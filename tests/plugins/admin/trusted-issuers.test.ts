@@ -5,6 +5,7 @@ import { startServer } from '../../support/server.ts'
 import { APP, bring, createAssertionKey, JAG_SEED, said } from '../../support/trusted-issuer.ts'
 import { findForm, type Page } from '../../support/user-agent.ts'
 import { ROOT, signedIn, textOf } from './administrator.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const ISSUER = 'https://login.example'
 const key = await createAssertionKey()
@@ -24,93 +25,105 @@ const grant = async () =>
 const bad = { status: 400, error: 'invalid_grant' }
 const jwks = { keys: [key.jwk] }
 
-test('one is registered, changed, disabled and deleted, and its next JWT shows it', async () => {
-  expect((await page('/trusted-issuers')).body).toContain('There are none yet.')
-  expect(await grant()).toMatchObject(bad)
-  const made = await create({
-    issuer: ISSUER,
-    jwks: JSON.stringify(jwks),
-    subject: 'email',
-    scopes: 'read_books',
-    clients: 'app',
-  })
-  expect([made.status, made.body]).toEqual([200, expect.stringContaining('role="status"')])
-  expect(made.body).toContain('href="/admin/client?client_id=app"')
-  const registered = { issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'], clients: ['app'] }
-  expect(await trustedIssuers.find(ISSUER)).toEqual(registered)
-  expect(await grant()).toMatchObject({ status: 200, scope: 'read_books' })
+test.runIf(isThere('latchkey-jwt-bearer'))(
+  'one is registered, changed, disabled and deleted, and its next JWT shows it',
+  async () => {
+    expect((await page('/trusted-issuers')).body).toContain('There are none yet.')
+    expect(await grant()).toMatchObject(bad)
+    const made = await create({
+      issuer: ISSUER,
+      jwks: JSON.stringify(jwks),
+      subject: 'email',
+      scopes: 'read_books',
+      clients: 'app',
+    })
+    expect([made.status, made.body]).toEqual([200, expect.stringContaining('role="status"')])
+    expect(made.body).toContain('href="/admin/client?client_id=app"')
+    const registered = { issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'], clients: ['app'] }
+    expect(await trustedIssuers.find(ISSUER)).toEqual(registered)
+    expect(await grant()).toMatchObject({ status: 200, scope: 'read_books' })
 
-  const all = {
-    subject_claim: 'email',
-    scopes: 'read_books read_shelf',
-    resources: `${server.url}\nhttps://shelf.example`,
-    clients: 'app few',
-    claims: 'repository=org/app',
-    audiences: `${server.url}\nurn:us`,
-    algorithms: 'ES256',
-    max_age: '600',
-    reusable: 'true',
-  }
-  const changed = await change(all)
-  expect(findForm(changed, 'record')!.fields).toMatchObject({ ...all, subject: 'email', disabled: '' })
-  expect(JSON.parse(findForm(changed, 'record')!.fields['jwks']!)).toEqual(jwks)
-  expect(await trustedIssuers.find(ISSUER)).toEqual({
-    ...registered,
-    subject_claim: 'email',
-    scopes: ['read_books', 'read_shelf'],
-    resources: [server.url, 'https://shelf.example'],
-    clients: ['app', 'few'],
-    claims: { repository: 'org/app' },
-    audiences: [server.url, 'urn:us'],
-    algorithms: ['ES256'],
-    max_age: 600,
-    reusable: true,
-  })
-  expect(await grant()).toMatchObject({ status: 200, scope: 'read_books read_shelf' })
-  await change({ claims: JSON.stringify({ name: ['a b', 'c'] }) })
-  expect(await trustedIssuers.find(ISSUER)).toMatchObject({ claims: { name: ['a b', 'c'] } })
-  expect(JSON.parse(findForm(await page('/trusted-issuer', ISSUER), 'record')!.fields['claims']!)).toEqual({
-    name: ['a b', 'c'],
-  })
+    const all = {
+      subject_claim: 'email',
+      scopes: 'read_books read_shelf',
+      resources: `${server.url}\nhttps://shelf.example`,
+      clients: 'app few',
+      claims: 'repository=org/app',
+      audiences: `${server.url}\nurn:us`,
+      algorithms: 'ES256',
+      max_age: '600',
+      reusable: 'true',
+    }
+    const changed = await change(all)
+    expect(findForm(changed, 'record')!.fields).toMatchObject({ ...all, subject: 'email', disabled: '' })
+    expect(JSON.parse(findForm(changed, 'record')!.fields['jwks']!)).toEqual(jwks)
+    expect(await trustedIssuers.find(ISSUER)).toEqual({
+      ...registered,
+      subject_claim: 'email',
+      scopes: ['read_books', 'read_shelf'],
+      resources: [server.url, 'https://shelf.example'],
+      clients: ['app', 'few'],
+      claims: { repository: 'org/app' },
+      audiences: [server.url, 'urn:us'],
+      algorithms: ['ES256'],
+      max_age: 600,
+      reusable: true,
+    })
+    expect(await grant()).toMatchObject({ status: 200, scope: 'read_books read_shelf' })
+    await change({ claims: JSON.stringify({ name: ['a b', 'c'] }) })
+    expect(await trustedIssuers.find(ISSUER)).toMatchObject({ claims: { name: ['a b', 'c'] } })
+    expect(JSON.parse(findForm(await page('/trusted-issuer', ISSUER), 'record')!.fields['claims']!)).toEqual({
+      name: ['a b', 'c'],
+    })
 
-  await change({ disabled: 'true' })
-  const { body: listed } = await page('/trusted-issuers')
-  expect([...listed.matchAll(/<th scope="col">([^<]*)</g)].map(([, name]) => name)).toEqual([
-    'Issuer',
-    'Trust',
-    'Last used',
-  ])
-  expect(listed).toContain('<td>Disabled</td>')
-  expect(await grant()).toMatchObject(bad)
-  await change({ disabled: '' })
-  expect(await grant()).toMatchObject({ status: 200 })
-  // Emptied, a field means the default again.
-  const emptied = { subject_claim: '', resources: '', claims: '', audiences: '', algorithms: '', max_age: '', reusable: '', scopes: 'read_books', clients: 'app' } // prettier-ignore
-  await change(emptied)
-  expect(await trustedIssuers.find(ISSUER)).toEqual(registered)
+    await change({ disabled: 'true' })
+    const { body: listed } = await page('/trusted-issuers')
+    expect([...listed.matchAll(/<th scope="col">([^<]*)</g)].map(([, name]) => name)).toEqual([
+      'Issuer',
+      'Trust',
+      'Last used',
+    ])
+    expect(listed).toContain('<td>Disabled</td>')
+    expect(await grant()).toMatchObject(bad)
+    await change({ disabled: '' })
+    expect(await grant()).toMatchObject({ status: 200 })
+    // Emptied, a field means the default again.
+    const emptied = { subject_claim: '', resources: '', claims: '', audiences: '', algorithms: '', max_age: '', reusable: '', scopes: 'read_books', clients: 'app' } // prettier-ignore
+    await change(emptied)
+    expect(await trustedIssuers.find(ISSUER)).toEqual(registered)
 
-  const kept = await agent.submit(await page('/trusted-issuer', ISSUER), 'delete-record', { confirm: 'x' })
-  expect([kept.status, textOf(kept, 'confirm-error')]).toEqual([400, 'This is not the name of this issuer.'])
-  const list = await agent.submit(kept, 'delete-record', { confirm: ISSUER })
-  expect([list.url, await trustedIssuers.find(ISSUER)]).toEqual([`${server.url}/admin/trusted-issuers`, null])
-  expect(await grant()).toMatchObject(bad)
-  expect((await page('/trusted-issuer', ISSUER)).status).toBe(404)
-})
+    const kept = await agent.submit(await page('/trusted-issuer', ISSUER), 'delete-record', { confirm: 'x' })
+    expect([kept.status, textOf(kept, 'confirm-error')]).toEqual([
+      400,
+      'This is not the name of this issuer.',
+    ])
+    const list = await agent.submit(kept, 'delete-record', { confirm: ISSUER })
+    expect([list.url, await trustedIssuers.find(ISSUER)]).toEqual([
+      `${server.url}/admin/trusted-issuers`,
+      null,
+    ])
+    expect(await grant()).toMatchObject(bad)
+    expect((await page('/trusted-issuer', ISSUER)).status).toBe(404)
+  },
+)
 
-test('who did it, what was before and what is after stand in the audit log', async () => {
-  const { audit, users } = server.server.oauth
-  const { id } = (await users.find('root'))!
-  for (const type of ['trusted_issuer.registered', 'trusted_issuer.changed', 'trusted_issuer.deleted']) {
-    const { events } = await audit.list({ type })
-    expect([type, events[0]]).toEqual([type, expect.objectContaining({ actor: { kind: 'user', id } })])
-    expect(events[0]!.details).toMatchObject({ issuer: ISSUER })
-  }
-  const { events } = await audit.list({ type: 'trusted_issuer.changed' })
-  expect(events.map(({ details }) => details)).toContainEqual({
-    issuer: ISSUER,
-    changes: { disabled: [null, true] },
-  })
-})
+test.runIf(isThere('latchkey-jwt-bearer'))(
+  'who did it, what was before and what is after stand in the audit log',
+  async () => {
+    const { audit, users } = server.server.oauth
+    const { id } = (await users.find('root'))!
+    for (const type of ['trusted_issuer.registered', 'trusted_issuer.changed', 'trusted_issuer.deleted']) {
+      const { events } = await audit.list({ type })
+      expect([type, events[0]]).toEqual([type, expect.objectContaining({ actor: { kind: 'user', id } })])
+      expect(events[0]!.details).toMatchObject({ issuer: ISSUER })
+    }
+    const { events } = await audit.list({ type: 'trusted_issuer.changed' })
+    expect(events.map(({ details }) => details)).toContainEqual({
+      issuer: ISSUER,
+      changes: { disabled: [null, true] },
+    })
+  },
+)
 
 test.each([
   [{ issuer: 'login' }, 'issuer', 'Must be an https address, or a SPIFFE trust domain.'],
@@ -148,40 +161,45 @@ test('a form that was opened before somebody else saved undoes nothing unseen', 
   expect(await trustedIssuers.find(ISSUER)).toEqual({ issuer: ISSUER, jwks, subject: 'email' })
 })
 
-test('when a JWT of it was last good is noted behind the request, once for many, and never for one that is registered anew', async () => {
-  const other = await startServer(
-    { SECRET_KEY: server.settings['SECRET_KEY'] },
-    { database: server.database },
-  )
-  const lastUse = async () => (await trustedIssuers.lastUses([ISSUER])).get(ISSUER)
-  const start = Date.now()
-  await trustedIssuers.save({ issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'] })
-  expect((await page('/trusted-issuer', ISSUER)).body).toContain('No JWT of it was good here yet.')
-  expect(await bring(server, APP, await said(key, ISSUER, 'https://other.example'))).toMatchObject(bad)
-  await trustedIssuerUses.flush()
-  expect(await lastUse()).toBeUndefined()
+test.runIf(isThere('latchkey-jwt-bearer'))(
+  'when a JWT of it was last good is noted behind the request, once for many, and never for one that is registered anew',
+  async () => {
+    const other = await startServer(
+      { SECRET_KEY: server.settings['SECRET_KEY'] },
+      { database: server.database },
+    )
+    const lastUse = async () => (await trustedIssuers.lastUses([ISSUER])).get(ISSUER)
+    const start = Date.now()
+    await trustedIssuers.save({ issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'] })
+    expect((await page('/trusted-issuer', ISSUER)).body).toContain('No JWT of it was good here yet.')
+    expect(await bring(server, APP, await said(key, ISSUER, 'https://other.example'))).toMatchObject(bad)
+    await trustedIssuerUses.flush()
+    expect(await lastUse()).toBeUndefined()
 
-  for (let n = 0; n < 3; n++) expect(await grant()).toMatchObject({ status: 200 })
-  expect(await lastUse()).toBeUndefined()
-  await trustedIssuerUses.flush()
-  const first = (await lastUse())!
-  expect(first.getTime()).toBeGreaterThanOrEqual(start)
-  const shown = await page('/trusted-issuer', ISSUER)
-  expect(textOf(shown, 'note')).toContain('A JWT of it was last good here on')
-  expect((await page('/trusted-issuers')).body).toMatch(/<td><time datetime="[^"]+">/)
+    for (let n = 0; n < 3; n++) expect(await grant()).toMatchObject({ status: 200 })
+    expect(await lastUse()).toBeUndefined()
+    await trustedIssuerUses.flush()
+    const first = (await lastUse())!
+    expect(first.getTime()).toBeGreaterThanOrEqual(start)
+    const shown = await page('/trusted-issuer', ISSUER)
+    expect(textOf(shown, 'note')).toContain('A JWT of it was last good here on')
+    expect((await page('/trusted-issuers')).body).toMatch(/<td><time datetime="[^"]+">/)
 
-  // Another process stores what it noted before, and takes nothing back.
-  const elsewhere = kernelOf(other.server)
-  await expect.poll(async () => (await elsewhere.trustedIssuers.trusted())[0]?.scopes).toEqual(['read_books'])
-  await server.database.query(`update trusted_issuers set used_at = now() + interval '1 hour'`)
-  const later = await lastUse()
-  expect(await bring(other, APP, await said(key, ISSUER, other.url))).toMatchObject({ status: 200 })
-  await elsewhere.trustedIssuerUses.flush()
-  expect(await lastUse()).toEqual(later)
+    // Another process stores what it noted before, and takes nothing back.
+    const elsewhere = kernelOf(other.server)
+    await expect
+      .poll(async () => (await elsewhere.trustedIssuers.trusted())[0]?.scopes)
+      .toEqual(['read_books'])
+    await server.database.query(`update trusted_issuers set used_at = now() + interval '1 hour'`)
+    const later = await lastUse()
+    expect(await bring(other, APP, await said(key, ISSUER, other.url))).toMatchObject({ status: 200 })
+    await elsewhere.trustedIssuerUses.flush()
+    expect(await lastUse()).toEqual(later)
 
-  expect(await grant()).toMatchObject({ status: 200 })
-  await trustedIssuers.delete(ISSUER)
-  await trustedIssuers.save({ issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'] })
-  await trustedIssuerUses.flush()
-  expect(await lastUse()).toBeUndefined()
-})
+    expect(await grant()).toMatchObject({ status: 200 })
+    await trustedIssuers.delete(ISSUER)
+    await trustedIssuers.save({ issuer: ISSUER, jwks, subject: 'email', scopes: ['read_books'] })
+    await trustedIssuerUses.flush()
+    expect(await lastUse()).toBeUndefined()
+  },
+)

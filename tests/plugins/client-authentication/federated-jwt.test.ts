@@ -1,4 +1,7 @@
-/** Workloads that prove who they are by their platform's token: of Kubernetes, GitHub Actions and SPIFFE, and of nobody else. */
+/**
+ * Workloads that prove who they are by their platform's token: of Kubernetes, GitHub Actions and SPIFFE, and of nobody else.
+ * @needs latchkey-federated-jwt
+ */
 import { expect, test } from 'vitest'
 import { createAssertionKey, inSeconds } from '../../support/client-assertions.ts'
 import { answer } from '../../support/device.ts'

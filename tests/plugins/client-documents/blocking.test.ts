@@ -1,4 +1,7 @@
-/** An administrator shuts out a document or a host: what it had ends, everywhere, and does not come back with it. */
+/**
+ * An administrator shuts out a document or a host: what it had ends, everywhere, and does not come back with it.
+ * @needs latchkey-client-documents
+ */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createClient, introspect } from '../../support/clients.ts'

@@ -1,4 +1,7 @@
-/** Documents in number: what is kept of them has an end, in the table and in memory, and one in use costs no statement. */
+/**
+ * Documents in number: what is kept of them has an end, in the table and in memory, and one in use costs no statement.
+ * @needs latchkey-client-documents
+ */
 import { expect, test, vi } from 'vitest'
 import { createDocuments, type DocumentsOptions } from '../../../plugins/client-documents/documents.ts'
 import { parseClientIdUrl } from '../../../src/protocol/client-id-url.ts'

@@ -1,4 +1,7 @@
-/** Clients that are known by a document at their client_id: nothing of them is registered, and all else works. */
+/**
+ * Clients that are known by a document at their client_id: nothing of them is registered, and all else works.
+ * @needs latchkey-client-documents
+ */
 import { expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { createClient, introspect } from '../../support/clients.ts'

@@ -1,4 +1,7 @@
-/** What strangers put at an address and name as a client_id: judged right, bounded in every way, and never a 5xx. */
+/**
+ * What strangers put at an address and name as a client_id: judged right, bounded in every way, and never a 5xx.
+ * @needs latchkey-client-documents
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { gzipSync } from 'node:zlib'

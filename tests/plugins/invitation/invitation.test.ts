@@ -1,4 +1,7 @@
-/** Invitations: an administrator has a link mailed, by which somebody chooses a password and confirms their address. */
+/**
+ * Invitations: an administrator has a link mailed, by which somebody chooses a password and confirms their address.
+ * @needs latchkey-invitation
+ */
 import { expect, test } from 'vitest'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'

@@ -10,6 +10,7 @@ import { ALICE, BOB, getTokens, SEED, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, type UserAgent } from '../../support/user-agent.ts'
 import { signedIn } from '../account/owner.ts'
 import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0'
 const ROOT = { username: 'root', password: 'a password of an administrator', roles: ['admin'] }
@@ -145,26 +146,29 @@ test('the password: refused in each way, changed, and removed', async () => {
   expectSaid(security, KNOWN, '<section class="part" aria-labelledby="next-step"')
 })
 
-test('the sessions: this one, others, one that is pending, and what was done', async () => {
-  await kernel.sessions.endAll((await kernel.users.find(ALICE.username))!.id)
-  const agent = await of()
-  expectSaid(await agent.get(at('/sessions')), KNOWN)
-  await signedIn(server)
-  expectSaid(await agent.get(at('/sessions')), KNOWN)
-  expectSaid(await submit(agent, '/sessions', 'end-1'), KNOWN)
-  await signedIn(server)
-  expectSaid(await submit(agent, '/sessions', 'end-others'), KNOWN)
-  await setUpFactor(agent, server.url)
-  const waiting = createUserAgent(server.url, { 'user-agent': FIREFOX })
-  await waiting.submit(await waiting.get(`${server.url}/sign-in`), 'login', {
-    username: ALICE.username,
-    password: ALICE.password,
-  })
-  const page = await agent.get(at('/sessions'))
-  expect(page.body.match(/class="tag"/g)).toHaveLength(2)
-  expectSaid(page, KNOWN)
-  await kernel.users.resetFactors((await kernel.users.find(ALICE.username))!.id)
-})
+test.runIf(isThere('latchkey-second-factor'))(
+  'the sessions: this one, others, one that is pending, and what was done',
+  async () => {
+    await kernel.sessions.endAll((await kernel.users.find(ALICE.username))!.id)
+    const agent = await of()
+    expectSaid(await agent.get(at('/sessions')), KNOWN)
+    await signedIn(server)
+    expectSaid(await agent.get(at('/sessions')), KNOWN)
+    expectSaid(await submit(agent, '/sessions', 'end-1'), KNOWN)
+    await signedIn(server)
+    expectSaid(await submit(agent, '/sessions', 'end-others'), KNOWN)
+    await setUpFactor(agent, server.url)
+    const waiting = createUserAgent(server.url, { 'user-agent': FIREFOX })
+    await waiting.submit(await waiting.get(`${server.url}/sign-in`), 'login', {
+      username: ALICE.username,
+      password: ALICE.password,
+    })
+    const page = await agent.get(at('/sessions'))
+    expect(page.body.match(/class="tag"/g)).toHaveLength(2)
+    expectSaid(page, KNOWN)
+    await kernel.users.resetFactors((await kernel.users.find(ALICE.username))!.id)
+  },
+)
 
 test('the apps: none, one and two, a page of many, and what was done', async () => {
   const agent = await of()
@@ -236,18 +240,21 @@ describe('the activity', () => {
   })
 })
 
-test('one’s own data, its deletion, what is said then, and the way back', async () => {
-  const someone = { username: 'leaving', password: 'a password of who leaves' }
-  await kernel.users.create(someone)
-  const agent = await of(someone)
-  expectSaid(await agent.get(at('/data')), KNOWN)
-  const page = await agent.get(at('/data/delete'))
-  expectSaid(page)
-  expectSaid(await agent.submit(page, 'delete-account'))
-  const back = createUserAgent(server.url, PSEUDO_HEADERS)
-  const keep = await back.submit(await back.get(`${server.url}/sign-in`), 'login', someone)
-  expect(keep.body).toContain('id="keep-account"')
-  expectSaid(keep)
-  const last = await of(ROOT)
-  expectSaid(await last.submit(await last.get(at('/data/delete')), 'delete-account'))
-})
+test.runIf(isThere('latchkey-own-data'))(
+  'one’s own data, its deletion, what is said then, and the way back',
+  async () => {
+    const someone = { username: 'leaving', password: 'a password of who leaves' }
+    await kernel.users.create(someone)
+    const agent = await of(someone)
+    expectSaid(await agent.get(at('/data')), KNOWN)
+    const page = await agent.get(at('/data/delete'))
+    expectSaid(page)
+    expectSaid(await agent.submit(page, 'delete-account'))
+    const back = createUserAgent(server.url, PSEUDO_HEADERS)
+    const keep = await back.submit(await back.get(`${server.url}/sign-in`), 'login', someone)
+    expect(keep.body).toContain('id="keep-account"')
+    expectSaid(keep)
+    const last = await of(ROOT)
+    expectSaid(await last.submit(await last.get(at('/data/delete')), 'delete-account'))
+  },
+)

@@ -8,6 +8,7 @@ import type { Page, UserAgent } from '../../support/user-agent.ts'
 import { signedIn as signedInAs } from '../account/owner.ts'
 import { ROOT } from '../admin/administrator.ts'
 import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const NAMES = Array.from({ length: 120 }, (_, at) => `many-${String(at).padStart(3, '0')}`)
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
@@ -46,7 +47,7 @@ beforeAll(async () => {
     [alice],
   )
   await clients.delete('short-lived')
-  await setUpFactor(await signedInAs(server), server.url)
+  if (isThere('latchkey-second-factor')) await setUpFactor(await signedInAs(server), server.url)
   await sessions.endAll(alice)
   for (const username of NAMES) await users.create({ username })
   await users.disable('many-001')
@@ -83,7 +84,7 @@ describe('users', () => {
 })
 
 describe('a user', () => {
-  test('with sessions, authorizations and a second factor', async () => {
+  test.runIf(isThere('latchkey-second-factor'))('with sessions, authorizations and a second factor', async () => {
     await signedInAs(server, ALICE, FIREFOX)
     const page = await openUser(alice)
     for (const id of ['reset-factors', 'end-session-0', 'revoke-0', 'disable', 'make-password-link'])
@@ -128,7 +129,7 @@ describe('a user', () => {
       expectUserSaid(await agent.submit(page, 'user', fields))
   }) // prettier-ignore
 
-  test('who has asked for the deletion', async () => {
+  test.runIf(isThere('latchkey-own-data'))('who has asked for the deletion', async () => {
     const { id } = await users.create({ username: 'alice-leaves' })
     await accountDeletions.request(id, 3600)
     const page = await openUser(id)

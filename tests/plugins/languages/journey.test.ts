@@ -1,4 +1,7 @@
-/** One person on their way, in the language that the app asked for: sign-up, the mail, its link, the second factor, and back to the app. */
+/**
+ * One person on their way, in the language that the app asked for: sign-up, the mail, its link, the second factor, and back to the app.
+ * @needs latchkey-sign-up, latchkey-second-factor
+ */
 import { expect, test } from 'vitest'
 import { codeOf, recoveryCodesOn, secretOn } from '../../support/authenticator.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'

@@ -6,6 +6,7 @@ import { startServer } from '../../support/server.ts'
 import { authorizationUrl, SEED, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
 import { open, signedIn } from '../account/owner.ts'
+import { isServed, isThere } from '../../support/left-out.ts'
 
 const GERDA = { username: 'gerda', password: 'the password of gerda, who travels' }
 const server = await startServer({}, { seed: { ...SEED, clients: [WEB] } })
@@ -44,27 +45,30 @@ describe('a language', () => {
     ])
   })
 
-  test('that is chosen is that of the account at once, of mails, and of the next sign-in', async () => {
-    const saved = await save({ locale: 'de' })
-    expect([languageOf(saved), saved.url]).toEqual(['de', `${server.url}/account/profile?saved=yes`])
-    expect(saved.body).toContain('Gespeichert.')
-    expect(choicesOn(saved)).toContain('de: [Deutsch]')
+  test.runIf(isThere('latchkey-notices'))(
+    'that is chosen is that of the account at once, of mails, and of the next sign-in',
+    async () => {
+      const saved = await save({ locale: 'de' })
+      expect([languageOf(saved), saved.url]).toEqual(['de', `${server.url}/account/profile?saved=yes`])
+      expect(saved.body).toContain('Gespeichert.')
+      expect(choicesOn(saved)).toContain('de: [Deutsch]')
 
-    await users.setPassword(GERDA.username, 'another password of gerda')
-    const { text, html } = await mailbox.next(email, 'Ihr Passwort wurde geändert')
-    expect([text.includes('Konto: gerda'), html!.includes('<html lang="de"')]).toEqual([true, true])
-    await users.setPassword(GERDA.username, GERDA.password)
+      await users.setPassword(GERDA.username, 'another password of gerda')
+      const { text, html } = await mailbox.next(email, 'Ihr Passwort wurde geändert')
+      expect([text.includes('Konto: gerda'), html!.includes('<html lang="de"')]).toEqual([true, true])
+      await users.setPassword(GERDA.username, GERDA.password)
 
-    const later = createUserAgent(server.url, { 'accept-language': 'en' })
-    const login = await later.get(authorizationUrl(server, { prompt: 'consent' }))
-    expect(languageOf(login)).toBe('en')
-    const { username, password } = GERDA
-    const consent = await later.submit(login, 'login', { username, password })
-    expect([consent.body.includes('id="consent"'), languageOf(consent)]).toEqual([true, 'de'])
-    // Whoever is signed in is known, also where they have to show it once more.
-    const again = await later.get(authorizationUrl(server, { prompt: 'login' }))
-    expect(languageOf(again)).toBe('de')
-  })
+      const later = createUserAgent(server.url, { 'accept-language': 'en' })
+      const login = await later.get(authorizationUrl(server, { prompt: 'consent' }))
+      expect(languageOf(login)).toBe('en')
+      const { username, password } = GERDA
+      const consent = await later.submit(login, 'login', { username, password })
+      expect([consent.body.includes('id="consent"'), languageOf(consent)]).toEqual([true, 'de'])
+      // Whoever is signed in is known, also where they have to show it once more.
+      const again = await later.get(authorizationUrl(server, { prompt: 'login' }))
+      expect(languageOf(again)).toBe('de')
+    },
+  )
 
   test('that is taken away is that of the browser again', async () => {
     await save({ locale: 'es' })
@@ -111,28 +115,33 @@ describe('a time zone', () => {
     for (const zone of zones) expect(() => new Intl.DateTimeFormat('en', { timeZone: zone })).not.toThrow()
   })
 
-  test('that is chosen is that of instants on pages and in mails', async () => {
-    const saved = await save({ locale: 'de', zoneinfo: 'Asia/Tokyo' })
-    expect([saved.url, findForm(saved, 'profile')!.fields['zoneinfo']]).toEqual([
-      expect.stringContaining('saved=yes'),
-      'Asia/Tokyo',
-    ])
-    const { body } = await open(server, agent, '/sessions')
-    expect(body).toMatch(/<time datetime="[^"]*">\d{1,2}\. \p{L}+ \d{4} um \d\d:\d\d GMT\+9<\/time>/u)
-    await users.setPassword(GERDA.username, 'another password of gerda')
-    const { text } = await mailbox.next(email, 'Ihr Passwort wurde geändert')
-    expect(text).toMatch(/^Wann: \d{1,2}\. \p{L}+ \d{4} um \d\d:\d\d GMT\+9$/mu)
-  })
+  test.runIf(isThere('latchkey-notices'))(
+    'that is chosen is that of instants on pages and in mails',
+    async () => {
+      const saved = await save({ locale: 'de', zoneinfo: 'Asia/Tokyo' })
+      expect([saved.url, findForm(saved, 'profile')!.fields['zoneinfo']]).toEqual([
+        expect.stringContaining('saved=yes'),
+        'Asia/Tokyo',
+      ])
+      const { body } = await open(server, agent, '/sessions')
+      expect(body).toMatch(/<time datetime="[^"]*">\d{1,2}\. \p{L}+ \d{4} um \d\d:\d\d GMT\+9<\/time>/u)
+      await users.setPassword(GERDA.username, 'another password of gerda')
+      const { text } = await mailbox.next(email, 'Ihr Passwort wurde geändert')
+      expect(text).toMatch(/^Wann: \d{1,2}\. \p{L}+ \d{4} um \d\d:\d\d GMT\+9$/mu)
+    },
+  )
 
   test('that an administrator stored and that there is not breaks no page and no mail', async () => {
     await users.update(GERDA.username, { zoneinfo: 'Middle/Earth' })
-    for (const path of ['', '/profile', '/email', '/security', '/sessions', '/apps', '/activity', '/data']) {
+    const paths = ['', '/profile', '/email', '/security', '/sessions', '/apps', '/activity', '/data']
+    for (const path of paths.filter((one) => isServed(`/account${one}`))) {
       const page = await open(server, agent, path)
       expect([path, page.status]).toEqual([path, 200])
     }
     const page = await profile()
     expect(findForm(page, 'profile')!.fields['zoneinfo']).toBe('Middle/Earth')
     expect((await agent.submit(page, 'profile', { nickname: 'G' })).url).toContain('saved=yes')
+    if (!isThere('latchkey-notices')) return
     await users.setPassword(GERDA.username, 'another password of gerda')
     const { text } = await mailbox.next(email, 'Your password was changed')
     expect(text).toMatch(/^When: .* UTC$/m)
@@ -159,7 +168,7 @@ describe('mails', () => {
     await users.update('bob', { email_verified: false, locale: null })
   })
 
-  test('of a changed address are in theirs, at both', async () => {
+  test.runIf(isThere('latchkey-notices'))('of a changed address are in theirs, at both', async () => {
     await users.update(GERDA.username, { locale: 'es' })
     await users.update(GERDA.username, { email: 'new@new.example', email_verified: true })
     for (const to of [email, 'new@new.example'])
@@ -168,12 +177,15 @@ describe('mails', () => {
       )
   })
 
-  test('to who has no account any more are still in theirs, and in their time zone', async () => {
-    await users.update(GERDA.username, { locale: 'de_CH', zoneinfo: 'Asia/Tokyo' })
-    const { id } = (await users.find(GERDA.username))!
-    await accountDeletions.request(id, 0)
-    await expect.poll(async () => accountDeletions.deleteDue()).toBe(1)
-    const { text } = await mailbox.next(email, 'Ihr Konto ist gelöscht')
-    expect(text).toMatch(/^Wann: .* GMT\+9$/m)
-  })
+  test.runIf(isThere('latchkey-notices'))(
+    'to who has no account any more are still in theirs, and in their time zone',
+    async () => {
+      await users.update(GERDA.username, { locale: 'de_CH', zoneinfo: 'Asia/Tokyo' })
+      const { id } = (await users.find(GERDA.username))!
+      await accountDeletions.request(id, 0)
+      await expect.poll(async () => accountDeletions.deleteDue()).toBe(1)
+      const { text } = await mailbox.next(email, 'Ihr Konto ist gelöscht')
+      expect(text).toMatch(/^Wann: .* GMT\+9$/m)
+    },
+  )
 })

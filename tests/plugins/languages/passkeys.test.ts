@@ -1,4 +1,7 @@
-/** The pages of passkeys say all of their words by messages: signing in with one, keeping them, and the administration. */
+/**
+ * The pages of passkeys say all of their words by messages: signing in with one, keeping them, and the administration.
+ * @needs latchkey-passkeys
+ */
 import { expect, test } from 'vitest'
 import { setUpFactor } from '../../support/authenticator.ts'
 import { ALICE, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
@@ -7,6 +10,7 @@ import { createUserAgent, findForm, type UserAgent } from '../../support/user-ag
 import { age, signedIn } from '../account/owner.ts'
 import { addPasskey, optionsIn, signed, signInWith, startAtLocalhost } from '../passkeys/passkeys.ts'
 import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const ROOT = { username: 'root', password: 'the long password of root', roles: ['admin'] }
 const server = await startAtLocalhost({}, { seed: { ...SEED, users: [ALICE, BOB, ROOT] } })
@@ -77,7 +81,7 @@ test('where one is shown beside a password', async () => {
   expectSaid(await signInWith(agent, page, made.passkey))
 })
 
-test('where one is shown in the place of a code', async () => {
+test.runIf(isThere('latchkey-second-factor'))('where one is shown in the place of a code', async () => {
   const user = { username: 'of-both', password: 'a long password of both' }
   await oauth.users.create(user)
   const own = await signedIn(server, user)

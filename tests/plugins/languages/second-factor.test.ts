@@ -1,4 +1,7 @@
-/** The pages of the second factor say all of their words by messages: on the way to an app, and on the account. */
+/**
+ * The pages of the second factor say all of their words by messages: on the way to an app, and on the account.
+ * @needs latchkey-second-factor
+ */
 import { beforeEach, describe, test } from 'vitest'
 import { codeOf, secretOn, setUpFactor } from '../../support/authenticator.ts'
 import { startServer } from '../../support/server.ts'

@@ -1,4 +1,7 @@
-/** Sign-up and invitations say all of their words by messages, and their mails those of who reads them. */
+/**
+ * Sign-up and invitations say all of their words by messages, and their mails those of who reads them.
+ * @needs latchkey-sign-up
+ */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startServer } from '../../support/server.ts'
@@ -7,6 +10,7 @@ import { createUserAgent, type Page, type UserAgent } from '../../support/user-a
 import { signedIn } from '../account/owner.ts'
 import { expectSaid, PSEUDO_HEADERS } from './shown.ts'
 import { unsaidIn } from './unsaid.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const ROOT = { username: 'root', password: 'the long password of root', roles: ['admin'] }
 const seed = { ...SEED, users: [...SEED.users, ROOT] }
@@ -113,7 +117,7 @@ describe('sign-up', () => {
   })
 })
 
-describe('an invitation', () => {
+describe.runIf(isThere('latchkey-invitation'))('an invitation', () => {
   const PART = '<section class="part" aria-labelledby="invitation"'
   const adminOf = async (headers: Record<string, string>) => signedIn(server, ROOT, headers)
   const openUser = async (admin: UserAgent, id: string): Promise<Page> =>

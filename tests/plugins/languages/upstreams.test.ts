@@ -1,4 +1,7 @@
-/** The pages of upstreams say all of their words by messages: at sign-in, on the account and in the administration. */
+/**
+ * The pages of upstreams say all of their words by messages: at sign-in, on the account and in the administration.
+ * @needs latchkey-upstreams
+ */
 import { expect, test } from 'vitest'
 import { ALICE, authorizationUrl, BOB, goThrough, SEED, WEB } from '../../support/sign-in.ts'
 import { answerAt, answerFrom, startBelow, startUpstream, type Traveller } from '../../support/upstreams.ts'

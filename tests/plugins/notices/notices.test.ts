@@ -1,4 +1,7 @@
-/** What people hear by mail of what happened to their account. */
+/**
+ * What people hear by mail of what happened to their account.
+ * @needs latchkey-notices
+ */
 import { expect, test } from 'vitest'
 import type { EventType } from '../../../src/events.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'

@@ -1,4 +1,7 @@
-/** A person at a browser deletes their account, changes their mind, and keeps it: with scripts, and without. */
+/**
+ * A person at a browser deletes their account, changes their mind, and keeps it: with scripts, and without.
+ * @needs latchkey-own-data
+ */
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
 import { noBrowser } from '../../support/browser.ts'

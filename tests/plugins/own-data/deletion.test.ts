@@ -1,4 +1,7 @@
-/** A person deletes their account: at once everything ends, for a while they may keep it, and then they are forgotten. */
+/**
+ * A person deletes their account: at once everything ends, for a while they may keep it, and then they are forgotten.
+ * @needs latchkey-own-data
+ */
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
@@ -18,6 +21,7 @@ import {
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
 import { age, eventsOf, open } from '../account/owner.ts'
 import { askByPage, as, giveName, makeDue, PASSWORD, somebody } from './people.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
@@ -174,7 +178,7 @@ describe('until it is due', () => {
     expect((await users.enable(user.username)).deletesAt).not.toBeNull()
   })
 
-  test('a forgotten password leads to the same page, and no link changes the address', async () => {
+  test.runIf(isThere('latchkey-forgot-password'))('a forgotten password leads to the same page, and no link changes the address', async () => {
     const user = await somebody(server)
     const confirming = (await emailLinks.make(user.id, 'else@example.com'))!
     await accountDeletions.request(user.id, 86_400)
@@ -349,25 +353,28 @@ test('without the pages of accounts, administrators or sign-out, it can be kept 
   expect((await less.server.oauth.users.get(user.id)).deletesAt).toBeNull()
 })
 
-test('they hear of it by mail: that it was asked for, that it was kept, and that it is done', async () => {
-  const alone = await startServer({}, { seed: SEED })
-  const { accountDeletions: deletions } = kernelOf(alone.server)
-  const user = await somebody(alone)
-  const told = async () => {
-    await expect.poll(async () => (await alone.database.query('select from outbox')).length).toBe(0)
-    return alone.server.oauth.mail.kept().map(({ to, subject }) => `${to}: ${subject}`)
-  }
-  const to = String(user.claims['email'])
-  await deletions.request(user.id, 86_400)
-  expect(await told()).toEqual([`${to}: Your account will be deleted`])
-  await deletions.cancel(user.id)
-  expect((await told()).slice(1)).toEqual([`${to}: Your account is kept`])
-  await makeDue(alone, user)
-  await told()
-  await deletions.deleteDue()
-  expect((await told()).slice(3)).toEqual([`${to}: Your account is deleted`])
-  expect(alone.server.oauth.mail.kept().at(-1)!.text).toContain(`Account: ${user.username}`)
-})
+test.runIf(isThere('latchkey-notices'))(
+  'they hear of it by mail: that it was asked for, that it was kept, and that it is done',
+  async () => {
+    const alone = await startServer({}, { seed: SEED })
+    const { accountDeletions: deletions } = kernelOf(alone.server)
+    const user = await somebody(alone)
+    const told = async () => {
+      await expect.poll(async () => (await alone.database.query('select from outbox')).length).toBe(0)
+      return alone.server.oauth.mail.kept().map(({ to, subject }) => `${to}: ${subject}`)
+    }
+    const to = String(user.claims['email'])
+    await deletions.request(user.id, 86_400)
+    expect(await told()).toEqual([`${to}: Your account will be deleted`])
+    await deletions.cancel(user.id)
+    expect((await told()).slice(1)).toEqual([`${to}: Your account is kept`])
+    await makeDue(alone, user)
+    await told()
+    await deletions.deleteDue()
+    expect((await told()).slice(3)).toEqual([`${to}: Your account is deleted`])
+    expect(alone.server.oauth.mail.kept().at(-1)!.text).toContain(`Account: ${user.username}`)
+  },
+)
 
 test('off, nobody can ask, and who has asked before may still keep theirs', async () => {
   const off = await startServer({ OIDC_ACCOUNT_DELETION: 'off' }, { seed: SEED })

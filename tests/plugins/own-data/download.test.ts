@@ -1,4 +1,7 @@
-/** A person downloads all that is kept of them: theirs alone, without secrets, of any length. */
+/**
+ * A person downloads all that is kept of them: theirs alone, without secrets, of any length.
+ * @needs latchkey-own-data
+ */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { runAs } from '../../../src/services/audit/origin.ts'

@@ -1,6 +1,7 @@
 /**
  * The database goes away in the middle of the request by which somebody asks for their deletion, or keeps their account: whatever was done
  * of it, who tries again comes to one end, and each thing is told once.
+ * @needs latchkey-own-data, latchkey-notices
  */
 import { Client } from 'pg'
 import { test } from 'vitest'

@@ -1,4 +1,7 @@
-/** Whatever way somebody comes by who asked for their deletion, it leads to the page that keeps the account, and what was under way is dead. */
+/**
+ * Whatever way somebody comes by who asked for their deletion, it leads to the page that keeps the account, and what was under way is dead.
+ * @needs latchkey-own-data
+ */
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { allow, ask, DEVICE_SEED, DEVICE_SETTINGS, poll } from '../../support/device.ts'
@@ -9,13 +12,14 @@ import { createUserAgent, findForm } from '../../support/user-agent.ts'
 import { open } from '../account/owner.ts'
 import { addPasskey, signInWith, startAtLocalhost } from '../passkeys/passkeys.ts'
 import { askByPage, as, somebody } from './people.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const CARLA = { ...ALICE, username: 'carla', email: 'carla@corp.example' }
 const FELIX = { ...ALICE, username: 'felix', email: 'felix@corp.example' }
 const request = async ({ server }: TestServer, id: string) =>
   kernelOf(server).accountDeletions.request(id, 86_400)
 
-describe('a passkey', () => {
+describe.runIf(isThere('latchkey-passkeys'))('a passkey', () => {
   test('of somebody without a password: they ask for it, and keep it', async () => {
     const server = await startAtLocalhost()
     const user = await somebody(server)
@@ -30,7 +34,7 @@ describe('a passkey', () => {
   })
 })
 
-describe('an upstream', async () => {
+describe.runIf(isThere('latchkey-upstreams'))('an upstream', async () => {
   const { server, upstreams } = await startBelow(async (url) => [
     await startUpstream('corp', url, [CARLA, FELIX], { domains: ['corp.example'], trust_email: true }),
   ])
@@ -61,16 +65,19 @@ describe('an upstream', async () => {
   })
 })
 
-test('a device that was allowed a moment before gets nothing', async () => {
-  const server = await startServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
-  const asked = await ask(server)
-  await allow(server, asked, undefined, BOB)
-  const { id } = (await server.server.oauth.users.find('bob'))!
-  await request(server, id)
-  const answer = await poll(server, asked)
-  expect(answer.status).toBe(400)
-  expect(answer).not.toHaveProperty('access_token')
-})
+test.runIf(isThere('latchkey-device-code'))(
+  'a device that was allowed a moment before gets nothing',
+  async () => {
+    const server = await startServer(DEVICE_SETTINGS, { seed: DEVICE_SEED })
+    const asked = await ask(server)
+    await allow(server, asked, undefined, BOB)
+    const { id } = (await server.server.oauth.users.find('bob'))!
+    await request(server, id)
+    const answer = await poll(server, asked)
+    expect(answer.status).toBe(400)
+    expect(answer).not.toHaveProperty('access_token')
+  },
+)
 
 test('what was opened before a restart is over after it, and the account can be kept there', async () => {
   const first = await startServer({}, { seed: SEED })

@@ -9,6 +9,7 @@ import { complaintsOf, newBrowserContext, noBrowser } from '../../support/browse
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>alert(1)</script></svg>'
 const LOGIN = `<% title(t('Sign in')) %>
@@ -107,7 +108,19 @@ test.each([
   for (const text of texts) expect(body).toContain(text)
 })
 
-test('every one of ours may be copied and put in its own place', async () => {
+test.runIf(
+  isThere(
+    'latchkey-second-factor',
+    'latchkey-passkeys',
+    'latchkey-upstreams',
+    'latchkey-sign-up',
+    'latchkey-forgot-password',
+    'latchkey-invitation',
+    'latchkey-own-data',
+    'latchkey-device-code',
+    'latchkey-ciba',
+  ),
+)('every one of ours may be copied and put in its own place', async () => {
   const files = await Promise.all(
     REPLACEABLE.map(async (name) => [`templates/${name}.eta`, await templateWith(name)]),
   )

@@ -13,6 +13,7 @@ import { ALICE, authorizationUrl, BOB, REDIRECT_URI } from '../../support/sign-i
 import { createUserAgent, type Page } from '../../support/user-agent.ts'
 import { openClient, register, ROOT, signedIn } from '../admin/administrator.ts'
 import { contrast } from './contrast.ts'
+import { isThere } from '../../support/left-out.ts'
 
 const LOGO = 'https://app.example/logo.png'
 const clientOf = (client_id: string, more: object) => ({ client_id, redirect_uris: [REDIRECT_URI], ...more })
@@ -70,24 +71,27 @@ test('two clients side by side in one browser have each its own, from page to pa
   expect([other.body.includes('id="allow"'), colorsOf(other)]).toEqual([true, ['7cc4ff']])
 })
 
-test('it stays where people make an account on the way, or ask for another password', async () => {
-  const agent = createUserAgent(server.url)
-  const page = await agent.get(toClient('rose'))
-  for (const id of ['sign-up', 'forgot-password'])
-    expect(colorsOf(await agent.get(linkOn(page, id)))).toEqual(['b3124f'])
-  const asking = await agent.get(linkOn(page, 'sign-up'))
-  const typed = { username: 'dora', email: 'dora@example.com', password: 'a long password of hers' }
-  const told = await agent.submit(asking, 'sign-up', typed)
-  expect([told.body.includes('id="sign-up"'), colorsOf(told)]).toEqual([false, ['b3124f']])
-  const forgotten = await agent.get(linkOn(page, 'forgot-password'))
-  const sent = await agent.submit(forgotten, 'forgot-password', { email: typed.email })
-  expect([sent.body.includes('id="forgot-password"'), colorsOf(sent)]).toEqual([false, ['b3124f']])
-  const asked = authorizationUrl(server, { client_id: 'sky', prompt: 'create' })
-  expect(colorsOf(await agent.get(asked))).toEqual(['7cc4ff'])
-  // Another browser is on the way to nobody.
-  const stranger = createUserAgent(server.url)
-  expect(colorsOf(await stranger.get(linkOn(page, 'sign-up')))).toEqual(['brand'])
-})
+test.runIf(isThere('latchkey-sign-up', 'latchkey-forgot-password'))(
+  'it stays where people make an account on the way, or ask for another password',
+  async () => {
+    const agent = createUserAgent(server.url)
+    const page = await agent.get(toClient('rose'))
+    for (const id of ['sign-up', 'forgot-password'])
+      expect(colorsOf(await agent.get(linkOn(page, id)))).toEqual(['b3124f'])
+    const asking = await agent.get(linkOn(page, 'sign-up'))
+    const typed = { username: 'dora', email: 'dora@example.com', password: 'a long password of hers' }
+    const told = await agent.submit(asking, 'sign-up', typed)
+    expect([told.body.includes('id="sign-up"'), colorsOf(told)]).toEqual([false, ['b3124f']])
+    const forgotten = await agent.get(linkOn(page, 'forgot-password'))
+    const sent = await agent.submit(forgotten, 'forgot-password', { email: typed.email })
+    expect([sent.body.includes('id="forgot-password"'), colorsOf(sent)]).toEqual([false, ['b3124f']])
+    const asked = authorizationUrl(server, { client_id: 'sky', prompt: 'create' })
+    expect(colorsOf(await agent.get(asked))).toEqual(['7cc4ff'])
+    // Another browser is on the way to nobody.
+    const stranger = createUserAgent(server.url)
+    expect(colorsOf(await stranger.get(linkOn(page, 'sign-up')))).toEqual(['brand'])
+  },
+)
 
 test('pages of errors, of the account and of the administration are ours', async () => {
   const agent = await signedIn(server)

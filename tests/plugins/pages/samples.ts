@@ -4,6 +4,7 @@ import { UNREADABLE } from '../../../plugins/pages/error-page.ts'
 import { LOOK_AGAIN } from '../../../plugins/pages/expired-form.ts'
 import { standardScopes, wordsOfClaim } from '../../../plugins/pages/words.ts'
 import { message, reason, sentenceOf } from '../../../src/protocol/message.ts'
+import { rowsWith } from '../../support/left-out.ts'
 
 export interface Sample {
   name: keyof Pages
@@ -321,54 +322,62 @@ export const samples: readonly Sample[] = [
     ids: { form: 'reset-password', button: 'set-password' },
     error: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
   }),
-  sample('forgot-password', 'plain', { ...form, email: '', back: null, error: null }),
-  sample('forgot-password', 'refused', {
-    ...form,
-    email: 'ada',
-    back: '/interaction/x?request=y',
-    error: message('This must be an email address, such as alice@example.com.'),
-  }),
-  sample('sign-up-form', 'plain', signUp),
-  sample('sign-up-form', 'refused', {
-    ...signUp,
-    values: { username: 'ada', email: 'ada' },
-    problems: {
-      email: message('This must be an email address, such as alice@example.com.'),
-      password: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
-    },
-    domains: ['example.com', 'example.org'],
-    back: '/interaction/x?request=y',
-    signIn: form,
-  }),
-  sample('sign-up-confirm', 'plain', signUpConfirm),
-  sample('sign-up-confirm', 'elsewhere', {
-    ...signUpConfirm,
-    asksForName: true,
-    asksForPassword: true,
-    problems: {
-      username: message('This user name is taken. Choose another one.'),
-      password: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
-    },
-  }),
-  sample('device', 'plain', { ...form, userCode: '', prefilled: false, error: null }),
-  sample('device', 'prefilled', { ...form, userCode: 'BCDF-GHJK', prefilled: true, error: null }),
-  sample('device', 'refused', {
-    ...form,
-    userCode: 'BCDF-GHJK',
-    prefilled: false,
-    error: message(
-      'That code is not known here, has been used, or is too old. Check it, or start again on the device.',
-    ),
-  }),
-  sample('device-end', 'allowed', { allowed: true }),
-  sample('device-end', 'denied', { allowed: false }),
-  sample('keep-account', 'plain', {
-    ...form,
-    username: 'ada',
-    due: new Date('2026-12-24T12:00:00Z'),
-    signOutUri: '/end-session',
-  }),
-  sample('keep-account', 'cancelled', { ...form, username: 'ada', due: null, signOutUri: null }),
+  ...rowsWith('latchkey-forgot-password', [
+    sample('forgot-password', 'plain', { ...form, email: '', back: null, error: null }),
+    sample('forgot-password', 'refused', {
+      ...form,
+      email: 'ada',
+      back: '/interaction/x?request=y',
+      error: message('This must be an email address, such as alice@example.com.'),
+    }),
+  ]),
+  ...rowsWith('latchkey-sign-up', [
+    sample('sign-up-form', 'plain', signUp),
+    sample('sign-up-form', 'refused', {
+      ...signUp,
+      values: { username: 'ada', email: 'ada' },
+      problems: {
+        email: message('This must be an email address, such as alice@example.com.'),
+        password: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
+      },
+      domains: ['example.com', 'example.org'],
+      back: '/interaction/x?request=y',
+      signIn: form,
+    }),
+    sample('sign-up-confirm', 'plain', signUpConfirm),
+    sample('sign-up-confirm', 'elsewhere', {
+      ...signUpConfirm,
+      asksForName: true,
+      asksForPassword: true,
+      problems: {
+        username: message('This user name is taken. Choose another one.'),
+        password: sentenceOf(reason('must have {minLength} characters at least', { minLength: 8 })),
+      },
+    }),
+  ]),
+  ...rowsWith('latchkey-device-code', [
+    sample('device', 'plain', { ...form, userCode: '', prefilled: false, error: null }),
+    sample('device', 'prefilled', { ...form, userCode: 'BCDF-GHJK', prefilled: true, error: null }),
+    sample('device', 'refused', {
+      ...form,
+      userCode: 'BCDF-GHJK',
+      prefilled: false,
+      error: message(
+        'That code is not known here, has been used, or is too old. Check it, or start again on the device.',
+      ),
+    }),
+    sample('device-end', 'allowed', { allowed: true }),
+    sample('device-end', 'denied', { allowed: false }),
+  ]),
+  ...rowsWith('latchkey-own-data', [
+    sample('keep-account', 'plain', {
+      ...form,
+      username: 'ada',
+      due: new Date('2026-12-24T12:00:00Z'),
+      signOutUri: '/end-session',
+    }),
+    sample('keep-account', 'cancelled', { ...form, username: 'ada', due: null, signOutUri: null }),
+  ]),
   sample('confirm', 'plain', {
     ...form,
     token: 'one-time-token',

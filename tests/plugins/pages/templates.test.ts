@@ -8,6 +8,7 @@ import type { PageRegistry } from '../../../plugins/pages/registry.ts'
 import { temporaryDirectory } from '../../support/cleanup.ts'
 import { samples } from './samples.ts'
 import { startPages } from './server.ts'
+import { rowsWith } from '../../support/left-out.ts'
 
 type Path = readonly string[]
 
@@ -97,7 +98,7 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
     'login-error',
   ],
   consent: ['consent', 'allow', 'deny'],
-  'sign-up-form': ['create-account'],
+  ...rowsWith('latchkey-sign-up', { 'sign-up-form': ['create-account'] }),
   error: ['error', 'error-code'],
   'sign-out': ['sign-out'],
   'signed-out': ['signed-out'],

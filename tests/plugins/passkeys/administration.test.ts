@@ -1,4 +1,7 @@
-/** Passkeys of users, as administrators see and delete them: on the page of the user, and by command. */
+/**
+ * Passkeys of users, as administrators see and delete them: on the page of the user, and by command.
+ * @needs latchkey-passkeys
+ */
 import { expect, test } from 'vitest'
 import { commandsHere, runCommandHere } from '../../support/command-here.ts'
 import { ALICE, BOB, SEED } from '../../support/sign-in.ts'

@@ -1,4 +1,7 @@
-/** The passkeys of an account: added, named and deleted by their user, a moment after a sign-in, and never the last way in. */
+/**
+ * The passkeys of an account: added, named and deleted by their user, a moment after a sign-in, and never the last way in.
+ * @needs latchkey-passkeys
+ */
 import { expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'

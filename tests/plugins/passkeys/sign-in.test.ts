@@ -1,4 +1,7 @@
-/** Signing in with a passkey, without a browser: what is taken, what is refused, and that nothing is taken twice. */
+/**
+ * Signing in with a passkey, without a browser: what is taken, what is refused, and that nothing is taken twice.
+ * @needs latchkey-passkeys
+ */
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { spawnBeside } from '../../support/beside.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, exchange, goThrough } from '../../support/sign-in.ts'
@@ -349,7 +352,7 @@ test('a wish for a passkey is passed over for who has none; the metadata names w
   const page = await agent.get(authorizationUrl(server, { acr_values: 'phr' }))
   expect(answerOf(await goThrough(agent, page)).get('code')).toMatch(/./)
   const metadata = (await (await server.get('/.well-known/openid-configuration')).json()) as object
-  expect(metadata).toMatchObject({ acr_values_supported: ['1', '2', 'phr'] })
+  expect(metadata).toMatchObject({ acr_values_supported: expect.arrayContaining(['1', 'phr']) as string[] })
 })
 
 test('strangers fill nothing: neither the page nor answers that do not hold store anything', async () => {

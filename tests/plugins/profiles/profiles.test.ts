@@ -12,9 +12,17 @@ import {
   SEED,
 } from '../../support/sign-in.ts'
 import { createUserAgent } from '../../support/user-agent.ts'
+import { isThere, rowsWith } from '../../support/left-out.ts'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const PKCE = { code_challenge: CHALLENGE, code_challenge_method: 'S256' }
+
+const PROFILES = [
+  'fapi-2.0',
+  ...rowsWith('latchkey-fapi-ciba', ['fapi-ciba']),
+  'oauth-2.1',
+  ...rowsWith('latchkey-mcp', ['mcp']),
+].join(', ')
 
 const metadataOf = async (server: TestServer): Promise<Record<string, unknown>> =>
   (await (await server.get('/.well-known/openid-configuration')).json()) as Record<string, unknown>
@@ -45,12 +53,12 @@ describe('oauth-2.1', () => {
     expect(await errorAt(server, { client_id: clientId, ...PKCE })).toBeNull()
     expect(await errorAt(server, {})).toBeNull()
     await expect(createClient(server, { redirect_uri: REDIRECT_URI, profile: 'fapi-1' })).rejects.toThrow(
-      'profile must be one of fapi-2.0, fapi-ciba, oauth-2.1, mcp',
+      `profile must be one of ${PROFILES}`,
     )
   })
 })
 
-describe('mcp', () => {
+describe.runIf(isThere('latchkey-mcp', 'latchkey-client-documents'))('mcp', () => {
   test('of the server: documents are taken, PKCE is needed, and a request without a scope gets what its client may have', async () => {
     const server = await startServer({ OIDC_PROFILE: 'mcp' }, { seed: SEED })
     expect(server.output()).toMatch(/OIDC_PROFILE mcp locks of every client require_pkce=true; /)
@@ -92,7 +100,7 @@ describe('a start', () => {
   test.each([
     [
       { OIDC_PROFILE: 'fapi-1' },
-      'OIDC_PROFILE names fapi-1, which no plugin serves; those that are served: fapi-2.0, fapi-ciba, oauth-2.1, mcp.',
+      `OIDC_PROFILE names fapi-1, which no plugin serves; those that are served: ${PROFILES}.`,
     ],
     [
       { OIDC_PROFILE: 'oauth-2.1', WITHOUT: 'latchkey-oauth-2.1' },

@@ -1,4 +1,7 @@
-/** Apps that register with the scope of their first challenge: under the profile of MCP it is what they begin with, and else a bound. */
+/**
+ * Apps that register with the scope of their first challenge: under the profile of MCP it is what they begin with, and else a bound.
+ * @needs latchkey-mcp, latchkey-client-documents
+ */
 import { expect, test } from 'vitest'
 import { assertionOf, createAssertionKey } from '../../support/client-assertions.ts'
 import { startReceiver } from '../../support/receiver.ts'

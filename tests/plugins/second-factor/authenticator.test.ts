@@ -1,4 +1,7 @@
-/** The codes of an authenticator app: set up on the account, asked for at sign-in, each good once. */
+/**
+ * The codes of an authenticator app: set up on the account, asked for at sign-in, each good once.
+ * @needs latchkey-second-factor
+ */
 import { decodeJwt } from 'jose'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'

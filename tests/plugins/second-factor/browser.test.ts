@@ -1,4 +1,7 @@
-/** The factor in a browser: WCAG as far as a program can tell, without a word of its policy against it, and without scripts. */
+/**
+ * The factor in a browser: WCAG as far as a program can tell, without a word of its policy against it, and without scripts.
+ * @needs latchkey-second-factor
+ */
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'

@@ -1,4 +1,7 @@
-/** Of whom a factor is asked: of who has set one up, of roles, of an app's people, of a request; and what stands open before it is given. */
+/**
+ * Of whom a factor is asked: of who has set one up, of roles, of an app's people, of a request; and what stands open before it is given.
+ * @needs latchkey-second-factor
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'

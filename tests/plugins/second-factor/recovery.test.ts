@@ -1,4 +1,7 @@
-/** Recovery codes, browsers that are remembered, and what ends both; who takes a factor away from whom. */
+/**
+ * Recovery codes, browsers that are remembered, and what ends both; who takes a factor away from whom.
+ * @needs latchkey-second-factor
+ */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   asksForFactor,

@@ -1,4 +1,7 @@
-/** Who has both a passkey and an authenticator app: either will do, and each page leads to the other. */
+/**
+ * Who has both a passkey and an authenticator app: either will do, and each page leads to the other.
+ * @needs latchkey-second-factor, latchkey-passkeys
+ */
 import { describe, expect, test } from 'vitest'
 import { assertAccessible } from '../../support/accessibility.ts'
 import { asksForFactor, codeOf, setUpFactor } from '../../support/authenticator.ts'

@@ -1,4 +1,7 @@
-/** Sign-up: from the app and back to it, by a link in a mail, and without telling anybody who has an account. */
+/**
+ * Sign-up: from the app and back to it, by a link in a mail, and without telling anybody who has an account.
+ * @needs latchkey-sign-up
+ */
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'

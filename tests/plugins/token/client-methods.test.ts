@@ -9,6 +9,7 @@ import { createDatabase } from '../../support/database.ts'
 import { basic, type Requests, requestsTo } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { addUserGrant, USER_GRANT } from '../../support/user-grant.ts'
+import { rowsWith } from '../../support/left-out.ts'
 
 const seen: Wire[] = []
 const named = ({ client_id: id }: Wire): string[] => (typeof id === 'string' ? [id] : [])
@@ -174,7 +175,7 @@ test('what each endpoint takes is made from what is registered, and from which c
   const confidential = [
     'client_secret_basic', 'client_secret_post', 'stamp', 'seal', 'badge', 'certificate', 'keyed', 'private_key_jwt',
     'client_secret_jwt',
-    'federated_jwt',
+    ...rowsWith('latchkey-federated-jwt', ['federated_jwt']),
   ] // prettier-ignore
   const all = [...confidential, 'none']
   for (const [endpoint, methods] of Object.entries({

@@ -1,4 +1,7 @@
-/** What somebody may try with a sign-in by an upstream: each is refused, nobody is signed in or linked, and nothing of it is an error of ours. */
+/**
+ * What somebody may try with a sign-in by an upstream: each is refused, nobody is signed in or linked, and nothing of it is an error of ours.
+ * @needs latchkey-upstreams
+ */
 import { describe, expect, test } from 'vitest'
 import { startLyingProvider, type Lie } from '../../support/lying-provider.ts'
 import { startServer } from '../../support/server.ts'

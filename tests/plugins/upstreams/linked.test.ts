@@ -1,4 +1,7 @@
-/** Linked sign-ins on the account: linked, used, told in the export, unlinked; and a server that is without the plugin. */
+/**
+ * Linked sign-ins on the account: linked, used, told in the export, unlinked; and a server that is without the plugin.
+ * @needs latchkey-upstreams
+ */
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'

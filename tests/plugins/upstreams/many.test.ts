@@ -1,4 +1,7 @@
-/** How many sign-ins can be linked with one account: twenty, whoever asks for more, at whichever process, and however many at once. */
+/**
+ * How many sign-ins can be linked with one account: twenty, whoever asks for more, at whichever process, and however many at once.
+ * @needs latchkey-upstreams
+ */
 import { beforeAll, expect, test } from 'vitest'
 import { startLyingProvider } from '../../support/lying-provider.ts'
 import { startServer } from '../../support/server.ts'

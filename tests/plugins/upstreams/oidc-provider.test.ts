@@ -1,4 +1,7 @@
-/** Somebody else's OpenID provider (npm oidc-provider) as an upstream, in Chromium: linked by who is signed in, used from then on, and left. */
+/**
+ * Somebody else's OpenID provider (npm oidc-provider) as an upstream, in Chromium: linked by who is signed in, used from then on, and left.
+ * @needs latchkey-upstreams
+ */
 import { describe, expect, test } from 'vitest'
 import { noBrowser } from '../../support/browser.ts'
 import { readWithoutFonts, signInThere, startOidcProvider } from '../../support/oidc-provider.ts'

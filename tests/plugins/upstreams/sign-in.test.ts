@@ -1,4 +1,7 @@
-/** Signing in by an upstream, which is a second Latchkey: from an app, to the account, once more, and where it does not work. */
+/**
+ * Signing in by an upstream, which is a second Latchkey: from an app, to the account, once more, and where it does not work.
+ * @needs latchkey-upstreams
+ */
 import { describe, expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, exchange, goThrough } from '../../support/sign-in.ts'

@@ -1,4 +1,7 @@
-/** Signing out at the upstream too, where it is registered so: there and back, by whichever way somebody leaves. */
+/**
+ * Signing out at the upstream too, where it is registered so: there and back, by whichever way somebody leaves.
+ * @needs latchkey-upstreams
+ */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { noBrowser } from '../../support/browser.ts'

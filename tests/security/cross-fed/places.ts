@@ -13,6 +13,8 @@ import { SCOPE, signedInAgain, type Things } from './things.ts'
 
 export interface Place {
   readonly takes: readonly string[]
+  /** The plugin without which there is no such place. */
+  readonly needs?: string
   tries(thing: string): Promise<boolean>
 }
 
@@ -141,19 +143,23 @@ export function createPlaces(
         thing !== things['refresh token'] && (await refresh(server, thing)).status === 200,
     },
     'the access token of an exchange': {
+      needs: 'latchkey-token-exchange',
       takes: ['access token', 'opaque access token'],
       tries: async (thing) => exchanged(thing, 'access_token'),
     },
     'the refresh token of an exchange': {
+      needs: 'latchkey-token-exchange',
       // Nobody's but its client's own.
       takes: [],
       tries: async (thing) => exchanged(thing, 'refresh_token'),
     },
     'the ID token of an exchange': {
+      needs: 'latchkey-token-exchange',
       takes: ['ID token', "another client's ID token"],
       tries: async (thing) => exchanged(thing, 'id_token'),
     },
     'the assertion of a trusted issuer': {
+      needs: 'latchkey-jwt-bearer',
       // None of these is of one.
       takes: [],
       async tries(assertion) {
@@ -170,16 +176,19 @@ export function createPlaces(
       },
     },
     'id_token_hint of a backchannel request': {
+      needs: 'latchkey-ciba',
       takes: ['ID token'],
       tries: async (thing) =>
         (await call(server, { scope: 'openid', id_token_hint: thing }, WEB)).status === 200,
     },
     'login_hint_token of a backchannel request': {
+      needs: 'latchkey-ciba',
       takes: ['login hint token'],
       tries: async (thing) =>
         (await call(server, { scope: 'openid', login_hint_token: thing }, ASKING)).status === 200,
     },
     'a signed backchannel request': {
+      needs: 'latchkey-ciba',
       takes: ['backchannel authentication request'],
       tries: async (thing) => (await call(server, { request: thing }, ASKING_SIGNED)).status === 200,
     },

@@ -23,6 +23,7 @@ import {
   softwareStatement,
   web,
 } from './server.ts'
+import { isThere } from '../../support/left-out.ts'
 
 type Answer = Record<string, string>
 
@@ -123,7 +124,7 @@ export async function createThings() {
     ).text(),
     'authorization response': new URL(response.headers.get('location')!).searchParams.get('response')!,
     'logout token': await logoutToken(),
-    'ID-JAG': await idJag(ofWeb.id_token),
+    ...(isThere('latchkey-token-exchange') ? { 'ID-JAG': await idJag(ofWeb.id_token) } : {}),
     'signed metadata': metadata['signed_metadata']!,
     "a service's own token": ((await own.json()) as Answer)['access_token']!,
     code: (await authorize(server, SCOPE, agent)).get('code')!,

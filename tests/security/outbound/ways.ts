@@ -3,6 +3,7 @@
  * address, or beside it, each with why. `outbound.test.ts` finds them in the sources, so one that is new needs its row here.
  */
 import type { Outcome, Ground } from './ground.ts'
+import { isThere } from '../../support/left-out.ts'
 
 /** Brings the server to ask this address, as somebody would who wants it to, and says how it ended. */
 export type Ask = (ground: Ground, url: string) => Promise<Outcome>
@@ -49,3 +50,14 @@ export const BESIDE: Readonly<Record<string, string>> = {
   'src/store/backend.ts': 'the database that the operator names in DATABASE_URL',
   'src/store/connections.ts': 'the database that the operator names in DATABASE_URL',
 }
+
+/** Without which nothing is asked there. */
+const NEEDS: Readonly<Record<string, string>> = {
+  'plugins/client-documents/reading.ts': 'latchkey-client-documents',
+  'plugins/token/grants/ciba/ping.ts': 'latchkey-ciba',
+}
+
+/** Those of the guarded that the servers of this run have. */
+export const WAYS = Object.entries(GUARDED).filter(([file]) =>
+  isThere(...(file in NEEDS ? [NEEDS[file]!] : [])),
+)

@@ -1,4 +1,7 @@
-/** The person who is asked (CIBA §7.4): how they hear of it, what they read, what their answer is worth, and what ends meanwhile. */
+/**
+ * The person who is asked (CIBA §7.4): how they hear of it, what they read, what their answer is worth, and what ends meanwhile.
+ * @needs latchkey-ciba
+ */
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
@@ -25,6 +28,7 @@ import { startServer } from '../../../support/server.ts'
 import { ALICE, BOB, goThrough } from '../../../support/sign-in.ts'
 import { until } from '../../../support/until.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../../support/user-agent.ts'
+import { isThere } from '../../../support/left-out.ts'
 
 const [BOOKS, MUSIC] = ['https://books.example', 'https://music.example']
 const of = (client_id: string, more: object = {}) => ({ ...CALL_CENTRE, client_id, ...more })
@@ -166,7 +170,7 @@ describe('the page', () => {
     expect(await poll(server, asked)).toMatchObject(invalid('access_denied'))
   })
 
-  test('asks for the factor that the app needs', async () => {
+  test.runIf(isThere('latchkey-second-factor'))('asks for the factor that the app needs', async () => {
     const person = await newPerson()
     const asked = await ask(server, { login_hint: person.username }, VAULT)
     const after = await signIn(person, asked)

@@ -1,4 +1,7 @@
-/** The backchannel authentication endpoint (CIBA §7, §13): whom it takes from, what it takes, and each error that there is. */
+/**
+ * The backchannel authentication endpoint (CIBA §7, §13): whom it takes from, what it takes, and each error that there is.
+ * @needs latchkey-ciba
+ */
 import { describe, expect, test } from 'vitest'
 import {
   ask,
@@ -26,6 +29,7 @@ import { basic } from '../../../support/requests.ts'
 import { startServer } from '../../../support/server.ts'
 import { ALICE, BOB } from '../../../support/sign-in.ts'
 import { openClient, register, ROOT, signedIn } from '../../admin/administrator.ts'
+import { isThere, rowsWith } from '../../../support/left-out.ts'
 
 const key = await createAssertionKey()
 const rsa = await createAssertionKey('rsa', 'RS256')
@@ -308,7 +312,7 @@ describe('registration', () => {
 
   test.each([
     ['fapi-2.0', 'backchannel_authentication_request_signing_alg must be one of PS256, ES256, EdDSA, Ed25519: the profile fapi-2.0 needs it'],
-    ['fapi-ciba', 'profile cannot be fapi-ciba without latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER, or MTLS_PORT'],
+    ...rowsWith('latchkey-fapi-ciba', [['fapi-ciba', 'profile cannot be fapi-ciba without latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER, or MTLS_PORT']]),
   ])('under the profile %s what is needed is named', async (profile, sentence) => {
     const { client_secret: _secret, ...keyed } = of('held', { jwks, token_endpoint_auth_method: 'private_key_jwt', profile })
     await expect(clients.create(keyed)).rejects.toThrow(sentence)
@@ -324,7 +328,7 @@ describe('registration', () => {
     await forget()
   }) // prettier-ignore
 
-  test.each([
+  test.runIf(isThere('latchkey-fapi-ciba')).each([
     [{ OIDC_PROFILE: 'fapi-ciba' }, 'OIDC_PROFILE fapi-ciba needs OIDC_CIBA=true.'],
     [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'false' }, 'OIDC_CIBA must be true: OIDC_PROFILE fapi-ciba needs it.'],
     [{ OIDC_PROFILE: 'fapi-ciba', OIDC_CIBA: 'true' }, 'OIDC_PROFILE fapi-ciba needs latchkey-mutual-tls and CLIENT_CERTIFICATE_HEADER, or MTLS_PORT.'],

@@ -1,4 +1,7 @@
-/** The pages of an approval in a browser: as wide as a telephone, without scripts, and WCAG 2.2 AA as far as a program can tell. */
+/**
+ * The pages of an approval in a browser: as wide as a telephone, without scripts, and WCAG 2.2 AA as far as a program can tell.
+ * @needs latchkey-ciba
+ */
 import { expect, test } from 'vitest'
 import { assertAccessible } from '../../../support/accessibility.ts'
 import { complaintsOf, newBrowserContext, noBrowser } from '../../../support/browser.ts'

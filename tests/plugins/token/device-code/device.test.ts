@@ -1,4 +1,7 @@
-/** The device's side of the device authorization grant (RFC 8628 §3.1, §3.5), at two processes of one database. */
+/**
+ * The device's side of the device authorization grant (RFC 8628 §3.1, §3.5), at two processes of one database.
+ * @needs latchkey-device-code
+ */
 import { expect, test } from 'vitest'
 import { spawnBeside } from '../../../support/beside.ts'
 import {

@@ -1,4 +1,7 @@
-/** The pages for devices: ids of their own, and WCAG 2.2 AA as far as a program can tell. */
+/**
+ * The pages for devices: ids of their own, and WCAG 2.2 AA as far as a program can tell.
+ * @needs latchkey-device-code
+ */
 import { expect, test } from 'vitest'
 import { assertAccessible } from '../../../support/accessibility.ts'
 import { complaintsOf, newBrowserContext, noBrowser } from '../../../support/browser.ts'

@@ -1,4 +1,7 @@
-/** What holds for devices as it does for every way to tokens: resources, keys, factors, details, registrations, and what ended meanwhile. */
+/**
+ * What holds for devices as it does for every way to tokens: resources, keys, factors, details, registrations, and what ended meanwhile.
+ * @needs latchkey-device-code
+ */
 import { decodeJwt } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import decodeQr from 'qr/decode.js'
@@ -24,6 +27,7 @@ import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { startServer } from '../../../support/server.ts'
 import { ALICE, BOB, goThrough } from '../../../support/sign-in.ts'
 import { findForm } from '../../../support/user-agent.ts'
+import { isThere } from '../../../support/left-out.ts'
 import { openClient, register, ROOT, signedIn } from '../../admin/administrator.ts' // prettier-ignore
 
 const [BOOKS, MUSIC] = ['https://books.example', 'https://music.example']
@@ -100,21 +104,24 @@ describe('keys', () => {
   })
 })
 
-test('an app whose people show a second factor has it shown in front of a device too', async () => {
-  const asked = await ask(server, { client_id: 'vault' })
-  const person = newPerson(server)
-  const { username, password } = BOB
-  const after = await person.submit(await enter(server, person, asked), 'login', { username, password })
-  expect(findForm(after, 'consent')).toBeUndefined()
-  expect(asksForFactor(after) || findForm(after, 'totp') !== undefined).toBe(true)
-  const codes = await person.submit(after, 'totp', { code: codeOf(secretOn(after)) })
-  expect(recoveryCodesOn(codes)).toHaveLength(10)
-  expect(await poll(server, asked, { client_id: 'vault' })).toMatchObject(invalid('authorization_pending'))
-  await goThrough(person, await person.submit(codes, 'recovery-codes-saved'), BOB)
-  const tokens = await poll(server, asked, { client_id: 'vault' })
-  expect(decodeJwt(String(tokens['id_token']))).toMatchObject({ acr: '2' })
-  await users.resetFactors((await users.find('bob'))!.id)
-})
+test.runIf(isThere('latchkey-second-factor'))(
+  'an app whose people show a second factor has it shown in front of a device too',
+  async () => {
+    const asked = await ask(server, { client_id: 'vault' })
+    const person = newPerson(server)
+    const { username, password } = BOB
+    const after = await person.submit(await enter(server, person, asked), 'login', { username, password })
+    expect(findForm(after, 'consent')).toBeUndefined()
+    expect(asksForFactor(after) || findForm(after, 'totp') !== undefined).toBe(true)
+    const codes = await person.submit(after, 'totp', { code: codeOf(secretOn(after)) })
+    expect(recoveryCodesOn(codes)).toHaveLength(10)
+    expect(await poll(server, asked, { client_id: 'vault' })).toMatchObject(invalid('authorization_pending'))
+    await goThrough(person, await person.submit(codes, 'recovery-codes-saved'), BOB)
+    const tokens = await poll(server, asked, { client_id: 'vault' })
+    expect(decodeJwt(String(tokens['id_token']))).toMatchObject({ acr: '2' })
+    await users.resetFactors((await users.find('bob'))!.id)
+  },
+)
 
 test('details of what is asked for (RFC 9396) are read on the page, and told with the tokens', async () => {
   const authorization_details = JSON.stringify([PAYMENT, ACCOUNTS])

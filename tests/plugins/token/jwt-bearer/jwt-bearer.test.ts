@@ -1,4 +1,7 @@
-/** JWTs of trusted issuers as grants (RFC 7523 §2.1, §3), ID-JAGs among them: whom and what they give, and what is refused. */
+/**
+ * JWTs of trusted issuers as grants (RFC 7523 §2.1, §3), ID-JAGs among them: whom and what they give, and what is refused.
+ * @needs latchkey-jwt-bearer
+ */
 import { generateKeyPairSync, hash, randomUUID } from 'node:crypto'
 import { decodeJwt, exportJWK, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,7 @@
-/** Who acts by a token of their own (RFC 8693 §2.1, `actor_token`): what is exchanged ends with that token too. */
+/**
+ * Who acts by a token of their own (RFC 8693 §2.1, `actor_token`): what is exchanged ends with that token too.
+ * @needs latchkey-token-exchange
+ */
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'

@@ -1,4 +1,7 @@
-/** Token exchange (RFC 8693): what its policy allows and nothing else, for whom, for how long, and until what. */
+/**
+ * Token exchange (RFC 8693): what its policy allows and nothing else, for whom, for how long, and until what.
+ * @needs latchkey-token-exchange
+ */
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import type { Bag } from '../../../../src/protocol/bag.ts'

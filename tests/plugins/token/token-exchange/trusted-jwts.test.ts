@@ -1,4 +1,7 @@
-/** JWTs of trusted issuers as what is exchanged (RFC 8693 §3): for whom a rule names their issuer, once, and until it is trusted no more. */
+/**
+ * JWTs of trusted issuers as what is exchanged (RFC 8693 §3): for whom a rule names their issuer, once, and until it is trusted no more.
+ * @needs latchkey-token-exchange
+ */
 import { decodeJwt } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
