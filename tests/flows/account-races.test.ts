@@ -1,6 +1,7 @@
 /** What an account spends once, and has so many of at most, while two processes are asked for it at the same moment. */
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { withClient } from '../../src/store/connections.ts'
 import { codeOf, secretOn, setUpFactor } from '../support/authenticator.ts'
 import { spawnBeside } from '../support/beside.ts'
 import { makePasskey } from '../support/soft-authenticator.ts'
@@ -101,6 +102,88 @@ describe(`of ${TRIES} who use it at once`, () => {
       }
     },
   )
+})
+
+describe('a new password for who knows the present one', () => {
+  /**
+   * The `count` forms of `work` have proven the present password when they wait for the user's row. They get it with the hash of the
+   * password of `twin`.
+   */
+  async function allAtOnce<T>(
+    username: string,
+    count: number,
+    work: () => Promise<T>,
+    twin = username,
+  ): Promise<T> {
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return withClient(server.database, async (holder) => {
+      await holder.query('begin')
+      const hash = 'select password_hash from users where username = $2'
+      await holder.query(`update users set password_hash = (${hash}) where username = $1`, [username, twin])
+      const done = work()
+      await expect.poll(async () => server.database.query(waiting), { timeout: 15_000 }).toHaveLength(count)
+      await holder.query('commit')
+      return done
+    })
+  }
+
+  const changes = async (id: string): Promise<number> =>
+    (await oauth.audit.list({ type: 'user.password_changed' })).events.filter(({ user }) => user === id)
+      .length
+
+  test('is set once by a form that is sent eight times at once, and each answer leads on', async () => {
+    const known = await somebody()
+    const agent = await signedIn(server, known)
+    const page = await agent.get(`${server.url}/account/password`)
+    const fields = { current_password: known.password, new_password: password }
+    const all = Array.from({ length: 8 }, () => fields)
+    const answers = await allAtOnce(known.username, 8, async () => race(agent, page, 'change-password', all))
+    expect(statusesOf(answers)).toEqual({ 303: 8 })
+    const given = answers.map((one) => one.headers.getSetCookie().find((text) => text.includes('session=')))
+    expect([...new Set(given)]).toEqual([expect.any(String)])
+    const [cookie = ''] = given[0]!.split(';')
+    for (const { headers } of answers) {
+      const { pathname, search } = new URL(headers.get('location')!, server.url)
+      expect(pathname + search).toBe('/account/password?saved=yes')
+      expect((await beside.get(pathname + search, { cookie })).status).toBe(200)
+    }
+    expect(await changes(known.id)).toBe(1)
+    expect(await users.hasPassword(known.username, password)).toBe(true)
+  })
+
+  test('is that of the first form, where another one that is sent at once asks for another', async () => {
+    const known = await somebody()
+    const agent = await signedIn(server, known)
+    const page = await agent.get(`${server.url}/account/password`)
+    const wanted = ['the password of one form', 'the password of the other']
+    const all = wanted.map((one) => ({ current_password: known.password, new_password: one }))
+    const answers = await allAtOnce(known.username, 2, async () => race(agent, page, 'change-password', all))
+    expect(statusesOf(answers)).toEqual({ 303: 1, 400: 1 })
+    const first = answers.findIndex(({ status }) => status === 303)
+    expect(await users.hasPassword(known.username, wanted[first]!)).toBe(true)
+    expect(await changes(known.id)).toBe(1)
+  })
+
+  test('is not set where the present one is removed at once', async () => {
+    const known = await somebody()
+    const replace = await users.replacement(known.username)
+    await server.database.query('update users set password_hash = null where id = $1', [known.id])
+    expect(await replace(password)).toBeNull()
+    expect(await users.canSignInByPassword(known.username)).toBe(false)
+    expect(await changes(known.id)).toBe(0)
+  })
+
+  test('is set where the present one is hashed anew at once', async () => {
+    const known = await somebody()
+    const agent = await signedIn(server, known)
+    const page = await agent.get(`${server.url}/account/password`)
+    const fields = { current_password: known.password, new_password: password }
+    const { username: twin } = await somebody()
+    const send = async () => race(agent, page, 'change-password', [fields])
+    const answers = await allAtOnce(known.username, 1, send, twin)
+    expect(statusesOf(answers)).toEqual({ 303: 1 })
+    expect(await users.hasPassword(known.username, password)).toBe(true)
+  })
 })
 
 describe('of what a person has so many at most', () => {

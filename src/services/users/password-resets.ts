@@ -176,7 +176,7 @@ function isGood({ user, replaces, to, confirms }: Stored, row: UserRow): boolean
  * Another for every password, however often the same was chosen. Says nothing of it, nor of its hash: that has a salt of 128 bits.
  * @internal
  */
-export function passwordMark({ passwordHash }: UserRow): string {
+export function passwordMark({ passwordHash }: Pick<UserRow, 'passwordHash'>): string {
   return hash('sha256', `replaced password\0${passwordHash ?? ''}`, 'base64url')
 }
 

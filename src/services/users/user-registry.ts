@@ -16,6 +16,7 @@ import type { Note } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { createHashChosen, type Chooser } from './chosen-passwords.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
+import { passwordMark } from './password-resets.ts'
 import {
   createUserAuthentication,
   type UserAuthentication,
@@ -49,6 +50,11 @@ export interface UserRegistry extends UserFinder, UserAuthentication {
   takesPassword(username: string, passwordHash: string): Promise<boolean>
   /** From now on it alone is right. Every session, code and Authorization of the user ends with the old one. */
   setPassword(username: string, password: string): Promise<User>
+  /**
+   * @internal `setPassword`, in the place of the password that the user has at the time of this call alone: null where that has been replaced,
+   * removed or hashed anew when it comes to it. What is proven between the two calls is proven of that one.
+   */
+  replacement(username: string): Promise<(password: string) => Promise<User | null>>
   /** Ends every session, code and Authorization of the user, who cannot sign in until `enable`. */
   disable(username: string, options?: Kept): Promise<User>
   /** They may sign in again; what was ended stays ended. */
@@ -69,6 +75,15 @@ export interface OwnUserRegistry extends UserRegistry {
   /** `create`, and what goes with it: neither is there without the other. `passwordHash` is of a password that was judged before. */
   createWith(members: unknown, also: AlsoNew, passwordHash?: string): Promise<User>
 }
+
+/** What a change of a user demands. */
+interface Demanded extends Kept {
+  /** The mark of the password that they have. */
+  replaces?: string
+}
+
+/** They have another password than was demanded. */
+class AnotherPassword extends Error {}
 
 /** @internal */
 export interface UserRegistryOptions extends UserAuthenticationOptions {
@@ -140,7 +155,7 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
   async function update(
     username: string,
     input: unknown,
-    { keepOneWith, ...imported }: ImportedUser & Kept = {},
+    { keepOneWith, replaces, ...imported }: ImportedUser & Demanded = {},
   ): Promise<User> {
     const { username: wanted, password, roles, claims } = parse(input)
     const key = usernameKey(username)
@@ -152,6 +167,8 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     const changed = change(async (query, note) => {
       const holders = await lockHolders(query, roles === undefined ? undefined : keepOneWith)
       const [before] = await query(statements.lock, [key])
+      if (replaces !== undefined && before !== undefined && passwordMark(before) !== replaces)
+        throw new AnotherPassword()
       const [row] = await query(statements.update, [key, claims, roles ?? null, passwordHash])
       if (before === undefined || row === undefined) return undefined
       await claimAddress(query, row, claims)
@@ -228,6 +245,15 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
     createWith: async (members, also, passwordHash) => create(members, { passwordHash }, also),
     update,
     setPassword: async (username, password) => update(username, { password }),
+    async replacement(username) {
+      const row = await findRowByName(database, username)
+      const replaces = passwordMark(row ?? { passwordHash: null })
+      return async (password) =>
+        update(username, { password }, { replaces }).catch((error: unknown) => {
+          if (error instanceof AnotherPassword) return null
+          throw error
+        })
+    },
     disable: async (username, kept) => change(async (query, note) => disable(query, note, username, kept)),
     enable: async (username) => change(async (query, note) => enable(query, note, username)),
     delete: remove,
