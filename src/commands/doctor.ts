@@ -2,9 +2,10 @@
 import { clientDocumentsOf } from './client-document.ts'
 import { walkClient } from '../doctor/client/walk.ts'
 import { examine } from '../doctor/examine.ts'
-import type { SettingValues } from '../config.ts'
+import { ConfigError, type SettingValues } from '../config.ts'
 import type { Judge } from '../doctor/client/document.ts'
 import { fail, type Finding, ok } from '../doctor/finding.ts'
+import type { JudgeSeed } from '../doctor/seed-file.ts'
 import { print, withServer } from './run.ts'
 import { handedOver, sendTestMail } from './test-mail.ts'
 
@@ -18,7 +19,8 @@ export interface DoctorOptions {
 
 /** Exit status 1 when something fails; what only should not stay leaves it at 0. */
 export async function doctor(settings: SettingValues, { json, client, mail }: DoctorOptions): Promise<void> {
-  const found = client === undefined ? await examine(settings) : await walkClient(settings, client, judge)
+  const found =
+    client === undefined ? await examine(settings, judgeSeed) : await walkClient(settings, client, judge)
   const findings = mail === undefined ? found : [...found, await tryMail(mail)]
   const failed = findings.some(({ status }) => status === 'fail')
   const lines = findings.map(({ status, check, says }) => `${status.padEnd(4)}  ${check}: ${says}`)
@@ -40,3 +42,16 @@ const judge: Judge = async (clientId, document) =>
   withServer(async (_kernel, server) => {
     await clientDocumentsOf(server).judge(clientId, document)
   })
+
+/** By the server itself, where its tables are there: what may stand in an entry is for its plugins to say. */
+const judgeSeed: JudgeSeed = async (path) => {
+  let refused: readonly string[] | undefined
+  try {
+    await withServer(async ({ seeder }) => {
+      refused = await seeder.judgeFile(path)
+    })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+  }
+  return refused
+}

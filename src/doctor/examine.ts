@@ -15,10 +15,13 @@ import { examineIssuer } from './issuer.ts'
 import { examineMail } from './mail.ts'
 import { examinePlugins } from './plugins.ts'
 import { examineProcess } from './process.ts'
-import { examineSeedFile } from './seed-file.ts'
+import { examineSeedFile, type JudgeSeed } from './seed-file.ts'
 
-/** Everything that can be said of a server with these settings. Never throws for what is wrong with them. */
-export async function examine(settings: SettingValues): Promise<Finding[]> {
+/**
+ * Everything that can be said of a server with these settings. Never throws for what is wrong with them. `judgeSeed` is asked
+ * where nothing else keeps a server from being built.
+ */
+export async function examine(settings: SettingValues, judgeSeed: JudgeSeed): Promise<Finding[]> {
   const config = parse(settings)
   const isRefused = config instanceof ConfigError
   const plugins = await examinePlugins(isRefused ? [] : config.PLUGINS, settings)
@@ -28,8 +31,10 @@ export async function examine(settings: SettingValues): Promise<Finding[]> {
   const refusal = await identityRefusal(config)
   findings.push(refusal ?? ok('settings', describe(config)), ...plugins.findings)
   for (const risk of await risksOf(config)) findings.push(warn('choices', risk))
-  findings.push(...(await examineSeedFile(config.SEED_FILE)), ...(await examineBrand(config.BRAND_DIRECTORY)))
-  findings.push(...(await examineStored(config)))
+  const stored = [...(await examineBrand(config.BRAND_DIRECTORY)), ...(await examineStored(config))]
+  const canBuild = [...findings, ...stored].every(({ status }) => status !== 'fail')
+  const judge: JudgeSeed = async (path) => (canBuild ? judgeSeed(path) : undefined)
+  findings.push(...(await examineSeedFile(config.SEED_FILE, judge)), ...stored)
   findings.push(await examineMail(config), await examineIssuer(config))
   return findings
 }

@@ -273,6 +273,77 @@ test('a seed file with which no server starts', async () => {
   ])
 })
 
+test('each entry of a seed file that a start would refuse, where it stands; nothing of it is applied', async () => {
+  const SEED_FILE = join(await temporaryDirectory(), 'seed.json')
+  const { settings, database } = await leaveServer()
+  const callback = 'https://app.example.com/callback'
+  const good = {
+    resources: [{ resource: 'https://api.example.com', scopes: ['books'] }],
+    scopes: [{ name: 'shelves' }],
+    clients: [
+      { client_id: 'shop', redirect_uris: [callback], client_secret: 'canary secret' },
+      // As it is there, with one member said otherwise: what the file leaves out stays.
+      { client_id: 'service', scope: ['books'] },
+    ],
+    users: [{ username: 'alice', password: 'a canary that sings', email: 'alice@example.com' }],
+  }
+  const before = await contentOf(database)
+  const refusedOf = async (content: object): Promise<string[]> => {
+    await writeFile(SEED_FILE, JSON.stringify(content))
+    const { findings } = await examine({ ...settings, SEED_FILE })
+    return findings
+      .filter(({ check }) => check === 'seed file')
+      .map(({ status, says }) => `${status} ${says.replace(`SEED_FILE ${SEED_FILE}`, 'It')}`)
+  }
+  expect(await refusedOf(good)).toEqual(['ok It can be read, and each of its entries is as it must be.'])
+  const wrong = {
+    resources: [...good.resources, { resource: 'no address' }],
+    scopes: [...good.scopes, { name: 'a b' }],
+    clients: [
+      ...good.clients,
+      { client_id: 'canary-less', redirect_uris: ['nowhere'] },
+      { client_id: 'keyless', redirect_uris: [callback], token_endpoint_auth_method: 'private_key_jwt' },
+      { redirect_uris: [callback] },
+    ],
+    exchanges: [{ client: 'nobody' }],
+    users: [...good.users, { username: 'bob', email: 'nowhere' }],
+    upstreams: [{ id: 'school' }],
+    trusted_issuers: [{ issuer: 'nobody' }],
+  }
+  const where = (await refusedOf(wrong)).map(
+    (line) =>
+      /^fail It: (\w+\[\d+\]): (\w+) .*\. No server starts with it\.$/.exec(line)?.slice(1).join(' ') ?? line,
+  )
+  expect(where).toEqual([
+    'resources[1] resource',
+    'scopes[1] name',
+    'exchanges[0] client',
+    'clients[2] redirect_uris',
+    'clients[4] client_id',
+    'clients[3] token_endpoint_auth_method',
+    'users[1] email',
+    'upstreams[0] issuer',
+    'trusted_issuers[0] issuer',
+  ])
+  const twice = {
+    resources: [
+      ...good.resources,
+      { resource: 'https://b.example.com', aliases: ['https://api.example.com'] },
+    ],
+  }
+  expect(await refusedOf(twice)).toEqual([
+    expect.stringMatching(
+      /^fail It: resources\[1\]: aliases names what is also a name of https:\/\/api\.example\.com/,
+    ),
+  ])
+  const many = { users: Array.from({ length: 14 }, () => ({})) }
+  expect((await refusedOf(many)).slice(-2)).toEqual([
+    expect.stringContaining('users[9]'),
+    'fail It: 4 more entries are refused.',
+  ])
+  expect(await contentOf(database)).toEqual(before)
+})
+
 test('a look with which no server starts', async () => {
   const { settings } = await leaveServer()
   const BRAND_DIRECTORY = await brandDirectory({ 'style.css': 'a { background: url(x.png) }' })

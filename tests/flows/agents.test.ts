@@ -1,7 +1,7 @@
 /**
  * What acts for people or for itself, by `openid-client` and `oauth4webapi`, at two processes of one database: devices, exchanged tokens, JWTs of
  * trusted issuers, and approvals that are asked for elsewhere; each is good once over both.
- * @needs latchkey-device-code, latchkey-token-exchange, latchkey-jwt-bearer, latchkey-ciba
+ * @needs latchkey-device-code, latchkey-token-exchange, latchkey-jwt-bearer, latchkey-federated-jwt, latchkey-ciba
  */
 import { decodeJwt } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'

@@ -12,6 +12,9 @@ export const LEFT_OUT: ReadonlySet<string> = new Set(
   (process.env['TEST_WITHOUT'] ?? '').split(',').filter((name) => name !== ''),
 )
 
+/** Whether nothing is left out. */
+export const isWhole = LEFT_OUT.size === 0
+
 /** Whether the servers of this run have all of these plugins. */
 export function isThere(...plugins: readonly string[]): boolean {
   return plugins.every((name) => !LEFT_OUT.has(name))

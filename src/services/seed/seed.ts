@@ -9,6 +9,7 @@ import { createFindUnregistered } from '../clients/scope-names.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { FindServerSecret } from '../keys/server-secrets.ts'
 import { withoutClashes } from './name-clashes.ts'
+import { judgeSeed } from './judge-seed.ts'
 import { createProgress } from './progress.ts'
 import type { BatchOptions } from './seed-batch.ts'
 import { seededClients, wantedClients, type SeedClientsOptions } from './seed-clients.ts'
@@ -20,12 +21,14 @@ import { applySection } from './seed-section.ts'
 import { seededTrustedIssuers, wantedTrustedIssuers } from './seed-trusted-issuers.ts'
 import { seededUpstreams, wantedUpstreams } from './seed-upstreams.ts'
 import { seededUsers, wantedUsers, type SeedUsersOptions } from './seed-users.ts'
-import type { SeededKind, Wanted } from './seeded-kind.ts'
+import { merged, type SeededKind, type Wanted } from './seeded-kind.ts'
 
 export interface Seeder {
   /** Throws `ConfigError` with one sentence that names the entry, the member and the reason. */
   applyFile(path: string): Promise<void>
-  /** The same of content that no file holds; a secret of a client works `overlap` seconds beside its successor. */
+  /** What `applyFile` would refuse, a sentence for each entry; applies nothing. Throws `ConfigError` where it cannot be read. */
+  judgeFile(path: string): Promise<readonly string[]>
+  /** The same as `applyFile` of content that no file holds; a secret of a client works `overlap` seconds beside its successor. */
   apply(content: Entry, overlap: number): Promise<void>
 }
 
@@ -95,6 +98,7 @@ export function createSeeder(options: SeederOptions): Seeder {
   const asSeed = async (work: () => Promise<void>) => runAs({ kind: 'seed', id: null }, work)
   return {
     applyFile: async (path) => asSeed(async () => apply('SEED_FILE', await readSeedFile(path, log), 0)),
+    judgeFile: async (path) => judgeSeed(await readSeedFile(path, log), options),
     apply: async (content, overlap) =>
       asSeed(async () => apply('The demo', sectionsOf(content, 'The demo', log), overlap)),
   }
@@ -109,14 +113,4 @@ async function judgedAgain(work: () => Promise<void>): Promise<void> {
       if (!(error instanceof NameTaken) || tried >= TRIES) throw error
     }
   }
-}
-
-/** A thing that is named twice is one: the later members lie over the earlier. */
-function merged(wanted: readonly Wanted[]): Wanted[] {
-  const byKey = new Map<string, Wanted>()
-  for (const one of wanted) {
-    const { members } = byKey.get(one.key) ?? {}
-    byKey.set(one.key, { ...one, members: { ...members, ...one.members } })
-  }
-  return [...byKey.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
 }

@@ -54,3 +54,13 @@ export interface SeededKind<Row, Made> {
   /** Stores it, and returns the keys by which the change feed names what changed. */
   store(query: Query, note: Note, made: readonly Made[]): Promise<readonly string[]>
 }
+
+/** A thing that is named twice is one: the later members lie over the earlier. */
+export function merged(wanted: readonly Wanted[]): Wanted[] {
+  const byKey = new Map<string, Wanted>()
+  for (const one of wanted) {
+    const { members } = byKey.get(one.key) ?? {}
+    byKey.set(one.key, { ...one, members: { ...members, ...one.members } })
+  }
+  return [...byKey.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+}
