@@ -55,8 +55,11 @@ export async function byForeignTables(cluster: Cluster, template?: string): Prom
           client,
           urls.map((one, at) => ({ number: at + 1, url: one })),
         )
-        if (template !== undefined) await client.query('vacuum analyze')
       })
+      // What has come is as that which has been there for long.
+      if (template !== undefined)
+        for (const one of [url, ...urls])
+          await withClient(one, async (client) => client.query('vacuum analyze'))
       return url
     },
     spent: (pid) => ({ server: cpuOf(pid), postgres: usedBy(cluster), shards: usedByAll(clusters) }),
