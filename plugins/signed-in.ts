@@ -118,11 +118,17 @@ export function createSignedIn(
 
   /**
    * The cookie after this one: random as that was, and the same for the same form for a while, so that one which is sent twice leads to
-   * one session. Who only has the former cookie cannot tell it, nor get it without what the form shows.
+   * one session. Who only has the former cookie cannot tell it, nor get it without what the form shows; and it is the same form at its own
+   * address alone, so that nothing else is done by it.
    */
-  function nextOf(token: string, form: Wire = { once: randomUUID() }, now = Date.now()): string {
+  function nextOf(
+    { request: { url } }: BrowserCall,
+    token: string,
+    form: Wire = { once: randomUUID() },
+    now = Date.now(),
+  ): string {
     const turn = Math.floor(now / TWICE_WITHIN)
-    return box.hash(`cookie after\0${token}\0${turn}\0${JSON.stringify(form)}`).split('.')[1]!
+    return box.hash(`cookie after\0${token}\0${turn}\0${url}\0${JSON.stringify(form)}`).split('.')[1]!
   }
 
   const originOf = ({ request: { ip, headers } }: BrowserCall) => ({
@@ -137,7 +143,7 @@ export function createSignedIn(
   async function risenBy(call: BrowserCall, token: string, form: Wire): Promise<Session | null> {
     const now = Date.now()
     for (const at of [now, now - TWICE_WITHIN]) {
-      const next = nextOf(token, form, at)
+      const next = nextOf(call, token, form, at)
       const session = await sessions.find(next)
       if (session !== null) {
         forgetPending(call)
@@ -171,7 +177,7 @@ export function createSignedIn(
       if (await isMissing()) return begin()
       const newBrowser = await isNews(call.request, user)
       const before = cookies.session.read(call.request)
-      const next = before === undefined || form === undefined ? undefined : nextOf(before, form)
+      const next = before === undefined || form === undefined ? undefined : nextOf(call, before, form)
       const started = await sessions.start({ ...from, newBrowser }, before, next)
       if (started === null) {
         const risen = next === undefined ? null : await risenBy(call, before!, form!)
@@ -204,14 +210,14 @@ export function createSignedIn(
       if (token === undefined || (await findPending(request))?.sid !== session.sid) {
         const former = cookies.session.read(request)
         if (former === undefined) return null
-        const raised = await sessions.raise(former, session, factors, nextOf(former, form))
+        const raised = await sessions.raise(former, session, factors, nextOf(call, former, form))
         if (raised !== null) return open(call, raised)
         return form === undefined ? null : risenBy(call, former, form)
       }
       const isMissing = async (): Promise<boolean> =>
         (await assurance.missing(session.userId, factors, asked)).length > 0
       const rise = async (): Promise<Session | null> => {
-        const raised = await pendingSessions.raise(token, session, factors, nextOf(token, form))
+        const raised = await pendingSessions.raise(token, session, factors, nextOf(call, token, form))
         return raised && wait(call, raised)
       }
       if (await isMissing()) return rise()
@@ -222,7 +228,7 @@ export function createSignedIn(
       const completed = await pendingSessions.complete(
         token,
         signIn,
-        nextOf(token, form),
+        nextOf(call, token, form),
         cookies.session.read(request),
       )
       if (completed === null) {

@@ -210,6 +210,13 @@ describe('of the account, two clicks', () => {
       expect([answer.status, thief.cookies.get(SESSION)]).toEqual([403, agent.cookies.get(SESSION)])
       expect(answer.body).toContain('You are not signed in any more')
     }
+    // Nor does the same form at another address.
+    const body = { ...findForm(page, id)!.fields, ...sent }
+    for (const address of ['/account/profile', '/account/security/recovery-codes']) {
+      const thief = agent.clone()
+      const answer = await thief.post(`${server.url}${address}`, body)
+      expect([answer.status, thief.cookies.get(SESSION)]).toEqual([403, agent.cookies.get(SESSION)])
+    }
     const elsewhere = createUserAgent(server.url, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })
     for (const [name, value] of agent.cookies) elsewhere.cookies.set(name, value)
     expect((await elsewhere.submit(page, id, sent)).status).toBe(403)
