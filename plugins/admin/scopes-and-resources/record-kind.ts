@@ -37,6 +37,7 @@ export interface RecordKind<Information extends object> {
   valuesOf(one: Information): Values
   list(options: { after?: string | undefined; limit: number }): Promise<Information[]>
   find(id: string): Promise<Information | null>
+  /** Of one that is there, `values` are those that change, with what identifies it. */
   save(values: Values, options: { isNew: boolean }): Promise<void>
   delete(id: string): Promise<boolean>
   /** Whether saving one asks for a sign-in of a moment ago, as deleting one does. */

@@ -96,7 +96,7 @@ const addOne: Add = (area, kind, { get, show, attempt, versionOf }) => {
         return show(call, one, { values: typedIn(call.wire), errors: { [FORM]: CHANGED_MEANWHILE } })
       const again = signedInFor(area, kind, call, page, { id, again: 'yes' })
       if (again !== undefined) return again
-      const { values, errors } = await attempt(call.wire, id)
+      const { values, errors } = await attempt(call.wire, one)
       if (Object.keys(errors).length > 0) return show(call, one, { values, errors })
       return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
     },

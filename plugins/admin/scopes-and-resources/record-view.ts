@@ -25,8 +25,11 @@ export interface RecordView<Information> {
   get(id: string): Promise<Information>
   /** `one` is null for a new one. */
   show(call: PageCall, one: Information | null, shown?: Shown): Promise<FastifyReply>
-  /** What was typed, and what is wrong with it; nothing is saved while something is. `id` is null for a new one. */
-  attempt(wire: Wire, id: string | null): Promise<{ values: Values; errors: Errors }>
+  /**
+   * What was typed, and what is wrong with it; nothing is saved while something is. Of `one`, which is null for a new one, only what was
+   * typed otherwise is saved: what somebody else changes of it at that moment stays.
+   */
+  attempt(wire: Wire, one: Information | null): Promise<{ values: Values; errors: Errors }>
   idOf(one: Information): string
   /** What people have seen of it: theirs must not undo what somebody else did meanwhile, unseen. */
   versionOf(one: Information): string
@@ -100,19 +103,32 @@ export function createRecordView<Information extends object>(
       if (found !== null) return found
       throw new OAuthError('not_found', `no ${words.one} is registered under this name`, { status: 404 })
     },
-    async attempt(wire, id) {
+    async attempt(wire, one) {
       const names = [identifier, ...(await kind.fields())].map(({ name }) => name)
       const typed = Object.fromEntries(names.map((name) => [name, [wire[name] ?? ''].flat()[0]!.trim()]))
-      const values = id === null ? typed : { ...typed, [identifier.name]: id }
+      const values = one === null ? typed : { ...typed, [identifier.name]: idOf(one) }
       try {
-        await kind.save(values, { isNew: id === null })
+        await (one === null
+          ? kind.save(values, { isNew: true })
+          : kind.save(
+              { ...changedIn(values, kind.valuesOf(one)), [identifier.name]: idOf(one) },
+              { isNew: false },
+            ))
         return { values, errors: {} }
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
         // What identifies one that is there has no field.
-        const fields = names.filter((name) => id === null || name !== identifier.name)
+        const fields = names.filter((name) => one === null || name !== identifier.name)
         return { values, errors: problemsIn(error, (member) => fields.find((name) => name === member), FORM) }
       }
     },
   }
+}
+
+/** Browsers end the lines of what they send in their own way. */
+function changedIn(typed: Values, shown: Values): Values {
+  const said = (value = ''): string => value.replaceAll('\r\n', '\n').trim()
+  return Object.fromEntries(
+    Object.entries(typed).filter(([name, value]) => said(value) !== said(shown[name])),
+  )
 }

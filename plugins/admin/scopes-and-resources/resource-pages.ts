@@ -23,6 +23,16 @@ const CERTIFIED = [
   { value: 'true', text: message('Always: without a certificate, the app gets none') },
 ]
 
+/** Members of what is typed, by the names of the fields; an empty field takes the member away. */
+const MEMBERS: Readonly<Record<string, (value: string) => unknown>> = {
+  aliases: itemsOf,
+  name: (value) => value || null,
+  access_token_format: (value) => value || null,
+  access_token_lifetime: (value) => (value === '' ? null : numberIn(value)),
+  dpop_bound_access_tokens: (value) => value === 'true' || null,
+  tls_client_certificate_bound_access_tokens: (value) => value === 'true' || null,
+}
+
 export function addResourcePages(area: OwnArea): void {
   const { resources, issuer, config } = area.kernel
 
@@ -120,30 +130,10 @@ export function addResourcePages(area: OwnArea): void {
     }),
     list: async (options) => resources.listResources(options),
     find: async (resource) => resources.findResource(resource),
-    save: async (
-      {
-        resource = '',
-        aliases = '',
-        name,
-        access_token_format: format,
-        access_token_lifetime: seconds = '',
-        dpop_bound_access_tokens: bound = '',
-        tls_client_certificate_bound_access_tokens: certified = '',
-      },
-      options,
-    ) =>
-      resources.saveResource(
-        {
-          resource,
-          aliases: itemsOf(aliases),
-          name: name || null,
-          access_token_format: (format || null) as 'jwt' | 'opaque' | null,
-          access_token_lifetime: seconds === '' ? null : numberIn(seconds),
-          dpop_bound_access_tokens: bound === 'true' ? true : null,
-          tls_client_certificate_bound_access_tokens: certified === 'true' ? true : null,
-        },
-        options,
-      ),
+    save: async ({ resource = '', ...values }, options) => {
+      const members = Object.entries(values).map(([name, value]) => [name, MEMBERS[name]!(value)])
+      await resources.saveResource({ resource, ...Object.fromEntries(members) }, options)
+    },
     delete: async (resource) => resources.deleteResource(resource),
     async related({ resource }) {
       const scopes = await resources.scopesOf(resource, SHOWN)

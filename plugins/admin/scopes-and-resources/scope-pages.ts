@@ -64,8 +64,10 @@ export function addScopePages(area: OwnArea): void {
     valuesOf: ({ description = '', resource = '' }) => ({ description, resource }),
     list: async (options) => resources.listScopes(options),
     find: async (name) => resources.findScope(name),
-    save: async ({ name = '', description, resource }, options) =>
-      resources.saveScope({ name, description: description || null, resource: resource || null }, options),
+    save: async ({ name = '', ...values }, options) => {
+      const members = Object.entries(values).map(([member, value]) => [member, value || null])
+      await resources.saveScope({ name, ...Object.fromEntries(members) }, options)
+    },
     delete: async (name) => resources.deleteScope(name),
     related: async () => null,
   })
