@@ -99,7 +99,7 @@ const APOLOGIES: ReadonlyMap<number, Apology> = new Map([
   ],
 ])
 const THEIRS: Apology = {
-  title: message('We cannot go on'),
+  title: message('This request is not valid'),
   text: message(
     'This is not your fault: the app that sent you here asked for something that we cannot do. Go back to it and try again.',
   ),
