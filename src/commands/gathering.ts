@@ -9,7 +9,7 @@ const MOST = 0.8
 const LEAST = 0.5
 /** Milliseconds that it is less for, by then. */
 const QUIET = 5000
-/** Milliseconds after which a worker that says nothing is taken for one that has no time to. */
+/** Milliseconds after which a worker that says nothing, while others do, is taken for one that has no time to. */
 const SILENT = 3000
 
 export interface Gathering {
@@ -28,6 +28,8 @@ export function createGathering(): Gathering {
   const said = new Map<number, { load: number; at: number }>()
   let wanted = 1
   let quietSince: number | undefined
+  /** When any of them said something. */
+  let heardAt = 0
 
   function decide(now: number): void {
     const loads = [...said.values()].map(({ load, at }) => (now - at > SILENT ? 1 : load))
@@ -48,6 +50,9 @@ export function createGathering(): Gathering {
   return {
     listens: (worker, now) => void said.set(worker, { load: 0, at: now }),
     says(worker, load, now) {
+      // When nobody does, it was the machine that stood still, and all of them with it.
+      if (now - heardAt > SILENT) for (const one of said.values()) one.at = now
+      heardAt = now
       // What has not listened yet is not counted on.
       if (said.has(worker)) said.set(worker, { load, at: now })
     },

@@ -56,8 +56,19 @@ test('the place of one that is gone, or has not said a word for long, is taken b
   expect([...gathering.takers(1)]).toEqual([2])
   gathering.says(1, 0.1, 2)
   expect([...gathering.takers(2)]).toEqual([2])
-  for (const worker of [3, 4]) gathering.says(worker, 0, 9 * SECOND)
-  expect([...gathering.takers(9 * SECOND)]).toEqual([2, 3])
+  for (const worker of [3, 4]) gathering.says(worker, 0, 2 * SECOND)
+  for (const worker of [3, 4]) gathering.says(worker, 0, 4 * SECOND)
+  expect([...gathering.takers(4 * SECOND)]).toEqual([2, 3])
+})
+
+test('a machine that stood still makes nobody silent', () => {
+  const gathering = four()
+  expect(takersOf(gathering, 0, 0.3, 0, 0, 0)).toEqual([1])
+  gathering.says(2, 0, 60 * SECOND)
+  expect([...gathering.takers(60 * SECOND)]).toEqual([1])
+  for (const worker of [2, 3, 4]) gathering.says(worker, 0, 62 * SECOND)
+  for (const worker of [2, 3, 4]) gathering.says(worker, 0, 64 * SECOND)
+  expect([...gathering.takers(64 * SECOND)]).toEqual([1, 2])
 })
 
 test('nobody listens yet', () => {
