@@ -48,7 +48,10 @@ export async function measureWorkers(spread: Stage): Promise<Part[]> {
   resume(pids)
   await sleep(SETTLED)
   pause(pids)
-  await runRounds(lanes, stage, ({ name }) => halves.get(name)!)
+  const kept = lanes.filter(({ series }) => !series.row.closing)
+  const closing = lanes.filter(({ series }) => series.row.closing)
+  // Who is left connections that do not last leaves none to others for seconds.
+  for (const some of [kept, closing]) await runRounds(some, stage, ({ name }) => halves.get(name)!)
   const half = takeResults(entered)
   // What is found so far, also where the other load is not waited for.
   console.log(
@@ -60,10 +63,7 @@ export async function measureWorkers(spread: Stage): Promise<Part[]> {
     )}\n`,
   )
   // On connections that are not kept it shows how they are made.
-  await runRounds(
-    lanes.filter(({ series }) => !series.row.closing),
-    stage,
-  )
+  await runRounds(kept, stage)
   const loads = { half, full: takeResults(entered) }
 
   const rows = half[0]!.results.flatMap((_, index) =>

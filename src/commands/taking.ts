@@ -15,6 +15,11 @@ const LOOKS = 4
 const [CHANGE, AT_LEAST] = [0.05, 1000]
 /** Refusals in a second: where there are more, connections do not last, and to hand them on costs more than it saves. */
 const REFUSALS = 200
+/**
+ * Milliseconds that one takes, in which the worker sleeps. Node hands a connection on at once, to this worker again while the one who takes
+ * them is busy: those of a burst would go round and round.
+ */
+const REFUSING = 1
 /** Milliseconds in which all are taken then. */
 const TAKES_ALL = 5000
 
@@ -28,6 +33,7 @@ interface Said {
 
 /** For a worker that listens. */
 export function takeAsTold(server: FastifyInstance): void {
+  const bed = new Int32Array(new SharedArrayBuffer(4))
   let takes = true
   let refusals = { since: 0, count: 0 }
   let takesAllUntil = 0
@@ -36,9 +42,12 @@ export function takeAsTold(server: FastifyInstance): void {
     const now = performance.now()
     if (takes || server.drain.begun || now < takesAllUntil) return false
     if (now - refusals.since > 1000) refusals = { since: now, count: 0 }
-    if (++refusals.count <= REFUSALS) return true
-    takesAllUntil = now + TAKES_ALL
-    return false
+    if (++refusals.count > REFUSALS) {
+      takesAllUntil = now + TAKES_ALL
+      return false
+    }
+    Atomics.wait(bed, 0, 0, REFUSING)
+    return true
   }
 
   // Node asks for it with each connection that comes, and hands on what is above it.
