@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { metadataError } from '../../src/protocol/client-metadata.ts'
+import { metadataError } from '../../src/protocol/errors.ts'
 import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { createAssertionMethod } from './client-assertions.ts'

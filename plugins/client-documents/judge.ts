@@ -5,7 +5,8 @@
 import { hash } from 'node:crypto'
 import type { SourcedClient } from '../../src/doors/client-source.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
-import { metadataError, type StoredClient } from '../../src/protocol/client-metadata.ts'
+import { metadataError } from '../../src/protocol/errors.ts'
+import type { StoredClient } from '../../src/protocol/stored-client.ts'
 import type { ClientPolicies } from '../../src/services/clients/client-policies.ts'
 import type { ParseOpenMetadata } from '../../src/services/clients/open-metadata.ts'
 

@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import { ConfigError } from '../../src/config.ts'
 import type { Client } from '../../src/doors/client.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { metadataError } from '../../src/protocol/client-metadata.ts'
+import { metadataError } from '../../src/protocol/errors.ts'
 import { CIBA } from '../../src/services/clients/client-kinds.ts'
 import { PROFILE } from '../../src/services/clients/profiles.ts'
 

@@ -10,7 +10,7 @@ import { ConfigError } from '../../src/config.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { CIBA, DEVICE_CODE } from '../../src/services/clients/client-kinds.ts'
 import { PROFILE } from '../../src/services/clients/profiles.ts'
-import { metadataError } from '../../src/protocol/client-metadata.ts'
+import { metadataError } from '../../src/protocol/errors.ts'
 import { LASTING_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 
 const NAME = 'fapi-2.0'

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { metadataError } from '../../src/protocol/client-metadata.ts'
+import { metadataError } from '../../src/protocol/errors.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { withQuery } from '../../src/protocol/redirect-uri.ts'
 import { Type } from '../../src/protocol/schema.ts'

@@ -1,7 +1,7 @@
 /** `initial-token create|list|delete`: initial access tokens (RFC 7591 §3), by which apps register themselves. */
 import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
-import { metadataError } from '../protocol/client-metadata.ts'
+import { metadataError } from '../protocol/errors.ts'
 import { withJson } from './json-option.ts'
 import { wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'

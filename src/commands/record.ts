@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
-import { metadataError } from '../protocol/client-metadata.ts'
+import { metadataError } from '../protocol/errors.ts'
 import type { Laid } from '../protocol/resource-information.ts'
 import type { ListOptions, SaveOptions } from '../services/resource-registry.ts'
 import { withJson } from './json-option.ts'

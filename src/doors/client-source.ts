@@ -1,5 +1,5 @@
 /** Clients that are not registered here: what they are is found elsewhere, as in a document at their client_id. */
-import type { StoredClient } from '../protocol/client-metadata.ts'
+import type { StoredClient } from '../protocol/stored-client.ts'
 import type { OAuthError } from '../protocol/errors.ts'
 import type { Unregistered } from './client.ts'
 

@@ -80,6 +80,12 @@ export function memberError(code: string, member: string, reason: Words): OAuthE
   return new OAuthError(code, `${member} ${inEnglish(reason)}`, { about: { member, reason } })
 }
 
+/** Of one member of client metadata or of another registration: `invalid_redirect_uri` or `invalid_client_metadata` (RFC 7591 §3.2.2). */
+export function metadataError(member: string, reason: Words): OAuthError {
+  const code = member.startsWith('redirect_uri') ? 'invalid_redirect_uri' : 'invalid_client_metadata'
+  return memberError(code, member, reason)
+}
+
 /** RFC 6749 §5.2: `error_description` is %x20-21 / %x23-5B / %x5D-7E. */
 export function legalDescription(text: string): string {
   return text

@@ -1,5 +1,5 @@
 /** What is registered of a resource and of a scope, by its names on the wire, and what each member must look like. */
-import { metadataError } from './client-metadata.ts'
+import { metadataError } from './errors.ts'
 import { isStorable } from './json.ts'
 import { isResourceIdentifier, slashless } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'

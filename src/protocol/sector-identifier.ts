@@ -1,5 +1,5 @@
 /** The sector of a client: those of one sector know a user by one pairwise subject (OpenID Connect Core §8.1). */
-import { metadataError } from './client-metadata.ts'
+import { metadataError } from './errors.ts'
 
 /**
  * The host of its `sector_identifier_uri`, whose document lists all redirect URIs (Registration §5), or the one host of those.

@@ -2,7 +2,7 @@
  * What is registered of a trusted issuer, whose JWTs are good here as grants, as subject tokens and as proofs of clients: its members by
  * their names in SEED_FILE, on the command line and on the pages, and what each must look like.
  */
-import { metadataError } from './client-metadata.ts'
+import { metadataError } from './errors.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
 import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
 import { reason } from './message.ts'

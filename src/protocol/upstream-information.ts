@@ -4,7 +4,7 @@
  */
 import { domainToASCII } from 'node:url'
 import { StandardClaims } from './claims.ts'
-import { metadataError } from './client-metadata.ts'
+import { metadataError } from './errors.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
 import { isScopeToken } from './scope.ts'
 

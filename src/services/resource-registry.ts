@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { Client } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
 import { changesBetween, type Changes } from '../protocol/changes.ts'
-import { metadataError } from '../protocol/client-metadata.ts'
+import { metadataError } from '../protocol/errors.ts'
 import {
   assertResource,
   assertScope,

@@ -1,6 +1,6 @@
 /** What becomes of resources that are registered or changed, by whichever way: their rows, their names, and what the audit log says. */
 import { changesBetween, type Changes } from '../protocol/changes.ts'
-import { metadataError } from '../protocol/client-metadata.ts'
+import { metadataError } from '../protocol/errors.ts'
 import { slashless } from '../protocol/resource-identifier.ts'
 import type { Laid, ResourceInformation } from '../protocol/resource-information.ts'
 import { statements, type ResourceSetRow } from '../store/record-sets.ts'

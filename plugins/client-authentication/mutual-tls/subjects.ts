@@ -3,7 +3,7 @@ import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { Bag } from '../../../src/protocol/bag.ts'
-import { metadataError } from '../../../src/protocol/client-metadata.ts'
+import { metadataError } from '../../../src/protocol/errors.ts'
 import { parseDistinguishedName, parseSubject } from './distinguished-names.ts'
 
 interface SubjectName {

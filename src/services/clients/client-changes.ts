@@ -7,14 +7,9 @@ import { randomUUID } from 'node:crypto'
 import { Client } from '../../entities/client.ts'
 import { Consent } from '../../entities/consent.ts'
 import { changesBetween } from '../../protocol/changes.ts'
-import {
-  applyMetadata,
-  metadataError,
-  toMetadata,
-  type ClientInformation,
-  type StoredClient,
-} from '../../protocol/client-metadata.ts'
-import { OAuthError } from '../../protocol/errors.ts'
+import type { ClientInformation } from '../../protocol/client-metadata.ts'
+import { applyMetadata, toMetadata, type StoredClient } from '../../protocol/stored-client.ts'
+import { OAuthError, metadataError } from '../../protocol/errors.ts'
 import { persistChange } from '../../store/changes.ts'
 import { findClientRow, type ClientRow } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'

@@ -1,7 +1,8 @@
 /** Finds clients: by their client_id, in its order, and by the beginning of it or of their name; and tells a secret of theirs. */
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { Client } from '../../entities/client.ts'
-import { toMetadata, type ClientInformation } from '../../protocol/client-metadata.ts'
+import type { ClientInformation } from '../../protocol/client-metadata.ts'
+import { toMetadata } from '../../protocol/stored-client.ts'
 import { type Page, type Place, readPage } from '../../store/begins-with.ts'
 import { findClientRow, statements, type ClientRow, type ListedRow } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'

@@ -8,15 +8,14 @@ import { ConfigError } from '../../config.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { colorCaution } from '../../protocol/brand-colors.ts'
 import { addressCautions } from '../../protocol/client-addresses.ts'
+import { ClientMetadata, type ParsedMetadata } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import {
-  ClientMetadata,
   effectiveGrantTypes,
   effectiveResponseTypes,
-  metadataError,
   toMetadata,
-  type ParsedMetadata,
   type StoredClient,
-} from '../../protocol/client-metadata.ts'
+} from '../../protocol/stored-client.ts'
 import { JwkSetError, parseJwkSet } from '../../protocol/jwk-set.ts'
 import { inEnglish, reason } from '../../protocol/message.ts'
 import { orderedResponseType } from '../../protocol/response-type.ts'

@@ -7,16 +7,15 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import type { TObject } from 'typebox'
+import { parseMetadata, type ClientInformation } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import {
   applyMetadata,
-  metadataError,
   nullMembers,
-  parseMetadata,
   removeMembers,
   toMetadata,
-  type ClientInformation,
   type StoredClient,
-} from '../../protocol/client-metadata.ts'
+} from '../../protocol/stored-client.ts'
 import type { Database } from '../../store/database.ts'
 import { newClient, unknownClient, type ClientChanges, type WantedClient } from './client-changes.ts'
 import { createClientFinder, findWithSecrets, type ClientFinder } from './client-finder.ts'

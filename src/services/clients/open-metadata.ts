@@ -5,13 +5,9 @@
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { SelfRegistrationAllowance } from '../../doors/self-registration.ts'
 import { addressCautions, plainAddresses } from '../../protocol/client-addresses.ts'
-import {
-  metadataError,
-  parseMetadata,
-  type ClientInformation,
-  type ParsedMetadata,
-  type StoredClient,
-} from '../../protocol/client-metadata.ts'
+import { parseMetadata, type ClientInformation, type ParsedMetadata } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
+import type { StoredClient } from '../../protocol/stored-client.ts'
 import { grantTypesFor, orderedResponseType } from '../../protocol/response-type.ts'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import type { Directory } from '../directory.ts'

@@ -6,7 +6,7 @@ import { ConfigError } from '../../config.ts'
 import type { Choice, Profile } from '../../doors/profile.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Bag } from '../../protocol/bag.ts'
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 
 export interface Profiles {

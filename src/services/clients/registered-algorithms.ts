@@ -1,7 +1,7 @@
 /** Algorithms that clients are registered to be answered by: offered, and with a key before the first answer needs one. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Bag } from '../../protocol/bag.ts'
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import type { PublishedKeys } from '../keys/published-keys.ts'
 
 /**

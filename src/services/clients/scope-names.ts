@@ -3,7 +3,7 @@
  * and those that no client may have, since there they mean something else.
  */
 import type { FastifyBaseLogger } from 'fastify'
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import { statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'

@@ -12,8 +12,8 @@ import type {
   SelfRegistrationAllowance,
   SelfRegistrationOptions,
 } from '../../doors/self-registration.ts'
-import { metadataError, toMetadata, type StoredClient } from '../../protocol/client-metadata.ts'
-import { OAuthError } from '../../protocol/errors.ts'
+import { toMetadata, type StoredClient } from '../../protocol/stored-client.ts'
+import { OAuthError, metadataError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/json.ts'
 import { sectorIdentifier } from '../../protocol/sector-identifier.ts'
 import { findClientRow, statements } from '../../store/clients.ts'

@@ -1,6 +1,6 @@
 /** A client as it is served, made of what is stored of it, with what only its authentication needs. */
 import type { Client, Unregistered } from '../../doors/client.ts'
-import { effectiveGrantTypes, toMetadata } from '../../protocol/client-metadata.ts'
+import { effectiveGrantTypes, toMetadata } from '../../protocol/stored-client.ts'
 import type { ClientRow } from '../../store/clients.ts'
 import type { StoredSecret } from './client-secrets.ts'
 import type { Profiles } from './profiles.ts'

@@ -5,7 +5,7 @@
  * without talking.
  */
 import type { JWK } from 'jose'
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { statements, type SigningKeyRow } from '../../store/signing-keys.ts'
 import { ConfigError } from '../../config.ts'

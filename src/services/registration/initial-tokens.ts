@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Static } from 'typebox'
 import { InitialToken } from '../../entities/registration.ts'
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import { hashOf } from '../../protocol/handle.ts'
 import { isObject, isStorable } from '../../protocol/json.ts'
 import { reason } from '../../protocol/message.ts'

@@ -2,15 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { changesBetween, type Changes } from '../../protocol/changes.ts'
+import { parseMetadata } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import {
   applyMetadata,
-  metadataError,
   nullMembers,
-  parseMetadata,
   removeMembers,
   toMetadata,
   type StoredClient,
-} from '../../protocol/client-metadata.ts'
+} from '../../protocol/stored-client.ts'
 import { statements, type ClientSetRow } from '../../store/client-sets.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'

@@ -1,5 +1,5 @@
 /** Token exchange in SEED_FILE: rules of a section of their own, each for a client of the file, as its member `token_exchange`. */
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import { ExchangeRule } from '../../protocol/exchange-rules.ts'
 import { misfitOf } from '../../protocol/schema.ts'
 import { at, type Placed } from './seed-file.ts'

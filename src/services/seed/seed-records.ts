@@ -1,6 +1,6 @@
 /** Resources and scopes of SEED_FILE, by the rules of their registry, many at a time. */
 import type { FastifyBaseLogger } from 'fastify'
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import {
   assertResource,
   assertScope,

@@ -2,7 +2,7 @@
  * The one way in which trusted issuers come to be, change and end, but for SEED_FILE; and all of them in memory, read again when the
  * change feed says so. There are few.
  */
-import { metadataError } from '../../protocol/client-metadata.ts'
+import { metadataError } from '../../protocol/errors.ts'
 import {
   parseTrustedIssuer,
   type TrustedIssuerInformation,
