@@ -30,9 +30,13 @@ export function otherAccountAddress(basePath: string, path: string): string {
   return addressOf(basePath, path, { account: 'other' })
 }
 
+/** Whether `path` is short enough to be led back to with its query. */
+export function fitsReturn(path: string): boolean {
+  return encodeURIComponent(path).length <= LONGEST_PATH
+}
+
 function addressOf(basePath: string, path: string, asked: Readonly<Record<string, string>>): string {
-  const fits = (one: string): boolean => encodeURIComponent(one).length <= LONGEST_PATH
-  const to = [path, path.split('?', 1)[0]!].find(fits) ?? `${basePath}/`
+  const to = [path, path.split('?', 1)[0]!].find(fitsReturn) ?? `${basePath}/`
   return `${basePath}/sign-in?${new URLSearchParams({ return_to: to, ...asked }).toString()}`
 }
 

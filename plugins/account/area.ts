@@ -6,7 +6,8 @@ import type { OAuth } from '../oauth.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'
 import type { AccountArea } from './sections.ts'
-import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
+import { createFreshForms } from '../pages/fresh-forms.ts'
+import { signInAddress } from '../sign-in.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
 import { formText } from '../../src/http/forms.ts'
 import { refusing } from '../../src/http/methods.ts'
@@ -75,7 +76,7 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
 export function createArea(
   fastify: FastifyInstance,
   { sessionOf, isRepeated }: Guard,
-  serve: ServePage,
+  served: ServePage,
 ): OwnArea {
   const { oauth, browser } = fastify
   const uri: OwnArea['uri'] = (path, query) =>
@@ -87,7 +88,7 @@ export function createArea(
     oauth,
     kernel: kernelOf(fastify),
     browser,
-    serve,
+    ...createFreshForms(fastify, served, sessionOf),
     sessionOf,
     isRepeated: ({ request }) => isRepeated(request),
     userOf: async ({ request }) => oauth.users.get(sessionOf(request).userId),
@@ -102,9 +103,5 @@ export function createArea(
       if (!isRepeated(call.request)) browser.assertGenuine(call, call.wire, purposeOf(path, subject, session))
       return session
     },
-    signInAgain: ({ request, reply }, page) =>
-      isFresh(sessionOf(request))
-        ? undefined
-        : reply.redirect(signInAddress(oauth.config.basePath, page, FRESH), 303),
   }
 }

@@ -84,8 +84,11 @@ export function addProfile(area: OwnArea): void {
         ? call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
         : show(call, user, { values, errors })
     },
-    again: async (_form, call) =>
-      show(call, await userOf(call), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
+    async again({ version }, call) {
+      const user = await userOf(call)
+      const error = version === versionOf(user.claims) ? LOOK_AGAIN : CHANGED_MEANWHILE
+      return show(call, user, { values: typedIn(call.wire), errors: { [FORM]: error } })
+    },
   })
 }
 

@@ -56,7 +56,8 @@ export interface AccountArea {
   assertGenuine(call: PageCall, path: string, subject?: string): Session
   /**
    * Before what a browser that was left open must not do: undefined for who has signed in a moment ago. Others sign in once more, and
-   * come to `page`; nothing is done yet.
+   * come to `page`; nothing is done yet. Where `page` is the one that the form stands on, and can show it (`again`), what they typed stands
+   * there.
    */
   signInAgain(call: PageCall, page: string): FastifyReply | undefined
 }

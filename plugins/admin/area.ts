@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '../oauth.ts'
 import type { ServePage } from '../pages/index.ts'
 import type { AdminArea, Administrator, NewUserWay, UserPart } from './sections.ts'
-import { FRESH, isFresh, signInAddress } from '../sign-in.ts'
+import { createFreshForms } from '../pages/fresh-forms.ts'
 import type { Guard } from './guard.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
@@ -22,12 +22,13 @@ export interface OwnArea extends AdminArea {
   readonly newUserWays: NewUserWay[]
 }
 
-export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServePage): OwnArea {
+export function createArea(fastify: FastifyInstance, guard: Guard, served: ServePage): OwnArea {
   const { oauth, browser } = fastify
   const kernel = kernelOf(fastify)
   const written = writtenCookie(fastify)
   const uri: OwnArea['uri'] = (path, query) =>
     `${oauth.config.basePath}/admin${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
+  const forms = createFreshForms(fastify, served, (request) => guard.administratorOf(request).session)
   const purposeOf = (path: string, subject: string, { session }: Administrator): string =>
     `admin ${session.sid} ${path} ${subject}`
 
@@ -37,7 +38,7 @@ export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServeP
     listing: async ({ request }) => kernel.listings.open(written.read(request)),
     userParts: [],
     newUserWays: [],
-    serve,
+    ...forms,
     administratorOf: guard.administratorOf,
     uri,
     userUri: (id) => uri('/user', { id }),
@@ -50,9 +51,5 @@ export function createArea(fastify: FastifyInstance, guard: Guard, serve: ServeP
       browser.assertGenuine(call, call.wire, purposeOf(path, subject, administrator))
       return administrator
     },
-    signInAgain: ({ request, reply }, page) =>
-      isFresh(guard.administratorOf(request).session)
-        ? undefined
-        : reply.redirect(signInAddress(oauth.config.basePath, page, FRESH), 303),
   }
 }

@@ -23,7 +23,8 @@ export interface AdminArea {
   assertGenuine(call: PageCall, path: string, subject: string): Administrator
   /**
    * Before what a browser that was left open must not do: undefined for who has signed in a moment ago. Others sign in
-   * once more, come to `page`, and ask again; nothing is done yet.
+   * once more, come to `page`, and ask again; nothing is done yet. Where `page` is the one that the form stands on, and can show it
+   * (`again`), what they typed stands there.
    */
   signInAgain(call: PageCall, page: string): FastifyReply | undefined
 }

@@ -102,7 +102,7 @@ describe('of who is signed in', () => {
     const expired = await agent.submit(page, form, { [field]: typed, ...spoiled })
     await assertExpired(expired)
     const again = await agent.submit(expired, 'again')
-    expect([again.status, again.body]).toEqual([400, expect.stringContaining('This page had expired. Nothing is saved yet')])
+    expect([again.status, again.body]).toEqual([400, expect.stringContaining('Nothing is saved yet: look at it once more')])
     expect(findForm(again, form)!.fields[field]).toBe(typed)
     expect(await stored()).toEqual(before)
     await agent.submit(again, form)

@@ -112,11 +112,11 @@ export function addClientPage(area: OwnArea): void {
         return showClient(area, call, client, { values, errors: result.errors as Errors })
       return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)
     },
-    again: async ({ client_id: clientId }, call) =>
-      showClient(area, call, await getClient(area, clientId), {
-        values: typedIn(call.wire),
-        errors: { [FORM]: LOOK_AGAIN },
-      }),
+    async again({ client_id: clientId, version }, call) {
+      const client = await getClient(area, clientId)
+      const error = version === versionOf(client) ? LOOK_AGAIN : CHANGED_MEANWHILE
+      return showClient(area, call, client, { values: typedIn(call.wire), errors: { [FORM]: error } })
+    },
   })
 }
 

@@ -100,8 +100,11 @@ const addOne: Add = (area, kind, { get, show, attempt, versionOf }) => {
       if (Object.keys(errors).length > 0) return show(call, one, { values, errors })
       return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
     },
-    again: async ({ id = '' }, call) =>
-      show(call, await get(id), { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
+    async again({ id = '', version }, call) {
+      const one = await get(id)
+      const error = version === versionOf(one) ? LOOK_AGAIN : CHANGED_MEANWHILE
+      return show(call, one, { values: typedIn(call.wire), errors: { [FORM]: error } })
+    },
   })
 }
 

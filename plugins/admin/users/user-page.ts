@@ -160,11 +160,11 @@ export function addUserPage(area: OwnArea): void {
         ? call.reply.redirect(`${userUri(id)}&done=saved`, 303)
         : showUser(area, call, user, { values, ...refused })
     },
-    again: async ({ id }, call) =>
-      showUser(area, call, await getUser(area, id), {
-        values: typedIn(call.wire),
-        errors: { [FORM]: LOOK_AGAIN },
-      }),
+    async again({ id, version }, call) {
+      const user = await getUser(area, id)
+      const error = version === versionOf(user) ? LOOK_AGAIN : CHANGED_MEANWHILE
+      return showUser(area, call, user, { values: typedIn(call.wire), errors: { [FORM]: error } })
+    },
   })
 }
 

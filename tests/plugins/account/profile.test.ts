@@ -255,12 +255,24 @@ describe('the email address', () => {
     // A form from before is not taken either.
     const late = await agent.submit(former, 'change-email', { email: 'x@evil.example' })
     expect(late.body).toContain('Confirm it is you')
+    expect(decodeURIComponent(late.url)).toContain('/account/email?typed=')
     expect(await claimsOf()).toMatchObject({ email: ALICE.email })
     const wrong = await agent.submit(asked, 'login', { password: BOB.password })
     expect([wrong.status, wrong.body]).toEqual([403, expect.stringContaining('Confirm it is you')])
     const back = await agent.submit(wrong, 'login', { password: ALICE.password })
     expect(back.url).toBe(`${server.url}/account/email`)
     const sent = await agent.submit(back, 'change-email', { email: 'alice@new.example' })
+    expect(sent.url).toBe(`${server.url}/account/email?sent=yes`)
+  })
+
+  test('of a form that was sent too late, what was typed stands there after the sign-in', async () => {
+    const page = await open(server, agent, '/email')
+    await age(server, 601)
+    const late = await agent.submit(page, 'change-email', { email: 'alice@typed.example' })
+    const back = await agent.submit(late, 'login', { password: ALICE.password })
+    expect(back.body).toContain('Nothing is saved yet')
+    expect(findForm(back, 'change-email')!.fields['email']).toBe('alice@typed.example')
+    const sent = await agent.submit(back, 'change-email')
     expect(sent.url).toBe(`${server.url}/account/email?sent=yes`)
   })
 

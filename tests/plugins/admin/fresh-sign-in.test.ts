@@ -1,18 +1,24 @@
-/** What a browser that was left open must not do: each such change asks for the password once more, and is not done before. */
-import { beforeEach, expect, test } from 'vitest'
+/**
+ * What a browser that was left open must not do: each such change asks for the password once more, and is not done before. What was
+ * typed stands there again.
+ */
+import { randomBytes } from 'node:crypto'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
-import { findForm, type UserAgent } from '../../support/user-agent.ts'
+import { findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
 import { age } from '../account/owner.ts'
 import { ROOT, signedIn } from './administrator.ts'
 
 const API = 'https://api.example/'
 const THEM = 'https://platform.example'
+const CARL = { username: 'carl', password: 'a password of a clerk' }
+const OTHER = { ...ROOT, username: 'other' }
 const scopes = [...SEED.scopes, { name: 'unused' }]
 const seed = {
   ...SEED,
   scopes,
-  users: [...SEED.users, ROOT],
+  users: [...SEED.users, ROOT, OTHER, CARL],
   resources: [{ resource: API }],
   trusted_issuers: [{ issuer: THEM, jwks_uri: `${THEM}/jwks` }],
 }
@@ -20,6 +26,7 @@ const server = await startServer({}, { seed })
 const { users, clients } = server.server.oauth
 const alice = (await users.find(ALICE.username))!.id
 const bob = (await users.find(BOB.username))!.id
+const carl = (await users.find(CARL.username))!.id
 let agent: UserAgent
 
 beforeEach(async () => {
@@ -68,11 +75,14 @@ test.each([
 
   const { username, password } = ROOT
   const back = await agent.submit(asked, 'login', { username, password })
-  expect([new URL(back.url).pathname, back.status]).toEqual([`/admin${path.replace(/\?.*/, '')}`, 200])
-  // A form for what is new is empty again, which says it.
-  expect(back.body.includes('not done yet')).toBe(!path.endsWith('/new'))
+  // What was typed into a form of the page's own stands there again, as one that is not saved; of a button, only the press is lost.
+  const isTyped = ['user', 'record'].includes(form)
+  const at = `/admin${path.replace(/\?.*/, '')}`
+  expect([new URL(back.url).pathname, back.status]).toEqual([at, isTyped ? 400 : 200])
+  expect(back.body).toContain(isTyped ? 'Nothing is saved yet' : 'not done yet')
+  expect(findForm(back, form)!.fields).toMatchObject(isTyped ? fields : {})
   expect(await state()).toEqual(before)
-  expect((await agent.submit(back, form, fields)).status).toBe(200)
+  expect((await agent.submit(back, form, isTyped ? {} : fields)).status).toBe(200)
   expect(await state()).not.toEqual(before)
 })
 
@@ -85,3 +95,61 @@ test('what is not so grave is done at any time', async () => {
   expect((await agent.submit(user, 'user', { nickname: 'Al' })).body).toContain('Saved')
   expect((await agent.submit(client, 'client', { client_name: 'Another' })).body).toContain('Saved')
 })
+
+/** Signs in once more, from the page that asks for it. */
+const confirm = async (asked: Page): Promise<Page> =>
+  agent.submit(asked, 'login', { password: ROOT.password })
+/** The page of a user, sent with these values a while after the sign-in. */
+async function askedFor(id: string, fields: Record<string, string>): Promise<Page> {
+  const page = await agent.get(`${server.url}/admin/user?id=${id}`)
+  await age(server, 601)
+  return agent.submit(page, 'user', fields)
+}
+
+test('what others have changed while somebody signed in is not undone unseen', async () => {
+  const asked = await askedFor(carl, { nickname: 'Carlo', roles: 'clerk' })
+  await users.update(CARL.username, { nickname: 'Charles', roles: [] })
+  const back = await confirm(asked)
+  expect(back.body).toContain('The user was changed meanwhile. Nothing is saved yet')
+  expect(findForm(back, 'user')!.fields).toMatchObject({ nickname: 'Carlo', roles: 'clerk' })
+  expect((await users.get(carl)).claims['nickname']).toBe('Charles')
+})
+
+test('a password that was typed does not travel', async () => {
+  const page = await agent.get(`${server.url}/admin/users/new`)
+  await age(server, 601)
+  const typed = { username: 'edna', roles: 'clerk', password: 'what nobody else may read' }
+  const back = await confirm(await agent.submit(page, 'user', typed))
+  expect(findForm(back, 'user')!.fields).toMatchObject({ username: 'edna', roles: 'clerk', password: '' })
+})
+
+test('what is too long for an address is left behind, and the page says that it is not done', async () => {
+  const names = ['name', 'given_name', 'family_name', 'middle_name', 'nickname', 'profile']
+  const long = Object.fromEntries(names.map((name) => [name, randomBytes(250).toString('hex')]))
+  const back = await confirm(await askedFor(carl, { roles: 'clerk', ...long }))
+  expect(back.url).toBe(`${server.url}/admin/user?id=${carl}&done=again`)
+  expect(back.body).toContain('not done yet')
+})
+
+test('an address with what was typed is good for this user, this page and a while alone', async () => {
+  const typed = { roles: 'clerk', nickname: 'Typed by root' }
+  const { url } = await confirm(await askedFor(carl, typed))
+  const shows = async (by: UserAgent, at = url): Promise<boolean> =>
+    (await by.get(at)).body.includes(typed.nickname)
+  const sealed = new URL(url).searchParams.get('typed')!
+  expect(url).toBe(`${server.url}/admin/user?id=${carl}&done=again&typed=${sealed}`)
+  expect(await shows(agent)).toBe(true)
+
+  const other = await signedIn(server, OTHER)
+  expect((await other.get(`${server.url}/admin/users/new`)).status).toBe(200)
+  for (const path of ['/admin/user', '/admin/users/new'])
+    expect(await shows(other, `${server.url}${path}?id=${carl}&typed=${sealed}`)).toBe(false)
+  for (const path of [`/users/new?typed=${sealed}`, `/user?id=${carl}&typed=${sealed.slice(0, -2)}`, `/user?id=${carl}&typed=x`]) {
+    const page = await agent.get(`${server.url}/admin${path}`)
+    expect([path, page.status, page.body.includes(typed.nickname)]).toEqual([path, 200, false])
+  }
+  const { now } = Date
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 7_200_001)
+  onTestFinished(() => void vi.restoreAllMocks())
+  expect(await shows(agent, `${server.url}/admin/user?id=${carl}&typed=${sealed}`)).toBe(false)
+}) // prettier-ignore
