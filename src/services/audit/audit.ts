@@ -6,7 +6,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { FastifyBaseLogger } from 'fastify'
 import { AuditEvent as AuditEventEntity } from '../../entities/audit-event.ts'
-import { assertEventType, type AuditEvent, type EventType, type NewEvent } from '../../events.ts'
+import type { AuditEvent, EventType, NewEvent } from '../../events.ts'
 import { statements } from '../../store/audit-events.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
@@ -14,6 +14,7 @@ import type { OutboxTrail } from '../outbox/outbox.ts'
 import { createAuditBatches, type TokensTold } from './audit-batches.ts'
 import { createAuditLog, type AuditLog } from './audit-log.ts'
 import { complete, toRow } from './audit-row.ts'
+import { assertEventType } from './event-types.ts'
 
 export type Listener<Type extends EventType> = (event: AuditEvent<Type>) => void
 
