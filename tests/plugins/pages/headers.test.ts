@@ -1,5 +1,5 @@
 /** The headers that pages carry, by kind, and their stylesheet, scripts and mark. */
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { policySource } from '../../../plugins/pages/headers.ts'
 import { samples } from './samples.ts'
@@ -137,6 +137,19 @@ test('the stylesheet is small, and the script of form_post speaks the language o
     readFile(new URL(`../../../templates/assets/${name}`, import.meta.url), 'utf8')
   expect((await read('style.css')).length).toBeLessThan(10_240)
   expect(await read('submit.js')).not.toMatch(/=>|`|\b(?:const|let|class|async)\b|\?\./)
+})
+
+/** It only holds together what belongs to a field. */
+const BARE = new Set(['field'])
+
+test('a class of a template has a look', async () => {
+  const folder = new URL('../../../templates/', import.meta.url)
+  const read = async (end: string, at: URL) =>
+    (await Promise.all((await readdir(at)).filter((name) => name.endsWith(end)).map((name) => readFile(new URL(name, at), 'utf8')))).join('\n') // prettier-ignore
+  const sheets = await read('.css', new URL('assets/', folder))
+  const classes = [...(await read('.eta', folder)).matchAll(/ class="([\w -]+)/g)].flatMap(([, names = '']) => names.trim().split(' ')) // prettier-ignore
+  expect(classes.length).toBeGreaterThan(100)
+  expect([...new Set(classes)].filter((name) => !BARE.has(name) && !sheets.includes(`.${name}`))).toEqual([])
 })
 
 test.each([
