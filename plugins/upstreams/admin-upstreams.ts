@@ -63,6 +63,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
     path: '/upstream',
     section: message('Upstreams'),
     tabs: [],
+    asksAgain: true,
     words: {
       list: message('Upstreams'),
       listLead: message('OpenID providers by which people sign in here.'),

@@ -152,8 +152,7 @@ export function addUserPage(area: OwnArea): void {
       const values = typedIn(call.wire)
       if (version !== versionOf(user))
         return showUser(area, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
-      const keepsRoles = rolesIn(values['roles'] ?? '').join(' ') === user.roles.join(' ')
-      const again = keepsRoles ? undefined : signInFor(area, call, id)
+      const again = isGrave(values, user) ? signInFor(area, call, id) : undefined
       if (again !== undefined) return again
       const refused = await save(call, user, values)
       return refused === undefined
@@ -166,6 +165,13 @@ export function addUserPage(area: OwnArea): void {
       return showUser(area, call, user, { values: typedIn(call.wire), errors: { [FORM]: error } })
     },
   })
+}
+
+/** Roles, and the address: whoever reads the mails of a confirmed one sets a password by it. */
+function isGrave(values: Values, user: User): boolean {
+  const shown = valuesOf(user)
+  const isMailedElsewhere = ['email', 'email_verified'].some((name) => values[name] !== shown[name])
+  return isMailedElsewhere || rolesIn(values['roles'] ?? '').join(' ') !== user.roles.join(' ')
 }
 
 function noticeOfDone(done: string): Notice | null {

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { rowsWith } from '../../support/left-out.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, BOB, SEED } from '../../support/sign-in.ts'
 import { findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
@@ -14,6 +15,7 @@ const API = 'https://api.example/'
 const THEM = 'https://platform.example'
 const CARL = { username: 'carl', password: 'a password of a clerk' }
 const OTHER = { ...ROOT, username: 'other' }
+const CORP = { issuer: 'https://corp.example', client_id: 'us', client_secret: 'what they gave us' }
 const scopes = [...SEED.scopes, { name: 'unused' }]
 const seed = {
   ...SEED,
@@ -21,6 +23,7 @@ const seed = {
   users: [...SEED.users, ROOT, OTHER, CARL],
   resources: [{ resource: API }],
   trusted_issuers: [{ issuer: THEM, jwks_uri: `${THEM}/jwks` }],
+  upstreams: [{ ...CORP, id: 'corp' }],
 }
 const server = await startServer({}, { seed })
 const { users, clients } = server.server.oauth
@@ -37,15 +40,21 @@ async function state(): Promise<unknown> {
   const [row] = await server.database.query(`select
     (select json_agg(u order by id) from (select id, roles, claims, password_link_hash, disabled_at from users) u) as users,
     (select json_agg(id order by id) from client_secrets) as secrets, (select json_agg(client_id order by client_id) from clients) as clients,
-    (select json_agg(name order by name) from scopes) as scopes, (select json_agg(resource) from resources) as resources, (select json_agg(kid order by kid) from signing_keys) as keys, (select json_agg(t order by issuer) from trusted_issuers t) as issuers`)
+    (select json_agg(name order by name) from scopes) as scopes, (select json_agg(resource) from resources) as resources, (select json_agg(kid order by kid) from signing_keys) as keys, (select json_agg(t order by issuer) from trusted_issuers t) as issuers,
+    (select json_agg(u order by id) from upstreams u) as upstreams`)
   return row
 }
 
-test.each([
+type Row = [what: string, path: string, form: string, fields: Record<string, string>]
+
+test.each<Row>([
   ['a new secret', '/client?client_id=web', 'rotate-secret', {}],
   ['the deletion of a client', '/client?client_id=web', 'delete-client', { confirm_client_id: 'web' }],
   ['a link for a password', `/user?id=${alice}`, 'make-password-link', {}],
   ['a role', `/user?id=${alice}`, 'user', { roles: 'admin' }],
+  // Whoever has the address gets a link for a password there.
+  ['an address', `/user?id=${alice}`, 'user', { email: 'other@example.com' }],
+  ['whether an address is confirmed', `/user?id=${alice}`, 'user', { email_verified: 'no' }],
   ['a user with a role', '/users/new', 'user', { username: 'dora', roles: 'admin' }],
   ['the disabling of a user', `/user?id=${alice}`, 'disable', {}],
   ['the enabling of a user', `/user?id=${alice}`, 'enable', {}],
@@ -61,6 +70,17 @@ test.each([
   ['what a trusted issuer may', `/trusted-issuer?id=${THEM}`, 'record', { scopes: 'read_books' }],
   ['the deletion of a trusted issuer', `/trusted-issuer?id=${THEM}`, 'delete-record', { confirm: THEM }],
   ['the deletion of a resource', `/resource?id=${API}`, 'delete-record', { confirm: API }],
+  ...rowsWith<Row[]>('latchkey-upstreams', [
+    ['a new upstream', '/upstreams/new', 'record', { ...CORP, id: 'new' }],
+    // It can sign in whom it likes then, an administrator too.
+    [
+      'what an upstream is believed',
+      '/upstream?id=corp',
+      'record',
+      { domains: 'example.com', trust_email: 'true' },
+    ],
+    ['the deletion of an upstream', '/upstream?id=corp', 'delete-record', { confirm: 'corp' }],
+  ]),
 ])('%s', async (what, path, form, fields) => {
   if ((await clients.find('web')) === null) await clients.create(SEED.clients[0])
   if (form === 'enable') await users.disable(ALICE.username)
@@ -80,9 +100,11 @@ test.each([
   const at = `/admin${path.replace(/\?.*/, '')}`
   expect([new URL(back.url).pathname, back.status]).toEqual([at, isTyped ? 400 : 200])
   expect(back.body).toContain(isTyped ? 'Nothing is saved yet' : 'not done yet')
-  expect(findForm(back, form)!.fields).toMatchObject(isTyped ? fields : {})
+  const { client_secret: secret, ...plain } = fields
+  expect(findForm(back, form)!.fields).toMatchObject(isTyped ? plain : {})
   expect(await state()).toEqual(before)
-  expect((await agent.submit(back, form, isTyped ? {} : fields)).status).toBe(200)
+  const typedOnce = secret === undefined ? {} : { client_secret: secret }
+  expect((await agent.submit(back, form, isTyped ? typedOnce : fields)).status).toBe(200)
   expect(await state()).not.toEqual(before)
 })
 
