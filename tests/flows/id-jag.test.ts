@@ -112,9 +112,22 @@ test.each([
     { actor_token: access_token, actor_token_type: `${TYPE}access_token` },
     'invalid_request',
   ],
+  [
+    'details that it does not say',
+    { authorization_details: '[{"type":"chat"}]' },
+    'invalid_authorization_details',
+  ],
   ['an access token in its place', { requested_token_type: `${TYPE}access_token` }, 'invalid_request'],
 ])('nobody is vouched for with %s', async (_what, more, error) => {
   expect(await vouched(more)).toMatchObject({ status: 400, error })
+})
+
+test('who is refused is in the audit log', async () => {
+  await vouched({ audience: 'https://other.example' })
+  const { audit } = home.server.oauth
+  const refusals = async () => (await audit.list({ type: 'token.exchange_refused' })).events
+  const refused = expect.objectContaining({ client: 'web', details: { error: 'invalid_target' } })
+  await expect.poll(refusals).toContainEqual(refused)
 })
 
 test('an issuer that one process takes away is trusted nowhere two seconds later', async () => {

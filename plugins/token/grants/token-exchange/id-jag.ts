@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { answer, type Answer } from '../../../../src/doors/answer.ts'
 import type { Call } from '../../../../src/doors/back-channel.ts'
 import type { Client } from '../../../../src/doors/client.ts'
+import { refusedDetails } from '../../../../src/protocol/authorization-details.ts'
 import type { Bag } from '../../../../src/protocol/bag.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import type { ExchangeRule } from '../../../../src/protocol/exchange-rules.ts'
@@ -60,6 +61,8 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
     const [audience, ...others] = sent.audience
     if (audience === undefined || others.length > 0)
       throw new OAuthError('invalid_request', 'an ID-JAG is for one audience, the issuer of the other server')
+    // The app would take it for more than it is.
+    if (call.wire['authorization_details'] !== undefined) throw refusedDetails('an ID-JAG says none')
     const source = await sourceOf(sent, call)
     const user = await oauth.findUser(source.standsFor.subject ?? '')
     if (user === null || !isInUse(user)) throw refused(NOT_GOOD)

@@ -69,10 +69,11 @@ async function tokenExchange(fastify: FastifyInstance): Promise<void> {
     members: ['issued_token_type'],
     async authorize({ scope, resource = [], audience = [], ...sent }, call): Promise<Granted | Answer> {
       const { client } = call
-      if (sent.requested_token_type === ID_JAG) return vouch({ scope, resource, audience, ...sent }, call)
-      if ((sent.requested_token_type ?? ACCESS_TOKEN) !== ACCESS_TOKEN)
-        throw new OAuthError('invalid_request', 'only access tokens are issued here')
       try {
+        if (sent.requested_token_type === ID_JAG)
+          return await vouch({ scope, resource, audience, ...sent }, call)
+        if ((sent.requested_token_type ?? ACCESS_TOKEN) !== ACCESS_TOKEN)
+          throw new OAuthError('invalid_request', 'only access tokens are issued here')
         const source = await read(sent.subject_token_type, sent.subject_token, call)
         const acting = await actingBy(sent, call)
         for (const one of [source, acting]) if (one !== undefined) assertHeld(one, call.binding)
