@@ -9,7 +9,10 @@ import type { Assertion } from './assertions.ts'
 import type { Mapped } from './mapped-subjects.ts'
 import type { TrustedIssuer } from './trusted-issuer-registry.ts'
 
-/** Throws `JwtError` where its issuer names other clients, or it is bound to a key that the request does not show (RFC 7800 §3). */
+/**
+ * Throws `JwtError` where its issuer names other clients, it is bound to a key that the request does not show (RFC 7800 §3), or somebody
+ * acts by it: as if it were the subject alone, they would be left out of what is said.
+ */
 export function assertMayUse(
   { from: { clients }, claims }: Pick<Assertion, 'from' | 'claims'>,
   { client, binding }: Pick<Call, 'client' | 'binding'>,
@@ -19,6 +22,7 @@ export function assertMayUse(
     throw new JwtError('it is bound to a key that the request does not show')
   if (clients !== undefined && !clients.includes(client.clientId))
     throw new JwtError('its issuer is not trusted for this client')
+  if (claims['act'] !== undefined) throw new JwtError('its act names somebody of another server')
 }
 
 /** For `Granted.parent`: it stands while the issuer is trusted, its subject may sign in, and the link is there by which it was found. */

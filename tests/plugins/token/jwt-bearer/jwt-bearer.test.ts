@@ -131,6 +131,7 @@ describe('an assertion is refused', () => {
     ['that is bound to a key', { cnf: { jkt: 'x' } }, {}, 'bound to a key'],
     ['that is bound in a way that nobody knows', { cnf: { kid: 'x' } }, {}, 'bound to a key'],
     ['whose cnf is a text', { cnf: 'x' }, {}, 'bound to a key'],
+    ['by which somebody acts who is unknown here', { act: { sub: 'eve' } }, {}, 'act names somebody'],
     ['whose address is not verified here', { email: 'bob@example.com' }, {}, 'nobody here'],
     ['whose address is nobody’s', { email: 'nobody@example.com' }, {}, 'nobody here'],
     ['about an administrator', { email: 'carol@example.com' }, {}, 'is an administrator'],
