@@ -6,6 +6,7 @@ import { metadataError } from './errors.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
 import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
 import { reason } from './message.ts'
+import { assertForeign } from './own-issuer.ts'
 import { isResourceIdentifier } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -95,17 +96,20 @@ const READERS: Readonly<Record<Member, (value: unknown) => unknown>> = {
 }
 
 /**
- * Brings members to one form; lists and mappings may also come as one text. Throws `invalid_client_metadata` that names the member;
- * `unknown` are names that nobody knows.
+ * Brings members to one form; lists and mappings may also come as one text. Throws `invalid_client_metadata` that names the member, also
+ * for our `own` issuer; `unknown` are names that nobody knows.
  */
-export function parseTrustedIssuer(input: unknown): { members: LaidTrustedIssuer; unknown: string[] } {
+export function parseTrustedIssuer(
+  input: unknown,
+  own: string,
+): { members: LaidTrustedIssuer; unknown: string[] } {
   if (!isObject(input)) throw metadataError('trusted_issuer', 'must be an object')
   const { issuer, ...said } = input
   const names = Object.keys(said).filter((name) => said[name] !== undefined)
   const known = names.filter((name): name is Member => Object.hasOwn(READERS, name))
   const members = known.map((name) => [name, said[name] === null ? null : READERS[name](said[name])])
   return {
-    members: { issuer: readIssuer(issuer), ...Object.fromEntries(members) } as LaidTrustedIssuer,
+    members: { issuer: readIssuer(issuer, own), ...Object.fromEntries(members) } as LaidTrustedIssuer,
     unknown: names.filter((name) => !known.some((one) => one === name)),
   }
 }
@@ -171,10 +175,11 @@ function readText(member: string, value: unknown, most: number): string {
   )
 }
 
-function readIssuer(value: unknown): string {
+function readIssuer(value: unknown, own: string): string {
   const text = readText('issuer', value, 2048)
   if (!/^(?:https?|spiffe):\/\/[^\s?#@]+$/.test(text) || URL.parse(text) === null)
     throw metadataError('issuer', reason('must be an https address, or a SPIFFE trust domain'))
+  assertForeign(text, own)
   return text
 }
 

@@ -6,6 +6,7 @@ import { domainToASCII } from 'node:url'
 import { StandardClaims } from './claims.ts'
 import { metadataError } from './errors.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
+import { assertForeign } from './own-issuer.ts'
 import { isScopeToken } from './scope.ts'
 
 export interface UpstreamInformation {
@@ -80,9 +81,9 @@ const READERS: Readonly<Record<string, (value: unknown) => unknown>> = {
 
 /**
  * Brings members to one form; lists and mappings may also come as one text, as people type them. Throws `invalid_client_metadata` that
- * names the member; `unknown` are names that nobody knows.
+ * names the member, also for our `own` issuer; `unknown` are names that nobody knows.
  */
-export function parseUpstream(input: unknown): { members: LaidUpstream; unknown: string[] } {
+export function parseUpstream(input: unknown, own: string): { members: LaidUpstream; unknown: string[] } {
   if (!isObject(input)) throw metadataError('upstream', 'must be an object')
   const { id, ...said } = input
   if (typeof id !== 'string' || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(id))
@@ -90,6 +91,7 @@ export function parseUpstream(input: unknown): { members: LaidUpstream; unknown:
   const names = Object.keys(said).filter((name) => said[name] !== undefined)
   const known = names.filter((name) => Object.hasOwn(READERS, name))
   const members = known.map((name) => [name, said[name] === null ? null : READERS[name]!(said[name])])
+  if (typeof said['issuer'] === 'string') assertForeign(said['issuer'], own)
   return {
     members: { id, ...Object.fromEntries(members) } as LaidUpstream,
     unknown: names.filter((name) => !known.includes(name)),

@@ -175,7 +175,7 @@ export function createKernel(
     longestLifetime: Math.max(config.OIDC_TOKEN_EXPIRE, config.OIDC_IDTOKEN_EXPIRE),
   })
   const artifacts = createArtifactStore({ database, box, doors, audit })
-  const trustedIssuers = createTrustedIssuerRegistry({ database, audit, feed })
+  const trustedIssuers = createTrustedIssuerRegistry({ database, audit, feed, issuer })
   const { trusted } = trustedIssuers
   const trustedIssuerUses = createTrustedIssuerUses(database, log)
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box, trusted })
@@ -263,7 +263,7 @@ export function createKernel(
     registrationTokens: createRegistrationTokens(database, secret),
     endUnusedRegistrations,
     resources: createResourceRegistry(database, audit, feed, issuer),
-    upstreams: createUpstreamRegistry({ database, audit, feed, box }),
+    upstreams: createUpstreamRegistry({ database, audit, feed, issuer, box }),
     trustedIssuers,
     trustedIssuerUses,
     assertions: createAssertions({

@@ -336,6 +336,17 @@ test('each entry of a seed file that a start would refuse, where it stands; noth
       /^fail It: resources\[1\]: aliases names what is also a name of https:\/\/api\.example\.com/,
     ),
   ])
+  const issuer = String(settings.OIDC_ISSUER)
+  const own = {
+    upstreams: [{ id: 'loop', client_id: 'a', issuer }],
+    trusted_issuers: [{ issuer: `${issuer}/`, jwks_uri: `${issuer}/jwks` }],
+  }
+  expect(await refusedOf(own)).toEqual(
+    ['upstreams', 'trusted_issuers'].map(
+      (section) =>
+        `fail It: ${section}[0]: issuer is this server itself: name that of somebody else. No server starts with it.`,
+    ),
+  )
   const many = { users: Array.from({ length: 14 }, () => ({})) }
   expect((await refusedOf(many)).slice(-2)).toEqual([
     expect.stringContaining('users[9]'),

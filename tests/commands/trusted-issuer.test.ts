@@ -4,14 +4,15 @@
  */
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { commandsHere } from '../support/command-here.ts'
+import { commandsHere, runCommandHere } from '../support/command-here.ts'
 import { startServer } from '../support/server.ts'
 import { APP, bring, createAssertionKey, JAG_SEED, said } from '../support/trusted-issuer.ts'
 
 const ISSUER = 'https://login.example'
 const key = await createAssertionKey()
 const server = await startServer({}, { seed: JAG_SEED })
-const command = commandsHere({ ...server.settings, LOG_LEVEL: 'error' }, 'trusted-issuer')
+const settings = { ...server.settings, LOG_LEVEL: 'error' }
+const command = commandsHere(settings, 'trusted-issuer')
 const jwks = { keys: [key.jwk] }
 
 test('one is registered, used, shown, changed and deleted', async () => {
@@ -38,4 +39,25 @@ test('one is registered, used, shown, changed and deleted', async () => {
   expect(await command.run('list')).toBe(`${ISSUER}  disabled  last used ${String(used)}\n`)
   expect(await command.runJson('delete', ISSUER, '--yes')).toEqual({ issuer: ISSUER, deleted: true })
   expect(await trustedIssuers.list()).toEqual([])
+})
+
+test.each([
+  [[server.url], 'issuer is this server itself: name that of somebody else.'],
+  [[`${server.url}/`], 'issuer is this server itself: name that of somebody else.'],
+])('%j is refused in one sentence, and registers nothing', async (args, sentence) => {
+  const given = ['trusted-issuer', 'create', ...args, '--jwks', JSON.stringify(jwks)]
+  const { status, stdout, stderr } = await runCommandHere(given, settings)
+  expect({ status, stdout, stderr }).toEqual({ status: 1, stdout: '', stderr: `${sentence}\n` })
+  expect(await kernelOf(server.server).trustedIssuers.list()).toEqual([])
+})
+
+test.each([
+  ['trusted_issuers', { jwks }],
+  ['upstreams', { id: 'loop', client_id: 'a' }],
+])('no server starts with a SEED_FILE whose %s name it', async (section, members) => {
+  const OIDC_ISSUER = 'http://localhost:4000'
+  for (const issuer of [OIDC_ISSUER, `${OIDC_ISSUER}/`])
+    await expect(
+      startServer({ OIDC_ISSUER }, { seed: { [section]: [{ ...members, issuer }] } }),
+    ).rejects.toThrow(`: ${section}[0]: issuer is this server itself: name that of somebody else.`)
 })

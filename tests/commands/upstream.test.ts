@@ -131,6 +131,8 @@ test.each([
   [['create', 'one', '--issuer', `${ISSUER}?a=b`], 'issuer must be an https address without a query and a fragment.'],
   [['create', 'file'], 'id is already registered: `upstream update file` changes it.'],
   [['update', 'one', '--name', 'a'], 'id is not registered.'],
+  [['create', 'one', '--client-id', 'a', '--issuer', server.url], 'issuer is this server itself: name that of somebody else.'],
+  [['update', 'file', '--issuer', `${server.url}/`], 'issuer is this server itself: name that of somebody else.'],
   [['update', 'file', '--domains', 'no-domain'], 'domains must be names such as example.com.'],
   [['update', 'file', '--domains', ''], 'trust_email needs domains: those whose addresses are believed.'],
   [['update', 'file', '--trust-email', '', '--domains', ''], 'button can only be left out with domains, by which people find it.'],

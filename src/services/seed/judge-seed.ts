@@ -77,10 +77,13 @@ export async function judgeSeed(sections: Sections, options: JudgeOptions): Prom
     await readEach(withExchanges(clients, rules), (some) => wantedClients(some, options)),
   )
   await judge(seededUsers(options), await readEach(users, (some) => wantedUsers(some, log)))
-  await judge(seededUpstreams(database, box), await readEach(upstreams, (some) => wantedUpstreams(some, log)))
+  await judge(
+    seededUpstreams(database, box),
+    await readEach(upstreams, (some) => wantedUpstreams(some, options)),
+  )
   await judge(
     seededTrustedIssuers(database),
-    await readEach(trusted_issuers, (some) => wantedTrustedIssuers(some, log)),
+    await readEach(trusted_issuers, (some) => wantedTrustedIssuers(some, options)),
   )
   return refused
 }

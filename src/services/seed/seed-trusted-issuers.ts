@@ -8,10 +8,13 @@ import { at, type Placed, warnUnknown } from './seed-file.ts'
 import type { SeededKind, Wanted } from './seeded-kind.ts'
 
 /** What the entries say. Throws `ConfigError`. */
-export function wantedTrustedIssuers(entries: readonly Placed[], log: FastifyBaseLogger): Wanted[] {
+export function wantedTrustedIssuers(
+  entries: readonly Placed[],
+  { issuer, log }: { issuer: string; log: FastifyBaseLogger },
+): Wanted[] {
   return entries.map(({ place, entry }) =>
     at(place, () => {
-      const { members, unknown } = parseTrustedIssuer(entry)
+      const { members, unknown } = parseTrustedIssuer(entry, issuer)
       warnUnknown(unknown, 'trusted_issuers', log)
       const { issuer: key, ...said } = members
       return { key, place, members: said }

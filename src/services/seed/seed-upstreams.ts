@@ -16,10 +16,13 @@ interface Made {
 }
 
 /** What the entries say. Throws `ConfigError`. */
-export function wantedUpstreams(entries: readonly Placed[], log: FastifyBaseLogger): Wanted[] {
+export function wantedUpstreams(
+  entries: readonly Placed[],
+  { issuer, log }: { issuer: string; log: FastifyBaseLogger },
+): Wanted[] {
   return entries.map(({ place, entry }) =>
     at(place, () => {
-      const { members, unknown } = parseUpstream(entry)
+      const { members, unknown } = parseUpstream(entry, issuer)
       warnUnknown(unknown, 'upstreams', log)
       const { id: key, ...said } = members
       return { key, place, members: said }

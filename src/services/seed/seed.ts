@@ -67,8 +67,8 @@ export function createSeeder(options: SeederOptions): Seeder {
       scopes: wantedScopes(resources, scopes, log),
       clients: wantedClients(withExchanges(clients, exchanges), options),
       users: wantedUsers(users, log),
-      upstreams: wantedUpstreams(upstreams, log),
-      trustedIssuers: wantedTrustedIssuers(trusted_issuers, log),
+      upstreams: wantedUpstreams(upstreams, options),
+      trustedIssuers: wantedTrustedIssuers(trusted_issuers, options),
     }
     await section(seededResources(database, issuer), wanted.resources)
     await judgedAgain(async () => {

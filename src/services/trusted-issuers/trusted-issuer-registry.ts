@@ -49,6 +49,7 @@ export interface TrustedIssuerRegistryOptions {
   database: Database
   audit: AuditTrail
   feed: ChangeFeed
+  issuer: string
 }
 
 /** Read at once. */
@@ -59,6 +60,7 @@ export function createTrustedIssuerRegistry({
   database,
   audit,
   feed,
+  issuer: own,
 }: TrustedIssuerRegistryOptions): TrustedIssuerRegistry {
   let known: Promise<readonly TrustedIssuer[]> | undefined
   let names: ReadonlySet<string> = new Set()
@@ -113,7 +115,7 @@ export function createTrustedIssuerRegistry({
       return new Map(rows.map(({ issuer, usedAt }) => [issuer, usedAt]))
     },
     async save(input, { isNew } = {}) {
-      const { members, unknown } = parseTrustedIssuer(input)
+      const { members, unknown } = parseTrustedIssuer(input, own)
       const [stranger] = unknown
       if (stranger !== undefined)
         throw metadataError(stranger.slice(0, 100), 'is no member of a trusted issuer')

@@ -49,6 +49,7 @@ export interface UpstreamRegistryOptions {
   database: Database
   audit: AuditTrail
   feed: ChangeFeed
+  issuer: string
   box: SecretBox
 }
 
@@ -60,6 +61,7 @@ export function createUpstreamRegistry({
   database,
   audit,
   feed,
+  issuer: own,
   box,
 }: UpstreamRegistryOptions): UpstreamRegistry {
   let known: Promise<readonly Upstream[]> | undefined
@@ -130,7 +132,7 @@ export function createUpstreamRegistry({
       return row === undefined ? null : upstreamInformation(toStored(row))
     },
     async save(input, { isNew } = {}) {
-      const { members, unknown } = parseUpstream(input)
+      const { members, unknown } = parseUpstream(input, own)
       const [stranger] = unknown
       if (stranger !== undefined) throw metadataError(stranger.slice(0, 100), 'is no member of an upstream')
       const { id } = members
