@@ -5,34 +5,19 @@ import type { Fetch } from '../doors/outbound.ts'
 import type { OpenPluginRecords } from '../doors/plugin-records.ts'
 import { createDoorRegistry, type DoorRegistry } from '../doors/registry.ts'
 import type { Database } from '../store/database.ts'
-import { openReplica, type Replica } from '../store/replica.ts'
 import { createOnce, type Once } from './once.ts'
 import { createArtifactStore, type ArtifactStore } from './artifact-store.ts'
 import { createAudit, type AuditTrail } from './audit/audit.ts'
 import { createChangeFeed, type ChangeFeed } from './change-feed.ts'
-import { createClientAuthenticator, type ClientAuthenticator } from './clients/client-authenticator.ts'
-import { createClientEncryption, type ClientEncryption } from './clients/client-encryption.ts'
-import { createClientKeys, type ClientKeys } from './clients/client-keys.ts'
-import { createClientPolicies, type ClientPolicies } from './clients/client-policies.ts'
-import { createClientChanges } from './clients/client-changes.ts'
-import { createClientRegistry, type ClientRegistry } from './clients/client-registry.ts'
-import { createClientSecrets } from './clients/client-secrets.ts'
-import { createOpenMetadata, type ParseOpenMetadata } from './clients/open-metadata.ts'
+import { createClientServices, type ClientServices } from './clients/client-services.ts'
 import { createProfiles, type Profiles } from './clients/profiles.ts'
-import { createSelfRegistrations, type OpenOwnSelfRegistration } from './clients/self-registration.ts'
-import { createFindSealedSecrets, type FindSealedSecrets } from './clients/sealed-secrets.ts'
-import { createSecretCheck, type CheckSecret } from './clients/secret-check.ts'
 import { misfitOfSecretKey } from './database/data-dir.ts'
 import { createDirectory, type Directory } from './directory.ts'
 import { createArgon2id } from './hashing/argon2id.ts'
 import { createHashingQueue } from './hashing/hashing-queue.ts'
 import { createJanitor } from './janitor.ts'
-import { createKeyRing, type KeyRing } from './keys/key-ring.ts'
-import { createResealPluginRecords, createResealUserRecords } from './keys/former-keys.ts'
-import { createKeyStores } from './keys/key-stores.ts'
-import { createRemoteSigner } from './keys/remote-signer.ts'
+import { createKeyServices, type KeyServices } from './keys/key-services.ts'
 import { createSecretBox, type SecretBox } from './keys/secret-box.ts'
-import { createServerSecrets, resealServerSecrets, type FindServerSecret } from './keys/server-secrets.ts'
 import { createLanguages, type Languages } from './languages/languages.ts'
 import { createListings, type Listings } from './listings.ts'
 import { createLoad, type Load } from './load.ts'
@@ -42,10 +27,6 @@ import { createGivenUpDeliveries, type GivenUpDeliveries } from './outbox/given-
 import { createOutbox, type Outbox } from './outbox/outbox.ts'
 import { createMailer, type OwnMailer } from './mail.ts'
 import { createPluginRecords } from './plugin-records.ts'
-import { createInitialTokens, type InitialTokens } from './registration/initial-tokens.ts'
-import { createRegistrationTokens, type RegistrationTokens } from './registration/registration-tokens.ts'
-import { createApplyStatement } from './registration/software-statements.ts'
-import { createEndUnused } from './registration/unused-registrations.ts'
 import { createResourceRegistry, type ResourceRegistry } from './resource-registry.ts'
 import { createHashersAtStart } from './seed/hashers-at-start.ts'
 import { createSeeder, type Seeder } from './seed/seed.ts'
@@ -63,21 +44,13 @@ import { createIsBreached } from './users/breached-passwords.ts'
 import type { PasswordRules } from './users/passwords.ts'
 import { createUserServices, type UserServices } from './users/user-services.ts'
 
-export interface Kernel extends TokenServices, UserServices {
+export interface Kernel extends ClientServices, TokenServices, UserServices {
   readonly config: Config
   readonly issuer: string
   readonly database: Database
   readonly doors: DoorRegistry
   readonly audit: AuditTrail
-  readonly policies: ClientPolicies
   readonly profiles: Profiles
-  readonly clients: ClientRegistry
-  readonly parseOpenMetadata: ParseOpenMetadata
-  readonly selfRegistration: OpenOwnSelfRegistration
-  readonly initialTokens: InitialTokens
-  readonly registrationTokens: RegistrationTokens
-  /** Some of those that are due; how many. */
-  readonly endUnusedRegistrations: () => Promise<number>
   readonly resources: ResourceRegistry
   readonly upstreams: UpstreamRegistry
   readonly trustedIssuers: TrustedIssuerRegistry
@@ -88,19 +61,14 @@ export interface Kernel extends TokenServices, UserServices {
   readonly feed: ChangeFeed
   readonly directory: Directory
   readonly throttle: Throttles['throttle']
-  readonly authenticator: ClientAuthenticator
-  readonly checkSecret: CheckSecret
-  readonly findSealedSecrets: FindSealedSecrets
-  readonly keys: KeyRing
-  readonly secret: FindServerSecret
+  readonly keys: KeyServices['keys']
+  readonly secret: KeyServices['secret']
   /** Keyed hashes and sealed values under SECRET_KEY. */
   readonly box: SecretBox
   readonly languages: Languages
   readonly mail: OwnMailer
   readonly seeder: Seeder
   readonly fetch: Fetch
-  readonly clientKeys: ClientKeys
-  readonly clientEncryption: ClientEncryption
   readonly outbox: Outbox
   /** Not started with the others: by who listens. */
   readonly courier: Courier
@@ -148,32 +116,8 @@ export function createKernel(
   const courier = createCourier({ database, audit, box, feed, log, deliveries })
   const hashing = createHashingQueue()
   const argon2id = createArgon2id(config.OIDC_PASSWORD_HASH_MEMORY)
-  const secrets = createClientSecrets(box, hashing, argon2id)
-  const policies = createClientPolicies(doors, production, log, profiles)
-  const parseOpenMetadata = createOpenMetadata({ doors, directory, policies })
-  const changes = createClientChanges({ database, audit, feed, policies })
-  const clients = createClientRegistry({ database, changes, secrets, policies, log })
-  const atOnce = config.KEYS_AT_ONCE
-  const stores = createKeyStores({
-    entries: config.KEYS,
-    atOnce,
-    issuer,
-    box,
-    owners: () => doors.owners('keyStore'),
-    log,
-  })
-  const keys = createKeyRing({
-    database,
-    audit,
-    stores,
-    remote: createRemoteSigner({ stores, atOnce, log }),
-    box,
-    feed,
-    log,
-    publishFor: config.OIDC_KEY_PUBLISH,
-    rotateAfter: config.OIDC_KEY_ROTATE,
-    longestLifetime: Math.max(config.OIDC_TOKEN_EXPIRE, config.OIDC_IDTOKEN_EXPIRE),
-  })
+  const keyServices = createKeyServices({ config, database, doors, audit, feed, box, log })
+  const { keys, secret } = keyServices
   const artifacts = createArtifactStore({ database, box, doors, audit })
   const trustedIssuers = createTrustedIssuerRegistry({ database, audit, feed, issuer })
   const { trusted } = trustedIssuers
@@ -181,7 +125,6 @@ export function createKernel(
   const tokens = createTokenServices({ config, database, doors, audit, feed, directory, keys, box, trusted })
   const once = createOnce(database)
   const fetch = createGuardedFetch({ unsafeOrigins: config.UNSAFE_OUTBOUND_ORIGINS })
-  const clientKeys = createClientKeys(fetch, log)
   const rules: PasswordRules = {
     argon2id,
     minLength: config.OIDC_PASSWORD_MIN_LENGTH,
@@ -210,8 +153,22 @@ export function createKernel(
     return throttles.throttle(kind, limits)
   }
   const throttledLines = createThrottledLines(log)
-  const secret = createServerSecrets(database, box)
-  const endUnusedRegistrations = createEndUnused({ config, database, changes, policies })
+  const clients = createClientServices({
+    config,
+    database,
+    doors,
+    audit,
+    feed,
+    directory,
+    profiles,
+    box,
+    hashing,
+    argon2id,
+    fetch,
+    secret,
+    throttle,
+    log,
+  })
   const cleaner = createJanitor({
     database,
     log,
@@ -220,48 +177,22 @@ export function createKernel(
     auditExpire: config.OIDC_AUDIT_EXPIRE,
     endings: {
       accounts: people.accountDeletions.deleteDue,
-      registrations: endUnusedRegistrations,
-      ...(config.SECRET_KEY.length > 1
-        ? {
-            formerOfUsers: createResealUserRecords(database, box),
-            formerOfPlugins: createResealPluginRecords(database, box),
-          }
-        : {}),
+      registrations: clients.endUnusedRegistrations,
+      ...keyServices.resealings,
     },
   })
-
-  const listings = createListings({
-    database,
-    schema: config.DATABASE_SCHEMA,
-    log,
-    replica: replicaOf(config),
-  })
+  const listings = createListings(database, config, log)
 
   return {
     ...tokens,
     ...people,
+    ...clients,
     config,
     issuer,
     database,
     doors,
     audit,
-    policies,
     profiles,
-    clients,
-    parseOpenMetadata,
-    selfRegistration: createSelfRegistrations({
-      database,
-      doors,
-      parse: parseOpenMetadata,
-      changes,
-      finder: clients,
-      secrets,
-      policies,
-      applyStatement: createApplyStatement(config, clientKeys),
-    }),
-    initialTokens: createInitialTokens(database, audit),
-    registrationTokens: createRegistrationTokens(database, secret),
-    endUnusedRegistrations,
     resources: createResourceRegistry(database, audit, feed, issuer),
     upstreams: createUpstreamRegistry({ database, audit, feed, issuer, box }),
     trustedIssuers,
@@ -269,7 +200,7 @@ export function createKernel(
     assertions: createAssertions({
       issuers: trustedIssuers,
       uses: trustedIssuerUses,
-      keys: clientKeys,
+      keys: clients.clientKeys,
       audiences: [issuer, `${issuer}/token`],
     }),
     findMapped: createFindMapped(database, people.users),
@@ -278,17 +209,6 @@ export function createKernel(
     throttle,
     languages: createLanguages(config),
     mail: createMailer({ doors, outbox, production, log }),
-    authenticator: createClientAuthenticator({
-      doors,
-      directory,
-      throttle: throttle('client'),
-      audit,
-      box,
-      issuer,
-      log,
-    }),
-    checkSecret: createSecretCheck({ database, feed, secrets, log }),
-    findSealedSecrets: createFindSealedSecrets({ database, feed, secrets, log }),
     keys,
     secret,
     box,
@@ -297,7 +217,7 @@ export function createKernel(
       database,
       audit,
       feed,
-      policies,
+      policies: clients.policies,
       log,
       secret,
       box,
@@ -305,8 +225,6 @@ export function createKernel(
       ...createHashersAtStart({ box, rules, production, log }),
     }),
     fetch,
-    clientKeys,
-    clientEncryption: createClientEncryption(clientKeys),
     outbox,
     courier,
     givenUpDeliveries: createGivenUpDeliveries(database, audit, outbox),
@@ -319,8 +237,7 @@ export function createKernel(
     records: createPluginRecords({ database, doors, audit, box }),
     async start() {
       await feed.start()
-      await keys.start()
-      await resealServerSecrets(database, box)
+      await keyServices.start()
       await tokens.revocations.start()
       await throttles.start()
       audit.start()
@@ -340,9 +257,4 @@ export function createKernel(
       await audit.stop()
     },
   }
-}
-
-function replicaOf(config: Config): Replica | undefined {
-  const { DATABASE_REPLICA_URL: url, DATABASE_SCHEMA: schema, DATABASE_PREPARE: prepare } = config
-  return url === undefined ? undefined : openReplica({ url, schema, prepare })
 }

@@ -3,10 +3,11 @@
  * close behind it; else from the primary, and the log says once why. What decides is never read here.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../config.ts'
 import type { Database } from '../store/database.ts'
 import { sqlState } from '../store/failures.ts'
 import {
-  identityOf, isSame, positionNumber, statements, type Identity, type PrimaryPosition, type Replica, type ReplicaState,
+  identityOf, isSame, openReplica, positionNumber, statements, type Identity, type PrimaryPosition, type Replica, type ReplicaState,
 } from '../store/replica.ts' // prettier-ignore
 import type { Query } from '../store/statement.ts'
 import { createBackgroundLoop } from './background-loop.ts'
@@ -48,12 +49,7 @@ export interface ListingState {
   readonly behind: number | null
 }
 
-export interface ListingsOptions {
-  database: Database
-  schema?: string | undefined
-  log: FastifyBaseLogger
-  replica: Replica | undefined
-}
+type Settings = Pick<Config, 'DATABASE_REPLICA_URL' | 'DATABASE_SCHEMA' | 'DATABASE_PREPARE'>
 
 /** A moment of the primary: how far its log was at an instant, in milliseconds since the epoch. */
 interface Moment {
@@ -62,9 +58,9 @@ interface Moment {
 }
 
 /** @internal */
-export function createListings(options: ListingsOptions): Listings {
-  const { database, replica } = options
-  if (replica !== undefined) return listingsBy(replica, options)
+export function createListings(database: Database, settings: Settings, log: FastifyBaseLogger): Listings {
+  const { DATABASE_REPLICA_URL: url, DATABASE_SCHEMA: schema, DATABASE_PREPARE: prepare } = settings
+  if (url !== undefined) return listingsBy(openReplica({ url, schema, prepare }), database, schema, log)
   const fromPrimary: Listing = { query: database.query, asOf: () => null }
   return {
     open: async () => fromPrimary,
@@ -75,7 +71,12 @@ export function createListings(options: ListingsOptions): Listings {
   }
 }
 
-function listingsBy(replica: Replica, { database, schema, log }: ListingsOptions): Listings {
+function listingsBy(
+  replica: Replica,
+  database: Database,
+  schema: string | undefined,
+  log: FastifyBaseLogger,
+): Listings {
   const moments: Moment[] = []
   let problem: string | null = 'it was not looked at yet'
   let said: string | undefined
