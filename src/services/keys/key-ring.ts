@@ -1,24 +1,21 @@
 /**
- * The signing keys of every process: made at the first start or when a client first asks for their algorithm,
- * published before they sign, followed by a successor on schedule or by command, and gone when their last token is
- * dead, or revoked with all that they signed. What is current is decided by the clock alone, so that all processes agree
- * without talking.
+ * The life of the signing keys: made at the first start or when a client first asks for their algorithm, published before
+ * they sign, followed by a successor on schedule or by command, and gone when their last token is dead, or revoked with all
+ * that they signed. What is current is decided by the clock alone, so that all processes agree without talking.
  */
 import type { JWK } from 'jose'
-import { metadataError } from '../../protocol/errors.ts'
-import { OAuthError } from '../../protocol/errors.ts'
-import { statements, type SigningKeyRow } from '../../store/signing-keys.ts'
+import { metadataError, OAuthError } from '../../protocol/errors.ts'
 import { ConfigError } from '../../config.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import { ALGORITHMS } from './algorithms.ts'
-import { DATABASE } from './database-keys.ts'
 import { createFirstKeys } from './first-keys.ts'
 import { createKeyCare } from './key-care.ts'
 import { createKeyChanges, type KeyChangesOptions } from './key-changes.ts'
-import { mayHaveSigned, signerAmong, signsUntil } from './key-order.ts'
+import { mayHaveSigned } from './key-order.ts'
 import { FROM_THE_START, type KeyStores } from './key-stores.ts'
+import { createLoadedKeys, type LoadedKeys } from './loaded-keys.ts'
 import type { RemoteSigner } from './remote-signer.ts'
-import { toRecord, toRingKey, type KeyRecord, type RingKey } from './ring-key.ts'
+import type { KeyRecord, RingKey } from './ring-key.ts'
 import type { SecretBox } from './secret-box.ts'
 
 export type KeyState = 'next' | 'current' | 'retiring' | 'revoked'
@@ -26,19 +23,15 @@ export type KeyState = 'next' | 'current' | 'retiring' | 'revoked'
 /** Seconds for which others may keep our JWKS; a new key is published for longer before it signs. */
 export const JWKS_LIFETIME = 30
 
-export interface KeyRing {
+export interface KeyRing extends Pick<LoadedKeys, 'find' | 'signer' | 'revoked'> {
   /** The algorithms that are offered; not each has a key before `provide`. */
   readonly algorithms: readonly string[]
   /** Makes the first key of an algorithm that has none, once however many processes ask. */
   provide(algorithm: string): Promise<void>
-  /** The key that signs now. Throws when there is none for the algorithm. */
-  signer(algorithm: string): RingKey
   /** The signature of JWS by a key that another store than the database has. Throws 503 where it cannot be had in time. */
   sign: RemoteSigner['sign']
   /** What keeps a key that should sign from it, a sentence each. For operators. */
   troubles(): string[]
-  /** A published key by its kid. */
-  find(kid: string): RingKey | undefined
   /**
    * Whether what was issued at this instant, in milliseconds since the epoch, may be signed by the key of this kid: it is
    * published, and had no successor that signed by then.
@@ -50,8 +43,6 @@ export interface KeyRing {
   jwks(): Buffer
   /** Has another key in it that signs nothing: what it is now is asked for each time. */
   publishToo(findJwk: () => JWK): void
-  /** Those that were revoked within the last day, oldest first. */
-  revoked(): readonly KeyRecord[]
   stateOf(key: KeyRecord): KeyState
   /** Seconds: what the tokens live for that live longest. */
   longestLifetime(): Promise<number>
@@ -84,48 +75,9 @@ export interface KeyRingOptions extends KeyChangesOptions {
 export function createKeyRing(options: KeyRingOptions): KeyRing {
   const { database, box, feed, log, stores, remote } = options
   const changes = createKeyChanges(options)
-  let ring: readonly RingKey[] = []
-  let revoked: readonly KeyRecord[] = []
+  const { load, live, find, newest, signer, signers, revoked } = createLoadedKeys({ database, box, log })
   let published: { keys: readonly JWK[]; body: Buffer } | undefined
   const others: (() => JWK)[] = []
-  let loading = Promise.resolve()
-
-  /** One after the other: what was read before a change must not replace what was read after it. */
-  async function load(): Promise<void> {
-    loading = loading.then(read, read)
-    return loading
-  }
-
-  async function read(): Promise<void> {
-    const rows = await database.query(statements.all)
-    const records = rows.map(toRecord)
-    const known = new Map(ring.map((key) => [key.kid, key]))
-    const usable = rows.filter((row) => row.revokedAt === null)
-    ring = usable.map((row) => toRingKey(row, signsUntil(toRecord(row), records), box, known.get(row.kid)))
-    revoked = records.filter((record) => record.revokedAt !== null)
-    for (const row of usable) if (row.store === DATABASE && !box.isCurrent(row.privateJwk)) await reseal(row)
-  }
-
-  /** Encrypts a key anew when SECRET_KEY has a new first entry. */
-  async function reseal(row: SigningKeyRow): Promise<void> {
-    const sealed = box.seal(box.open(row.privateJwk, row.kid), row.kid)
-    await database.query(statements.reseal, [row.kid, row.privateJwk, sealed])
-    log.info({ kid: row.kid }, 'signing key encrypted under the new SECRET_KEY')
-  }
-
-  const live = (now = Date.now()): readonly RingKey[] => {
-    if (ring.every((key) => key.retiresAt === null || key.retiresAt > now)) return ring
-    return ring.filter((key) => key.retiresAt === null || key.retiresAt > now)
-  }
-  const find = (kid: string): RingKey | undefined => live().find((key) => key.kid === kid)
-  const newest = (algorithm: string): RingKey | undefined =>
-    ring.find((key) => key.algorithm === algorithm && key.retiresAt === null)
-
-  function signer(algorithm: string): RingKey {
-    const key = signerAmong(live(), algorithm, Date.now())
-    if (key === undefined) throw new Error(`there is no ${algorithm} key to sign with`)
-    return key
-  }
 
   async function create(
     algorithm: string,
@@ -164,7 +116,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   async function revoke(kid: string, tries = 5): Promise<KeyRecord> {
     await load()
-    const former = revoked.find((one) => one.kid === kid)
+    const former = revoked().find((one) => one.kid === kid)
     if (former !== undefined) return former
     const key = find(kid)
     if (key === undefined) throw metadataError('kid', 'is not that of a published key')
@@ -192,13 +144,6 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   const care = createKeyCare({ ...options, firstKeys, load, newest, create })
 
-  /** Keys that sign now. */
-  function signers(): RingKey[] {
-    const keys = live()
-    const algorithms = new Set(keys.map(({ algorithm }) => algorithm))
-    return [...algorithms].flatMap((algorithm) => signerAmong(keys, algorithm, Date.now()) ?? [])
-  }
-
   feed.on('signing_key', load)
   feed.onGap(load)
 
@@ -221,7 +166,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       const key = find(kid)
       return key !== undefined && mayHaveSigned(key, issuedAt)
     },
-    keys: () => live(),
+    keys: live,
     jwks() {
       const keys = [...live().map(({ publicJwk }) => publicJwk), ...others.map((find) => find())]
       if (published?.keys.length !== keys.length || !published.keys.every((key, at) => key === keys[at]))
@@ -229,7 +174,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       return published.body
     },
     publishToo: (find) => void others.push(find),
-    revoked: () => revoked,
+    revoked,
     stateOf(key) {
       if (key.revokedAt !== null) return 'revoked'
       if (key.kid === signer(key.algorithm).kid) return 'current'
