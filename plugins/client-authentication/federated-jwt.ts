@@ -12,7 +12,7 @@ import { isObject } from '../../src/protocol/json.ts'
 import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { JwtError } from '../../src/protocol/signed-jwt.ts'
-import { obeys, readClaimRules } from '../../src/protocol/trusted-issuer-information.ts'
+import { obeys, readClaimRules } from '../../src/protocol/claim-rules.ts'
 import { PLAIN_TYPES } from '../../src/services/trusted-issuers/assertions.ts'
 
 const METHOD = 'federated_jwt'

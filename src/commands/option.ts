@@ -1,5 +1,6 @@
 /** How a member with an RFC's name is written on the command line, and what the text of an option means. */
 import { ConfigError } from '../config.ts'
+import { memberTwiceIn } from '../protocol/strict-json.ts'
 
 /** `redirect_uris` → `--redirect-uris`. */
 export function optionName(member: string): string {
@@ -27,12 +28,18 @@ export function memberValue(
   return parseJson(optionName(member), text)
 }
 
+/** Throws `ConfigError` for what is no JSON, or has a member twice, of which one would be forgotten. */
 export function parseJson(option: string, text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     throw new ConfigError(`${option} must be JSON.`)
   }
+  const twice = memberTwiceIn(text)
+  if (twice !== undefined)
+    throw new ConfigError(`${option} has ${twice} twice in one object: leave one of them.`)
+  return value
 }
 
 export function wholeNumber(option: string, text: string | undefined): number {

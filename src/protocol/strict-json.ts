@@ -30,13 +30,28 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** Of text that is JSON, so that brackets pair and a text after `{` or `,` of an object is a name. */
 function assertMembers(text: string): void {
+  for (const { depth, name, isAgain } of structureOf(text)) {
+    if (depth > MAX_DEPTH) throw refusal('is nested too deeply')
+    // Copied member by member, it would be no member.
+    if (name === '__proto__') throw refusal('has a member that is called __proto__')
+    if (isAgain) throw refusal('has a member twice')
+  }
+}
+
+/** The first name that an object of the text has twice, of which the parser keeps the last; undefined where none has. The text is JSON. */
+export function memberTwiceIn(text: string): string | undefined {
+  for (const { name, isAgain } of structureOf(text)) if (isAgain) return name
+  return undefined
+}
+
+/** What opens, and each name of a member. Of text that is JSON, so that brackets pair and a text after `{` or `,` of an object is a name. */
+function* structureOf(text: string): Generator<{ depth: number; name?: string; isAgain?: boolean }> {
   const open: (Set<string> | null)[] = []
   let namesNext = false
   for (const [token] of text.matchAll(TOKEN)) {
     if (token === '{' || token === '[') {
-      if (open.push(token === '{' ? new Set() : null) > MAX_DEPTH) throw refusal('is nested too deeply')
+      yield { depth: open.push(token === '{' ? new Set() : null) }
       namesNext = token === '{'
     } else if (token === '}' || token === ']') {
       open.pop()
@@ -44,17 +59,12 @@ function assertMembers(text: string): void {
     } else if (token === ',') {
       namesNext = open.at(-1) !== null
     } else if (namesNext) {
-      takeName(open.at(-1)!, JSON.parse(token) as string)
+      const [names, name] = [open.at(-1)!, JSON.parse(token) as string]
+      yield { depth: open.length, name, isAgain: names.has(name) }
+      names.add(name)
       namesNext = false
     }
   }
-}
-
-function takeName(names: Set<string>, name: string): void {
-  // Copied member by member, it would be no member.
-  if (name === '__proto__') throw refusal('has a member that is called __proto__')
-  if (names.has(name)) throw refusal('has a member twice')
-  names.add(name)
 }
 
 function refusal(what: string, cause?: unknown): OAuthError {

@@ -2,6 +2,7 @@
  * What is registered of a trusted issuer, whose JWTs are good here as grants, as subject tokens and as proofs of clients: its members by
  * their names in SEED_FILE, on the command line and on the pages, and what each must look like.
  */
+import { readClaimRules } from './claim-rules.ts'
 import { metadataError } from './errors.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
 import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
@@ -13,9 +14,6 @@ import { isScopeToken } from './scope.ts'
 /** By what somebody of theirs is one of ours; `client` is the client that asks, and nobody. */
 export const SUBJECTS = ['link', 'email', 'username', 'client'] as const
 export type SubjectMapping = (typeof SUBJECTS)[number]
-
-/** By a claim's name what it must say: this, or one of these. */
-export type ClaimRules = Readonly<Record<string, string | readonly string[]>>
 
 export interface TrustedIssuerInformation {
   /** As its JWTs have it in `iss`; of SPIFFE the trust domain, `spiffe://example.org`. */
@@ -144,29 +142,6 @@ export function mappingOf({ subject, subject_claim: claim }: TrustedIssuerInform
   return { by, claim: claim ?? (by === 'email' ? 'email' : 'sub') }
 }
 
-/** `repository=org/app ref=refs/heads/main`, JSON, or an object. Throws `invalid_client_metadata` naming `member`. */
-export function readClaimRules(member: string, value: unknown): ClaimRules {
-  const typed = typeof value === 'string' ? (parseJson(value) ?? parsePairs(value)) : value
-  const isText = (one: unknown): boolean =>
-    typeof one === 'string' && one !== '' && one.length <= 2048 && isStorable(one)
-  const isRule = (one: unknown): boolean =>
-    isText(one) || (Array.isArray(one) && one.length > 0 && one.length <= MOST && one.every(isText))
-  if (!isObject(typed) || !Object.values(typed).every(isRule) || !Object.keys(typed).every(isText))
-    throw metadataError(member, reason('must be pairs such as repository=org/app'))
-  if (Object.keys(typed).length > MOST)
-    throw metadataError(member, reason('must be {most} at most', { most: MOST }))
-  return typed as ClaimRules
-}
-
-/** Whether the claims say what the rules want; a claim that is a list has to hold it. */
-export function obeys(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): boolean {
-  return Object.entries(rules).every(([name, wanted]) => {
-    const said: unknown[] = Object.hasOwn(claims, name) ? [claims[name]].flat() : []
-    const texts = said.map((one) => (typeof one === 'boolean' || typeof one === 'number' ? String(one) : one))
-    return [wanted].flat().some((one) => texts.includes(one))
-  })
-}
-
 function readText(member: string, value: unknown, most: number): string {
   if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
   throw metadataError(
@@ -230,12 +205,4 @@ function readAge(value: unknown): number {
   if (Number.isSafeInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= LONGEST)
     return Number(seconds)
   throw metadataError('max_age', reason('must be 1 to {most} seconds', { most: LONGEST }))
-}
-
-function parsePairs(text: string): Record<string, string> | undefined {
-  const pairs = text.split(/\s+/).filter((one) => one !== '')
-  const entries = pairs.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)])
-  return pairs.every((one) => one.indexOf('=') > 0)
-    ? (Object.fromEntries(entries) as Record<string, string>)
-    : undefined
 }

@@ -8,6 +8,7 @@ import { metadataError } from './errors.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
 import { assertForeign } from './own-issuer.ts'
 import { isScopeToken } from './scope.ts'
+import { memberTwiceIn } from './strict-json.ts'
 
 export interface UpstreamInformation {
   /** Its name in addresses and of its button: small letters, digits and hyphens. */
@@ -164,7 +165,7 @@ function readDomains(value: unknown): string[] {
 }
 
 function readClaims(value: unknown): Record<string, string> {
-  const typed = typeof value === 'string' ? (parseJson(value) ?? parsePairs(value)) : value
+  const { typed, twice } = typeof value === 'string' ? parseTyped(value) : { typed: value }
   if (!isObject(typed)) throw metadataError('claims', 'must be pairs such as email=mail')
   for (const [ours, theirs] of Object.entries(typed)) {
     if (!Object.hasOwn(StandardClaims.properties, ours))
@@ -172,18 +173,19 @@ function readClaims(value: unknown): Record<string, string> {
     if (typeof theirs !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(theirs))
       throw metadataError('claims', 'must end with names of claims of the upstream')
   }
+  if (twice !== undefined) throw metadataError('claims', `names ${twice} twice: leave one of them`)
   return typed as Record<string, string>
 }
 
-/** `email=mail preferred_username=upn`. */
-function parsePairs(text: string): Record<string, string> | undefined {
-  const pairs = text
-    .split(/[\s,]+/)
-    .filter((one) => one !== '')
-    .map((one) => one.split('='))
-  return pairs.every((pair) => pair.length === 2)
-    ? (Object.fromEntries(pairs) as Record<string, string>)
-    : undefined
+/** JSON, or `email=mail preferred_username=upn`; `twice` is a name of which one value would be forgotten. */
+function parseTyped(text: string): { typed?: unknown; twice?: string | undefined } {
+  const typed = parseJson(text)
+  if (typed !== undefined) return { typed, twice: memberTwiceIn(text) }
+  const words = text.split(/[\s,]+/).filter((one) => one !== '')
+  const pairs = words.map((one) => one.split('='))
+  if (!pairs.every((pair) => pair.length === 2)) return {}
+  const names = pairs.map(([name = '']) => name)
+  return { typed: Object.fromEntries(pairs), twice: names.find((one, at) => names.indexOf(one) < at) }
 }
 
 /** The one form in which domains are compared; `''` for what is none. */

@@ -37,6 +37,10 @@ describe('one sentence', () => {
       /^--made-up is not an option, nor a member of client metadata\. One of a plugin is known where PLUGINS names that\.$/,
     ],
     [['client', 'create', '--metadata', '{'], /^--metadata must be JSON\.$/],
+    [
+      ['client', 'create', '--metadata', '{"jwks":{"keys":[],"keys":[]}}'],
+      /^--metadata has keys twice in one object: leave one of them\.$/,
+    ],
     [['client', 'create', '--metadata', '[]'], /^--metadata must be a JSON object\.$/],
     [['client', 'create', 'stray', 'words'], /^stray is not understood\.$/],
     [['client', 'create', '--made-up'], /^--made-up has no value\.$/],

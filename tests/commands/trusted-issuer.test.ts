@@ -43,6 +43,14 @@ test('one is registered, used, shown, changed and deleted', async () => {
 
 test.each([
   [[server.url], 'issuer is this server itself: name that of somebody else.'],
+  [
+    [ISSUER, '--claims', 'ref=x ref=x'],
+    'claims names ref twice: where one of several is good, write JSON with a list of them.',
+  ],
+  [
+    [ISSUER, '--claims', '{"ref":"x","ref":"y"}'],
+    'claims names ref twice: where one of several is good, write JSON with a list of them.',
+  ],
   [[`${server.url}/`], 'issuer is this server itself: name that of somebody else.'],
 ])('%j is refused in one sentence, and registers nothing', async (args, sentence) => {
   const given = ['trusted-issuer', 'create', ...args, '--jwks', JSON.stringify(jwks)]

@@ -139,6 +139,8 @@ test.each([
   [['update', 'file', '--scope', 'email'], 'scope must be scope names, openid among them.'],
   [['update', 'file', '--claims', 'password=hash'], 'claims must begin with names of standard claims, such as email.'],
   [['update', 'file', '--claims', 'email'], 'claims must be pairs such as email=mail.'],
+  [['update', 'file', '--claims', 'email=mail,email=upn'], 'claims names email twice: leave one of them.'],
+  [['update', 'file', '--claims', '{"email":"mail","email":"upn"}'], 'claims names email twice: leave one of them.'],
   [['update', 'file', '--sign-up', 'maybe'], 'sign_up must be true or false.'],
   [['delete', 'one', '--yes'], 'id is not registered.'],
 ])('%j is refused in one sentence, and changes nothing', async (args, sentence) => {

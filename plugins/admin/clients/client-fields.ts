@@ -3,6 +3,7 @@ import { parseJson } from '../../../src/protocol/json.ts'
 import { type Words, message, sentenceOf } from '../../../src/protocol/message.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { redirectUriProblem } from '../../../src/protocol/redirect-uri.ts'
+import { memberTwiceIn } from '../../../src/protocol/strict-json.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { FieldView } from '../models.ts'
 import { BY_METHOD, CHOICES, CLIENT_ID, GROUPS, type Field } from './client-field-table.ts'
@@ -83,7 +84,11 @@ export function problemsOf(values: Values): Errors {
   }
   for (const { name } of FIELDS.filter(({ kind }) => kind === 'json')) {
     const text = values[name]?.trim() ?? ''
-    if (text !== '' && parseJson(text) === undefined) errors[name] = message('This must be JSON.')
+    if (text === '') continue
+    const twice = parseJson(text) === undefined ? undefined : memberTwiceIn(text)
+    if (parseJson(text) === undefined) errors[name] = message('This must be JSON.')
+    else if (twice !== undefined)
+      errors[name] = message('This has {name} twice in one object: leave one of them.', { name: twice })
   }
   for (const name of REDIRECTS) {
     const lines = itemsOf('lines', values[name] ?? '')

@@ -203,6 +203,7 @@ test('its public keys are pasted as JSON, and refused at their field', async () 
   const key = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', kid: 'one' }
   const wrong: [string, string][] = [
     ['no JSON', 'This must be JSON.'],
+    ['{"keys":[],"keys":[]}', 'This has keys twice in one object: leave one of them.'],
     [
       JSON.stringify({ keys: [{ ...key, d: 'AAAA' }] }),
       expect.stringContaining('Must hold public keys alone'),

@@ -145,6 +145,16 @@ test.each([
     'claims',
     'Must be pairs such as repository=org/app.',
   ],
+  [
+    { issuer: ISSUER, jwks_uri: `${ISSUER}/jwks`, claims: 'ref=x repository=org/app ref=y' },
+    'claims',
+    'Names ref twice: where one of several is good, write JSON with a list of them.',
+  ],
+  [
+    { issuer: ISSUER, jwks_uri: `${ISSUER}/jwks`, claims: '{"ref":"x","r\\u0065f":["y"]}' },
+    'claims',
+    'Names ref twice: where one of several is good, write JSON with a list of them.',
+  ],
   [{ issuer: ISSUER, jwks_uri: `${ISSUER}/jwks`, max_age: '1e9' }, 'max_age', 'Must be 1 to 86000 seconds.'],
 ])('%j is refused at its field, and what was typed is kept', async (fields, field, message) => {
   const refused = await create(fields)
