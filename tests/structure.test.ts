@@ -5,7 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, normalize, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { ownPlugins } from '../src/latchkey.ts'
+import { ownPlugins } from '../src/plugin-list.ts'
 import { needsIn } from './support/left-out.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')

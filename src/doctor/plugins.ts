@@ -1,6 +1,6 @@
 /** The plugins of PLUGINS, as far as their modules tell before they run: whether they load, and the settings that they export. */
 import { ConfigError, type SettingValues } from '../config.ts'
-import { importPlugin } from '../own-plugins.ts'
+import { importPlugin } from '../plugin-modules.ts'
 import { parseOwn } from '../plugin-settings.ts'
 import { settingsOf, type SettingSchema } from '../setting-value.ts'
 import { fail, ok, type Finding } from './finding.ts'

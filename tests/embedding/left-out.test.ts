@@ -3,7 +3,7 @@
  * it, and people get into apps all the same, unless it is what they get in by.
  */
 import { expect, onTestFinished, test } from 'vitest'
-import { ownPlugins } from '../../src/latchkey.ts'
+import { ownPlugins } from '../../src/plugin-list.ts'
 import { createDatabase } from '../support/database.ts'
 import { basic } from '../support/requests.ts'
 import { routesOf } from '../support/routes.ts'

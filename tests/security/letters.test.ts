@@ -5,7 +5,7 @@
 import { glob, readFile } from 'node:fs/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Mail } from '../../src/doors/mail.ts'
-import { ownPlugins } from '../../src/latchkey.ts'
+import { ownPlugins } from '../../src/plugin-list.ts'
 import { createDatabase } from '../support/database.ts'
 import { CALL_CENTRE } from '../support/ciba.ts'
 import {
