@@ -92,6 +92,9 @@ describe.skipIf(noBrowser)('a passkey', () => {
     await page.addInitScript(withoutSuggestions)
     await page.goto(`${url}/account`)
     expect(await page.isVisible('#passkey')).toBe(true)
+    // What is said below the button takes no room before anything is.
+    const ends = `['#passkey', '#passkey-form'].map((one) => document.querySelector(one).getBoundingClientRect().bottom)`
+    expect(new Set(await page.evaluate<number[]>(ends)).size).toBe(1)
     await assertAccessible(page, 'sign-in with passkeys')
     await page.evaluate(
       `navigator.credentials.get = async () => { throw new DOMException('', 'NotAllowedError') }`,
