@@ -23,6 +23,19 @@ const open = async (options?: { javaScriptEnabled: boolean }) =>
   openSignedIn(`${server.url}/account`, ALICE, options)
 
 describe.skipIf(noBrowser)('in a browser', () => {
+  test('the links of the area begin where the page does', async () => {
+    const { page } = await open()
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: 720 })
+      const edges = await page.evaluate(`['.wordmark', 'nav.area a', 'main'].map((one) => {
+        const found = document.querySelector(one)
+        return Math.round(found.getBoundingClientRect().left + (one === 'main' ? 0 : parseFloat(getComputedStyle(found).paddingLeft)))
+      })`)
+      expect(new Set(edges as number[]).size).toBe(1)
+    }
+    await page.context().close()
+  })
+
   test('every page and state is accessible and within its policy', async () => {
     await signedIn(server)
     const { page, said } = await open()
