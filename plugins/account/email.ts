@@ -65,6 +65,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     const email = (claims['email'] as string | undefined) ?? ''
     const model = {
       ...area.target(call, PATH),
+      profileUri: uri('/profile'),
       email,
       verified: claims['email_verified'] === true,
       mailed: mailed(),

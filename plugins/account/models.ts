@@ -40,6 +40,7 @@ export interface ProfilePage extends FormTarget {
 }
 
 export interface EmailPage extends FormTarget {
+  profileUri: string
   /** `''` for none. */
   email: string
   verified: boolean

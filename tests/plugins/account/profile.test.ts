@@ -207,6 +207,7 @@ describe('the email address', () => {
     await users.update('alice', { email_verified: false })
     const page = await open(server, agent, '/email')
     expect(page.body).toContain('>Send the link</button>')
+    expect(page.body).toContain('<nav class="back" aria-label="Back"><a href="/account/profile">Profile</a></nav>')
     await agent.submit(page, 'change-email')
     const other = createUserAgent(server.url)
     await other.submit(await other.get(linkIn(await mailbox.next(ALICE.email, 'Confirm your email address'))), 'confirm')
