@@ -153,11 +153,11 @@ describe('a section', () => {
 })
 
 describe('a part of the page of security', () => {
-  test('stands below the password, with what to do next for whom there is something', async () => {
+  test('stands below the password, and above all of them what to do next, for whom there is something', async () => {
     const agent = await signedIn(server)
     const { body } = await agent.get(`${server.url}/account/security?done=badge`)
     expect(body).toMatch(
-      /id="security-password"[\s\S]*<h2>Badge of <bdi>alice<\/bdi><\/h2>[\s\S]*id="next-step"/,
+      /id="next-step"[\s\S]*id="security-password"[\s\S]*<h2>Badge of <bdi>alice<\/bdi><\/h2>/,
     )
     expect(body).toContain('<p role="status">badge</p>')
     expect(body).toContain('<a href="/account/badge">Polish your badge.</a>')
