@@ -83,10 +83,10 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
         message('Those who are signed in stay signed in.'),
       ],
     },
-    columns: [message('Id'), message('Name'), message('Issuer')],
+    columns: [message('ID'), message('Name'), message('Issuer')],
     identifier: {
       name: 'id',
-      label: message('Id'),
+      label: message('ID'),
       hint: message('Small letters, digits and hyphens. It cannot be changed later.'),
     },
     fields: async () => FIELDS,

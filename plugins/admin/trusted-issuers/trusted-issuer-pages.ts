@@ -59,7 +59,7 @@ export function addTrustedIssuerPages(area: OwnArea): void {
     valuesOf,
     noteOf: ({ usedAt }) =>
       usedAt === undefined
-        ? message('No JWT of it was good here yet.')
+        ? message('None of its JWTs has been accepted yet.')
         : message('A JWT of it was last good here on {time}.', { time: usedAt }),
     list: async (options) => withUses(await trustedIssuers.list(options)),
     async find(issuer) {

@@ -15,7 +15,7 @@ const link = (body: string, id: string): string =>
 test('the page of a client leads to its events, and to those who approved it', async () => {
   const { body } = await openClient(server, agent, 'web')
   expect((await agent.get(link(body, 'authorizations'))).body).toContain(
-    'Nobody has, or nothing of it is left.',
+    'Nobody has approved it, or every approval has ended.',
   )
   const log = await agent.get(link(body, 'audit'))
   expect([log.status, log.body]).toEqual([200, expect.stringContaining('Client registered')])

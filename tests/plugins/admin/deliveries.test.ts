@@ -39,8 +39,8 @@ async function giveUp(...texts: string[]): Promise<void> {
 test('with nothing given up the page says so', async () => {
   const { status, body } = await open()
   expect(status).toBe(200)
-  expect(body).toContain('Nothing was given up.')
-  expect(body).toContain('Nothing waits.')
+  expect(body).toContain('None has failed.')
+  expect(body).toContain('None is waiting.')
 })
 
 test('what was given up stands there with its reason, and is tried again', async () => {
