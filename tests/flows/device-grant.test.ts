@@ -181,6 +181,20 @@ test('T12: who guesses codes is stopped, and a right guess is refused too', asyn
   expect((await allow(server, asked)).url).toBe(`${server.url}/device/allowed`)
 })
 
+test('who guesses codes signed in is stopped from whichever network they come', async () => {
+  const person = newPerson(server)
+  await allow(server, await ask(server), person)
+  const statuses: number[] = []
+  for (let tries = 0; tries < 12; tries++) {
+    const elsewhere = newPerson(server)
+    for (const [name, value] of person.cookies) elsewhere.cookies.set(name, value)
+    statuses.push((await enter(server, elsewhere, { user_code: 'BBBB-BBBB' })).status)
+  }
+  expect(statuses).toEqual([...Array.from({ length: 10 }, () => 400), 429, 429])
+  const other = newPerson(server)
+  expect((await allow(server, await ask(server), other, BOB)).url).toBe(`${server.url}/device/allowed`)
+})
+
 test('who signs out, or is disabled, before the device fetches its tokens gives nothing', async () => {
   const person = newPerson(server)
   const [left, disabled] = [await ask(server), await ask(server)]
