@@ -97,13 +97,14 @@ export function addApps(area: OwnArea): void {
   })
 }
 
-/** Its home page's host, or that of the address where it takes people who signed in. */
+/** With its home page's host, or that of the address where it takes people who signed in; one that registered itself is named by all of them. */
 function viewOf(
   client: Client,
   issuer: string,
 ): Pick<ClientView, 'name' | 'host' | 'claim'> & { entrance: string | null } {
   const [registered] = (client.metadata['redirect_uris'] ?? []) as readonly string[]
-  const redirectUri = client.metadata['client_uri'] === undefined ? registered : undefined
+  const hasHost = client.registrar !== undefined || client.metadata['client_uri'] !== undefined
+  const redirectUri = hasHost ? undefined : registered
   const request = {
     client,
     scopes: new Set<string>(),

@@ -1,10 +1,13 @@
 /**
- * A client as people see it on our pages. One that registered itself is shown by the host to which it takes people; what it calls itself is
- * a claim, and it has no look of its own until an administrator allows it.
+ * A client as people see it on our pages. One that registered itself is shown by the host to which it takes people, or by all of them where
+ * nobody is on the way; what it calls itself is a claim, and it has no look of its own until an administrator allows it.
  */
 import type { ApprovalRequest } from '../../src/doors/approval.ts'
 import type { Client } from '../../src/doors/client.ts'
 import type { ClientView } from './models.ts'
+
+/** Hosts by which one is named at once; one that has more is named by its client_id. */
+const MOST_HOMES = 3
 
 export function clientView({ client, redirectUri }: ApprovalRequest): ClientView {
   const member = (name: string): string | null => (client.metadata[name] as string | undefined) ?? null
@@ -13,9 +16,8 @@ export function clientView({ client, redirectUri }: ApprovalRequest): ClientView
   const logoUri = showsLogo(client) ? member('logo_uri') : null
   if (client.registrar === undefined)
     return { ...faceOf(client), host: hostOf(redirectUri ?? homeUri ?? ''), logoUri, ...links, homeUri }
-  const home = redirectUri ?? redirectUriOf(client)
-  const isHome = homeUri !== null && hostOf(homeUri) === hostOf(home)
-  return { ...faceOf(client, home), host: null, logoUri, ...links, homeUri: isHome ? homeUri : null }
+  const isHome = homeUri !== null && isAtHome(homeUri, client, redirectUri)
+  return { ...faceOf(client, redirectUri), host: null, logoUri, ...links, homeUri: isHome ? homeUri : null }
 }
 
 /**
@@ -23,36 +25,44 @@ export function clientView({ client, redirectUri }: ApprovalRequest): ClientView
  * for none, and for an address that one which registered itself has on another host than it takes people to.
  */
 export function entranceOf(request: ApprovalRequest, issuer: string): string | null {
-  const { client, redirectUri = redirectUriOf(client) } = request
+  const { client, redirectUri } = request
   const { homeUri } = clientView(request)
   const initiate = client.metadata['initiate_login_uri'] as string | undefined
   if (initiate === undefined) return homeUri
-  if (client.registrar !== undefined && hostOf(initiate) !== hostOf(redirectUri)) return homeUri
+  if (client.registrar !== undefined && !isAtHome(initiate, client, redirectUri)) return homeUri
   const uri = new URL(initiate)
   uri.searchParams.set('iss', issuer)
   return uri.href
 }
 
 /** What a client is called here, and what it calls itself where nobody has checked that. */
-export function faceOf(
-  client: Client,
-  redirectUri = redirectUriOf(client),
-): Pick<ClientView, 'name' | 'claim'> {
+export function faceOf(client: Client, redirectUri?: string): Pick<ClientView, 'name' | 'claim'> {
   const name = (client.metadata['client_name'] as string | undefined) ?? null
   if (client.registrar === undefined) return { name: name ?? client.clientId, claim: null }
-  if (client.unregistered !== undefined)
-    return { name: hostOf(client.clientId) ?? client.clientId, claim: name }
-  return { name: hostOf(redirectUri) ?? schemeOf(redirectUri) ?? client.clientId, claim: name }
+  const homes = homesOf(client, redirectUri)
+  const isNamed = homes.length > 0 && homes.length <= MOST_HOMES
+  return { name: isNamed ? homes.join(', ') : client.clientId, claim: name }
+}
+
+function isAtHome(uri: string, client: Client, redirectUri: string | undefined): boolean {
+  const homes = homesOf(client, redirectUri)
+  return homes.length === 1 && homes[0] === hostOf(uri)
+}
+
+/**
+ * Where one that registered itself is at home: the host of its document, or the host to which it takes people now (its scheme, for an app
+ * on their device), or all of these. The first alone could be anybody's, with the one that it uses behind it.
+ */
+function homesOf({ clientId, metadata, unregistered }: Client, redirectUri?: string): string[] {
+  const registered = (metadata['redirect_uris'] ?? []) as readonly string[]
+  const uris = redirectUri === undefined ? registered : [redirectUri]
+  const homes = (unregistered === undefined ? uris : [clientId]).map((uri) => hostOf(uri) ?? schemeOf(uri))
+  return [...new Set(homes.filter((home) => home !== null))]
 }
 
 /** Whoever registered itself cannot change what an administrator has looked at: `show_logo` is not open to it. */
 function showsLogo({ metadata, registrar }: Client): boolean {
   return (metadata['show_logo'] as boolean | undefined) ?? registrar === undefined
-}
-
-function redirectUriOf({ metadata }: Client): string {
-  const [first = ''] = (metadata['redirect_uris'] ?? []) as readonly string[]
-  return first
 }
 
 /** Null for an app's own scheme, which leads to no host. */

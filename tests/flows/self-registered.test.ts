@@ -58,6 +58,28 @@ test('one that is called like an app that people know is shown by its host, and 
   expect(page.body).toMatch(/<h1><bdi>com\.evil\.app:<\/bdi> wants access/)
 })
 
+test('one with addresses on several hosts is shown by all of them where nobody is on the way to one', async () => {
+  const uris = ['https://bank.example/', 'https://evil.example/callback']
+  const liar = await apps.create({ client_uri: 'https://bank.example/', redirect_uris: uris })
+  const more = ['https://one.example/', 'https://two.example/', 'https://three.example/', uris[1]!]
+  const vague = await apps.create({ redirect_uris: more })
+  const agent = createUserAgent(server.url)
+  for (const client_id of [liar.client_id, vague.client_id]) {
+    const page = await agent.get(authorizationUrl(server, { client_id, redirect_uri: uris[1]! }))
+    const { username, password } = ALICE
+    const consent =
+      findForm(page, 'login') === undefined ? page : await agent.submit(page, 'login', { username, password })
+    expect(consent.body).toMatch(/<h1><bdi>evil\.example<\/bdi> wants access to your account/)
+    await agent.submit(consent, 'consent', { decision: 'allow' })
+  }
+  const { body } = await agent.get(`${server.url}/account/apps`)
+  expect(body).toContain('<h2><bdi>bank.example, evil.example</bdi></h2>')
+  expect(body).toContain(`<h2><bdi>${vague.client_id}</bdi></h2>`)
+  expect(body).not.toContain('href="https://bank.example/"')
+  const list = await (await signedIn(server)).get(`${server.url}/admin/clients`)
+  expect(list.body).toContain('bank.example, evil.example</bdi></a>')
+})
+
 test('an administrator sees it', async () => {
   const agent = await signedIn(server)
   expect((await openClient(server, agent, app.client_id)).body).toMatch(NOBODY)
