@@ -1,4 +1,4 @@
-/** What is stored: signing keys, what still depends on a former SECRET_KEY, and whether anybody may administer. */
+/** What is stored: signing keys, what still depends on a former SECRET_KEY, whether anybody may administer, and others who are registered. */
 import type { Config } from '../config.ts'
 import { ADMIN } from '../services/users/user.ts'
 import { DATABASE } from '../services/keys/database-keys.ts'
@@ -10,6 +10,7 @@ import { statements as signingKeys, type SigningKeyRow } from '../store/signing-
 import { statements as users } from '../store/users.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { examineKeyStores } from './key-stores.ts'
+import { examineOthers } from './others.ts'
 
 export async function examineContent(
   place: Place,
@@ -47,6 +48,7 @@ async function examineStored(
         ),
   )
   findings.push(examineAddresses(await database.query(users.unclaimedEmails, [SHOWN])))
+  findings.push(...(await examineOthers(database, config)))
   return findings
 }
 

@@ -1,6 +1,7 @@
 /** A server with all that asks others, and what brings each of it to do so. */
 import { createProvider } from '../../../plugins/upstreams/provider.ts'
 import { walkClient } from '../../../src/doctor/client/walk.ts'
+import { examineOthers } from '../../../src/doctor/others.ts'
 import type { Bag } from '../../../src/protocol/bag.ts'
 import { OAuthError } from '../../../src/protocol/errors.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
@@ -28,7 +29,7 @@ export async function startGround(allowed: readonly string[]) {
   const settings = { ...CIBA_SETTINGS, OIDC_CLIENT_METADATA_DOCUMENTS: 'any', UNSAFE_OUTBOUND_ORIGINS: allowed.join(',') }
   const server = await startServer(settings, { seed: { ...CIBA_SEED, clients: [...CIBA_SEED.clients, pinged] } })
   const { oauth } = server.server
-  const { doors } = kernelOf(server.server)
+  const { doors, database, config, trustedIssuers } = kernelOf(server.server)
   const { log } = server.server
   const { id: user } = (await oauth.users.find(ALICE.username))!
   const provider = createProvider(server.server)
@@ -83,6 +84,13 @@ export async function startGround(allowed: readonly string[]) {
     async walk(address: string): Promise<Outcome> {
       told.address = address
       const found = await walkClient(server.settings, `http://127.0.0.1:${resource.port}/api`, async () => {})
+      return { status: 200, says: JSON.stringify(found) }
+    },
+    async examine(jwks_uri: string): Promise<Outcome> {
+      const issuer = 'https://login.example'
+      await trustedIssuers.save({ issuer, jwks_uri })
+      const found = await examineOthers(database, config)
+      await trustedIssuers.delete(issuer)
       return { status: 200, says: JSON.stringify(found) }
     },
     async assertion(client: string): Promise<Outcome> {

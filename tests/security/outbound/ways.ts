@@ -24,6 +24,7 @@ export const GUARDED: Readonly<Record<string, Ask>> = {
   'plugins/upstreams/provider.ts': (on, url) => on.upstream(url),
   'src/doctor/client/step.ts': (on, url) => on.walk(url),
   'src/doctor/client/walk.ts': (on, url) => on.walk(url),
+  'src/doctor/others.ts': (on, url) => on.examine(url),
   // Keys of clients, of who signs software statements, and of trusted issuers: all by one door.
   'src/services/clients/client-keys.ts': async (on, url) => {
     const client = await on.client({
