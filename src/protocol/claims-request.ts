@@ -127,7 +127,9 @@ export function requestedAcr(
   const acr = own(request.id_token, 'acr')
   if (acr === undefined) return undefined
   const values = (acr === null ? undefined : demanded(acr)) ?? []
-  return { essential: acr?.essential === true, values: values.filter((one) => typeof one === 'string') }
+  // A number is meant as the text, and what is neither is reached by nobody: a demand is never left out.
+  const texts = values.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+  return { essential: acr?.essential === true, values: texts }
 }
 
 function accepts(request: ClaimRequest | null, value: unknown): boolean {

@@ -117,7 +117,8 @@ test.each<[object, object | undefined]>([
   [{}, undefined],
   [{ userinfo: { acr: null } }, undefined],
   [{ id_token: { acr: null } }, { essential: false, values: [] }],
-  [{ id_token: { acr: { essential: true, values: ['1', 2] } } }, { essential: true, values: ['1'] }],
+  [{ id_token: { acr: { essential: true, values: ['1', 2] } } }, { essential: true, values: ['1', '2'] }],
+  [{ id_token: { acr: { essential: true, value: null } } }, { essential: true, values: ['null'] }],
   [{ id_token: { acr: { essential: true, value: '1' } } }, { essential: true, values: ['1'] }],
 ])('the acr of %j', (document, acr) => {
   expect(requestedAcr(parse(document))).toEqual(acr)

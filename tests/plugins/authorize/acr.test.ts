@@ -94,6 +94,12 @@ test.each([
     '2',
     ['pwd', 'otp', 'mfa'],
   ],
+  [
+    'one that is, as a number',
+    { claims: claimsOf({ essential: true, value: 2 }) },
+    '2',
+    ['pwd', 'otp', 'mfa'],
+  ],
   ['by its registration, 2 at the least', { client_id: 'vault' }, '2', ['pwd', 'otp', 'mfa']],
   [
     'more by its registration than by its wish',
