@@ -78,10 +78,11 @@ export function createLanguage(options: LanguageOptions): Language {
     shape = (text) => text,
     parsed = new Map<string, readonly object[]>(),
   } = options
-  const dates = new Intl.DateTimeFormat(region, { ...INSTANT, timeZone: zone ?? 'UTC' })
-  const lists = new Intl.ListFormat(region, { type: 'conjunction' })
-  const numbers = new Intl.NumberFormat(region)
-  const time = (at: Date): string => dates.format(at)
+  const dates = whenUsed(() => new Intl.DateTimeFormat(region, { ...INSTANT, timeZone: zone ?? 'UTC' }))
+  const lists = whenUsed(() => new Intl.ListFormat(region, { type: 'conjunction' }))
+  const numbers = whenUsed(() => new Intl.NumberFormat(region))
+  const plurals = whenUsed(() => new Intl.PluralRules(region))
+  const time = (at: Date): string => dates().format(at)
 
   function elementsOf(text: string): readonly MessageFormatElement[] {
     const known = parsed.get(text) ?? parse(find(text) ?? text)
@@ -91,7 +92,7 @@ export function createLanguage(options: LanguageOptions): Language {
 
   const list: Language['list'] = (members, composer) =>
     composer.join(
-      lists
+      lists()
         .formatToParts(members.map((_one, at) => String(at)))
         .map(({ type, value }) =>
           type === 'element' ? members[Number(value)]! : composer.text(shape(value)),
@@ -117,9 +118,9 @@ export function createLanguage(options: LanguageOptions): Language {
         case TYPE.argument:
           return composer.value(valueOf(element.value))
         case TYPE.number:
-          return composer.text(numbers.format(Number(valueOf(element.value))))
+          return composer.text(numbers().format(Number(valueOf(element.value))))
         case TYPE.pound:
-          return composer.text(numbers.format(count ?? 0))
+          return composer.text(numbers().format(count ?? 0))
         case TYPE.tag:
           return composer.element(element.value, partsOf(element.children, count))
         case TYPE.select: {
@@ -129,7 +130,7 @@ export function createLanguage(options: LanguageOptions): Language {
         }
         case TYPE.plural: {
           const number = Number(valueOf(element.value))
-          return partsOf(formOf(element, number, region), number - element.offset)
+          return partsOf(formOf(element, number, plurals()), number - element.offset)
         }
         default:
           throw new TypeError(`“${text}” has a format that messages have not; a date is said by its {name}`)
@@ -169,8 +170,18 @@ export function createLanguage(options: LanguageOptions): Language {
 }
 
 /** What is said of so many. */
-function formOf({ options, offset }: PluralElement, count: number, region: string): MessageFormatElement[] {
+function formOf(
+  { options, offset }: PluralElement,
+  count: number,
+  plurals: Intl.PluralRules,
+): MessageFormatElement[] {
   const exact = options[`=${count}`]
-  const form = new Intl.PluralRules(region).select(count - offset)
+  const form = plurals.select(count - offset)
   return (exact ?? options[form] ?? options['other'])!.value
+}
+
+/** Formats read much of ICU's data: a start that says nothing needs none of it. */
+function whenUsed<Format>(make: () => Format): () => Format {
+  let made: Format | undefined
+  return () => (made ??= make())
 }
