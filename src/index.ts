@@ -155,7 +155,7 @@ export type {
   SecurityPart,
 } from '../plugins/account/sections.ts'
 export type { AdminArea, AdminDoors, Administrator, UserPart } from '../plugins/admin/sections.ts'
-export type { Browser } from '../plugins/browser.ts'
+export type { Browser } from '../plugins/browser/index.ts'
 export { message, type Message, type Words } from './protocol/message.ts'
 export type { PageLanguage } from '../plugins/language.ts'
 export type { Catalogue } from './services/languages/catalogues.ts'

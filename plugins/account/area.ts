@@ -1,7 +1,7 @@
 /** What the pages of a user's own account share: their guarded addresses, and forms that their user alone can send. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
-import { STEPS } from '../browser.ts'
+import { STEPS } from '../browser/index.ts'
 import type { OAuth } from '../oauth.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
 import type { PageCall, ServePage } from '../pages/index.ts'

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import type { Cookie } from '../signed-in.ts'
+import type { Cookie } from '../browser/cookies.ts'
 
 /** Seconds: what a replica has not by then, its age tells. */
 const LASTS = 3600

@@ -1,7 +1,7 @@
 /** Whether the form of a step is one of ours, of this interaction, and of who is signed in. */
 import type { BrowserCall, Interaction } from '../../src/doors/interaction.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
-import type { Browser } from '../browser.ts'
+import type { Browser } from '../browser/index.ts'
 import { keepingTyped } from '../pages/expired-form.ts'
 import { LOGIN } from './phases.ts'
 import { usersBefore, type SignInNote } from './sign-in-note.ts'

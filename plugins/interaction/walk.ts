@@ -12,7 +12,7 @@ import type {
 import type { Wire } from '../../src/protocol/wire.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
-import { STEPS } from '../browser.ts'
+import { STEPS } from '../browser/index.ts'
 import { clientView } from '../pages/client-view.ts'
 import type { Pages } from '../pages/models.ts'
 import type { Endings } from './endings.ts'

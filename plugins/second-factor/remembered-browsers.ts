@@ -9,7 +9,7 @@ import { usernameKey } from '../../src/protocol/username.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { createBrowserMarks } from '../../src/services/users/browser-marks.ts'
 import { statements } from '../../src/store/users.ts'
-import type { Cookie } from '../browser.ts'
+import type { Cookie } from '../browser/cookies.ts'
 
 export interface RememberedBrowsers {
   /** From now on; `since` is when the factor was set up. */

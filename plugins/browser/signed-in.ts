@@ -1,35 +1,23 @@
 /**
- * Who is signed in with a browser: by the cookie of a session, or by that of a sign-in that still lacks a factor. Only the second half of
- * this, which `interaction/` and `sign-out/` alone use, ever tells of the latter.
+ * Who is signed in with a browser: by the cookie of a session, or by that of a sign-in that still lacks a factor. `session` never tells of
+ * the latter; what does is for the steps of a sign-in alone (`STEPS`).
  */
 import type { FastifyRequest } from 'fastify'
-import { randomUUID } from 'node:crypto'
-import type { ApprovalRequest } from '../src/doors/approval.ts'
-import type { BrowserCall, Session, Shown } from '../src/doors/interaction.ts'
-import { strongerAcr } from '../src/protocol/acr.ts'
-import type { Wire } from '../src/protocol/wire.ts'
-import type { Kernel } from '../src/services/kernel.ts'
-import { ownRequest } from '../src/services/users/ourselves.ts'
-import type { SignIn } from '../src/services/users/sessions.ts'
-import type { User } from '../src/services/users/user.ts'
+import type { ApprovalRequest } from '../../src/doors/approval.ts'
+import type { BrowserCall, Session, Shown } from '../../src/doors/interaction.ts'
+import { strongerAcr } from '../../src/protocol/acr.ts'
+import type { Wire } from '../../src/protocol/wire.ts'
+import type { Kernel } from '../../src/services/kernel.ts'
+import { ownRequest } from '../../src/services/users/ourselves.ts'
+import type { SignIn } from '../../src/services/users/sessions.ts'
+import type { User } from '../../src/services/users/user.ts'
+import { createNextCookie } from './next-cookie.ts'
+import { createSessionsByCookie, type Follower, type SessionCookies } from './sessions-by-cookie.ts'
 
 export type BrowserSignIn = Pick<SignIn, 'amr' | 'acr' | 'authenticatedAt'> & {
   user: Pick<User, 'id' | 'updatedAt' | 'username'>
   /** What renews the session of who is signed in: sent twice, it leads to one session. */
   form?: Wire
-}
-
-/** Told of who is signed in with a browser from this answer on; null for nobody. */
-export type Follower = (call: BrowserCall, session: Session | null) => void
-
-/** A cookie of this browser. */
-export interface Cookie {
-  /** As the browser knows it. */
-  readonly name: string
-  read(request: FastifyRequest): string | undefined
-  set(call: BrowserCall, value: string): void
-  /** Where the browser sent one. */
-  clear(call: BrowserCall): void
 }
 
 export interface SignedIn {
@@ -58,99 +46,38 @@ export interface SignedIn {
   forget(call: BrowserCall): void
 }
 
-/**
- * Milliseconds, twice over at most: a double click comes at once. Who has the former cookie could else go on guessing what the form
- * showed, where no plugin counts.
- */
-const TWICE_WITHIN = 30_000
-
-type Found = WeakMap<FastifyRequest, Promise<Session | null>>
-
 /** @internal */
 export function createSignedIn(
-  { sessions, pendingSessions, assurance, directory, box }: Kernel,
-  cookies: { readonly session: Cookie; readonly pending: Cookie },
+  kernel: Kernel,
+  cookies: SessionCookies,
   remember: (call: BrowserCall, user: Pick<User, 'username'>) => void,
   /** Whether it is to be noted that this account has not signed in with the browser before. */
   isNews: (request: FastifyRequest, user: Pick<User, 'username'>) => Promise<boolean>,
   changed: Follower,
 ): SignedIn {
-  /** What each request came with, for the page as for the plugin that answers with it. */
-  const [opened, begun]: readonly [Found, Found] = [new WeakMap(), new WeakMap()]
-
-  async function find(
-    request: FastifyRequest,
-    known: Found,
-    cookie: Cookie,
-    load: (token: string) => Promise<Session | null>,
-  ): Promise<Session | null> {
-    if (!known.has(request)) {
-      const token = cookie.read(request)
-      if (token === undefined) return null
-      known.set(request, load(token))
-    }
-    return known.get(request)!
-  }
-
-  const findSession = async (request: FastifyRequest) => find(request, opened, cookies.session, sessions.find)
+  const { sessions, pendingSessions, assurance, directory, box } = kernel
+  const byCookie = createSessionsByCookie(kernel, cookies, changed)
+  const { findSession, findPending, open, wait, forgetPending } = byCookie
+  const next = createNextCookie(box)
 
   const isUnmet = async (session: Session): Promise<boolean> =>
     (await assurance.missing(session.userId, session, ownRequest())).length > 0
-
-  /** From here on the browser is signed in by it. */
-  function open(call: BrowserCall, { token, session }: { token: string; session: Session }): Session {
-    cookies.session.set(call, token)
-    opened.set(call.request, Promise.resolve(session))
-    changed(call, session)
-    return session
-  }
-
-  function wait(call: BrowserCall, { token, session }: { token: string; session: Session }): Session {
-    cookies.pending.set(call, token)
-    begun.set(call.request, Promise.resolve(session))
-    return session
-  }
-
-  function forgetPending(call: BrowserCall): void {
-    cookies.pending.clear(call)
-    begun.set(call.request, Promise.resolve(null))
-  }
-
-  /**
-   * The cookie after this one: random as that was, and the same for the same form for a while, so that one which is sent twice leads to
-   * one session. Who only has the former cookie cannot tell it, nor get it without what the form shows; and it is the same form at its own
-   * address alone, so that nothing else is done by it.
-   */
-  function nextOf(
-    { request: { url } }: BrowserCall,
-    token: string,
-    form: Wire = { once: randomUUID() },
-    now = Date.now(),
-  ): string {
-    const turn = Math.floor(now / TWICE_WITHIN)
-    return box.hash(`cookie after\0${token}\0${turn}\0${url}\0${JSON.stringify(form)}`).split('.')[1]!
-  }
 
   const originOf = ({ request: { ip, headers } }: BrowserCall) => ({
     userAgent: headers['user-agent'],
     address: ip,
   })
 
-  const findPending = async (request: FastifyRequest) =>
-    find(request, begun, cookies.pending, pendingSessions.find)
-
   /** What `token` rose to by the form. */
   async function risenBy(call: BrowserCall, token: string, form: Wire): Promise<Session | null> {
-    const now = Date.now()
-    for (const at of [now, now - TWICE_WITHIN]) {
-      const next = nextOf(call, token, form, at)
-      const session = await sessions.find(next)
+    for (const value of next.ledTo(call, token, form)) {
+      const session = await sessions.find(value)
       if (session !== null) {
         forgetPending(call)
-        return open(call, { token: next, session })
+        return open(call, { token: value, session })
       }
-      const pending = await pendingSessions.find(next)
-      if (pending !== null) return wait(call, { token: next, session: pending })
+      const pending = await pendingSessions.find(value)
+      if (pending !== null) return wait(call, { token: value, session: pending })
     }
     return null
   }
@@ -177,10 +104,10 @@ export function createSignedIn(
       if (await isMissing()) return begin()
       const newBrowser = await isNews(call.request, user)
       const before = cookies.session.read(call.request)
-      const next = before === undefined || form === undefined ? undefined : nextOf(call, before, form)
-      const started = await sessions.start({ ...from, newBrowser }, before, next)
+      const value = before === undefined || form === undefined ? undefined : next.after(call, before, form)
+      const started = await sessions.start({ ...from, newBrowser }, before, value)
       if (started === null) {
-        const risen = next === undefined ? null : await risenBy(call, before!, form!)
+        const risen = value === undefined ? null : await risenBy(call, before!, form!)
         if (risen !== null) return risen
         // Another process knew of the user what this one has not heard yet.
         await directory.reloadUser(user.id)
@@ -210,14 +137,14 @@ export function createSignedIn(
       if (token === undefined || (await findPending(request))?.sid !== session.sid) {
         const former = cookies.session.read(request)
         if (former === undefined) return null
-        const raised = await sessions.raise(former, session, factors, nextOf(call, former, form))
+        const raised = await sessions.raise(former, session, factors, next.after(call, former, form))
         if (raised !== null) return open(call, raised)
         return form === undefined ? null : risenBy(call, former, form)
       }
       const isMissing = async (): Promise<boolean> =>
         (await assurance.missing(session.userId, factors, asked)).length > 0
       const rise = async (): Promise<Session | null> => {
-        const raised = await pendingSessions.raise(token, session, factors, nextOf(call, token, form))
+        const raised = await pendingSessions.raise(token, session, factors, next.after(call, token, form))
         return raised && wait(call, raised)
       }
       if (await isMissing()) return rise()
@@ -228,7 +155,7 @@ export function createSignedIn(
       const completed = await pendingSessions.complete(
         token,
         signIn,
-        nextOf(call, token, form),
+        next.after(call, token, form),
         cookies.session.read(request),
       )
       if (completed === null) {
@@ -242,7 +169,7 @@ export function createSignedIn(
 
     async adopt(call, form) {
       const { request } = call
-      for (const known of [opened, begun]) known.delete(request)
+      byCookie.lookAgain(request)
       for (const [cookie, findNow] of [
         [cookies.pending, findPending],
         [cookies.session, findSession],
@@ -262,11 +189,6 @@ export function createSignedIn(
       if (session !== null && (await isUnmet(session))) await sessions.end(session)
     },
 
-    forget(call) {
-      forgetPending(call)
-      opened.set(call.request, Promise.resolve(null))
-      cookies.session.clear(call)
-      changed(call, null)
-    },
+    forget: byCookie.forget,
   }
 }
