@@ -153,6 +153,27 @@ describe('the page', () => {
     expect(framesOf(await other.agent.get(`${server.url}/end-session`)).frames).toEqual([])
   })
 
+  test('never has a frame of who has the name of an app that is gone', async () => {
+    const told = { frontchannel_logout_uri: `${SHOP}/out` }
+    const addresses = async (end: (signedIn: SignedIn) => Promise<Page>): Promise<string[]> => {
+      await oauth.clients.create(registered('former', told))
+      const signedIn = await signIn('former')
+      await oauth.clients.delete('former')
+      // As clocks may differ a little.
+      await server.database.query(`update authorizations set created_at = created_at - interval '1 hour' where client_id = 'former'`)
+      const noted = await server.database.query(`update sessions set clients = '{"former": 1}' where sid = $1 returning sid`, [signedIn.sid])
+      expect(noted).toEqual([{ sid: signedIn.sid }])
+      await oauth.clients.create(registered('former', { ...told, client_name: 'Successor' }))
+      const page = await end(signedIn)
+      await oauth.clients.delete('former')
+      expect([page.status, page.body.includes('Successor'), page.body.includes(signedIn.sid)]).toEqual([200, false, false])
+      return framesOf(page).frames
+    }
+    expect(await addresses(async ({ agent }) => leave(await signIn('silent', agent)))).toEqual([])
+    expect(await addresses(async ({ agent }) => agent.submit(await agent.get(`${server.url}/account`), 'sign-out-form'))).toEqual([])
+    expect(await addresses(async ({ agent }) => agent.submit(await agent.get(`${server.url}/end-session`), 'end-session'))).toEqual([])
+  }) // prettier-ignore
+
   test('frames no more than 30 apps, and says nothing of the others', async () => {
     const { agent } = await signIn('framed')
     for (let n = 0; n < 31; n++) {
