@@ -19,6 +19,8 @@ import { noticeOf } from '../notice.ts'
 import { findFace } from './client-face.ts'
 
 const PATH = '/client'
+/** Members that say what the app proves itself by: whoever sets them can be the app, as whoever makes a new secret. */
+const PROOFS = /^(?:token_endpoint_auth_method|jwks|jwks_uri|tls_client_auth_.*)$/
 const CHANGED_MEANWHILE = message(
   'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
 )
@@ -105,9 +107,13 @@ export function addClientPage(area: OwnArea): void {
       const values = typedIn(call.wire)
       if (version !== versionOf(client))
         return showClient(area, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
-      const result = await attempt(values, async () =>
-        oauth.clients.update(clientId, changesOf(client, values)),
-      )
+      const changes = changesOf(client, values)
+      const isGrave = Object.keys(changes).some((name) => PROOFS.test(name))
+      const again = isGrave
+        ? area.signInAgain(call, uri(PATH, { client_id: clientId, again: 'yes' }))
+        : undefined
+      if (again !== undefined) return again
+      const result = await attempt(values, async () => oauth.clients.update(clientId, changes))
       if ('errors' in result)
         return showClient(area, call, client, { values, errors: result.errors as Errors })
       return call.reply.redirect(uri(PATH, { client_id: clientId, saved: 'yes' }), 303)

@@ -39,7 +39,7 @@ beforeEach(async () => {
 async function state(): Promise<unknown> {
   const [row] = await server.database.query(`select
     (select json_agg(u order by id) from (select id, roles, claims, password_link_hash, disabled_at from users) u) as users,
-    (select json_agg(id order by id) from client_secrets) as secrets, (select json_agg(client_id order by client_id) from clients) as clients,
+    (select json_agg(id order by id) from client_secrets) as secrets, (select json_agg(c order by client_id) from clients c) as clients,
     (select json_agg(name order by name) from scopes) as scopes, (select json_agg(resource) from resources) as resources, (select json_agg(kid order by kid) from signing_keys) as keys, (select json_agg(t order by issuer) from trusted_issuers t) as issuers,
     (select json_agg(u order by id) from upstreams u) as upstreams`)
   return row
@@ -49,6 +49,13 @@ type Row = [what: string, path: string, form: string, fields: Record<string, str
 
 test.each<Row>([
   ['a new secret', '/client?client_id=web', 'rotate-secret', {}],
+  ['other keys', '/client?client_id=web', 'client', { jwks_uri: 'https://app.example/jwks' }],
+  [
+    'another way to prove itself',
+    '/client?client_id=web',
+    'client',
+    { token_endpoint_auth_method: 'client_secret_post' },
+  ],
   ['the deletion of a client', '/client?client_id=web', 'delete-client', { confirm_client_id: 'web' }],
   ['a link for a password', `/user?id=${alice}`, 'make-password-link', {}],
   ['a role', `/user?id=${alice}`, 'user', { roles: 'admin' }],
@@ -96,7 +103,7 @@ test.each<Row>([
   const { username, password } = ROOT
   const back = await agent.submit(asked, 'login', { username, password })
   // What was typed into a form of the page's own stands there again, as one that is not saved; of a button, only the press is lost.
-  const isTyped = ['user', 'record'].includes(form)
+  const isTyped = ['user', 'record', 'client'].includes(form)
   const at = `/admin${path.replace(/\?.*/, '')}`
   expect([new URL(back.url).pathname, back.status]).toEqual([at, isTyped ? 400 : 200])
   expect(back.body).toContain(isTyped ? 'Nothing is saved yet' : 'not done yet')
