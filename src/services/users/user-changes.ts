@@ -1,4 +1,5 @@
-/** What every change of a user does beside the row: what it ends, and what the audit log is told of it. */
+/** Changes of users as parts of a transaction: what each ends, and what the audit log is told of it. */
+import { usernameKey } from '../../protocol/username.ts'
 import { statements as artifacts } from '../../store/artifacts.ts'
 import { statements as auditEvents } from '../../store/audit-events.ts'
 import { recordChange } from '../../store/changes.ts'
@@ -6,6 +7,7 @@ import { endEverything } from '../../store/endings.ts'
 import type { Query } from '../../store/statement.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
+import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
 
 /**
  * Ends what was before the password that a user, whose row this transaction has locked, has now.
@@ -22,6 +24,38 @@ export async function endWithPassword(query: Query, note: Note, id: string): Pro
  */
 export function membersOf({ username, roles, claims, disabledAt }: UserRow): Record<string, unknown> {
   return { username, roles, ...claims, ...(disabledAt ? { disabled: true } : {}) }
+}
+
+/**
+ * Ends every session, code and Authorization of a user, who cannot sign in from then on; undefined where there is none. Throws `OAuthError`
+ * (`invalid_request`) for the last who has the role that must be kept.
+ * @internal
+ */
+export async function disable(
+  query: Query,
+  note: Note,
+  username: string,
+  { keepOneWith }: Kept = {},
+): Promise<UserRow | undefined> {
+  const holders = await lockHolders(query, keepOneWith)
+  const [before] = await query(statements.lock, [usernameKey(username)])
+  const [row] = await query(statements.disable, [usernameKey(username)])
+  if (row === undefined) return undefined
+  if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
+  const clients = await endEverything(query, row.id, 'user disabled')
+  if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
+  return row
+}
+
+/**
+ * What was ended stays ended; undefined where there is no such user.
+ * @internal
+ */
+export async function enable(query: Query, note: Note, username: string): Promise<UserRow | undefined> {
+  const [before] = await query(statements.lock, [usernameKey(username)])
+  const [row] = await query(statements.enable, [usernameKey(username)])
+  if (row !== undefined && before?.disabledAt) note({ type: 'user.enabled', user: row.id, details: {} })
+  return row
 }
 
 /**

@@ -9,7 +9,6 @@ import { parseUserMembers, userError, type UserMembers } from '../../protocol/us
 import { usernameKey } from '../../protocol/username.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Query } from '../../store/statement.ts'
-import { endEverything } from '../../store/endings.ts'
 import { isDuplicate } from '../../store/failures.ts'
 import { statements, type UserRow } from '../../store/users.ts'
 import type { Note } from '../audit/audit.ts'
@@ -24,7 +23,7 @@ import {
 } from './user-authentication.ts'
 import { createUserFinder, findRowByName, type UserFinder } from './user-finder.ts'
 import { ADMIN, toUser, type User } from './user.ts'
-import { endWithPassword, forget, membersOf } from './user-changes.ts'
+import { disable, enable, endWithPassword, forget, membersOf } from './user-changes.ts'
 import { claimAddress, isOfAddress, toRefusal } from './verified-address.ts'
 
 /** What is known of a user who comes from elsewhere, beside their members. */
@@ -196,29 +195,6 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       await endWithPassword(query, note, row.id)
     }
     return imported.disabled && !row.disabledAt ? disable(query, note, row.username) : row
-  }
-
-  async function disable(
-    query: Query,
-    note: Note,
-    username: string,
-    { keepOneWith }: Kept = {},
-  ): Promise<UserRow | undefined> {
-    const holders = await lockHolders(query, keepOneWith)
-    const [before] = await query(statements.lock, [usernameKey(username)])
-    const [row] = await query(statements.disable, [usernameKey(username)])
-    if (row === undefined) return undefined
-    if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
-    const clients = await endEverything(query, row.id, 'user disabled')
-    if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
-    return row
-  }
-
-  async function enable(query: Query, note: Note, username: string): Promise<UserRow | undefined> {
-    const [before] = await query(statements.lock, [usernameKey(username)])
-    const [row] = await query(statements.enable, [usernameKey(username)])
-    if (row !== undefined && before?.disabledAt) note({ type: 'user.enabled', user: row.id, details: {} })
-    return row
   }
 
   /** Holders first, then the user's row, as all changes do. */
