@@ -144,7 +144,7 @@ function withoutAliases(input: Record<string, unknown>): Record<string, unknown>
 }
 
 function checkMember(name: string, schema: TSchema, value: unknown, insecure: string[]): unknown {
-  if (!isStorable(value)) throw metadataError(name, 'must not hold NUL or broken Unicode')
+  if (!isStorable(value)) throw metadataError(name, reason('must not hold NUL or broken Unicode'))
   const misfit = misfitOf(schema, value)
   if (misfit !== undefined) throw metadataError(name, misfit.words)
   const { format } = schema as { format?: string }
@@ -156,16 +156,16 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
     }
   }
   if (format === WEB_URI && !isWebUri(value as string)) {
-    throw metadataError(name, 'must be an absolute http or https URL without a fragment')
+    throw metadataError(name, reason('must be an absolute http or https URL without a fragment'))
   }
   if (name === 'initiate_login_uri' && !isSecure(value as string))
-    throw metadataError(name, 'must use https (http only to this machine)')
+    throw metadataError(name, reason('must use https (http only to this machine)'))
   if (format === COLOR && !/^#[0-9A-Fa-f]{6}$/.test(value as string))
     throw metadataError(name, reason('must be a colour such as #0b6b5e'))
   if (format === RESOURCE && !isResourceIdentifier(value))
     throw metadataError(name, reason('must be an absolute URI without a fragment'))
   if (SCOPE_LISTS.includes(name) && !(value as string[]).every(isScopeToken)) {
-    throw metadataError(name, 'must hold scope names of RFC 6749 section 3.3')
+    throw metadataError(name, reason('must hold scope names of RFC 6749 section 3.3'))
   }
   return Array.isArray(value) ? [...new Set(value)] : value
 }

@@ -2,6 +2,7 @@
 import type { TObject } from 'typebox'
 import type { Bag } from './bag.ts'
 import { metadataError } from './errors.ts'
+import { reason } from './message.ts'
 import { OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
 import { fits, parseJwkSet } from './jwk-set.ts'
@@ -40,18 +41,21 @@ export function encryptionOf(metadata: Bag, of: Encryptable): Encryption | undef
 export function assertEncryptable(metadata: Bag, of: Encryptable): void {
   const encryption = encryptionOf(metadata, of)
   if (encryption === undefined) {
-    if (metadata[encOf(of)] !== undefined) throw metadataError(encOf(of), `needs ${algOf(of)}`)
+    if (metadata[encOf(of)] !== undefined)
+      throw metadataError(encOf(of), reason('needs {member}', { member: algOf(of) }))
     return
   }
   assertOffered(algOf(of), encryption.alg, KEY_ENCRYPTIONS)
   assertOffered(encOf(of), encryption.enc, CONTENT_ENCRYPTIONS)
   const { jwks, jwks_uri: uri } = metadata
   const isThere = isObject(jwks) && parseJwkSet(jwks).some((key) => fits(key, encryption.alg))
-  if (uri === undefined && !isThere) throw metadataError(algOf(of), 'needs a key for it in jwks, or jwks_uri')
+  if (uri === undefined && !isThere)
+    throw metadataError(algOf(of), reason('needs a key for it in jwks, or jwks_uri'))
 }
 
 function assertOffered(member: string, value: string, offered: readonly string[]): void {
-  if (!offered.includes(value)) throw metadataError(member, `must be one of ${offered.join(', ')}`)
+  if (!offered.includes(value))
+    throw metadataError(member, reason('must be one of {names}', { names: offered }))
 }
 
 /** What of the server's metadata says it (Discovery §3, RFC 9701 §7, JARM §4). */

@@ -1,5 +1,6 @@
 /** What is registered of a resource and of a scope, by its names on the wire, and what each member must look like. */
 import { metadataError } from './errors.ts'
+import { reason } from './message.ts'
 import { isStorable } from './json.ts'
 import { isResourceIdentifier, slashless } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
@@ -46,31 +47,37 @@ export function assertResource({
   tls_client_certificate_bound_access_tokens: certified,
 }: Laid<ResourceInformation>): void {
   if (!isResourceIdentifier(resource))
-    throw metadataError('resource', 'must be an absolute URI without a fragment')
+    throw metadataError('resource', reason('must be an absolute URI without a fragment'))
   if (isGiven(aliases)) assertAliases(aliases)
   assertText('name', name)
   if (isGiven(format) && !['jwt', 'opaque'].includes(format))
-    throw metadataError('access_token_format', 'must be jwt or opaque')
+    throw metadataError('access_token_format', reason('must be jwt or opaque'))
   if (isGiven(lifetime) && !(Number.isSafeInteger(lifetime) && lifetime >= 0 && lifetime <= LONGEST)) {
-    throw metadataError('access_token_lifetime', `must be a whole number of seconds from 0 to ${LONGEST}`)
+    throw metadataError(
+      'access_token_lifetime',
+      reason('must be a whole number of seconds from 0 to {most}', { most: `${LONGEST}` }),
+    )
   }
   if (isGiven(bound) && typeof bound !== 'boolean')
-    throw metadataError('dpop_bound_access_tokens', 'must be true or false')
+    throw metadataError('dpop_bound_access_tokens', reason('must be true or false'))
   if (isGiven(certified) && typeof certified !== 'boolean')
-    throw metadataError('tls_client_certificate_bound_access_tokens', 'must be true or false')
+    throw metadataError('tls_client_certificate_bound_access_tokens', reason('must be true or false'))
 }
 
 function assertAliases(aliases: unknown): void {
   if (!Array.isArray(aliases) || aliases.length > MOST_ALIASES || !aliases.every(isResourceIdentifier))
-    throw metadataError('aliases', `must be ${MOST_ALIASES} absolute URIs without a fragment, at most`)
+    throw metadataError(
+      'aliases',
+      reason('must be {most} absolute URIs without a fragment, at most', { most: MOST_ALIASES }),
+    )
   if (new Set(aliases.map(slashless)).size < aliases.length)
-    throw metadataError('aliases', 'must differ in more than a slash at the end')
+    throw metadataError('aliases', reason('must differ in more than a slash at the end'))
 }
 
 /** The same for a scope. */
 export function assertScope({ name, description, resource }: Laid<ScopeInformation>): void {
   if (typeof name !== 'string' || !isScopeToken(name))
-    throw metadataError('name', 'must be a scope name of RFC 6749 section 3.3')
+    throw metadataError('name', reason('must be a scope name of RFC 6749 section 3.3'))
   assertText('description', description)
   assertText('resource', resource)
 }
@@ -78,7 +85,10 @@ export function assertScope({ name, description, resource }: Laid<ScopeInformati
 /** PostgreSQL holds texts without NUL and broken Unicode only. */
 function assertText(member: string, value: unknown): void {
   if (isGiven(value) && !(typeof value === 'string' && value.length <= 2048 && isStorable(value)))
-    throw metadataError(member, 'must be a text of 2048 characters at most, without NUL or broken Unicode')
+    throw metadataError(
+      member,
+      reason('must be a text of 2048 characters at most, without NUL or broken Unicode'),
+    )
 }
 
 function isGiven<T>(value: T | null | undefined): value is T {

@@ -143,6 +143,7 @@ function wordsOf(
     case 'maxLength':
       return reason('must not have more than {limit} characters', values)
     case 'minLength':
+      if (limit === 1) return reason('must not be empty')
       return reason('must not have fewer than {limit} characters', values)
     case 'minimum':
       return reason('must be >= {limit}', values)

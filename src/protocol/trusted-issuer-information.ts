@@ -144,6 +144,7 @@ export function mappingOf({ subject, subject_claim: claim }: TrustedIssuerInform
 
 function readText(member: string, value: unknown, most: number): string {
   if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
+  if (value === '' || value === undefined) throw metadataError(member, reason('must not be empty'))
   throw metadataError(
     member,
     reason('must be a text of 1 to {most} characters, without NUL or broken Unicode', { most }),
@@ -173,7 +174,7 @@ function readKeys(value: unknown): object {
     if (parseJwkSet(typed).length > 0) return typed
   } catch (cause) {
     if (!(cause instanceof JwkSetError)) throw cause
-    throw metadataError('jwks', cause.message)
+    throw metadataError('jwks', cause.reason)
   }
   throw metadataError('jwks', reason('holds no key'))
 }
@@ -191,13 +192,13 @@ function isName(one: unknown): one is string {
 
 function readOneOf(member: string, value: unknown, among: readonly string[]): string {
   if (typeof value === 'string' && among.includes(value)) return value
-  throw metadataError(member, `must be one of ${among.join(', ')}`)
+  throw metadataError(member, reason('must be one of {names}', { names: among }))
 }
 
 function readBoolean(member: string, value: unknown): boolean {
   if (value === true || value === 'true') return true
   if (value === false || value === 'false') return false
-  throw metadataError(member, 'must be true or false')
+  throw metadataError(member, reason('must be true or false'))
 }
 
 function readAge(value: unknown): number {

@@ -5,6 +5,7 @@
 import { domainToASCII } from 'node:url'
 import { StandardClaims } from './claims.ts'
 import { metadataError } from './errors.ts'
+import { reason } from './message.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
 import { assertForeign } from './own-issuer.ts'
 import { isScopeToken } from './scope.ts'
@@ -88,7 +89,7 @@ export function parseUpstream(input: unknown, own: string): { members: LaidUpstr
   if (!isObject(input)) throw metadataError('upstream', 'must be an object')
   const { id, ...said } = input
   if (typeof id !== 'string' || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(id))
-    throw metadataError('id', 'must have 1 to 63 small letters, digits and hyphens')
+    throw metadataError('id', reason('must have 1 to 63 small letters, digits and hyphens'))
   const names = Object.keys(said).filter((name) => said[name] !== undefined)
   const known = names.filter((name) => Object.hasOwn(READERS, name))
   const members = known.map((name) => [name, said[name] === null ? null : READERS[name]!(said[name])])
@@ -107,12 +108,12 @@ export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstre
   })
   const after = { id: laid.id, ...Object.fromEntries(entries) } as StoredUpstream
   for (const name of ['issuer', 'client_id'] as const)
-    if (after[name] === null) throw metadataError(name, 'is missing')
+    if (after[name] === null) throw metadataError(name, reason('is missing'))
   // Any address would be believed.
   if (after.trust_email === true && (after.domains ?? []).length === 0)
-    throw metadataError('trust_email', 'needs domains: those whose addresses are believed')
+    throw metadataError('trust_email', reason('needs domains: those whose addresses are believed'))
   if (after.button === false && (after.domains ?? []).length === 0)
-    throw metadataError('button', 'can only be left out with domains, by which people find it')
+    throw metadataError('button', reason('can only be left out with domains, by which people find it'))
   return after
 }
 
@@ -124,7 +125,12 @@ export function upstreamInformation(stored: StoredUpstream): UpstreamInformation
 
 function readText(member: string, value: unknown, most: number): string {
   if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
-  throw metadataError(member, `must be a text of 1 to ${most} characters, without NUL or broken Unicode`)
+  throw metadataError(
+    member,
+    value === ''
+      ? reason('must not be empty')
+      : reason('must be a text of 1 to {most} characters, without NUL or broken Unicode', { most }),
+  )
 }
 
 /** OpenID Connect Discovery §4.3: compared as a string, so it is kept as it was typed. */
@@ -134,46 +140,47 @@ function readIssuer(value: unknown): string {
   const isIssuer =
     url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
   if (!isIssuer || /[?#\s]/.test(text))
-    throw metadataError('issuer', 'must be an https address without a query and a fragment')
+    throw metadataError('issuer', reason('must be an https address without a query and a fragment'))
   return text
 }
 
 function readBoolean(member: string, value: unknown): boolean {
   if (value === true || value === 'true') return true
   if (value === false || value === 'false') return false
-  throw metadataError(member, 'must be true or false')
+  throw metadataError(member, reason('must be true or false'))
 }
 
 function readList(member: string, value: unknown): string[] {
   const list: unknown = typeof value === 'string' ? value.split(/[\s,]+/).filter((one) => one !== '') : value
   if (Array.isArray(list) && list.length <= MOST && list.every((one) => typeof one === 'string')) return list
-  throw metadataError(member, `must be a list of ${MOST} at most`)
+  throw metadataError(member, reason('must be a list of {most} at most', { most: MOST }))
 }
 
 function readScope(value: unknown): string[] {
   const names = readList('scope', value)
   if (!names.every(isScopeToken) || !names.includes('openid'))
-    throw metadataError('scope', 'must be scope names, openid among them')
+    throw metadataError('scope', reason('must be scope names, openid among them'))
   return [...new Set(names)]
 }
 
 function readDomains(value: unknown): string[] {
   const domains = readList('domains', value).map((one) => asDomain(one.replace(/^@/, '')))
   if (domains.some((one) => one === '' || one.length > 253 || !/^[a-z0-9.-]+\.[a-z0-9-]+$/.test(one)))
-    throw metadataError('domains', 'must be names such as example.com')
+    throw metadataError('domains', reason('must be names such as example.com'))
   return [...new Set(domains)]
 }
 
 function readClaims(value: unknown): Record<string, string> {
   const { typed, twice } = typeof value === 'string' ? parseTyped(value) : { typed: value }
-  if (!isObject(typed)) throw metadataError('claims', 'must be pairs such as email=mail')
+  if (!isObject(typed)) throw metadataError('claims', reason('must be pairs such as email=mail'))
   for (const [ours, theirs] of Object.entries(typed)) {
     if (!Object.hasOwn(StandardClaims.properties, ours))
-      throw metadataError('claims', 'must begin with names of standard claims, such as email')
+      throw metadataError('claims', reason('must begin with names of standard claims, such as email'))
     if (typeof theirs !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(theirs))
-      throw metadataError('claims', 'must end with names of claims of the upstream')
+      throw metadataError('claims', reason('must end with names of claims of the upstream'))
   }
-  if (twice !== undefined) throw metadataError('claims', `names ${twice} twice: leave one of them`)
+  if (twice !== undefined)
+    throw metadataError('claims', reason('names {claim} twice: leave one of them', { claim: twice }))
   return typed as Record<string, string>
 }
 

@@ -5,6 +5,7 @@ import { Client } from '../entities/client.ts'
 import { Resource, Scope } from '../entities/resource.ts'
 import { changesBetween, type Changes } from '../protocol/changes.ts'
 import { metadataError } from '../protocol/errors.ts'
+import { message, reason, withValues } from '../protocol/message.ts'
 import {
   assertResource,
   assertScope,
@@ -29,6 +30,9 @@ export type { ResourceInformation, ScopeInformation }
 
 /** Clients that a refusal names. */
 const NAMED = 5
+const LISTED = reason('is in the scope list of clients: take it out there first ({clients})')
+const UNREGISTERED = reason('is not registered')
+const TAKEN = reason('is already registered')
 const TRIES = 8
 
 /** By default, what is given is laid over what may be there; `isNew` refuses what is there, or else what is not. */
@@ -136,7 +140,7 @@ export function createResourceRegistry(
             // Locked: it must not be deleted before the scope is there.
             const { PESSIMISTIC_READ: lockMode } = (await import('@mikro-orm/core')).LockMode
             const owner = resource === null ? null : await em.findOne(Resource, { resource }, { lockMode })
-            if (owner === null && resource !== null) throw metadataError('resource', 'is not registered')
+            if (owner === null && resource !== null) throw metadataError('resource', UNREGISTERED)
             entity.resource = owner
           }
           const changes = changesBetween(before, scopeMembers(entity))
@@ -187,7 +191,7 @@ async function refusingTwice<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   return work().catch((error: unknown) => {
-    throw isNew && isDuplicate(error) ? taken(member) : error
+    throw isNew && isDuplicate(error) ? metadataError(member, TAKEN) : error
   })
 }
 
@@ -204,10 +208,11 @@ async function storedOnce<T>(work: () => Promise<T>): Promise<T> {
 
 /** For a scope that is about to be registered. */
 async function claimName(em: EntityManager, name: string): Promise<void> {
-  if (name === TOKEN_INTROSPECTION) throw metadataError('name', 'is the name of a right: choose another')
+  if (name === TOKEN_INTROSPECTION)
+    throw metadataError('name', reason('is the name of a right: choose another'))
   await claimClientId(em, name).catch((error: unknown) => {
     if (error instanceof NameTaken)
-      throw metadataError('name', 'is the client_id of a client: choose another')
+      throw metadataError('name', reason('is the client_id of a client: choose another'))
     throw error
   })
 }
@@ -220,18 +225,13 @@ async function assertUnlisted(em: EntityManager, scope: string): Promise<void> {
   const options = { fields: ['clientId'], orderBy: { clientId: 'asc' }, limit: NAMED + 1 } as const
   const clients = await em.find(Client, { scope: { $contains: [scope] } }, options)
   if (clients.length === 0) return
-  const named = clients.slice(0, NAMED).map(({ clientId }) => clientId)
-  const all = [...named, ...(clients.length > NAMED ? ['others'] : [])].join(', ')
-  throw metadataError('name', `is in the scope list of clients: take it out there first (${all})`)
+  const all = clients.map(({ clientId }, at) => (at < NAMED ? clientId : message('others')))
+  throw metadataError('name', withValues(LISTED, { clients: all }))
 }
 
 function assertAsWanted(member: string, known: object | null, isNew: boolean | undefined): void {
-  if (isNew === true && known !== null) throw taken(member)
-  if (isNew === false && known === null) throw metadataError(member, 'is not registered')
-}
-
-function taken(member: string): Error {
-  return metadataError(member, 'is already registered')
+  if (isNew === true && known !== null) throw metadataError(member, TAKEN)
+  if (isNew === false && known === null) throw metadataError(member, UNREGISTERED)
 }
 
 function isEmpty(changes: Changes): boolean {

@@ -1,6 +1,7 @@
 /** What becomes of resources that are registered or changed, by whichever way: their rows, their names, and what the audit log says. */
 import { changesBetween, type Changes } from '../protocol/changes.ts'
 import { metadataError } from '../protocol/errors.ts'
+import { reason } from '../protocol/message.ts'
 import { slashless } from '../protocol/resource-identifier.ts'
 import type { Laid, ResourceInformation } from '../protocol/resource-information.ts'
 import { statements, type ResourceSetRow } from '../store/record-sets.ts'
@@ -48,13 +49,19 @@ export function assertOwnNames(
   const isAlias = ({ alias }: NamedRow): boolean => alias === slashless(resource)
   const owner = isNew ? named.find(isAlias)?.resource : undefined
   if (owner !== undefined)
-    throw metadataError('resource', `is an alias of ${owner}: take it away there first`)
+    throw metadataError('resource', reason('is an alias of {owner}: take it away there first', { owner }))
   for (const alias of aliases) {
     const name = slashless(alias)
     if (name === slashless(resource))
-      throw metadataError('aliases', 'need not hold its identifier, with or without a slash at the end')
+      throw metadataError(
+        'aliases',
+        reason('must not hold its identifier, with or without a slash at the end'),
+      )
     if (name === slashless(issuer))
-      throw metadataError('aliases', `hold ${alias}, which is the default resource`)
+      throw metadataError(
+        'aliases',
+        reason('must not hold {alias}, which is the default resource', { alias }),
+      )
     const other = named.find(
       (one) => one.resource !== resource && (one.alias ?? slashless(one.resource)) === name,
     )

@@ -8,6 +8,7 @@ import { Client } from '../../entities/client.ts'
 import { Consent } from '../../entities/consent.ts'
 import { changesBetween } from '../../protocol/changes.ts'
 import type { ClientInformation } from '../../protocol/client-metadata.ts'
+import { reason } from '../../protocol/message.ts'
 import { applyMetadata, toMetadata, type StoredClient } from '../../protocol/stored-client.ts'
 import { OAuthError, metadataError } from '../../protocol/errors.ts'
 import { persistChange } from '../../store/changes.ts'
@@ -148,7 +149,7 @@ export function createClientChanges({
         })
       } catch (error) {
         if (error instanceof NameTaken) throw namesScope()
-        if (isDuplicate(error)) throw metadataError('client_id', 'is already registered')
+        if (isDuplicate(error)) throw metadataError('client_id', reason('is already registered'))
         throw error
       }
     },
@@ -192,5 +193,5 @@ function storedOf(row: ClientRow): StoredClient {
 }
 
 export function unknownClient(): Error {
-  return metadataError('client_id', 'is not registered')
+  return metadataError('client_id', reason('is not registered'))
 }

@@ -110,7 +110,7 @@ export function createClientPolicies(
   ): Unserved[] {
     const missing = names.filter((name) => !served.has(name))
     if (!missing.every((name) => name.split(' ').every((part) => standard.has(part))))
-      throw metadataError(field, 'names what no plugin serves')
+      throw metadataError(field, reason('names what no plugin serves'))
     return missing.map((name) => ({ field, name }))
   }
 
@@ -136,11 +136,17 @@ export function createClientPolicies(
     const { algorithms } = doors.owners('clientAuthentication').get(method ?? '') ?? {}
     const { token_endpoint_auth_signing_alg: algorithm } = client.metadata
     if (typeof algorithm === 'string' && algorithms?.includes(algorithm) === false)
-      throw metadataError('token_endpoint_auth_signing_alg', `must be one of ${algorithms.join(', ')}`)
+      throw metadataError(
+        'token_endpoint_auth_signing_alg',
+        reason('must be one of {names}', { names: algorithms }),
+      )
     if (method === 'none' && effectiveGrantTypes(client, hasSecret).includes('client_credentials'))
-      throw metadataError('grant_types', 'client_credentials needs a client that can authenticate')
+      throw metadataError(
+        'grant_types',
+        reason('must not hold client_credentials for a client that cannot authenticate'),
+      )
     if (effectiveResponseTypes(client).length > 0 && client.redirectUris.length === 0)
-      throw metadataError('redirect_uris', 'must name an address when there are response_types')
+      throw metadataError('redirect_uris', reason('must name an address when there are response_types'))
     const metadata = toMetadata(client, hasSecret)
     profiles?.assertKept(metadata)
     for (const { check } of extensions) await check?.(metadata)
@@ -172,14 +178,20 @@ export function createClientPolicies(
       if (secret === undefined) return
       const method = tokenEndpointAuthMethod ?? undefined
       if (!needsSecret(method))
-        throw metadataError('client_secret', `is not used with token_endpoint_auth_method ${method}`)
+        throw metadataError(
+          'client_secret',
+          reason('is not used with token_endpoint_auth_method {method}', { method: `${method}` }),
+        )
       const fewest = hmacKeyBytes(metadata['token_endpoint_auth_signing_alg'])
       if (method === SEALED_METHOD && Buffer.byteLength(secret) < fewest)
-        throw metadataError('client_secret', `must have ${fewest} bytes or more with client_secret_jwt`)
+        throw metadataError(
+          'client_secret',
+          reason('must have {fewest} bytes or more with client_secret_jwt', { fewest }),
+        )
     },
     assertInsecureAllowed(members) {
       if (production && members[0] !== undefined)
-        throw metadataError(members[0], 'must use https (http only to this machine)')
+        throw metadataError(members[0], reason('must use https (http only to this machine)'))
     },
     warnOf(client, { insecure, members }) {
       for (const member of insecure)

@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Bag } from '../../protocol/bag.ts'
 import { metadataError } from '../../protocol/errors.ts'
+import { reason } from '../../protocol/message.ts'
 import type { PublishedKeys } from '../keys/published-keys.ts'
 
 /**
@@ -16,7 +17,7 @@ export function provideFor(
   const algorithm = metadata[member] as string | undefined
   if (algorithm === undefined) return
   if (!keys.algorithms.includes(algorithm))
-    throw metadataError(member, `must be one of ${keys.algorithms.join(', ')}`)
+    throw metadataError(member, reason('must be one of {names}', { names: keys.algorithms }))
   // If it cannot be made now, the first signature tries again.
   keys.provide(algorithm).catch((error: unknown) => log.warn({ err: error, algorithm }, 'no signing key yet'))
 }

@@ -4,6 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { metadataError } from '../../protocol/errors.ts'
+import { reason } from '../../protocol/message.ts'
 import { OPENID_SCOPES } from '../../protocol/scope.ts'
 import { statements } from '../../store/clients.ts'
 import type { Database } from '../../store/database.ts'
@@ -58,10 +59,10 @@ export function createScopeJudge(findUnregistered: FindUnregistered, log: Fastif
  */
 export function assertNotTaken(clientId = ''): void {
   if (clientId === TOKEN_INTROSPECTION)
-    throw metadataError('client_id', 'is the name of a right: choose another')
+    throw metadataError('client_id', reason('is the name of a right: choose another'))
   if (OPENID_SCOPES.has(clientId)) throw namesScope()
 }
 
 export function namesScope(): Error {
-  return metadataError('client_id', 'is the name of a scope: choose another')
+  return metadataError('client_id', reason('is the name of a scope: choose another'))
 }

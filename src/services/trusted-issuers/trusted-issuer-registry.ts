@@ -3,6 +3,7 @@
  * change feed says so. There are few.
  */
 import { metadataError } from '../../protocol/errors.ts'
+import { reason } from '../../protocol/message.ts'
 import {
   parseTrustedIssuer,
   type TrustedIssuerInformation,
@@ -123,8 +124,9 @@ export function createTrustedIssuerRegistry({
       const changed = await audit
         .transaction(async (query, note) => {
           const [row] = await query(statements.lock, [[issuer]])
-          if (isNew === true && row !== undefined) throw metadataError('issuer', 'is already registered')
-          if (isNew === false && row === undefined) throw metadataError('issuer', 'is not registered')
+          if (isNew === true && row !== undefined)
+            throw metadataError('issuer', reason('is already registered'))
+          if (isNew === false && row === undefined) throw metadataError('issuer', reason('is not registered'))
           const made = madeOf(row, members)
           if (made === null) return false
           await query(made.isNew ? statements.insert : statements.update, [JSON.stringify([made.row])])
@@ -133,7 +135,7 @@ export function createTrustedIssuerRegistry({
           return true
         })
         .catch((error: unknown) => {
-          throw isDuplicate(error) ? metadataError('issuer', 'is already registered') : error
+          throw isDuplicate(error) ? metadataError('issuer', reason('is already registered')) : error
         })
       if (changed) await feed.announce('trusted_issuer', issuer)
     },

@@ -3,6 +3,7 @@
  * says so. There are few.
  */
 import { metadataError } from '../../protocol/errors.ts'
+import { reason } from '../../protocol/message.ts'
 import {
   type LaidUpstream,
   layUpstream,
@@ -139,8 +140,8 @@ export function createUpstreamRegistry({
       const changed = await audit
         .transaction(async (query, note) => {
           const [row] = await query(statements.lock, [[id]])
-          if (isNew === true && row !== undefined) throw metadataError('id', 'is already registered')
-          if (isNew === false && row === undefined) throw metadataError('id', 'is not registered')
+          if (isNew === true && row !== undefined) throw metadataError('id', reason('is already registered'))
+          if (isNew === false && row === undefined) throw metadataError('id', reason('is not registered'))
           const before = row === undefined ? undefined : toStored(row)
           const secret = sealed(members, before)
           const { client_secret: _typed, ...others } = members
@@ -158,7 +159,7 @@ export function createUpstreamRegistry({
           return true
         })
         .catch((error: unknown) => {
-          throw isNew && isDuplicate(error) ? metadataError('id', 'is already registered') : error
+          throw isNew && isDuplicate(error) ? metadataError('id', reason('is already registered')) : error
         })
       if (changed) await feed.announce('upstream', id)
     },

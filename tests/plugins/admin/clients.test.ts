@@ -111,7 +111,7 @@ test.each([
   ['default_max_age', '9999999999', 'This must be a whole number, of nine digits at most.'],
   ['subject_type', 'made_up', 'Must be'],
   ['frontchannel_logout_uri', 'https://evil.example/out', 'Must have the scheme, host and port of a redirect URI.'],
-  ['id_token_signed_response_alg', 'HS256', 'Must be one of RS256, ES256, PS256, EdDSA, ES384, ES512, ML-DSA-44, ML-DSA-65.'],
+  ['id_token_signed_response_alg', 'HS256', 'Must be one of RS256, ES256, PS256, EdDSA, ES384, ES512, ML-DSA-44 and ML-DSA-65.'],
   ['require_consent', 'perhaps', 'Must be boolean.'],
   ['client_id', 'taken', 'Is already registered.'],
   ['client_id', 'ü', 'Must match'],

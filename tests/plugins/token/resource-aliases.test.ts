@@ -179,7 +179,7 @@ describe('registration refuses', () => {
     [{ aliases: [MUSIC] }, `aliases hold ${MUSIC}, which is a resource of its own`],
     [{ aliases: [`${MUSIC}/`] }, `aliases hold ${MUSIC}/, which is a resource of its own`],
     [{ aliases: [`${OLD}/`] }, `aliases hold ${OLD}/, which is an alias of ${BOOKS}`],
-    [{ aliases: ['https://new.example/'] }, 'aliases need not hold its identifier'],
+    [{ aliases: ['https://new.example/'] }, 'aliases must not hold its identifier'],
     [{ aliases: ['https://a.example', 'https://a.example/'] }, 'aliases must differ in more than a slash at the end'],
     [{ aliases: ['books'] }, 'aliases must be 20 absolute URIs without a fragment, at most'],
     [{ aliases: 'https://a.example' }, 'aliases must be 20 absolute URIs without a fragment, at most'],
@@ -196,7 +196,7 @@ describe('registration refuses', () => {
   test('the issuer as an alias, with a slash or not', async () => {
     for (const alias of [server.url, `${server.url}/`])
       await expect(resources.saveResource({ resource: MUSIC, aliases: [alias] })).rejects.toThrow(
-        `aliases hold ${alias}, which is the default resource`,
+        `aliases must not hold ${alias}, which is the default resource`,
       )
   })
 

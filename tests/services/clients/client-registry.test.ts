@@ -51,7 +51,7 @@ test.each([
   [
     { token_endpoint_auth_method: 'none', grant_types: ['client_credentials'] },
     'invalid_client_metadata',
-    'needs a client that can authenticate',
+    'for a client that cannot authenticate',
   ],
 ])(
   'bad metadata is refused with the field and the reason, and leaves nothing: %j',

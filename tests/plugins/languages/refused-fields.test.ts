@@ -1,0 +1,46 @@
+/** What the administration says at a field that it refuses is in the language of who reads it: none of it is the English of another. */
+import { expect, test } from 'vitest'
+import { startServer } from '../../support/server.ts'
+import { SEED } from '../../support/sign-in.ts'
+import { findForm, type UserAgent } from '../../support/user-agent.ts'
+import { signedIn } from '../account/owner.ts'
+import { ROOT } from '../admin/administrator.ts'
+
+const API = 'https://books.example/api'
+const there = { id: 'there', issuer: 'https://id.example', client_id: 'us' }
+const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT], resources: [{ resource: API, name: 'Books', scopes: ['read_api'] }], upstreams: [there] } }) // prettier-ignore
+const readers = await Promise.all(
+  ['en', 'de', 'es'].map(async (tag) => signedIn(server, ROOT, { 'accept-language': tag })),
+)
+
+type Case = readonly [path: string, form: string, typed: Readonly<Record<string, string>>]
+
+async function said(agent: UserAgent, [path, form, typed]: Case): Promise<string[]> {
+  const { action, fields } = findForm(await agent.get(`${server.url}/admin${path}`), form)!
+  const { status, body } = await agent.post(action, { ...fields, ...typed })
+  expect([path, typed, status]).toEqual([path, typed, 400])
+  return [...body.matchAll(/<p class="problem" id="[^"]*"[^>]*>([^<]*)/g)].map(([, text = '']) => text)
+}
+
+const upstream = { ...there, id: 'new' }
+const cases: readonly Case[] = [
+  ...[{ redirect_uris: '' }, { client_id: 'read_books' }, { client_id: 'openid' }, { client_id: 'token_introspection' }, { client_id: 'web' }, { grant_types: 'made_up' }, { token_endpoint_auth_method: 'none', grant_types: 'client_credentials' }, { scope: 'b"d' }, { client_uri: 'nowhere' }]
+    .map((typed): Case => ['/clients/new', 'client', { client_name: 'New', redirect_uris: 'https://app.example/cb', ...typed }]),
+  ...[{ name: '' }, { name: 'a b' }, { name: 'read_books' }, { name: 'web' }, { name: 'token_introspection' }, { name: 'new', resource: 'https://nowhere.example' }, { name: 'new', description: 'x'.repeat(2049) }]
+    .map((typed): Case => ['/scopes/new', 'record', typed]),
+  ...[{ resource: 'nowhere' }, { resource: API }, { aliases: 'nowhere' }, { aliases: 'https://a.example\nhttps://a.example/' }, { aliases: 'https://new.example/' }, { aliases: server.url }, { access_token_lifetime: '-1' }]
+    .map((typed): Case => ['/resources/new', 'record', { resource: 'https://new.example', ...typed }]),
+  ...[{ id: 'NEW' }, { id: 'there' }, { issuer: '' }, { issuer: 'nowhere' }, { client_id: '' }, { name: 'x'.repeat(300) }, { scope: 'email' }, { domains: 'nothing at all!' }, { claims: 'email' }, { claims: 'made_up=mail' }, { claims: 'email=a email=b' }, { trust_email: 'true' }, { button: 'false' }]
+    .map((typed): Case => ['/upstreams/new', 'record', { ...upstream, ...typed }]),
+  ...[{ issuer: '' }, { issuer: 'nowhere' }, { issuer: 'https://id.example', jwks: '{}' }, { issuer: 'https://id.example', jwks: '{"keys":[{}]}' }]
+    .map((typed): Case => ['/trusted-issuers/new', 'record', typed]),
+] // prettier-ignore
+
+test.each(cases)('%s, %s: %j', async (...one) => {
+  const [english = [], ...others] = await Promise.all(readers.map((agent) => said(agent, one)))
+  expect(english.length).toBeGreaterThan(0)
+  for (const words of others) {
+    expect(words).toHaveLength(english.length)
+    expect(words.filter((text) => english.includes(text))).toEqual([])
+  }
+})
