@@ -144,7 +144,8 @@ export function mappingOf({ subject, subject_claim: claim }: TrustedIssuerInform
 
 function readText(member: string, value: unknown, most: number): string {
   if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
-  if (value === '' || value === undefined) throw metadataError(member, reason('must not be empty'))
+  if (value === '' || value === null || value === undefined)
+    throw metadataError(member, reason('must not be empty'))
   throw metadataError(
     member,
     reason('must be a text of 1 to {most} characters, without NUL or broken Unicode', { most }),
