@@ -30,7 +30,7 @@ export function addDashboard(area: OwnArea): void {
         log.activity(firstHour(now)),
         log.list({}, { limit: LATEST }),
         timed(async () => kernel.database.ping()),
-        distributionOf(area),
+        distributionOf(area, (url) => call.request.server.hasRoute({ method: 'GET', url })),
       ])
       const { users, clients, sessions, most } = figures
       const capped = (count: number): Message =>

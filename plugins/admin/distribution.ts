@@ -1,13 +1,16 @@
 /** What the dashboard says of a database that is distributed: what lies on which server, and whether it answers. */
 import { message, type Message } from '../../src/protocol/message.ts'
-import { PAGES_EVERYWHERE } from '../../src/store/distribution/everywhere.ts'
+import { pagesEverywhere } from '../../src/store/distribution/everywhere.ts'
 import { LEFT_AFTER, type Prepared, type SurveyedServer } from '../../src/store/distribution/surveyed.ts'
 import { distributedTables } from '../../src/store/distribution/tables.ts'
 import type { OwnArea } from './area.ts'
 import type { DistributionView, HealthView } from './models.ts'
 
-/** Null on one server, of which nothing is asked. */
-export async function distributionOf({ kernel, oauth }: OwnArea): Promise<DistributionView | null> {
+/** Null on one server, of which nothing is asked. `isServed` says of a path whether a page is there. */
+export async function distributionOf(
+  { kernel, oauth }: OwnArea,
+  isServed: (path: string) => boolean,
+): Promise<DistributionView | null> {
   const { distribution, where } = kernel.database
   if (distribution === null) return null
   const survey = await distribution.look()
@@ -15,7 +18,8 @@ export async function distributionOf({ kernel, oauth }: OwnArea): Promise<Distri
     survey === null
       ? [{ name: message('Servers of tokens'), well: false, text: message('not known: the database did not say in time') }]
       : [...survey.servers.map(viewOf), ...leftOn(where, survey.here)]
-  return { servers, asking: PAGES_EVERYWHERE.map((path) => `${oauth.config.basePath}${path}`) }
+  const asking = pagesEverywhere().map((path) => `${oauth.config.basePath}${path}`)
+  return { servers, asking: asking.filter(isServed) }
 } // prettier-ignore
 
 function viewOf(found: SurveyedServer): HealthView {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { ConfigError } from '../config.ts'
 import { distributeByCitus, gatherFromCitus, nodesOf } from '../store/distribution/citus.ts'
 import { engineOn } from '../store/distribution/engine.ts'
-import { PAGES_EVERYWHERE } from '../store/distribution/everywhere.ts'
+import { pagesEverywhere } from '../store/distribution/everywhere.ts'
 import { distribute, gather } from '../store/distribution/foreign.ts'
 import type { Shard } from '../store/distribution/shards.ts'
 import { survey } from '../store/distribution/survey.ts'
@@ -137,12 +137,13 @@ async function back({ yes, json }: Options): Promise<void> {
 
 function toLines({ engine, here, servers }: Survey): string[] {
   if (engine === null) return ['All tables lie on one server.', ...servers.flatMap(linesOf)]
+  const pages = pagesEverywhere(readSettings(process.env).WITHOUT)
   return [
     `Distributed by ${engine === 'citus' ? 'Citus' : 'postgres_fdw'} over ${servers.length} servers.`,
     ...servers.flatMap(linesOf),
     'All else lies on this server.',
     ...waitingOn(here),
-    `Each of these pages asks all of them: ${PAGES_EVERYWHERE.join(', ')}.`,
+    ...(pages.length > 0 ? [`Each of these pages asks all of them: ${pages.join(', ')}.`] : []),
   ]
 }
 

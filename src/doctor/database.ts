@@ -36,7 +36,7 @@ export async function examineDatabase(
       examineConnections(config, facts),
       examineSchema(missing, facts),
       ...(missing.length === 0 ? await examineReplica(place, config) : []),
-      ...(missing.length === 0 ? await examineDistribution(place) : []),
+      ...(missing.length === 0 ? await examineDistribution(place, config) : []),
       ...(missing.length === 0 ? await examineContent(place, config, secretKey) : []),
     ]
   } catch (error) {

@@ -1,7 +1,8 @@
 /** The servers that hold a share of the tokens, where there are any: what lies where, whether each answers, and what waits on it. */
+import type { Config } from '../config.ts'
 import type { Place } from '../store/connections.ts'
 import { engineOf } from '../store/distribution/engine.ts'
-import { PAGES_EVERYWHERE } from '../store/distribution/everywhere.ts'
+import { pagesEverywhere } from '../store/distribution/everywhere.ts'
 import { survey } from '../store/distribution/survey.ts'
 import { LEFT_AFTER, type Prepared, type SurveyedServer } from '../store/distribution/surveyed.ts'
 import { distributedTables } from '../store/distribution/tables.ts'
@@ -10,18 +11,22 @@ import { fail, ok, warn, type Finding } from './finding.ts'
 const CHECK = 'distribution'
 
 /** Nothing is said of a database on one server. */
-export async function examineDistribution(place: Place): Promise<Finding[]> {
+export async function examineDistribution(
+  place: Place,
+  { WITHOUT }: Pick<Config, 'WITHOUT'>,
+): Promise<Finding[]> {
   if ((await engineOf(place)) === null) return []
   const { here, servers } = await survey(place)
   const wrong = [...leftOn('This server', here), ...servers.flatMap(problemsOf)]
   const tables = distributedTables().map(({ bare }) => bare)
+  const pages = pagesEverywhere(WITHOUT)
   const where = servers.map(({ server }) => server).join(', ')
   return [
     ...(wrong.length > 0
       ? wrong
       : [ok(CHECK, `Tokens lie on ${servers.length} servers, and each answers.`)]),
     ok(CHECK, `${tables.slice(0, -1).join(', ')} and ${tables.at(-1)} lie on ${where}; all else on this server.`),
-    ok(CHECK, `Each of these pages asks all of them: ${PAGES_EVERYWHERE.join(', ')}.`),
+    ...(pages.length > 0 ? [ok(CHECK, `Each of these pages asks all of them: ${pages.join(', ')}.`)] : []),
   ] // prettier-ignore
 }
 

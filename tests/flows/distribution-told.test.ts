@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
-import { EVERYWHERE, PAGES_EVERYWHERE } from '../../src/store/distribution/everywhere.ts'
+import { EVERYWHERE, pagesEverywhere } from '../../src/store/distribution/everywhere.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { codesOf, exchangeAs } from '../support/code-flow.ts'
 import { runCommandHere } from '../support/command-here.ts'
@@ -17,10 +17,10 @@ import { createOwnPostgres } from '../support/own-postgres.ts'
 import { routesOf } from '../support/routes.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { toClient } from '../support/service.ts'
-import { freePort } from '../support/settings.ts'
+import { freePort, type Settings } from '../support/settings.ts'
 import { ALICE, SEED, WEB } from '../support/sign-in.ts'
 import { ROOT, signedIn } from '../plugins/admin/administrator.ts'
-import { isServed } from '../support/left-out.ts'
+import { LEFT_OUT } from '../support/left-out.ts'
 
 const seed = { ...SEED, users: [...SEED.users, ROOT] }
 const NAMES = [
@@ -44,8 +44,8 @@ afterEach(() => vi.useRealTimers())
 
 const metricsOf = async ({ server: { metrics } }: TestServer) => parseMetrics(await metrics!.text())
 const dashboardOf = async (): Promise<{ status: number; body: string }> => root.get(`${server.url}/admin`)
-const doctor = async () =>
-  (await runCommandHere(['doctor'], server.settings)).stdout
+const doctor = async (given: Settings = {}) =>
+  (await runCommandHere(['doctor'], { ...server.settings, ...given })).stdout
     .split('\n')
     .filter((line) => line.includes('distribution:'))
 
@@ -86,7 +86,17 @@ test('where the tables lie is told by all three', async () => {
   const [all, where, pages] = await doctor()
   expect(all).toBe('ok    distribution: Tokens lie on 3 servers, and each answers.')
   expect(where).toMatch(/: authorizations, authorization_codes, refresh_tokens and access_tokens lie on shard 1 .*, shard 2 .*, shard 3 .*; all else on this server\.$/)
-  expect(pages).toContain(PAGES_EVERYWHERE.join(', '))
+  expect(pages).toContain(pagesEverywhere([...LEFT_OUT]).join(', '))
+  const less = [...LEFT_OUT, 'latchkey-own-data'].join(',')
+  const told = (await doctor({ WITHOUT: less })).at(-1)
+  const status = await runCommandHere(['distribute', 'status'], { ...server.settings, WITHOUT: less })
+  const named = pagesEverywhere([...LEFT_OUT, 'latchkey-own-data'])
+  expect(named).not.toContain('/account/data/download')
+  for (const text of [told, status.stdout]) expect(text).toContain(`Each of these pages asks all of them: ${named.join(', ')}.`)
+  const without = await startServer({ SECRET_KEY: server.settings['SECRET_KEY'], WITHOUT: 'latchkey-own-data' }, { database })
+  const there = await (await signedIn(without)).get(`${without.url}/admin`)
+  const codes = ({ body: text }: { body: string }) => [.../These pages ask every server:(.*)$/m.exec(text)![1]!.matchAll(/<code>([^<]*)/g)].map(([, path]) => path)
+  expect([codes({ body }), codes(there)]).toEqual([pagesEverywhere([...LEFT_OUT]), named])
 }) // prettier-ignore
 
 test('the pages that ask every server are those that are named', async () => {
@@ -108,7 +118,7 @@ test('the pages that ask every server are those that are named', async () => {
     // Some lead to a page that does.
     if (sum() > before) asking.add(new URL(url).pathname)
   }
-  expect([...asking].toSorted()).toEqual(PAGES_EVERYWHERE.filter(isServed).toSorted())
+  expect([...asking].toSorted()).toEqual(pagesEverywhere([...LEFT_OUT]).toSorted())
   const counted = await valuesOf('latchkey_everywhere_statements_total')
   expect(counted).toEqual({ endings: 0, janitor: expect.any(Number) as number, lists: sum() })
 })

@@ -44,11 +44,16 @@ export const ASKED_BY: ReadonlyMap<string, AskedBy> = new Map(
   (Object.keys(EVERYWHERE) as AskedBy[]).flatMap((by) => EVERYWHERE[by].map((name) => [name, by] as const)),
 )
 
-/** The pages that show such a list, below the base path. */
-export const PAGES_EVERYWHERE = [
-  '/account',
-  '/account/apps',
-  '/account/data/download',
-  '/admin/user',
-  '/admin/client/authorizations',
+/** Pages that show such a list, below the base path, and whose they are. */
+const PAGES = [
+  ['/account', 'latchkey-account'],
+  ['/account/apps', 'latchkey-account'],
+  ['/account/data/download', 'latchkey-own-data'],
+  ['/admin/user', 'latchkey-admin'],
+  ['/admin/client/authorizations', 'latchkey-admin'],
 ] as const
+
+/** Those of a server without these plugins. */
+export function pagesEverywhere(without: readonly string[] = []): string[] {
+  return PAGES.flatMap(([page, plugin]) => (without.includes(plugin) ? [] : page))
+}
