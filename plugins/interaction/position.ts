@@ -9,8 +9,9 @@ import type {
 } from '../../src/doors/interaction.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { isOurs } from '../../src/services/users/ourselves.ts'
+import { isFresh } from '../sign-in.ts'
 import { withFacts } from './granted.ts'
-import type { Phases } from './phases.ts'
+import { LOGIN, type Phases } from './phases.ts'
 
 export interface Position {
   /** The first step that is not done; undefined when all are. */
@@ -34,6 +35,22 @@ export type FindPosition = (interaction: Interaction, call: BrowserCall) => Prom
 const NONE: ReadonlySet<string> = new Set()
 
 export function createFindPosition(phases: () => Phases): FindPosition {
+  /** The page that asks for a sign-in before that of the step; undefined where there was one a moment ago, or on the way. */
+  async function signInFirst(
+    step: InteractionStep,
+    interaction: Interaction,
+    call: BrowserCall,
+  ): Promise<Pending | undefined> {
+    const { session, request } = interaction
+    const isAsked = session !== null && !isFresh(session) && (await step.needsFresh?.(interaction)) === true
+    const login = isAsked ? phases().find(LOGIN) : undefined
+    if (login === undefined) return undefined
+    const parameters = { ...request.parameters, prompt: ['login'] }
+    const anew = Object.create(interaction, { request: { value: { ...request, parameters } } }) as Interaction
+    const page = await login.run(anew, call)
+    return page !== 'done' && 'page' in page ? { step: login, page } : undefined
+  }
+
   return async (interaction, call) => {
     const { request, session, missing } = interaction
     const { authenticate, approve } = phases()
@@ -43,7 +60,10 @@ export function createFindPosition(phases: () => Phases): FindPosition {
       for (const step of steps) {
         const found = await step.run(interaction, call)
         if (found === 'done') continue
-        if ('page' in found) return { pending: { step, page: found }, facts, declined }
+        if ('page' in found) {
+          const first = await signInFirst(step, interaction, call)
+          return { pending: first ?? { step, page: found }, facts, declined }
+        }
         if ('shown' in found) return { found: { step, shown: found.shown }, facts, declined }
         facts = withFacts(facts, found.granted)
         if (found.declined !== undefined) declined = new Set([...declined, ...found.declined])

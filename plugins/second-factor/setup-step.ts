@@ -49,22 +49,25 @@ export function createSetupStep({
     return { page: 'factor-setup', model: { totp }, status }
   }
 
+  const isNeeded = async ({ session, missing }: Interaction): Promise<boolean> =>
+    session !== null && isFactorMissing(missing) && !(await authenticators.has(session.userId))
+
   return {
     name: STEP,
     phase: 'authenticate',
     lastResort: true,
     required: 'login_required',
     reaches: { acr: [SHOWN.acr] },
+    needsFresh: isNeeded,
     async run(interaction) {
-      const { session, missing, notes, formFor } = interaction
+      const { session, notes, formFor } = interaction
       const { codes: sealed, saved = false } = (notes[STEP] as Note | undefined) ?? {}
       if (session === null) return 'done'
       if (sealed !== undefined && !saved) {
         const codes = JSON.parse(box.open(sealed, contextOf(interaction))) as string[]
         return { page: 'factor-setup-codes', model: { ...formFor(STEP, SAVED), codes } }
       }
-      const isNeeded = isFactorMissing(missing) && !(await authenticators.has(session.userId))
-      return isNeeded ? page(interaction) : 'done'
+      return (await isNeeded(interaction)) ? page(interaction) : 'done'
     },
     async submit(interaction, { code }, call, part) {
       if (part === SAVED) return { note: { saved: true } satisfies Note }

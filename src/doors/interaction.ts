@@ -95,6 +95,11 @@ export interface InteractionStep {
   readonly lastResort?: boolean
   /** What it can bring somebody to. */
   readonly reaches?: Reach
+  /**
+   * Whether its page is for what a browser that was left open must not do, as adding a factor: who has signed in more than a moment ago, and
+   * not on the way, does it once more before it. Default no.
+   */
+  needsFresh?(interaction: Interaction): Promise<boolean>
   /** The error when `prompt=none` forbids to show it (OpenID Connect Core §3.1.2.6). */
   readonly required: string
   /**

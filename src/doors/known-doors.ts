@@ -87,6 +87,7 @@ const ORDERED: { readonly [Kind in Exclude<keyof Ordered, 'policy'>]: Shape<Orde
     phase: maybe(oneOf('authenticate', 'approve')),
     lastResort: maybe(BOOLEAN),
     reaches: maybe(OBJECT),
+    needsFresh: maybe(FUNCTION),
     required: TEXT,
     run: FUNCTION,
     submit: FUNCTION,

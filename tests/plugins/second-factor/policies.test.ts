@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt } from 'jose'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { asksForFactor, codeOf, recoveryCodesOn, secretOn, setUpFactor } from '../../support/authenticator.ts'
 import { basic } from '../../support/requests.ts'
 import { routesOf } from '../../support/routes.ts'
@@ -20,7 +20,7 @@ import {
   WEB,
 } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
-import { signedIn } from '../account/owner.ts'
+import { age, signedIn } from '../account/owner.ts'
 
 const ROOT = { username: 'root', password: 'a password of an administrator', roles: ['admin'] }
 const VAULT = { ...WEB, client_id: 'vault', minimum_acr_value: '2' }
@@ -73,6 +73,28 @@ describe('who must show one and has none', () => {
     expect([new URL(arrived.url).pathname, arrived.body.includes('signed-in-as')]).toEqual(['/admin/users', true])
     const next = createUserAgent(server.url)
     expect(asksForFactor(await withPassword(next, ROOT))).toBe(true)
+  }) // prettier-ignore
+
+  test.each([
+    ['an app asks for it', () => authorizationUrl(server, { acr_values: '2' })],
+    ['their role does', () => `${server.url}/account`],
+  ])('in a browser that was left open, after signing in once more, where %s', async (_what, url) => {
+    const agent = await signedIn(server)
+    const { id } = (await oauth.users.find(ALICE.username))!
+    await oauth.users.update(ALICE.username, { roles: ['accountant'] })
+    onTestFinished(async () => void (await oauth.users.update(ALICE.username, { roles: [] })))
+    const offered = await agent.get(url())
+    await age(server, 601)
+    // The form of before sets nothing up either.
+    for (const page of [await agent.submit(offered, 'totp', { code: codeOf(secretOn(offered)) }), await agent.get(url())]) {
+      expect(findForm(page, 'totp')).toBeUndefined()
+      expect(findForm(page, 'login')!.fields['username']).toBe(ALICE.username)
+    }
+    expect(await oauth.users.hasFactors(id)).toBe(false)
+    await age(server, 601)
+    const asked = await agent.get(url())
+    await setUpOnTheWay(agent, await agent.submit(asked, 'login', { password: ALICE.password }))
+    expect(await oauth.users.hasFactors(id)).toBe(true)
   }) // prettier-ignore
 
   test('by a form that is sent twice, as by a double click, once', async () => {
