@@ -14,7 +14,7 @@ const kids = (algorithm: string): string[] =>
 
 /** State and kid of each row, below the heading of the algorithm. */
 function rowsOf({ body }: Page, algorithm: string): string[][] {
-  const section = body.split('<section').find((one) => one.includes(`<h2 id="${algorithm}"`))!
+  const section = body.split('<section').find((one) => one.includes(`<h2 id="${algorithm}"`)) ?? ''
   return [...section.matchAll(/<span class="tag \w+">(\w+)<\/span><\/th>\n<td><code>([^<]*)</g)].map(([, ...row]) => row)
 } // prettier-ignore
 
@@ -39,6 +39,9 @@ test('a key is replaced by one that is published first, and by one alone', async
 test('an algorithm that is offered and has no key gets one, which signs at once', async () => {
   const page = await open()
   expect(rowsOf(page, 'EdDSA')).toEqual([])
+  // All of these stand together: those that are in use are not lost among them.
+  expect(page.body.split('<h2 id="without-key"')[1]).toMatch(/<h3 id="EdDSA">[\s\S]*<h3 id="ES512">/)
+  expect(page.body.match(/<h2 /g)).toHaveLength(3)
   const made = await agent.submit(page, 'rotate-EdDSA')
   expect(rowsOf(made, 'EdDSA')).toEqual([['current', kids('EdDSA')[0]]])
   expect(made.body).toContain('There is a key, which signs at once.')
