@@ -32,6 +32,10 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.click('#save')
     expect(await page.inputValue('#redirect_uris')).toBe(`${URI}\n/callback`)
     await assertAccessible(page, 'new-refused')
+    // The form is long: what is wrong is a step away.
+    await page.click('[role=alert] a')
+    expect(new URL(page.url()).hash).toBe('#redirect_uris')
+    expect(await page.locator('[role=alert] a').allTextContents()).toEqual(['Redirect URIs'])
     // Chromium says so of every status from 400 on.
     expect(said.splice(0)).toEqual([expect.stringContaining('400 (Bad Request)')])
     await page.goto(`${server.url}/admin/client?client_id=photo-prints&saved=yes`)
