@@ -6,6 +6,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import { expect, test } from 'vitest'
 import { spawnBeside } from '../support/beside.ts'
+import { createDpopKey, prove } from '../support/dpop.ts'
 import { spawnServer } from '../support/process.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
@@ -26,8 +27,9 @@ const rules = [
     client_id: 'app',
   },
 ]
+const BOUND = { client_id: 'bound', client_secret: `lks_${'b'.repeat(43)}`, grant_types: [EXCHANGE], dpop_bound_access_tokens: true, token_exchange: rules } // prettier-ignore
 const home = await startServer({}, {
-  seed: { ...SEED, clients: [{ ...WEB, grant_types: ['authorization_code', 'refresh_token', EXCHANGE], token_exchange: rules }] },
+  seed: { ...SEED, clients: [{ ...WEB, grant_types: ['authorization_code', 'refresh_token', EXCHANGE], token_exchange: rules }, BOUND] },
 }) // prettier-ignore
 const one = await spawnServer(
   { PORT: port, OIDC_ISSUER: there, UNSAFE_OUTBOUND_ORIGINS: home.url },
@@ -42,7 +44,11 @@ async function metadataOf(url: string): Promise<oauth4webapi.AuthorizationServer
   return oauth4webapi.processDiscoveryResponse(issuer, await oauth4webapi.discoveryRequest(issuer, insecure))
 }
 
-async function vouched(more: Record<string, string> = {}): Promise<Record<string, unknown>> {
+async function vouched(
+  more: Record<string, string> = {},
+  by: { client_id: string; client_secret: string } = WEB,
+  headers: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
   const form = {
     grant_type: EXCHANGE,
     requested_token_type: `${TYPE}id-jag`,
@@ -51,7 +57,10 @@ async function vouched(more: Record<string, string> = {}): Promise<Record<string
     audience: there,
     ...more,
   }
-  const response = await home.post('/token', form, basic(WEB.client_id, WEB.client_secret))
+  const response = await home.post('/token', form, {
+    ...basic(by.client_id, by.client_secret),
+    ...headers,
+  })
   return { ...((await response.json()) as object), status: response.status }
 }
 
@@ -120,6 +129,12 @@ test.each([
   ['an access token in its place', { requested_token_type: `${TYPE}access_token` }, 'invalid_request'],
 ])('nobody is vouched for with %s', async (_what, more, error) => {
   expect(await vouched(more)).toMatchObject({ status: 400, error })
+})
+
+test('an app that must show a key shows it for this too', async () => {
+  expect(await vouched({}, BOUND)).toMatchObject({ status: 400, error: 'invalid_dpop_proof' })
+  const dpop = await prove(await createDpopKey(), { method: 'POST', url: `${home.url}/token` })
+  expect(await vouched({}, BOUND, { dpop })).toMatchObject({ status: 200, token_type: 'N_A' })
 })
 
 test('who is refused is in the audit log', async () => {

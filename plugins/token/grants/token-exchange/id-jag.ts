@@ -13,6 +13,8 @@ import { OAuthError } from '../../../../src/protocol/errors.ts'
 import type { ExchangeRule } from '../../../../src/protocol/exchange-rules.ts'
 import { ID_JAG, ID_JAG_TYPE } from '../../../../src/protocol/id-jag.ts'
 import { formatScope, parseScope } from '../../../../src/protocol/scope.ts'
+import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { assertBound } from '../../../../src/services/tokens/demanded-bindings.ts'
 import { isInUse } from '../../../../src/services/users/user.ts'
 import { assertHeld } from './holder.ts'
 import { rulesOf } from './policy.ts'
@@ -38,6 +40,8 @@ export type Vouch = (request: VouchRequest, call: Call) => Promise<Answer>
 
 export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): Vouch {
   const { oauth } = fastify
+  const { doors } = kernelOf(fastify)
+  const constraints = () => doors.all('senderConstraint')
 
   async function sourceOf(sent: VouchRequest, call: Call): Promise<Source> {
     if (!SUBJECT_TYPES.has(sent.subject_token_type))
@@ -58,6 +62,8 @@ export function createVouch(fastify: FastifyInstance, read: ReadSubjectToken): V
 
   async function vouch(sent: VouchRequest, call: Call): Promise<Answer> {
     const { client } = call
+    // RFC 9449 §5.2: a client that must show a key does so with each request.
+    assertBound(call, client, { bound: new Set() }, constraints)
     const [audience, ...others] = sent.audience
     if (audience === undefined || others.length > 0)
       throw new OAuthError('invalid_request', 'an ID-JAG is for one audience, the issuer of the other server')
