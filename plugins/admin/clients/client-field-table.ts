@@ -10,6 +10,7 @@ export const CLIENT_ID: Field = {
 } // prettier-ignore
 
 const CERTIFICATE = message('Its certificate')
+const UNCOMMON = message('Less common settings of the protocol')
 const ANSWERS = message('Signed and encrypted answers')
 const TO_ITS_KEY = message('It needs a key for that, among its public keys or at their address.')
 
@@ -25,6 +26,10 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['token_endpoint_auth_method', message('Client authentication'), 'choice'],
     ['grant_types', message('Grant types'), 'words', message('Separated by spaces. Empty: those that follow from the rest, which are authorization_code and refresh_token where people sign in, and client_credentials where there are a secret and scopes.')],
     ['response_types', message('Response types'), 'lines', message('One per line. Empty: code, where there is a redirect URI.')],
+    ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
+    ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
+  ]],
+  [UNCOMMON, [
     ['access_token_format', message('Access tokens'), 'choice'],
     ['dpop_bound_access_tokens', message('Access tokens are bound to a key (DPoP)'), 'choice'],
     ['tls_client_certificate_bound_access_tokens', message('Access tokens are bound to a certificate (mutual TLS)'), 'choice'],
@@ -33,8 +38,6 @@ const TABLE: readonly (readonly [title: Message, rows: readonly (readonly [strin
     ['backchannel_client_notification_endpoint', message('Where it hears of approvals'), 'url', message('By CIBA with ping: the server says there that somebody has decided.')],
     ['backchannel_authentication_request_signing_alg', message('It signs what it asks for (CIBA)'), 'choice'],
     ['token_exchange', message('Token exchange'), 'json', message('As JSON: a list of rules that say whose tokens it may exchange, and for which resources. Empty: nobody’s.')],
-    ['jwks_uri', message('Address of its public keys'), 'url', message('Of a JWK set that the app publishes. It may change its keys there by itself.')],
-    ['jwks', message('Its public keys'), 'json', message('A JWK set, as JSON, where they are at no address.')],
   ]],
   [ANSWERS, [
     ['id_token_signed_response_alg', message('ID tokens are signed with'), 'choice'],
@@ -90,7 +93,7 @@ export const BY_METHOD: ReadonlyMap<string, string> = new Map(
 )
 
 /** What few clients need: shut until somebody opens them, or something stands there. */
-const FOLDED = new Set([CERTIFICATE, ANSWERS])
+const FOLDED = new Set([CERTIFICATE, ANSWERS, UNCOMMON])
 
 export const GROUPS = TABLE.map(([title, rows]) => ({
   title,

@@ -181,6 +181,14 @@ test('how its answers are signed and encrypted is chosen among what is made here
   for (const name of Object.keys(members)) expect(await clients.find('sealed')).not.toHaveProperty(name)
 }) // prettier-ignore
 
+test('settings that few apps need are shut until one of them is set', async () => {
+  const opened = ({ body }: { body: string }) => /<details( open)?>\s*<summary>Less common settings of the protocol/.exec(body)![1]
+  expect(opened(await agent.get(`${server.url}/admin/clients/new?type=web`))).toBeUndefined()
+  await register(server, agent, 'web', { client_id: 'uncommon', redirect_uris: URI, access_token_format: 'opaque' })
+  const page = await openClient(server, agent, 'uncommon')
+  expect([opened(page), findForm(page, 'client')!.fields['access_token_format']]).toEqual([' open', 'opaque'])
+}) // prettier-ignore
+
 test('what nobody makes here is not offered, and stays where it is registered', async () => {
   const WITHOUT = 'latchkey-encryption,latchkey-jarm,latchkey-jwt-introspection'
   const less = await startServer({ WITHOUT }, { seed: { users: [ROOT] } })
