@@ -36,7 +36,7 @@ export function parseJson(option: string, text: string): unknown {
   } catch {
     throw new ConfigError(`${option} must be JSON.`)
   }
-  const twice = memberTwiceIn(text)
+  const twice = memberTwiceIn(text)?.name
   if (twice !== undefined)
     throw new ConfigError(`${option} has ${twice} twice in one object: leave one of them.`)
   return value

@@ -1,6 +1,7 @@
 /** SEED_FILE: whether it can be read, and what a start would refuse of its entries. */
 import { readFile } from 'node:fs/promises'
 import { isObject, parseJson } from '../protocol/json.ts'
+import { twiceIn } from '../services/seed/seed-file.ts'
 import { fail, ok, type Finding } from './finding.ts'
 
 /** What a start would refuse of the file, a sentence for each entry; undefined where no server can be asked. */
@@ -18,6 +19,8 @@ export async function examineSeedFile(path: string | undefined, judge: JudgeSeed
     ]
   if (!isObject(parseJson(text)))
     return [fail('seed file', `SEED_FILE ${path} is not a JSON object: no server starts with it.`)]
+  const twice = twiceIn(text)
+  if (twice !== undefined) return [fail('seed file', `SEED_FILE ${path} ${twice}.`)]
   const refused = await judge(path)
   if (refused === undefined)
     return [

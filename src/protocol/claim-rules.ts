@@ -42,7 +42,7 @@ export function obeys(claims: Readonly<Record<string, unknown>>, rules: ClaimRul
 /** As JSON or as pairs; `twice` is a name of which one value would be forgotten. */
 function parseTyped(text: string): { typed?: unknown; twice?: string | undefined } {
   const typed = parseJson(text)
-  if (typed !== undefined) return { typed, twice: memberTwiceIn(text) }
+  if (typed !== undefined) return { typed, twice: memberTwiceIn(text)?.name }
   const pairs = text.split(/\s+/).filter((one) => one !== '')
   const entries = pairs.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)])
   if (!pairs.every((one) => one.indexOf('=') > 0)) return {}

@@ -39,17 +39,26 @@ function assertMembers(text: string): void {
   }
 }
 
-/** The first name that an object of the text has twice, of which the parser keeps the last; undefined where none has. The text is JSON. */
-export function memberTwiceIn(text: string): string | undefined {
-  for (const { name, isAgain } of structureOf(text)) if (isAgain) return name
+/** The first name that an object of the text has twice, of which the parser keeps the last, and in which line; undefined where none has. The text is JSON. */
+export function memberTwiceIn(text: string): { name: string; line: number } | undefined {
+  for (const { name, isAgain, at = 0 } of structureOf(text))
+    if (isAgain) return { name: name!, line: text.slice(0, at).split('\n').length }
   return undefined
 }
 
+interface Structure {
+  depth: number
+  /** Of a member; whether its object has it already, and where this one stands. */
+  name?: string
+  isAgain?: boolean
+  at?: number
+}
+
 /** What opens, and each name of a member. Of text that is JSON, so that brackets pair and a text after `{` or `,` of an object is a name. */
-function* structureOf(text: string): Generator<{ depth: number; name?: string; isAgain?: boolean }> {
+function* structureOf(text: string): Generator<Structure> {
   const open: (Set<string> | null)[] = []
   let namesNext = false
-  for (const [token] of text.matchAll(TOKEN)) {
+  for (const { 0: token, index: at } of text.matchAll(TOKEN)) {
     if (token === '{' || token === '[') {
       yield { depth: open.push(token === '{' ? new Set() : null) }
       namesNext = token === '{'
@@ -60,7 +69,7 @@ function* structureOf(text: string): Generator<{ depth: number; name?: string; i
       namesNext = open.at(-1) !== null
     } else if (namesNext) {
       const [names, name] = [open.at(-1)!, JSON.parse(token) as string]
-      yield { depth: open.length, name, isAgain: names.has(name) }
+      yield { depth: open.length, name, isAgain: names.has(name), at }
       names.add(name)
       namesNext = false
     }

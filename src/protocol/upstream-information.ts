@@ -187,7 +187,7 @@ function readClaims(value: unknown): Record<string, string> {
 /** JSON, or `email=mail preferred_username=upn`; `twice` is a name of which one value would be forgotten. */
 function parseTyped(text: string): { typed?: unknown; twice?: string | undefined } {
   const typed = parseJson(text)
-  if (typed !== undefined) return { typed, twice: memberTwiceIn(text) }
+  if (typed !== undefined) return { typed, twice: memberTwiceIn(text)?.name }
   const words = text.split(/[\s,]+/).filter((one) => one !== '')
   const pairs = words.map((one) => one.split('='))
   if (!pairs.every((pair) => pair.length === 2)) return {}

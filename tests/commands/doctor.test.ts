@@ -271,6 +271,10 @@ test('a seed file with which no server starts', async () => {
   expect(await complaints({ ...settings, SEED_FILE })).toEqual([
     `fail seed file: SEED_FILE ${SEED_FILE} is not a JSON object: no server starts with it.`,
   ])
+  await writeFile(SEED_FILE, '{"users": [{"username": "canary", "username": "canary"}]}')
+  expect(await complaints({ ...settings, SEED_FILE })).toEqual([
+    `fail seed file: SEED_FILE ${SEED_FILE} has username twice in one object, in line 1: leave one of them.`,
+  ])
 })
 
 test('each entry of a seed file that a start would refuse, where it stands; nothing of it is applied', async () => {

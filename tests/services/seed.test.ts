@@ -177,6 +177,14 @@ test.each([
   [`{"secret":"${SECRET}"`, 'SEED_FILE FILE is not a JSON object.'],
   ['[]', 'SEED_FILE FILE is not a JSON object.'],
   ['null', 'SEED_FILE FILE is not a JSON object.'],
+  [
+    '{"users":[],\n"scopes":[],\n"users":[]}',
+    'SEED_FILE FILE has users twice in one object, in line 3: leave one of them.',
+  ],
+  [
+    '{"trusted_issuers":[{"claims":{"ref":"a","ref":"b"}}]}',
+    'SEED_FILE FILE has ref twice in one object, in line 1: leave one of them.',
+  ],
   [{ clients: {} }, 'SEED_FILE FILE: clients must be a list.'],
   [{ scopes: 'read' }, 'SEED_FILE FILE: scopes must be a list.'],
   [{ clients: [7] }, 'SEED_FILE FILE: clients[0]: must be an object.'],

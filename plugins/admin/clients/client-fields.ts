@@ -85,7 +85,7 @@ export function problemsOf(values: Values): Errors {
   for (const { name } of FIELDS.filter(({ kind }) => kind === 'json')) {
     const text = values[name]?.trim() ?? ''
     if (text === '') continue
-    const twice = parseJson(text) === undefined ? undefined : memberTwiceIn(text)
+    const twice = parseJson(text) === undefined ? undefined : memberTwiceIn(text)?.name
     if (parseJson(text) === undefined) errors[name] = message('This must be JSON.')
     else if (twice !== undefined)
       errors[name] = message('This has {name} twice in one object: leave one of them.', { name: twice })

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../../config.ts'
 import { OAuthError } from '../../protocol/errors.ts'
 import { isObject, parseJson } from '../../protocol/json.ts'
+import { memberTwiceIn } from '../../protocol/strict-json.ts'
 
 export type Entry = Readonly<Record<string, unknown>>
 
@@ -35,7 +36,16 @@ export async function readSeedFile(path: string, log: FastifyBaseLogger): Promis
   })
   const content = parseJson(text)
   if (!isObject(content)) throw new ConfigError(`SEED_FILE ${path} is not a JSON object.`)
+  const twice = twiceIn(text)
+  if (twice !== undefined) throw new ConfigError(`SEED_FILE ${path} ${twice}.`)
   return sectionsOf(content, `SEED_FILE ${path}`, log)
+}
+
+/** Of a file that is JSON, what it has of which only the last would count, as it follows its name; undefined where it has nothing of that kind. */
+export function twiceIn(text: string): string | undefined {
+  const twice = memberTwiceIn(text)
+  if (twice === undefined) return undefined
+  return `has ${twice.name.slice(0, 100)} twice in one object, in line ${twice.line}: leave one of them`
 }
 
 /** Throws `ConfigError`. `source` is what the content is called. */
