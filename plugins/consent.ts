@@ -12,7 +12,7 @@ import type { Interaction, StepPage } from '../src/doors/interaction.ts'
 import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { metadataError } from '../src/protocol/errors.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
-import { message, type Words } from '../src/protocol/message.ts'
+import { message, type Words, reason } from '../src/protocol/message.ts'
 import { isLoopbackHost } from '../src/protocol/redirect-uri.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { OPENID_SCOPES } from '../src/protocol/scope.ts'
@@ -57,7 +57,7 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     if (metadata['require_consent'] === false && redirectUris.some(isOnThisDevice))
       throw metadataError(
         'require_consent',
-        'must not be false for a client with a redirect to the device itself',
+        reason('must not be false for a client with a redirect to the device itself'),
       )
     assertOptional(metadata)
   })
@@ -186,7 +186,10 @@ function assertOptional({ optional_scopes: optional, scope }: Readonly<Record<st
   const own = new Set(scope as readonly string[] | undefined)
   for (const name of (optional ?? []) as readonly string[])
     if (name === 'openid' || !(OPENID_SCOPES.has(name) || own.has(name)))
-      throw metadataError('optional_scopes', 'must hold scopes that the client may ask for, and not openid')
+      throw metadataError(
+        'optional_scopes',
+        reason('must hold scopes that the client may ask for, and not openid'),
+      )
 }
 
 /** Whether it says which user it is for, so that nobody else's answer would do. */

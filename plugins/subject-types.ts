@@ -8,6 +8,7 @@ import { createHmac, type KeyObject } from 'node:crypto'
 import type { Fetch } from '../src/doors/outbound.ts'
 import type { Bag } from '../src/protocol/bag.ts'
 import { metadataError } from '../src/protocol/errors.ts'
+import { reason } from '../src/protocol/message.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { sectorIdentifier } from '../src/protocol/sector-identifier.ts'
@@ -32,7 +33,7 @@ async function subjectTypes(fastify: FastifyInstance): Promise<void> {
     const type = metadata['subject_type']
     const owners = oauth.owners('subjectType')
     if (type !== undefined && !owners.has(type as string))
-      throw metadataError('subject_type', `must be one of ${[...owners.keys()].join(', ')}`)
+      throw metadataError('subject_type', reason('must be one of {names}', { names: [...owners.keys()] }))
     await assertListed(metadata, oauth.fetch)
     if (type === 'pairwise') sectorIdentifier(metadata)
   })
@@ -50,7 +51,7 @@ async function assertListed(
   const listed = await listIn(document, fetch)
   const missing = (uris as readonly string[]).find((uri) => !listed.includes(uri))
   if (missing !== undefined)
-    throw metadataError('sector_identifier_uri', 'must name a document that lists all redirect_uris')
+    throw metadataError('sector_identifier_uri', reason('must name a document that lists all redirect_uris'))
 }
 
 async function listIn(document: string, fetch: Fetch): Promise<readonly unknown[]> {

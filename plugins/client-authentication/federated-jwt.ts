@@ -8,6 +8,7 @@ import fp from 'fastify-plugin'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { metadataError } from '../../src/protocol/errors.ts'
+import { reason } from '../../src/protocol/message.ts'
 import { isObject } from '../../src/protocol/json.ts'
 import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -44,7 +45,10 @@ async function federatedJwt(fastify: FastifyInstance): Promise<void> {
     ({ token_endpoint_auth_method: method, [MEMBER]: identity }) => {
       if (identity !== undefined) assertNarrow(identity)
       else if (method === METHOD)
-        throw metadataError('token_endpoint_auth_method', `${METHOD} needs ${MEMBER}`)
+        throw metadataError(
+          'token_endpoint_auth_method',
+          reason('{method} needs {member}', { method: METHOD, member: MEMBER }),
+        )
     },
   )
 
@@ -90,7 +94,7 @@ function assertNarrow(identity: unknown): void {
   const { subject, claims } = identity as { subject?: string; claims?: object }
   const rules = claims === undefined ? {} : readClaimRules(MEMBER, claims)
   if (subject === undefined && Object.keys(rules).length === 0)
-    throw metadataError(MEMBER, 'needs a subject, or claims: which workload of the issuer it is')
+    throw metadataError(MEMBER, reason('needs a subject, or claims: which workload of the issuer it is'))
 }
 
 function isIts(identity: unknown, issuer: string, claims: Bag): boolean {

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { metadataError } from '../../src/protocol/errors.ts'
+import { reason } from '../../src/protocol/message.ts'
 import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { createAssertionMethod } from './client-assertions.ts'
@@ -17,7 +18,10 @@ async function privateKeyJwt(fastify: FastifyInstance): Promise<void> {
     Type.Object({}),
     ({ token_endpoint_auth_method: method, jwks, jwks_uri: uri }) => {
       if (method === METHOD && jwks === undefined && uri === undefined)
-        throw metadataError('token_endpoint_auth_method', `${METHOD} needs jwks or jwks_uri`)
+        throw metadataError(
+          'token_endpoint_auth_method',
+          reason('{method} needs jwks or jwks_uri', { method: METHOD }),
+        )
     },
   )
   const { verify } = oauth.clientKeys

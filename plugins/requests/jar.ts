@@ -10,6 +10,7 @@ import { OutboundError } from '../../src/doors/outbound.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { metadataError } from '../../src/protocol/errors.ts'
+import { reason } from '../../src/protocol/message.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { SIGNATURE_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
 import { parametersIn } from '../../src/protocol/request-object.ts'
@@ -63,9 +64,9 @@ async function jar(fastify: FastifyInstance): Promise<void> {
   oauth.extendClientMetadata(METADATA, (members) => {
     if (members['require_signed_request_object'] !== true) return
     if (members['jwks'] === undefined && members['jwks_uri'] === undefined)
-      throw metadataError('require_signed_request_object', 'needs jwks or jwks_uri')
+      throw metadataError('require_signed_request_object', reason('needs jwks or jwks_uri'))
     if (members['request_object_signing_alg'] === 'none')
-      throw metadataError('request_object_signing_alg', 'none is no signature')
+      throw metadataError('request_object_signing_alg', reason('none is no signature'))
   })
   let decryption: DecryptionKeys | undefined
   if (config.OIDC_REQUEST_OBJECT_ENCRYPTION)

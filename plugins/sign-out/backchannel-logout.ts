@@ -8,6 +8,7 @@ import type { Client } from '../../src/doors/client.ts'
 import { ENDINGS } from '../../src/events.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { metadataError } from '../../src/protocol/errors.ts'
+import { reason } from '../../src/protocol/message.ts'
 import { encryptionOf } from '../../src/protocol/encryption.ts'
 import { isOfClient } from '../../src/services/clients/same-client.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -41,7 +42,10 @@ async function backChannelLogout(fastify: FastifyInstance): Promise<void> {
     ({ backchannel_logout_uri: uri, token_endpoint_auth_method: method }) => {
       // §2.2.
       if (typeof uri === 'string' && !uri.startsWith('https:') && method === 'none')
-        throw metadataError('backchannel_logout_uri', 'must use https, unless the client is confidential')
+        throw metadataError(
+          'backchannel_logout_uri',
+          reason('must use https, unless the client is confidential'),
+        )
     },
   )
 

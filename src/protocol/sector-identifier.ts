@@ -1,5 +1,6 @@
 /** The sector of a client: those of one sector know a user by one pairwise subject (OpenID Connect Core §8.1). */
 import { metadataError } from './errors.ts'
+import { reason } from './message.ts'
 
 /**
  * The host of its `sector_identifier_uri`, whose document lists all redirect URIs (Registration §5), or the one host of those.
@@ -15,12 +16,12 @@ export function sectorIdentifier(metadata: Readonly<Record<string, unknown>>): s
   if (others.length > 0)
     throw metadataError(
       'redirect_uris',
-      'must have one host when the subject_type is pairwise and there is no sector_identifier_uri',
+      reason('must have one host when the subject_type is pairwise and there is no sector_identifier_uri'),
     )
   if (host === undefined || host === '')
     throw metadataError(
       'subject_type',
-      'pairwise needs redirect_uris of http or https, whose host is the sector',
+      reason('pairwise needs redirect_uris of http or https, whose host is the sector'),
     )
   return host
 }

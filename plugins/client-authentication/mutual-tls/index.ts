@@ -10,6 +10,7 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { hasAsked } from '../../../src/http/own-tls.ts'
 import type { Bag } from '../../../src/protocol/bag.ts'
 import { open } from '../../../src/protocol/client-metadata.ts'
+import { reason } from '../../../src/protocol/message.ts'
 import { metadataError } from '../../../src/protocol/errors.ts'
 import { isObject } from '../../../src/protocol/json.ts'
 import { Type } from '../../../src/protocol/schema.ts'
@@ -137,7 +138,10 @@ function assertCertificates({ jwks, jwks_uri: uri }: Bag): void {
   if (uri !== undefined) return
   const keys = isObject(jwks) && Array.isArray(jwks['keys']) ? (jwks['keys'] as unknown[]) : []
   if (!keys.some((key) => isObject(key) && Array.isArray(key['x5c'])))
-    throw metadataError('token_endpoint_auth_method', `${SELF_SIGNED} needs jwks_uri, or jwks with x5c`)
+    throw metadataError(
+      'token_endpoint_auth_method',
+      reason('{method} needs jwks_uri, or jwks with x5c', { method: SELF_SIGNED }),
+    )
 }
 
 export default fp(mutualTls, { name: 'latchkey-mutual-tls', dependencies: ['latchkey-oauth'] })

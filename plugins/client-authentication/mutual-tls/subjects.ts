@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { Bag } from '../../../src/protocol/bag.ts'
 import { metadataError } from '../../../src/protocol/errors.ts'
+import { reason } from '../../../src/protocol/message.ts'
 import { parseDistinguishedName, parseSubject } from './distinguished-names.ts'
 
 interface SubjectName {
@@ -57,7 +58,7 @@ export function assertSubjectNames(metadata: Bag, isNeeded: boolean): void {
   if (isNeeded && given.length !== 1)
     throw metadataError(
       'token_endpoint_auth_method',
-      `tls_client_auth needs exactly one of ${SUBJECT_NAMES.join(', ')}`,
+      reason('{method} needs exactly one of {names}', { method: 'tls_client_auth', names: SUBJECT_NAMES }),
     )
 }
 

@@ -1,6 +1,7 @@
 /** What the administration says at a field that it refuses is in the language of who reads it: none of it is the English of another. */
 import { expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
+import { rowsWith } from '../../support/left-out.ts'
 import { SEED } from '../../support/sign-in.ts'
 import { findForm, type UserAgent } from '../../support/user-agent.ts'
 import { signedIn } from '../account/owner.ts'
@@ -24,14 +25,15 @@ async function said(agent: UserAgent, [path, form, typed]: Case): Promise<string
 
 const upstream = { ...there, id: 'new' }
 const cases: readonly Case[] = [
-  ...[{ redirect_uris: '' }, { client_id: 'read_books' }, { client_id: 'openid' }, { client_id: 'token_introspection' }, { client_id: 'web' }, { grant_types: 'made_up' }, { token_endpoint_auth_method: 'none', grant_types: 'client_credentials' }, { scope: 'b"d' }, { client_uri: 'nowhere' }]
+  ...[{ redirect_uris: '' }, { client_id: 'read_books' }, { client_id: 'openid' }, { client_id: 'token_introspection' }, { client_id: 'web' }, { grant_types: 'made_up' }, { token_endpoint_auth_method: 'none', grant_types: 'client_credentials' }, { scope: 'b"d' }, { client_uri: 'nowhere' }, { optional_scopes: 'openid' }, { backchannel_logout_uri: 'http://app.example/out', token_endpoint_auth_method: 'none' }]
     .map((typed): Case => ['/clients/new', 'client', { client_name: 'New', redirect_uris: 'https://app.example/cb', ...typed }]),
+  ...rowsWith('latchkey-private-key-jwt', [['/clients/new', 'client', { redirect_uris: 'https://app.example/cb', token_endpoint_auth_method: 'private_key_jwt' }] satisfies Case]),
   ...[{ name: '' }, { name: 'a b' }, { name: 'read_books' }, { name: 'web' }, { name: 'token_introspection' }, { name: 'new', resource: 'https://nowhere.example' }, { name: 'new', description: 'x'.repeat(2049) }]
     .map((typed): Case => ['/scopes/new', 'record', typed]),
   ...[{ resource: 'nowhere' }, { resource: API }, { aliases: 'nowhere' }, { aliases: 'https://a.example\nhttps://a.example/' }, { aliases: 'https://new.example/' }, { aliases: server.url }, { access_token_lifetime: '-1' }]
     .map((typed): Case => ['/resources/new', 'record', { resource: 'https://new.example', ...typed }]),
-  ...[{ id: 'NEW' }, { id: 'there' }, { issuer: '' }, { issuer: 'nowhere' }, { client_id: '' }, { name: 'x'.repeat(300) }, { scope: 'email' }, { domains: 'nothing at all!' }, { claims: 'email' }, { claims: 'made_up=mail' }, { claims: 'email=a email=b' }, { trust_email: 'true' }, { button: 'false' }]
-    .map((typed): Case => ['/upstreams/new', 'record', { ...upstream, ...typed }]),
+  ...rowsWith('latchkey-upstreams', [{ id: 'NEW' }, { id: 'there' }, { issuer: '' }, { issuer: 'nowhere' }, { client_id: '' }, { name: 'x'.repeat(300) }, { scope: 'email' }, { domains: 'nothing at all!' }, { claims: 'email' }, { claims: 'made_up=mail' }, { claims: 'email=a email=b' }, { trust_email: 'true' }, { button: 'false' }]
+    .map((typed): Case => ['/upstreams/new', 'record', { ...upstream, ...typed }])),
   ...[{ issuer: '' }, { issuer: 'nowhere' }, { issuer: 'https://id.example', jwks: '{}' }, { issuer: 'https://id.example', jwks: '{"keys":[{}]}' }]
     .map((typed): Case => ['/trusted-issuers/new', 'record', typed]),
 ] // prettier-ignore

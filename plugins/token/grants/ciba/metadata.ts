@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import type { Bag } from '../../../../src/protocol/bag.ts'
 import { WEB_URI } from '../../../../src/protocol/client-metadata.ts'
+import { reason } from '../../../../src/protocol/message.ts'
 import { metadataError } from '../../../../src/protocol/errors.ts'
 import { SIGNATURE_ALGORITHMS } from '../../../../src/protocol/jwk-set.ts'
 import { isLoopbackHost } from '../../../../src/protocol/redirect-uri.ts'
@@ -44,23 +45,26 @@ function check(metadata: Bag): void {
   if (mode === 'push')
     throw metadataError(
       'backchannel_token_delivery_mode',
-      'cannot be push, which is not served: use ping, and fetch the tokens',
+      reason('cannot be push, which is not served: use ping, and fetch the tokens'),
     )
   if (!MODES.includes(mode))
-    throw metadataError('backchannel_token_delivery_mode', `must be one of ${MODES.join(', ')}`)
+    throw metadataError('backchannel_token_delivery_mode', reason('must be one of {names}', { names: MODES }))
   if (mode === 'ping' && endpoint === undefined)
-    throw metadataError('backchannel_client_notification_endpoint', 'is needed with ping')
+    throw metadataError('backchannel_client_notification_endpoint', reason('is needed with ping'))
   if (typeof endpoint === 'string' && !isSecure(endpoint))
     throw metadataError(
       'backchannel_client_notification_endpoint',
-      'must use https (http only to this machine)',
+      reason('must use https (http only to this machine)'),
     )
   const signs = metadata['backchannel_authentication_request_signing_alg'] !== undefined
   if (signs && metadata['jwks'] === undefined && metadata['jwks_uri'] === undefined)
-    throw metadataError('backchannel_authentication_request_signing_alg', 'needs jwks or jwks_uri')
+    throw metadataError('backchannel_authentication_request_signing_alg', reason('needs jwks or jwks_uri'))
   const uses = ((metadata['grant_types'] ?? []) as readonly string[]).includes(CIBA)
   if (uses && metadata['token_endpoint_auth_method'] === 'none')
-    throw metadataError('grant_types', `${CIBA} needs a client that can authenticate`)
+    throw metadataError(
+      'grant_types',
+      reason('must not hold {grant} for a client that cannot authenticate', { grant: CIBA }),
+    )
 }
 
 /** CIBA §4 asks for https; who develops on this machine has none. */

@@ -305,7 +305,7 @@ describe('registration', () => {
     [{ backchannel_client_notification_endpoint: 'http://app.example/' }, 'must use https'],
     [{ backchannel_authentication_request_signing_alg: 'ES256' }, 'needs jwks or jwks_uri'],
     [{ backchannel_authentication_request_signing_alg: 'none' }, 'backchannel_authentication_request_signing_alg'],
-    [{ token_endpoint_auth_method: 'none', client_secret: undefined }, 'needs a client that can authenticate'],
+    [{ token_endpoint_auth_method: 'none', client_secret: undefined }, 'for a client that cannot authenticate'],
   ])('%j is refused', async (members, sentence) => {
     await expect(clients.create({ ...CALL_CENTRE, client_id: 'bad', ...members })).rejects.toThrow(sentence)
   }) // prettier-ignore
