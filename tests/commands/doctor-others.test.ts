@@ -4,6 +4,7 @@ import type { Finding } from '../../src/doctor/finding.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { createAssertionKey } from '../support/client-assertions.ts'
 import { createDatabase } from '../support/database.ts'
+import { isThere } from '../support/left-out.ts'
 import { startReceiver } from '../support/receiver.ts'
 import { startServer } from '../support/server.ts'
 import { freePort, type Settings } from '../support/settings.ts'
@@ -91,27 +92,30 @@ test('a trusted issuer whose keys cannot be read is named, with why, and what to
   )
 })
 
-test('an upstream whose metadata or keys cannot be read is named, with why, and what to do', async () => {
-  const upstreams = ['good', 'other', 'keyless', 'lost'].map((id) => ({
-    id,
-    issuer: `${origin}/${id}`,
-    client_id: 'us',
-  }))
-  const settings = await leave({
-    upstreams: [...upstreams, { id: 'away', issuer: closed, client_id: 'us' }],
-  })
-  const metadata = '.well-known/openid-configuration'
-  const says = (id: string, why: string) =>
-    `warn The keys of ${id} cannot be read now (${why}), and without them nobody signs in by it: see what answers there, or mend its issuer by \`upstream update ${id}\`.`
-  expect(await told(settings, 'upstreams')).toEqual([
-    says('away', `${closed}/${metadata}: no answer came (ECONNREFUSED)`),
-    says('keyless', `${origin}/keyless/${metadata}: it has no jwks_uri`),
-    says('lost', `${origin}/lost/jwks: it answers 404`),
-    says('other', `${origin}/other/${metadata}: its issuer is "${origin}/good"`),
-    'ok The keys of 1 can be read.',
-  ])
-  expect(await told({ ...settings, WITHOUT: 'latchkey-upstreams' }, 'upstreams')).toEqual([])
-})
+test.runIf(isThere('latchkey-upstreams'))(
+  'an upstream whose metadata or keys cannot be read is named, with why, and what to do',
+  async () => {
+    const upstreams = ['good', 'other', 'keyless', 'lost'].map((id) => ({
+      id,
+      issuer: `${origin}/${id}`,
+      client_id: 'us',
+    }))
+    const settings = await leave({
+      upstreams: [...upstreams, { id: 'away', issuer: closed, client_id: 'us' }],
+    })
+    const metadata = '.well-known/openid-configuration'
+    const says = (id: string, why: string) =>
+      `warn The keys of ${id} cannot be read now (${why}), and without them nobody signs in by it: see what answers there, or mend its issuer by \`upstream update ${id}\`.`
+    expect(await told(settings, 'upstreams')).toEqual([
+      says('away', `${closed}/${metadata}: no answer came (ECONNREFUSED)`),
+      says('keyless', `${origin}/keyless/${metadata}: it has no jwks_uri`),
+      says('lost', `${origin}/lost/jwks: it answers 404`),
+      says('other', `${origin}/other/${metadata}: its issuer is "${origin}/good"`),
+      'ok The keys of 1 can be read.',
+    ])
+    expect(await told({ ...settings, WITHOUT: 'latchkey-upstreams' }, 'upstreams')).toEqual([])
+  },
+)
 
 test('of many, a hundred are asked and ten are told', async () => {
   const names = Array.from({ length: 112 }, (_, at) => `many-${String(at).padStart(3, '0')}`)
