@@ -53,6 +53,22 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   })
 
+  test('where one reads from right to left, the latest hour is on the left, and the hour of an event behind its day', async () => {
+    const { page } = await open()
+    for (const [language, turned] of [['en', false], ['ar-XB', true]] as const) {
+      await page.setExtraHTTPHeaders({ 'accept-language': language })
+      await page.goto(`${server.url}/admin`)
+      const [first, last, now, day, hour] = await page.evaluate<number[]>(`(() => {
+        const bars = [...document.querySelectorAll('.band rect')].filter((one, _at, all) => one.parentElement === all[0].parentElement)
+        const written = document.querySelector('.latest time').firstChild
+        const part = (from, to) => { const range = new Range(); range.setStart(written, from); range.setEnd(written, to); return range }
+        return [bars[0], bars.at(-1), document.querySelector('.axis span'), part(0, 2), part(6, 8)].map((one) => one.getBoundingClientRect().x)
+      })()`)
+      expect([language, first! > last!, first! > now!, day! < hour!]).toEqual([language, turned, turned, true])
+    }
+    await page.context().close()
+  }) // prettier-ignore
+
   test('without scripts and by keyboard alone a key is replaced, and found in the audit log', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await follow(page, 'nav.area a[href="/admin/keys"]', '**/admin/keys')
