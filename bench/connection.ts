@@ -4,9 +4,9 @@
 
 import { connect, type Socket } from 'node:net'
 import { judge } from './answer.ts'
+import type { Feed } from './feed.ts'
 import type { Expectation } from './load-protocol.ts'
 import type { Pace } from './pace.ts'
-import type { Feed } from './supply.ts'
 
 export interface Traffic {
   port: number

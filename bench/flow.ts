@@ -2,8 +2,8 @@
 // comes next, and what the last one must have been answered with.
 
 import { judge, type Judgement } from './answer.ts'
+import { render, type Feed, type Supply } from './feed.ts'
 import type { Flow, Prepare, Request } from './load-protocol.ts'
-import { type Feed, render, type Supply } from './supply.ts'
 
 export function flows(prepare: Prepare): Supply {
   const all = prepare.requests.map(flowOf)

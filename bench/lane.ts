@@ -136,7 +136,7 @@ async function refill(lane: Lane, { warmUp, seconds, rate }: Window, stage: Stag
 }
 
 /** A window that counts: the calmest of a few tries, and none that ran out of requests if there is another. */
-export async function runCalmWindow(lane: Lane, stage: Stage, rate?: number): Promise<void> {
+async function runCalmWindow(lane: Lane, stage: Stage, rate?: number): Promise<void> {
   const { warmUp, seconds } = stage.options
   const unrest = (one: Measured) => (ranOut(one, seconds) ? Infinity : strangersOf(one))
   const tries: Measured[] = []

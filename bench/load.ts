@@ -3,9 +3,10 @@
 
 import { openConnection } from './connection.ts'
 import { residentMemory } from './cpu.ts'
+import type { Supply } from './feed.ts'
 import type { Measured, Prepare, Prepared, Run } from './load-protocol.ts'
 import { closedPace, openPace } from './pace.ts'
-import { createSupply, type Supply } from './supply.ts'
+import { createSupply } from './supply.ts'
 import { sample, usedBetween } from './usage.ts'
 
 type Requests = Pick<Prepare, 'ports' | 'closing' | 'expectation'> & { supply: Supply }
