@@ -29,7 +29,7 @@ export interface PasskeyElement extends AssertionForm {
   unknown: string
 }
 
-export const ELEMENT = 'login-passkey'
+const ELEMENT = 'login-passkey'
 
 export async function addSignIn(
   { oauth, pages }: FastifyInstance,

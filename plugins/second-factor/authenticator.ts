@@ -27,9 +27,9 @@ export interface Authenticators {
   remove(userId: string): Promise<boolean>
 }
 
-export const AUTHENTICATOR = 'authenticator'
+const AUTHENTICATOR = 'authenticator'
 /** What an app is given for it, as text or picture. */
-export const TERMS = { algorithm: 'SHA1', digits: 6, period: 30 } as const
+const TERMS = { algorithm: 'SHA1', digits: 6, period: 30 } as const
 
 /** A user has one of these. */
 const ID = 'totp'

@@ -71,7 +71,7 @@ export function callbackOf({ oauth }: FastifyInstance, id: string): string {
   return `${oauth.issuer}/upstream/${id}/callback`
 }
 
-export function signedOutOf({ oauth }: FastifyInstance, id: string): string {
+function signedOutOf({ oauth }: FastifyInstance, id: string): string {
   return `${oauth.issuer}/upstream/${id}/signed-out`
 }
 

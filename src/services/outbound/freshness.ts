@@ -10,7 +10,7 @@ export interface Freshness {
 /** Milliseconds: so that nobody can make us ask others as often as they ask us. */
 export const FLOOR = 30_000
 /** Milliseconds: so that what was taken back, such as a key, is not believed for longer. */
-export const CEILING = 3_600_000
+const CEILING = 3_600_000
 /** Milliseconds, of an answer that says nothing (§4.2.2). */
 const HEURISTIC = 600_000
 

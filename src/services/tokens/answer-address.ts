@@ -15,7 +15,7 @@ const MAX_STATE = 4096
 const MAX_REDIRECT_URI = 2048
 
 /** The registered one that was sent. Throws `OAuthError`, which is for the person and not for the client. */
-export function redirectUriOf(client: Client, { wire, repeated }: SentForm): string {
+function redirectUriOf(client: Client, { wire, repeated }: SentForm): string {
   const redirectUri = singleParameter('redirect_uri', wire, repeated, MAX_REDIRECT_URI)
   const registered = client.metadata['redirect_uris'] as readonly string[]
   if (!isRegisteredRedirectUri(redirectUri, registered))
