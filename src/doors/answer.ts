@@ -46,6 +46,7 @@ export function answer({ status, headers = {}, body, type }: AnswerOptions): Ans
   }
 }
 
+/** Whether a handler answered with what `answer` makes, by whatever copy of this module. */
 export function isAnswer(value: object): value is Answer {
   return BRAND in value
 }

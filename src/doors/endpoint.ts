@@ -50,7 +50,7 @@ export interface Endpoint<P extends TObject = TObject, Who extends Caller = 'cli
   /** The metadata member that names it, such as `introspection_endpoint`; without it, the metadata is silent. */
   readonly metadata?: string
   /**
-   * Who may call: an authenticated `client`, the default; `bearer`, who sends an access token of ours in the header; or
+   * Who may call: an authenticated `client`, the default; `bearer`, who sends an access token of ours in the header (RFC 6750 §2.1); or
    * `anybody`.
    */
   readonly caller?: Who

@@ -6,7 +6,7 @@ import { instantsOf } from '../protocol/token-instants.ts'
 /**
  * For `Granted.parent`. What is granted for an access token ends when that is revoked or expires, and with its
  * Authorization; what is granted for an Authorization alone ends when that is revoked, or when nothing of it lives any more.
- * Throws for an Authorization that is not stored.
+ * Throws `TypeError` for an Authorization that is not stored.
  */
 export function parentOf(found: Verified | Authorization): Parent {
   if ('claims' in found) return parentOfToken(found)
@@ -52,7 +52,7 @@ export function allBehind(nearest: Parent): Parent[] {
   return [nearest, ...[actor, parent].flatMap((one) => (one === undefined ? [] : allBehind(one)))]
 }
 
-/** A token without an Authorization says itself what it was granted for. */
+/** The claim `parent`, of no RFC: a token without an Authorization says itself what it was granted for. `iat` is in seconds. */
 export function parentClaim(of: Parent): ParentClaim {
   const { clientId, since, authorization, token, trust, link, user, parent, actor } = of
   return {

@@ -1,4 +1,4 @@
-/** What makes tokens good only for who holds a key. */
+/** What makes tokens good only for who holds a key (`cnf`, RFC 7800 §3), such as DPoP (RFC 9449) and certificates (RFC 8705 §3). */
 import type { SenderConstraint as CheckedConstraint } from '../../plugins/require-scope/sender-constraint.ts'
 import type { Call } from './back-channel.ts'
 
@@ -11,7 +11,7 @@ import type { Call } from './back-channel.ts'
 export interface SenderConstraint extends CheckedConstraint {
   /**
    * The registered, kept parameter of an authorization request that names the key which whoever redeems its code must show, in
-   * the form that `bind` gives: `dpop_jkt`. A client that sends the request by itself may show the key instead
+   * the form that `bind` gives: `dpop_jkt` (RFC 9449 §10). A client that sends the request by itself may show the key instead
    * (`oauth.parametersShownBy`).
    */
   readonly requestParameter?: string | undefined
