@@ -81,7 +81,7 @@ export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: 
   for (const name of ['admin-initial-tokens', 'admin-initial-token-new', 'admin-initial-token'] as const)
     await pages.add(name, new URL(`../../templates/${name}.eta`, import.meta.url))
   const shownOnce = createShownOnce(kernel, 'initial-token-shown-once')
-  const { serve, uri, target, assertGenuine, administratorOf } = admin.addSection({
+  const { serve, uri, target, assertGenuine, administratorOf, signInAgain } = admin.addSection({
     text: message('Registration'),
     path: PATH,
   })
@@ -140,6 +140,8 @@ export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: 
     show: async (_query, call) => show(call),
     async submit(_form, call) {
       const administrator = assertGenuine(call, NEW, '')
+      const again = signInAgain(call, uri(NEW))
+      if (again !== undefined) return again
       const values = typedIn(call.wire)
       try {
         const token = await initialTokens.create(inputOf(values))

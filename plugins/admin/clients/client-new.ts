@@ -45,6 +45,8 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
     },
     async submit({ type = '' }, call) {
       const administrator = area.assertGenuine(call, PATH, '')
+      const again = area.signInAgain(call, uri(PATH, { type }))
+      if (again !== undefined) return again
       const values = typedIn(call.wire)
       const result = await attempt(values, async () =>
         oauth.clients.create({ ...membersOf(values), client_id: values['client_id']!.trim() || null }),

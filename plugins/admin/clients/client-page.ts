@@ -19,8 +19,18 @@ import { noticeOf } from '../notice.ts'
 import { findFace } from './client-face.ts'
 
 const PATH = '/client'
-/** Members that say what the app proves itself by: whoever sets them can be the app, as whoever makes a new secret. */
-const PROOFS = /^(?:token_endpoint_auth_method|jwks|jwks_uri|tls_client_auth_.*)$/
+/** How the app looks. By all else somebody can be the app, or be sent the codes of its people, as by a new secret. */
+const LOOKS: ReadonlySet<string> = new Set([
+  'client_name',
+  'client_uri',
+  'logo_uri',
+  'show_logo',
+  'brand_color',
+  'policy_uri',
+  'tos_uri',
+  'contacts',
+  'post_logout_redirect_uris',
+])
 const CHANGED_MEANWHILE = message(
   'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
 )
@@ -108,7 +118,7 @@ export function addClientPage(area: OwnArea): void {
       if (version !== versionOf(client))
         return showClient(area, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
       const changes = changesOf(client, values)
-      const isGrave = Object.keys(changes).some((name) => PROOFS.test(name))
+      const isGrave = Object.keys(changes).some((name) => !LOOKS.has(name))
       const again = isGrave
         ? area.signInAgain(call, uri(PATH, { client_id: clientId, again: 'yes' }))
         : undefined

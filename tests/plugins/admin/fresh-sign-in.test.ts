@@ -56,6 +56,15 @@ test.each<Row>([
     'client',
     { token_endpoint_auth_method: 'client_secret_post' },
   ],
+  // Whoever gets the codes of its people is them, there.
+  [
+    'where an app takes people',
+    '/client?client_id=web',
+    'client',
+    { redirect_uris: 'https://evil.example/cb' },
+  ],
+  ['what an app may without asking', '/client?client_id=web', 'client', { require_consent: 'false' }],
+  ['a new client', '/clients/new?type=service', 'client', { client_id: 'newcomer', scope: 'read_books' }],
   ['the deletion of a client', '/client?client_id=web', 'delete-client', { confirm_client_id: 'web' }],
   ['a link for a password', `/user?id=${alice}`, 'make-password-link', {}],
   ['a role', `/user?id=${alice}`, 'user', { roles: 'admin' }],

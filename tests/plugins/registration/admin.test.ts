@@ -5,6 +5,7 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { REDIRECT_URI, SEED } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page } from '../../support/user-agent.ts'
+import { age } from '../account/owner.ts'
 import { ROOT, signedIn, textOf } from '../admin/administrator.ts'
 import { expectSaid, PSEUDO_HEADERS } from '../languages/shown.ts'
 
@@ -51,6 +52,18 @@ test('where it is shown is good for the administrator who made it alone', async 
   const where = new URL(made.headers.get('location')!, server.url).href
   expect((await (await signedIn(server, OTHER)).get(where)).status).toBe(410)
   expect((await agent.get(where)).status).toBe(200)
+})
+
+test('who signed in more than ten minutes ago does it once more, and what they typed stands there', async () => {
+  const page = await open('/new')
+  await age(server, 601)
+  const asked = await agent.submit(page, 'initial-token', { name: '4711', uses: '7' })
+  expect(new URL(asked.url).pathname).toBe('/sign-in')
+  expect((await open()).body).not.toContain('4711')
+  const back = await agent.submit(asked, 'login', { password: ROOT.password })
+  expect(back.body).toContain('Nothing is saved yet')
+  expect(findForm(back, 'initial-token')!.fields).toMatchObject({ name: '4711', uses: '7' })
+  expect(textOf(await agent.submit(back, 'initial-token'), 'initial-access-token')).toMatch(/^lki_/)
 })
 
 test.each([
