@@ -7,6 +7,7 @@ import type * as Library from 'openid-client'
 import type { Fetch } from '../../src/doors/outbound.ts'
 import { OutboundError } from '../../src/doors/outbound.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { isStorable } from '../../src/protocol/json.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
 
 /** Who somebody is there, proven by a signed ID token. */
@@ -154,7 +155,7 @@ export function createProvider(fastify: FastifyInstance): Provider {
           { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true },
         )
         const said = tokens.claims()
-        if (said === undefined || said.sub.length > LONGEST_SUBJECT)
+        if (said === undefined || said.sub.length > LONGEST_SUBJECT || !isStorable(said.sub))
           throw new Error('its ID token names nobody')
         return {
           issuer: said.iss,

@@ -316,6 +316,11 @@ describe('an ID token that', () => {
     ['has expired', { claims: { exp: 1000 } }],
     ['names nobody', { claims: { sub: undefined } }],
     ['has a subject of a thousand characters', { claims: { sub: 's'.repeat(1000) } }],
+    ['has a NUL in its subject', { claims: { sub: 'nobody\u0000' }, userinfo: { sub: 'nobody\u0000' } }],
+    [
+      'has half a character in its subject',
+      { claims: { sub: 'nobody\ud800' }, userinfo: { sub: 'nobody\ud800' } },
+    ],
     ['comes with what is known of somebody else', { userinfo: { sub: 'somebody else' } }],
   ])('%s signs nobody in', async (_what, lie) => {
     const before = await Promise.all([count('users'), count('sessions'), count('user_records')])
