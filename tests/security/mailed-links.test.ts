@@ -80,6 +80,10 @@ type End = (person: Person, kind: Kind) => Promise<unknown>
 const ENDS: Readonly<Record<string, End>> = {
   'a new password': async ({ username }) => users.setPassword(username, 'a password from elsewhere'),
   'disabling': async ({ username }) => users.disable(username),
+  'disabling, for good': async ({ username }) => {
+    await users.disable(username)
+    await users.enable(username)
+  },
   'deletion': async ({ username }) => users.delete(username),
   'another of the same name': async ({ username, email }) => {
     await users.delete(username)

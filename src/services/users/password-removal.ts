@@ -6,7 +6,7 @@ import { statements as recordStatements } from '../../store/user-records.ts'
 import { statements } from '../../store/users.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
-import { PASSWORD_RESET } from './password-resets.ts'
+import { PASSWORD_RESET } from './user-changes.ts'
 import { lastWayIn, type UserRecordKeeper } from './user-records.ts'
 
 export interface PasswordRemoval {

@@ -15,7 +15,7 @@ import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
 import type { HashChosen } from './chosen-passwords.ts'
-import { endWithPassword, membersOf } from './user-changes.ts'
+import { endWithPassword, membersOf, PASSWORD_RESET } from './user-changes.ts'
 import { claimAddress, isOfAddress } from './verified-address.ts'
 import { toUser, type User } from './user.ts'
 
@@ -59,8 +59,6 @@ interface Stored {
   readonly confirms?: string
 }
 
-/** @internal */
-export const PASSWORD_RESET = 'password-reset'
 /** Seconds. */
 const RESET_LIFETIME = 3600
 /** Seconds. */

@@ -10,6 +10,12 @@ import type { Note } from '../audit/audit.ts'
 import { assertKept, lockHolders, type Kept } from './last-of-a-role.ts'
 
 /**
+ * The artifacts that are mailed links by which a password is set (`password-resets.ts`).
+ * @internal
+ */
+export const PASSWORD_RESET = 'password-reset'
+
+/**
  * Ends what was before the password that a user, whose row this transaction has locked, has now.
  * @internal
  */
@@ -27,7 +33,7 @@ export function membersOf({ username, roles, claims, disabledAt }: UserRow): Rec
 }
 
 /**
- * Ends every session, code and Authorization of a user, who cannot sign in from then on; undefined where there is none. Throws `OAuthError`
+ * Ends every session, code, Authorization and mailed link of a user, who cannot sign in from then on; undefined where there is none. Throws `OAuthError`
  * (`invalid_request`) for the last who has the role that must be kept.
  * @internal
  */
@@ -43,6 +49,7 @@ export async function disable(
   if (row === undefined) return undefined
   if (keepOneWith !== undefined) assertKept(keepOneWith, holders, row.id)
   const clients = await endEverything(query, row.id, 'user disabled')
+  await query(artifacts.deleteOwnedOfKind, [row.id, PASSWORD_RESET])
   if (!before?.disabledAt) note({ type: 'user.disabled', user: row.id, details: { clients } })
   return row
 }
