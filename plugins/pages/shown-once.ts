@@ -11,6 +11,8 @@ interface Viewer {
 export interface ShownOnce {
   /** `subject` is whose it is. Returns the handle by which the page takes it: 256 random bits, unless one is given. */
   put(subject: string, secret: string, viewer: Viewer, handle?: string): Promise<string>
+  /** Whether there is something to show under it. */
+  has(handle: string): Promise<boolean>
   /** Null when it was shown, is too old, or was another's. */
   take(handle: string, viewer: Viewer): Promise<{ subject: string; secret: string } | null>
 }
@@ -36,6 +38,7 @@ export function createShownOnce({ artifacts, box }: Kernel, kind: string): Shown
       await kept.put({ subject, sid, sealed: box.seal(secret, contextOf({ subject, sid })) }, { handle })
       return handle
     },
+    has: async (handle) => (await kept.get(handle)) !== null,
     async take(handle, { session }) {
       const found = HANDLE.test(handle) ? await kept.get(handle) : null
       if (found?.sid !== session.sid || (await kept.spend(handle)) === null) return null

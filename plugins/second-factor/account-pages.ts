@@ -1,4 +1,5 @@
 /** The second factor on the account: a part of the page "Security", and pages on which an app is set up and codes are made. */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { waitFor } from '../../src/http/wait.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
@@ -39,6 +40,8 @@ const [SECURITY, ADD, REMOVE, CODES] = [
   '/security/authenticator/remove',
   '/security/recovery-codes',
 ]
+/** How often a form that is sent twice looks for the codes that the first makes, and the milliseconds between: a second in all. */
+const [LOOKS, BETWEEN] = [20, 50]
 /** So few that new ones should be made. */
 const FEW = 3
 const DONE: Readonly<Record<string, Words>> = {
@@ -98,6 +101,11 @@ export function addAccountPages(factors: Factors): void {
   /** The same for a form that is sent twice, so that either answer leads to the codes. */
   const handleOf = ({ request, wire }: PageCall): string =>
     kernel.box.hash(`codes of\0${area.sessionOf(request).sid}\0${JSON.stringify(wire)}`).split('.')[1]!
+  /** The form that came first makes them at this moment; where they were shown already, there is nothing to wait for. */
+  async function untilMade(handle: string): Promise<string> {
+    for (let looks = 0; looks < LOOKS && !(await shownOnce.has(handle)); looks++) await delay(BETWEEN)
+    return handle
+  }
   const toCodes = ({ reply }: PageCall, handle: string): FastifyReply =>
     reply.redirect(area.uri(CODES, { handle }), 303)
 
@@ -127,7 +135,7 @@ export function addAccountPages(factors: Factors): void {
         // The session has shown it, and goes on, also where the form is sent twice.
         await browser[STEPS].raise(call, area.sessionOf(call.request), SHOWN, ownRequest(), call.wire)
         const handle = handleOf(call)
-        return toCodes(call, isAdded ? await handOut(call, handle) : handle)
+        return toCodes(call, isAdded ? await handOut(call, handle) : await untilMade(handle))
       } catch (error) {
         const { advice, status } = waitFor(error, call)
         return showForm(call, advice, status)

@@ -199,6 +199,20 @@ describe('of the account, two clicks', () => {
     for (const one of agents) expect((await one.get(`${server.url}/account`)).url).toBe(`${server.url}/account`)
   })
 
+  test('while the codes of a new authenticator app are made, the second click waits for them', async () => {
+    await server.database.query(`create function take_long() returns trigger language plpgsql as
+      $$ begin if new.kind = 'recovery-codes' then perform pg_sleep(0.4); end if; return new; end $$`)
+    await server.database.query('create trigger take_long before insert on user_records for each row execute function take_long()')
+    const { agent, page } = await opened('/security/authenticator')
+    const sent = { code: codeOf(secretOn(page)) }
+    const pages = await Promise.all([agent.clone(), agent.clone()].map(async (one) => one.submit(page, 'totp', sent)))
+    expect(pages.map(({ status, url }) => [status, new URL(url).pathname])).toEqual([
+      [200, '/account/security/recovery-codes'],
+      [200, '/account/security/recovery-codes'],
+    ])
+    await server.database.query('drop trigger take_long on user_records')
+  })
+
   test.each(Object.keys(FORMS))('on %s: the cookie of before brings nothing with another form', async (form) => {
     const { path, id, fields } = FORMS[form]!
     const { agent, page } = await opened(path)
