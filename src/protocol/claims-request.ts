@@ -126,9 +126,10 @@ export function requestedAcr(
 ): { essential: boolean; values: readonly string[] } | undefined {
   const acr = own(request.id_token, 'acr')
   if (acr === undefined) return undefined
-  const values = (acr === null ? undefined : demanded(acr)) ?? []
-  // A number is meant as the text, and what is neither is reached by nobody: a demand is never left out.
-  const texts = values.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
+  const values = acr === null ? undefined : demanded(acr)
+  // A number is meant as the text, and what is neither is reached by nobody, as is one of none: a demand is never left out.
+  const listed = values?.length === 0 ? [values] : (values ?? [])
+  const texts = listed.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)))
   return { essential: acr?.essential === true, values: texts }
 }
 

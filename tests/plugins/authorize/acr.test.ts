@@ -123,9 +123,12 @@ test('what is stronger satisfies what asks for less, without another page; the t
   }
 }) // prettier-ignore
 
-test('a demand that cannot be reached is an error for the app, also without a page', async () => {
+test.each([
+  ['that cannot be reached', ['phr']],
+  ['of one value of none', []],
+])('a demand %s is an error for the app, also without a page', async (_what, values) => {
   const agent = createUserAgent(server.url)
-  const claims = claimsOf({ essential: true, values: ['phr'] })
+  const claims = claimsOf({ essential: true, values })
   await told(agent, {})
   const page = await through(agent, await agent.get(authorizationUrl(server, { claims })))
   expect(answerOf(page).get('error')).toBe('unmet_authentication_requirements')
