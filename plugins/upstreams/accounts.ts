@@ -6,6 +6,7 @@ import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { chosenUsernameProblem } from '../../src/protocol/username.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { believedEmail, mappedClaims } from './claims.ts'
@@ -122,7 +123,9 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
 /** In the order in which they are tried. What looks like an address is only taken where it is one that is believed. */
 function namesOf(wished: unknown, email: string | null, { id }: UpstreamInformation): string[] {
   const names = [wished, email].filter((one): one is string => typeof one === 'string' && one.trim() !== '')
-  const own = names.filter((one) => !one.includes('@') || one.toLowerCase() === email?.toLowerCase())
+  const own = names
+    .filter((one) => !one.includes('@') || one.toLowerCase() === email?.toLowerCase())
+    .filter((one) => chosenUsernameProblem(one) === undefined)
   const [first = id] = own.map((one) => one.split('@', 1)[0]!)
   const others = Array.from(
     { length: TRIES },

@@ -2,6 +2,8 @@
 import { type Message, reason } from './message.ts'
 
 const MAX_LENGTH = 256
+/** What is there and not seen. */
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\u2800]/u
 /** What leaves nothing to see, nor to click on, where it is all that there is. */
 const UNSEEN = /[\s\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
 
@@ -13,6 +15,14 @@ export function usernameProblem(username: unknown): Message | undefined {
   if (!username.isWellFormed() || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(username))
     return reason('must not hold control characters or broken Unicode')
   return undefined
+}
+
+/** The same of a name that strangers choose themselves: it must not look like somebody else's by what nobody sees (RFC 8264 §9.13). */
+export function chosenUsernameProblem(username: string): Message | undefined {
+  const isHiding = HIDDEN.test(username)
+  return (
+    usernameProblem(username) ?? (isHiding ? reason('must not hold characters that nobody sees') : undefined)
+  )
 }
 
 /**

@@ -6,7 +6,7 @@ import { OAuthError } from '../../protocol/errors.ts'
 import { isMailAddress } from '../../protocol/mail-address.ts'
 import { reason } from '../../protocol/message.ts'
 import { NO_ADDRESS, userError } from '../../protocol/user-members.ts'
-import { usernameKey, usernameProblem } from '../../protocol/username.ts'
+import { chosenUsernameProblem, usernameKey } from '../../protocol/username.ts'
 import { statements as artifactStatements } from '../../store/artifacts.ts'
 import type { ArtifactStore } from '../artifact-store.ts'
 import type { SecretBox } from '../keys/secret-box.ts'
@@ -114,7 +114,7 @@ export function createSignUps({ box, artifacts, hashChosen, createWith }: SignUp
 
 /** Nobody is called by an address that they have not shown to be theirs. */
 function assertName(username: string, email: string): void {
-  const problem = usernameProblem(username)
+  const problem = chosenUsernameProblem(username)
   if (problem !== undefined) throw userError('username', problem)
   if (!isMailAddress(email)) throw userError('email', NO_ADDRESS)
   if (username.includes('@') && usernameKey(username) !== usernameKey(email))

@@ -154,6 +154,13 @@ describe('whose account it is', () => {
     expect([await users.find(ALICE.email), await users.find('root@corp.example')]).toEqual([null, null])
   })
 
+  test('a name with what nobody sees, which looks like another’s, is not given', async () => {
+    const name = `${ALICE.username}\u200b`
+    const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: { preferred_username: name } })
+    answerOf(await allow(agent, page))
+    expect(await users.find(name)).toBeNull()
+  })
+
   test('what it says of roles, a password and ids is not heard', async () => {
     const said = { roles: ['admin'], password: 'a password', id: 'one', username: 'alice', updated_at: 1, preferred_username: 'walter' }
     const { page, agent } = await comeBy('two', `sub-${++people}`, { claims: said, userinfo: said })
