@@ -5,11 +5,12 @@
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
+import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
 import { chosenUsernameProblem } from '../../src/protocol/username.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
-import { believedEmail, mappedClaims } from './claims.ts'
+import { believedEmail, isOfDomains, mappedClaims } from './claims.ts'
 import { linkEvent, linkIdOf, linkOf, type Links } from './links.ts'
 import type { Identity } from './provider.ts'
 
@@ -28,8 +29,9 @@ export interface Accounts {
 /** Of names that are taken, another one is tried so often. */
 const TRIES = 3
 
-export function createAccounts({ oauth }: FastifyInstance, links: Links): Accounts {
-  const { users } = oauth
+export function createAccounts(fastify: FastifyInstance, links: Links): Accounts {
+  const { users } = fastify.oauth
+  const { upstreams } = kernelOf(fastify)
 
   async function linked(identity: Identity): Promise<User | null> {
     const owner = await links.owner(linkIdOf(identity))
@@ -44,6 +46,11 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
     return found.filter(({ username, claims }) => isSame(claims['email']) || isSame(username))
   }
 
+  /** Whether another upstream is believed about it: who has it comes by that one, and finds it free. */
+  async function isSpokenFor(address: string): Promise<boolean> {
+    return (await upstreams.all()).some((one) => one.trust_email === true && isOfDomains(one, address))
+  }
+
   function asAccount(user: User): Account {
     return user.disabled ? { refused: 'disabled' } : { user }
   }
@@ -55,8 +62,9 @@ export function createAccounts({ oauth }: FastifyInstance, links: Links): Accoun
     email: string | null,
   ): Promise<Account> {
     const { preferred_username: wished, email: said, email_verified: _verified, ...others } = claims
-    const address = email ?? (typeof said === 'string' && isMailAddress(said) ? said : null)
-    if (address !== null && (await withEmail(address)).length > 0) return { refused: 'taken' }
+    const told = email ?? (typeof said === 'string' && isMailAddress(said) ? said : null)
+    if (told !== null && (await withEmail(told)).length > 0) return { refused: 'taken' }
+    const address = email === null && told !== null && (await isSpokenFor(told)) ? null : told
     const members = {
       ...others,
       ...(address === null ? {} : { email: address, email_verified: email !== null }),

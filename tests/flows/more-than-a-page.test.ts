@@ -1,4 +1,7 @@
-/** What is read whole, and kept in memory, where there is more of it than is read at once: the last one counts like the first. */
+/**
+ * What is read whole, and kept in memory, where there is more of it than is read at once: the last one counts like the first.
+ * @needs latchkey-upstreams, latchkey-jwt-bearer
+ */
 import { expect, test } from 'vitest'
 import { startServer } from '../support/server.ts'
 import { APP, bring, createAssertionKey, JAG_SEED, said } from '../support/trusted-issuer.ts'

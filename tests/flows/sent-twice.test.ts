@@ -4,6 +4,7 @@ import { withClient } from '../../src/store/connections.ts'
 import { signedIn } from '../plugins/account/owner.ts'
 import { codeOf, secretOn } from '../support/authenticator.ts'
 import { newBrowserContext, noBrowser } from '../support/browser.ts'
+import { isThere, rowsWith } from '../support/left-out.ts'
 import { startServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, goThrough, SEED } from '../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
@@ -169,7 +170,9 @@ describe('of the account, two clicks', () => {
   }
 
   const FORMS: Readonly<Record<string, { path: string; id: string; fields: (page: Page) => Record<string, string>; done: RegExp }>> = {
-    'a new authenticator app': { path: '/security/authenticator', id: 'totp', fields: (page) => ({ code: codeOf(secretOn(page)) }), done: /Recovery codes/ },
+    ...rowsWith('latchkey-second-factor', {
+      'a new authenticator app': { path: '/security/authenticator', id: 'totp', fields: (page: Page) => ({ code: codeOf(secretOn(page)) }), done: /Recovery codes/ },
+    }),
     'a new password': { path: '/password', id: 'change-password', fields: () => ({ current_password: password, new_password: 'the password after it' }), done: /Your password is changed/ },
   }
   const CLICKS: Readonly<Record<string, (click: () => Promise<Page>) => Promise<Page[]>>> = {
@@ -177,7 +180,7 @@ describe('of the account, two clicks', () => {
     'one after the other, before its cookie': async (click) => [await click(), await click()],
   }
   const cases = [
-    ['a new authenticator app', 'at once'],
+    ...rowsWith('latchkey-second-factor', [['a new authenticator app', 'at once'] as const]),
     ...Object.keys(FORMS).map((form) => [form, 'one after the other, before its cookie'] as const),
   ] as const
 
@@ -199,7 +202,7 @@ describe('of the account, two clicks', () => {
     for (const one of agents) expect((await one.get(`${server.url}/account`)).url).toBe(`${server.url}/account`)
   })
 
-  test('while the codes of a new authenticator app are made, the second click waits for them', async () => {
+  test.runIf(isThere('latchkey-second-factor'))('while the codes of a new authenticator app are made, the second click waits for them', async () => {
     await server.database.query(`create function take_long() returns trigger language plpgsql as
       $$ begin if new.kind = 'recovery-codes' then perform pg_sleep(0.4); end if; return new; end $$`)
     await server.database.query('create trigger take_long before insert on user_records for each row execute function take_long()')
@@ -226,7 +229,7 @@ describe('of the account, two clicks', () => {
     }
     // Nor does the same form at another address.
     const body = { ...findForm(page, id)!.fields, ...sent }
-    for (const address of ['/account/profile', '/account/security/recovery-codes']) {
+    for (const address of ['/account/profile', ...rowsWith('latchkey-second-factor', ['/account/security/recovery-codes'])]) {
       const thief = agent.clone()
       const answer = await thief.post(`${server.url}${address}`, body)
       expect([answer.status, thief.cookies.get(SESSION)]).toEqual([403, agent.cookies.get(SESSION)])

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../../../src/doctor/finding.ts'
 import { runCommandHere } from '../../support/command-here.ts'
+import { isThere } from '../../support/left-out.ts'
 import { startServer } from '../../support/server.ts'
 import { SEED } from '../../support/sign-in.ts'
 import { freePort, type Settings } from '../../support/settings.ts'
@@ -105,6 +106,9 @@ test('left out, its pages are gone and all else works', async () => {
   expect((await agent.get(`${bare.url}/admin`)).body).not.toContain('/admin/mail')
   for (const path of ['/admin/mail', '/dev/mail'])
     expect((await createUserAgent(bare.url).get(bare.url + path)).status).toBe(404)
+})
+
+test.runIf(isThere('latchkey-notices'))('what needs it is named where it alone is left out', async () => {
   await expect(startServer({ WITHOUT: 'latchkey-mail' })).rejects.toThrow(
     'latchkey-notices needs the plugin latchkey-mail: leave out both, or none.',
   )

@@ -120,6 +120,18 @@ describe('whose account it is', () => {
     expect((await users.search('both@corp.example')).found).toHaveLength(1)
   })
 
+  test('who says an address for which another upstream speaks does not keep it from whose it is', async () => {
+    for (const email_verified of [true, false]) {
+      const email = `chief-${email_verified}@corp.example`
+      const squatter = await comeBy('two', `sub-${++people}`, { userinfo: { email, email_verified } })
+      answerOf(await allow(squatter.agent, squatter.page))
+      expect((await users.search(email)).found).toEqual([])
+      const chief = await comeBy('one', `sub-${++people}`, verified(email))
+      answerOf(await allow(chief.agent, chief.page))
+      expect((await users.findByEmail(email))?.claims['email_verified']).toBe(true)
+    }
+  })
+
   test('of two who come with one new address at the same moment nobody gets an error, and one account is made', async () => {
     const before = await count('users')
     const begun = await Promise.all((['one', 'two'] as const).map(async (id) => ({ id, ...(await leave(id)) })))
