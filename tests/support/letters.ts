@@ -59,7 +59,8 @@ export const ALL_LETTERS: readonly Known[] = [
     needs: ['latchkey-sign-up'],
     cause: async ({ url }, { username, email }, headers) =>
       send(createUserAgent(url, headers), `${url}/sign-up`, 'sign-up', {
-        username,
+        // Who chooses their name themselves hides nothing in it.
+        username: username.replaceAll(/\p{Cf}/gu, ''),
         email: `up-${email}`,
         password: PASSWORD,
       }),
