@@ -19,17 +19,15 @@ import { noticeOf } from '../notice.ts'
 import { findFace } from './client-face.ts'
 
 const PATH = '/client'
-/** How the app looks. By all else somebody can be the app, or be sent the codes of its people, as by a new secret. */
+/** How the app looks. By all else somebody can be the app, be sent its people or their codes, or have a stranger's logo shown. */
 const LOOKS: ReadonlySet<string> = new Set([
   'client_name',
   'client_uri',
   'logo_uri',
-  'show_logo',
   'brand_color',
   'policy_uri',
   'tos_uri',
   'contacts',
-  'post_logout_redirect_uris',
 ])
 const CHANGED_MEANWHILE = message(
   'The client was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',

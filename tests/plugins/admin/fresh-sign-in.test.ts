@@ -63,6 +63,12 @@ test.each<Row>([
     'client',
     { redirect_uris: 'https://evil.example/cb' },
   ],
+  [
+    'where people are led after sign-out',
+    '/client?client_id=web',
+    'client',
+    { post_logout_redirect_uris: 'https://evil.example/' },
+  ],
   ['what an app may without asking', '/client?client_id=web', 'client', { require_consent: 'false' }],
   ['a new client', '/clients/new?type=service', 'client', { client_id: 'newcomer', scope: 'read_books' }],
   ['the deletion of a client', '/client?client_id=web', 'delete-client', { confirm_client_id: 'web' }],
