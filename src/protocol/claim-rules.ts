@@ -1,8 +1,8 @@
 /** What the claims of a JWT must say: rules as people type them or write them in JSON, and whether claims obey them. */
 import { metadataError } from './errors.ts'
-import { isObject, isStorable, parseJson } from './json.ts'
+import { isObject, isStorable } from './json.ts'
 import { reason } from './message.ts'
-import { memberTwiceIn } from './strict-json.ts'
+import { parseTyped } from './typed-pairs.ts'
 
 /** By a claim's name what it must say: this, or one of these. */
 export type ClaimRules = Readonly<Record<string, string | readonly string[]>>
@@ -11,7 +11,8 @@ const MOST = 100
 
 /** `repository=org/app ref=refs/heads/main`, JSON, or an object. Throws `invalid_client_metadata` naming `member`. */
 export function readClaimRules(member: string, value: unknown): ClaimRules {
-  const { typed, twice } = typeof value === 'string' ? parseTyped(value) : { typed: value }
+  const { typed, twice } =
+    typeof value === 'string' ? parseTyped(value, /\s+/, /^([^=]+)=([^]*)$/) : { typed: value }
   const isText = (one: unknown): boolean =>
     typeof one === 'string' && one !== '' && one.length <= 2048 && isStorable(one)
   const isRule = (one: unknown): boolean =>
@@ -37,15 +38,4 @@ export function obeys(claims: Readonly<Record<string, unknown>>, rules: ClaimRul
     const texts = said.map((one) => (typeof one === 'boolean' || typeof one === 'number' ? String(one) : one))
     return [wanted].flat().some((one) => texts.includes(one))
   })
-}
-
-/** As JSON or as pairs; `twice` is a name of which one value would be forgotten. */
-function parseTyped(text: string): { typed?: unknown; twice?: string | undefined } {
-  const typed = parseJson(text)
-  if (typed !== undefined) return { typed, twice: memberTwiceIn(text)?.name }
-  const pairs = text.split(/\s+/).filter((one) => one !== '')
-  const entries = pairs.map((one) => [one.slice(0, one.indexOf('=')), one.slice(one.indexOf('=') + 1)])
-  if (!pairs.every((one) => one.indexOf('=') > 0)) return {}
-  const names = entries.map(([name = '']) => name)
-  return { typed: Object.fromEntries(entries), twice: names.find((one, at) => names.indexOf(one) < at) }
 }

@@ -6,10 +6,10 @@ import { domainToASCII } from 'node:url'
 import { StandardClaims } from './claims.ts'
 import { metadataError } from './errors.ts'
 import { reason } from './message.ts'
-import { isObject, isStorable, parseJson } from './json.ts'
+import { isObject, isStorable } from './json.ts'
 import { assertForeign } from './own-issuer.ts'
 import { isScopeToken } from './scope.ts'
-import { memberTwiceIn } from './strict-json.ts'
+import { parseTyped } from './typed-pairs.ts'
 
 export interface UpstreamInformation {
   /** Its name in addresses and of its button: small letters, digits and hyphens. */
@@ -171,7 +171,8 @@ function readDomains(value: unknown): string[] {
 }
 
 function readClaims(value: unknown): Record<string, string> {
-  const { typed, twice } = typeof value === 'string' ? parseTyped(value) : { typed: value }
+  const { typed, twice } =
+    typeof value === 'string' ? parseTyped(value, /[\s,]+/, /^([^=]*)=([^=]*)$/) : { typed: value }
   if (!isObject(typed)) throw metadataError('claims', reason('must be pairs such as email=mail'))
   for (const [ours, theirs] of Object.entries(typed)) {
     if (!Object.hasOwn(StandardClaims.properties, ours))
@@ -182,17 +183,6 @@ function readClaims(value: unknown): Record<string, string> {
   if (twice !== undefined)
     throw metadataError('claims', reason('names {claim} twice: leave one of them', { claim: twice }))
   return typed as Record<string, string>
-}
-
-/** JSON, or `email=mail preferred_username=upn`; `twice` is a name of which one value would be forgotten. */
-function parseTyped(text: string): { typed?: unknown; twice?: string | undefined } {
-  const typed = parseJson(text)
-  if (typed !== undefined) return { typed, twice: memberTwiceIn(text)?.name }
-  const words = text.split(/[\s,]+/).filter((one) => one !== '')
-  const pairs = words.map((one) => one.split('='))
-  if (!pairs.every((pair) => pair.length === 2)) return {}
-  const names = pairs.map(([name = '']) => name)
-  return { typed: Object.fromEntries(pairs), twice: names.find((one, at) => names.indexOf(one) < at) }
 }
 
 /** The one form in which domains are compared; `''` for what is none. */
