@@ -1,9 +1,8 @@
 /** How clients want answers encrypted (RFC 7516, OpenID Connect Registration §2): their members, what may stand there, and what follows. */
 import type { TObject } from 'typebox'
 import type { Bag } from './bag.ts'
-import { metadataError } from './errors.ts'
+import { metadataError, OAuthError } from './errors.ts'
 import { reason } from './message.ts'
-import { OAuthError } from './errors.ts'
 import { isObject } from './json.ts'
 import { fits, parseJwkSet } from './jwk-set.ts'
 import { Type } from './schema.ts'

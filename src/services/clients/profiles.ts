@@ -6,8 +6,7 @@ import { ConfigError } from '../../config.ts'
 import type { Choice, Profile } from '../../doors/profile.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Bag } from '../../protocol/bag.ts'
-import { metadataError } from '../../protocol/errors.ts'
-import { OAuthError } from '../../protocol/errors.ts'
+import { metadataError, OAuthError } from '../../protocol/errors.ts'
 
 export interface Profiles {
   /** Throws `ConfigError` for one of `OIDC_PROFILE` that no plugin brings. A sentence for each: what it locks. */
