@@ -2,10 +2,10 @@
  * What an interaction is about, as it travels in the address of its pages: sealed under SECRET_KEY for this address
  * alone. So nobody has to be believed, and nothing has to be stored, before somebody is signed in.
  */
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { StoredApproval } from '../../src/doors/stored-facts.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { openText, sealText } from '../../src/services/keys/sealed-text.ts'
 import type { SecretBox } from '../../src/services/keys/secret-box.ts'
 
 export interface Asked {
@@ -32,9 +32,8 @@ const MAX_INFLATED = 1_048_576
 
 /** Throws `invalid_request` for what is too long to travel. */
 export function seal(box: SecretBox, id: string, asked: Asked): string {
-  // Compressed, it is about as long as the request was that it came from: sealing makes four characters of three bytes.
   const text = JSON.stringify(asked)
-  const sealed = box.seal(deflateRawSync(text), contextOf(id))
+  const sealed = sealText(box, text, contextOf(id))
   if (sealed.length > MAX_SEALED || Buffer.byteLength(text) > MAX_INFLATED)
     throw new OAuthError('invalid_request', 'the request is too long to go through the pages for people')
   return sealed
@@ -43,8 +42,7 @@ export function seal(box: SecretBox, id: string, asked: Asked): string {
 /** Null for what we did not seal for this id, or not under a key that we still have. */
 export function open(box: SecretBox, id: string, sealed: string): Asked | null {
   try {
-    const bytes = inflateRawSync(box.openBytes(sealed, contextOf(id)), { maxOutputLength: MAX_INFLATED })
-    return JSON.parse(bytes.toString()) as Asked
+    return JSON.parse(openText(box, sealed, contextOf(id), MAX_INFLATED)) as Asked
   } catch {
     return null
   }

@@ -3,12 +3,12 @@
  * do. Who signs in once more comes back to what they had typed, as after a form that had expired: it travels in the address
  * to come back to, sealed for this user and this page, and nothing has to be stored for it.
  */
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Session } from '../../src/doors/interaction.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { compileParameters } from '../../src/protocol/parameters.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
+import { openText, sealText } from '../../src/services/keys/sealed-text.ts'
 import { fitsReturn, FRESH, isFresh, signInAddress } from '../sign-in.ts'
 import { typedAgain } from './expired-form.ts'
 import type { FormPage, PageCall, ServePage, ShownPage } from './serve.ts'
@@ -44,14 +44,13 @@ export function createFreshForms(
   function seal({ request, wire }: PageCall, path: string): string | null {
     const text = JSON.stringify({ until: Date.now() + LIFETIME, fields: typedAgain(wire) })
     if (Buffer.byteLength(text) > MOST) return null
-    return box.seal(deflateRawSync(text), contextOf(path, sessionOf(request)))
+    return sealText(box, text, contextOf(path, sessionOf(request)))
   }
 
   /** Null for what was not typed by this user into this page, or too long ago. */
   function open({ request, wire }: PageCall, path: string): Wire | null {
     try {
-      const bytes = box.openBytes(String(wire[TYPED]), contextOf(path, sessionOf(request)))
-      const text = inflateRawSync(bytes, { maxOutputLength: MOST }).toString()
+      const text = openText(box, String(wire[TYPED]), contextOf(path, sessionOf(request)), MOST)
       const { until, fields } = JSON.parse(text) as { until: number; fields: Wire }
       return until < Date.now() ? null : Object.assign(Object.create(null) as Wire, fields)
     } catch {
