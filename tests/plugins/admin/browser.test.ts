@@ -108,6 +108,21 @@ describe.skipIf(noBrowser)('in a browser', () => {
     },
   )
 
+  test('without scripts, the menu takes a line of a small screen until it is opened', async () => {
+    const { page } = await open({ javaScriptEnabled: false })
+    const [menu, scopes] = [page.locator('nav.area summary'), page.locator('nav.area a[href$="/scopes"]')]
+    const seen = async () => [await menu.isVisible(), await scopes.isVisible()]
+    expect(await seen()).toEqual([false, true])
+    await page.setViewportSize({ width: 320, height: 568 })
+    expect(await seen()).toEqual([true, false])
+    await menu.click()
+    expect(await seen()).toEqual([true, true])
+    await scopes.click()
+    await page.waitForURL('**/admin/scopes')
+    expect(await seen()).toEqual([true, false])
+    await page.context().close()
+  })
+
   test('without scripts, one click selects the whole secret', { timeout: 30_000 }, async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await page.goto(`${server.url}/admin/client?client_id=${'w'.repeat(200)}`)
