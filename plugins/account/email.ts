@@ -13,12 +13,20 @@ import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits
 import { readerOf } from '../mail/reader-of.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
+import type { Notice } from '../pages/models.ts'
 import type { OwnArea } from './area.ts'
 import { CONFIRM_EMAIL } from './confirm-email.ts'
 import { confirmLetter, takenLetter } from './email-letters.ts'
 
 const PATH = '/email'
 const NO_ADDRESS = message('This must be an email address, such as alice@example.com.')
+const SAVED: Notice = { kind: 'success', text: message('Saved.') }
+const SENT: Notice = {
+  kind: 'notice',
+  text: message(
+    'A mail with a link is on its way. The address counts once you have followed it; until then, everything stays as it is.',
+  ),
+}
 const KIND = 'confirm-email'
 /** Each mail counts: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
@@ -28,8 +36,7 @@ const LIMITS: ThrottleLimits = {
 }
 
 interface Shown {
-  saved?: boolean
-  sent?: boolean
+  notice?: Notice | null
   typed?: string
   error?: Words | null
   status?: number
@@ -60,7 +67,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     },
   })
 
-  async function show(call: PageCall, { saved = false, sent = false, typed, error = null, status }: Shown) {
+  async function show(call: PageCall, { notice = null, typed, error = null, status }: Shown) {
     const { claims } = await userOf(call)
     const email = (claims['email'] as string | undefined) ?? ''
     const model = {
@@ -70,8 +77,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       verified: claims['email_verified'] === true,
       mailed: mailed(),
       typed: typed ?? email,
-      saved,
-      sent,
+      notice,
       error,
     }
     return call.reply.page('account-email', model, { status: status ?? (error === null ? 200 : 400) })
@@ -112,7 +118,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     form: Type.Object({ email: Type.Optional(Type.String()) }),
     show: async ({ saved, sent }, call) =>
       area.signInAgain(call, uri(PATH)) ??
-      show(call, { saved: saved !== undefined, sent: sent !== undefined }),
+      show(call, { notice: sent !== undefined ? SENT : saved !== undefined ? SAVED : null }),
     async submit({ email = '' }, call) {
       area.assertGenuine(call, PATH)
       const again = area.signInAgain(call, uri(PATH))
@@ -121,7 +127,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       if (typed !== '' && !isMailAddress(typed)) return show(call, { typed, error: NO_ADDRESS })
       return change(call, typed)
     },
-    again: async ({ email = '' }, call) => show(call, { typed: email, error: LOOK_AGAIN }),
+    again: async ({ email = '' }, call) => show(call, { typed: email, notice: LOOK_AGAIN }),
   })
 }
 

@@ -1,6 +1,6 @@
 /** What each page of the account is given. */
 import type { Words } from '../../src/protocol/message.ts'
-import type { FormTarget } from '../pages/models.ts'
+import type { FormTarget, Notice } from '../pages/models.ts'
 import type { ProfileField } from '../pages/profile-fields.ts'
 import type { DescribedScope } from '../pages/scope-words.ts'
 import type { NextStep } from './sections.ts'
@@ -31,7 +31,8 @@ export interface ProfilePage extends FormTarget {
   username: string
   email: string | null
   emailUri: string
-  saved: boolean
+  /** What was done, or is not done yet; null for nothing. */
+  notice: Notice | null
   /** What the form was filled in from. */
   version: string
   groups: readonly { title: Words; fields: readonly ProfileField[] }[]
@@ -45,12 +46,11 @@ export interface EmailPage extends FormTarget {
   email: string
   verified: boolean
   typed: string
-  saved: boolean
+  /** What was done, or is not done yet; null for nothing. */
+  notice: Notice | null
   error: Words | null
   /** Whether a new one is confirmed by mail. */
   mailed: boolean
-  /** A link is on its way. */
-  sent: boolean
 }
 
 export interface SecurityPassword {

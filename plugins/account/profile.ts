@@ -7,6 +7,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
+import type { Notice } from '../pages/models.ts'
 import {
   changesOf,
   fieldOf,
@@ -27,10 +28,12 @@ const CHANGED_MEANWHILE = message(
   'Your profile was changed meanwhile. Nothing is saved yet: saving now puts what stands here in its place.',
 )
 
+const SAVED: Notice = { kind: 'success', text: message('Saved.') }
+
 interface Sent {
   values?: Values
   errors?: Errors
-  saved?: boolean
+  notice?: Notice | null
 }
 
 export function addProfile(area: OwnArea): void {
@@ -38,14 +41,14 @@ export function addProfile(area: OwnArea): void {
   const asked = { languages: kernel.languages.tags, asBrowser: message('As my browser') }
 
   function show(call: PageCall, { username, claims }: User, sent: Sent) {
-    const { values = valuesOf(claims), errors = {}, saved = false } = sent
+    const { values = valuesOf(claims), errors = {}, notice = null } = sent
     const wrong = Object.keys(errors).length > 0
     const model = {
       ...area.target(call, PATH),
       username,
       email: (claims['email'] as string | undefined) ?? null,
       emailUri: uri('/email'),
-      saved,
+      notice,
       version: versionOf(claims),
       groups: groupsOf(values, errors, asked),
       error: wrong ? (errors[FORM] ?? message('Please look at the marked fields.')) : null,
@@ -73,7 +76,8 @@ export function addProfile(area: OwnArea): void {
     path: `/account${PATH}`,
     query: Type.Object({ saved: Type.Optional(Type.String()) }),
     form: Type.Object({ version: Type.Optional(Type.String()) }),
-    show: async ({ saved }, call) => show(call, await userOf(call), { saved: saved !== undefined }),
+    show: async ({ saved }, call) =>
+      show(call, await userOf(call), { notice: saved === undefined ? null : SAVED }),
     async submit({ version }, call): Promise<FastifyReply> {
       area.assertGenuine(call, PATH)
       const [user, values] = [await userOf(call), typedIn(call.wire)]
@@ -86,8 +90,10 @@ export function addProfile(area: OwnArea): void {
     },
     async again({ version }, call) {
       const user = await userOf(call)
-      const error = version === versionOf(user.claims) ? LOOK_AGAIN : CHANGED_MEANWHILE
-      return show(call, user, { values: typedIn(call.wire), errors: { [FORM]: error } })
+      const values = typedIn(call.wire)
+      return version === versionOf(user.claims)
+        ? show(call, user, { values, notice: LOOK_AGAIN })
+        : show(call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
     },
   })
 }

@@ -8,7 +8,7 @@ import type { Paged } from '../admin/models.ts'
 import { faceOf } from '../pages/client-view.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
-import type { FormTarget } from '../pages/models.ts'
+import type { FormTarget, Notice } from '../pages/models.ts'
 import type { Blocked } from './blocked.ts'
 
 declare module '../pages/models.ts' {
@@ -18,7 +18,8 @@ declare module '../pages/models.ts' {
 }
 
 interface UnregisteredPage extends Paged {
-  done: Words | null
+  /** What was done, or is not done yet; null for nothing. */
+  notice: Notice | null
   block: FormTarget & { value: string; error: Words | null }
   /** The one that somebody asked for. */
   app: {
@@ -44,7 +45,7 @@ const Text = () => Type.Optional(Type.String())
 interface Shown {
   readonly after?: string | undefined
   readonly clientId?: string | undefined
-  readonly done?: string | undefined
+  readonly notice?: Notice | null
   readonly value?: string | undefined
   readonly error?: Words
 }
@@ -67,12 +68,12 @@ export async function addAdminBlocked(fastify: FastifyInstance, blocked: Blocked
 
   async function show(
     call: PageCall,
-    { after, clientId = '', done = '', value = clientId, error }: Shown,
+    { after, clientId = '', notice = null, value = clientId, error }: Shown,
   ): Promise<FastifyReply> {
     const client = clientId === '' ? null : await oauth.findClient(clientId)
     const { names, next } = await blocked.list({ after, limit: PAGE })
     const model = {
-      done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
+      notice,
       block: { ...target(call, PATH, ''), value, error: error ?? null },
       app: client?.unregistered === undefined ? null : viewOf(client),
       rows: names.map(({ name, since }) => ({
@@ -90,7 +91,8 @@ export async function addAdminBlocked(fastify: FastifyInstance, blocked: Blocked
     path: `/admin${PATH}`,
     query: Type.Object({ after: Text(), client_id: Text(), done: Text() }),
     form: Type.Object({ name: Text() }),
-    show: async ({ after, client_id: clientId, done }, call) => show(call, { after, clientId, done }),
+    show: async ({ after, client_id: clientId, done }, call) =>
+      show(call, { after, clientId, notice: noticeOfDone(done) }),
     async submit({ name = '' }, call) {
       assertGenuine(call, PATH, '')
       const value = name.trim()
@@ -105,7 +107,7 @@ export async function addAdminBlocked(fastify: FastifyInstance, blocked: Blocked
       }
       return call.reply.redirect(uri(PATH, { done: 'blocked' }), 303)
     },
-    again: async ({ name }, call) => show(call, { value: name, error: LOOK_AGAIN }),
+    again: async ({ name }, call) => show(call, { value: name, notice: LOOK_AGAIN }),
   })
   serve({
     path: `/admin${UNBLOCK}`,
@@ -118,4 +120,8 @@ export async function addAdminBlocked(fastify: FastifyInstance, blocked: Blocked
       return call.reply.redirect(uri(PATH, { done: 'unblocked' }), 303)
     },
   })
+}
+
+function noticeOfDone(done = ''): Notice | null {
+  return Object.hasOwn(DONE, done) ? { kind: 'success', text: DONE[done]! } : null
 }

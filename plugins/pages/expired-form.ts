@@ -5,10 +5,13 @@
 import { message } from '../../src/protocol/message.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
 import { ExplainedError } from './error-page.ts'
-import type { ErrorPage } from './models.ts'
+import type { ErrorPage, Notice } from './models.ts'
 
-/** For pages that show once more what was typed, at the top of their form. */
-export const LOOK_AGAIN = message('Nothing is saved yet: look at it once more, and then save it.')
+/** For pages that show once more what was typed: nothing is wrong with it. */
+export const LOOK_AGAIN: Notice = {
+  kind: 'notice',
+  text: message('Nothing is saved yet: look at it once more, and then save it.'),
+}
 /** What the form that shows a page again has beside what was typed. */
 const AGAIN = 'expired_form'
 /** Those of plugins too, by the names that they usually have: a password, a PIN, a code that is good once. */

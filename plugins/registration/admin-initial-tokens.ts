@@ -8,7 +8,7 @@ import type { Wire } from '../../src/protocol/wire.ts'
 import type { FieldView, Paged } from '../admin/models.ts'
 import { LOOK_AGAIN } from '../pages/expired-form.ts'
 import type { PageCall } from '../pages/index.ts'
-import type { FormTarget } from '../pages/models.ts'
+import type { FormTarget, Notice } from '../pages/models.ts'
 import { createShownOnce } from '../pages/shown-once.ts'
 import { problemsIn } from '../pages/words.ts'
 
@@ -37,6 +37,8 @@ interface InitialTokensPage extends Paged {
 }
 
 interface NewInitialTokenPage extends FormTarget {
+  /** Null for nothing. */
+  notice: Notice | null
   fields: readonly FieldView[]
   error: Words | null
   listUri: string
@@ -116,7 +118,7 @@ export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: 
   function show(
     call: PageCall,
     values: Values = {},
-    errors: Readonly<Record<string, Words>> = {},
+    { errors = {}, notice = null }: { errors?: Readonly<Record<string, Words>>; notice?: Notice | null } = {},
   ): FastifyReply {
     const isRefused = Object.keys(errors).length > 0
     const fields = FIELDS.map((field) => ({
@@ -129,7 +131,7 @@ export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: 
       error: errors[field.name] ?? null,
     }))
     const error = isRefused ? (errors[FORM] ?? message('Please look at the marked fields.')) : null
-    const model = { ...target(call, NEW, ''), fields, error, listUri: uri(PATH) }
+    const model = { ...target(call, NEW, ''), notice, fields, error, listUri: uri(PATH) }
     return call.reply.page('admin-initial-token-new', model, { status: isRefused ? 400 : 200 })
   }
 
@@ -150,10 +152,10 @@ export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: 
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status !== 400) throw error
         const fieldOf = (member: string) => FIELDS.find(({ name }) => name === member)?.name
-        return show(call, values, problemsIn(error, fieldOf, FORM))
+        return show(call, values, { errors: problemsIn(error, fieldOf, FORM) })
       }
     },
-    again: async (_form, call) => show(call, typedIn(call.wire), { [FORM]: LOOK_AGAIN }),
+    again: async (_form, call) => show(call, typedIn(call.wire), { notice: LOOK_AGAIN }),
   })
 
   serve({

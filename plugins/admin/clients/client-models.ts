@@ -34,6 +34,8 @@ export interface ClientForm extends FormTarget {
 }
 
 export interface NewClientPage {
+  /** Null for nothing. */
+  notice: Notice | null
   form: ClientForm
   /** Which of `types` the form was filled in for. */
   type: string

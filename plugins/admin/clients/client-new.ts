@@ -3,8 +3,9 @@ import type { FastifyReply } from 'fastify'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
+import type { Notice } from '../../pages/models.ts'
 import { clientIdField, membersOf, typedIn, type Errors, type Values } from './client-fields.ts'
-import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
+import { attempt, clientForm, LongFields } from './client-form.ts'
 import { servedGrantTypes } from '../../../src/services/clients/served-grant-types.ts'
 import { CLIENT_TYPES, isClientType, presetOf } from './client-types.ts'
 import type { OwnArea } from '../area.ts'
@@ -17,7 +18,12 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
   const isServed = (grant: string | undefined): boolean =>
     grant === undefined || servedGrantTypes(kernel.doors).has(grant)
 
-  function show(call: PageCall, type: string, values: Values, errors: Errors = {}): FastifyReply {
+  function show(
+    call: PageCall,
+    type: string,
+    values: Values,
+    { errors = {}, notice = null }: { errors?: Errors; notice?: Notice | null } = {},
+  ): FastifyReply {
     const form = clientForm(area, call, { path: PATH, subject: '', values, errors })
     const [first, ...rest] = form.groups
     const withId = { ...first!, fields: first!.fields.toSpliced(1, 0, clientIdField(values, errors)) }
@@ -30,7 +36,7 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
     }))
     return call.reply.page(
       'admin-client-new',
-      { form: { ...form, groups: [withId, ...rest] }, types, type, listUri: uri('/clients') },
+      { notice, form: { ...form, groups: [withId, ...rest] }, types, type, listUri: uri('/clients') },
       { status: Object.keys(errors).length > 0 ? 400 : 200 },
     )
   }
@@ -51,13 +57,13 @@ export function addNewClient(area: OwnArea, shownOnce: ShownOnce): void {
       const result = await attempt(values, async () =>
         oauth.clients.create({ ...membersOf(values), client_id: values['client_id']!.trim() || null }),
       )
-      if ('errors' in result) return show(call, type, values, result.errors as Errors)
+      if ('errors' in result) return show(call, type, values, { errors: result.errors as Errors })
       const { client_id: clientId = '', client_secret: secret } = result
       if (secret === undefined)
         return call.reply.redirect(uri('/client', { client_id: clientId, saved: 'yes' }), 303)
       const handle = await shownOnce.put(clientId, secret, administrator)
       return call.reply.redirect(uri('/client/secret', { handle }), 303)
     },
-    again: async ({ type = '' }, call) => show(call, type, typedIn(call.wire), { [FORM]: LOOK_AGAIN }),
+    again: async ({ type = '' }, call) => show(call, type, typedIn(call.wire), { notice: LOOK_AGAIN }),
   })
 }

@@ -128,8 +128,10 @@ export function addClientPage(area: OwnArea): void {
     },
     async again({ client_id: clientId, version }, call) {
       const client = await getClient(area, clientId)
-      const error = version === versionOf(client) ? LOOK_AGAIN : CHANGED_MEANWHILE
-      return showClient(area, call, client, { values: typedIn(call.wire), errors: { [FORM]: error } })
+      const values = typedIn(call.wire)
+      return version === versionOf(client)
+        ? showClient(area, call, client, { values, notice: LOOK_AGAIN })
+        : showClient(area, call, client, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
     },
   })
 }

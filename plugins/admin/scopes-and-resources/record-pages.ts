@@ -77,8 +77,7 @@ const addNew: Add = (area, kind, { show, attempt }) => {
       const id = values[kind.identifier.name]!
       return call.reply.redirect(area.uri(page, { id, saved: 'yes' }), 303)
     },
-    again: async (_form, call) =>
-      show(call, null, { values: typedIn(call.wire), errors: { [FORM]: LOOK_AGAIN } }),
+    again: async (_form, call) => show(call, null, { values: typedIn(call.wire), notice: LOOK_AGAIN }),
   })
 }
 
@@ -102,8 +101,10 @@ const addOne: Add = (area, kind, { get, show, attempt, versionOf }) => {
     },
     async again({ id = '', version }, call) {
       const one = await get(id)
-      const error = version === versionOf(one) ? LOOK_AGAIN : CHANGED_MEANWHILE
-      return show(call, one, { values: typedIn(call.wire), errors: { [FORM]: error } })
+      const values = typedIn(call.wire)
+      return version === versionOf(one)
+        ? show(call, one, { values, notice: LOOK_AGAIN })
+        : show(call, one, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
     },
   })
 }

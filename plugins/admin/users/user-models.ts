@@ -31,6 +31,8 @@ export interface UserForm extends FormTarget {
 }
 
 export interface NewUserPage {
+  /** Null for nothing. */
+  notice: Notice | null
   form: UserForm
   /** Buttons that do more than to register. */
   ways: readonly { id: string; text: Words }[]

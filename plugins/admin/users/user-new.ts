@@ -4,10 +4,11 @@ import { message } from '../../../src/protocol/message.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
+import type { Notice } from '../../pages/models.ts'
 import type { OwnArea } from '../area.ts'
 import type { NewUserWay } from '../sections.ts'
 import { groupsOfNew, membersOfNew, typedForNew, type Errors, type Values } from './user-fields.ts'
-import { attempt, FORM, summaryOf } from './user-form.ts'
+import { attempt, summaryOf } from './user-form.ts'
 import type { HandOver } from './user-password.ts'
 
 const PATH = '/users/new'
@@ -15,7 +16,11 @@ const PATH = '/users/new'
 export function addNewUser(area: OwnArea, handOver: HandOver): void {
   const { oauth, serve, uri, userUri } = area
 
-  function show(call: PageCall, values: Values, errors: Errors = {}): FastifyReply {
+  function show(
+    call: PageCall,
+    values: Values,
+    { errors = {}, notice = null }: { errors?: Errors; notice?: Notice | null } = {},
+  ): FastifyReply {
     const form = {
       ...area.target(call, PATH, ''),
       groups: groupsOfNew(values, errors, area.kernel.config.OIDC_PASSWORD_MIN_LENGTH),
@@ -23,7 +28,7 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
     }
     const status = form.error === null ? 200 : 400
     const ways = area.newUserWays.filter((way) => way.isOn()).map(({ id, text }) => ({ id, text }))
-    return call.reply.page('admin-user-new', { form, ways, listUri: uri('/users') }, { status })
+    return call.reply.page('admin-user-new', { notice, form, ways, listUri: uri('/users') }, { status })
   }
 
   async function refusalOf(way: NewUserWay | undefined, values: Values): Promise<Errors | undefined> {
@@ -45,13 +50,13 @@ export function addNewUser(area: OwnArea, handOver: HandOver): void {
       if (again !== undefined) return again
       const way = area.newUserWays.find(({ id, isOn }) => id === call.wire['way'] && isOn())
       const refusal = await refusalOf(way, values)
-      if (refusal !== undefined) return show(call, values, refusal)
+      if (refusal !== undefined) return show(call, values, { errors: refusal })
       const result = await attempt(async () => oauth.users.create(membersOfNew(values)))
-      if ('errors' in result) return show(call, values, result.errors)
+      if ('errors' in result) return show(call, values, result)
       if (way !== undefined) return way.submit(result, call)
       if (values['password'] === '') return handOver(call, result)
       return call.reply.redirect(`${userUri(result.id)}&done=registered`, 303)
     },
-    again: async (_form, call) => show(call, typedForNew(call.wire), { [FORM]: LOOK_AGAIN }),
+    again: async (_form, call) => show(call, typedForNew(call.wire), { notice: LOOK_AGAIN }),
   })
 }

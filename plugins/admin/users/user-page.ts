@@ -45,7 +45,7 @@ const DONE: Readonly<Record<string, Words>> = {
 
 /** What the page says besides what is known of the user. */
 export interface Shown {
-  done?: string | undefined
+  done?: Notice | null
   refused?: Words
   values?: Values
   errors?: Errors
@@ -67,7 +67,7 @@ export async function showUser(
   area: OwnArea,
   call: PageCall,
   user: User,
-  { done = '', refused, values = valuesOf(user), errors = {}, confirm = '', after, deletion }: Shown = {},
+  { done = null, refused, values = valuesOf(user), errors = {}, confirm = '', after, deletion }: Shown = {},
 ): Promise<FastifyReply> {
   const { id, username, disabled } = user
   const target = (path: string) => area.target(call, path, id)
@@ -83,7 +83,7 @@ export async function showUser(
     sessions,
     title: (user.claims['name'] as string | undefined) ?? username,
     isSelf: area.administratorOf(call.request).user.id === id,
-    done: noticeOfDone(done),
+    done,
     refused: refused ?? null,
     form: {
       ...target(PATH),
@@ -145,7 +145,8 @@ export function addUserPage(area: OwnArea): void {
     path: `/admin${PATH}`,
     query: Type.Object({ id: Text, done: Text, after: Text }),
     form: Type.Object({ id: Text, version: Text, confirm: Text }),
-    show: async ({ id, done, after }, call) => showUser(area, call, await getUser(area, id), { done, after }),
+    show: async ({ id, done, after }, call) =>
+      showUser(area, call, await getUser(area, id), { done: noticeOfDone(done), after }),
     async submit({ id = '', version }, call) {
       area.assertGenuine(call, PATH, id)
       const user = await getUser(area, id)
@@ -161,8 +162,10 @@ export function addUserPage(area: OwnArea): void {
     },
     async again({ id, version }, call) {
       const user = await getUser(area, id)
-      const error = version === versionOf(user) ? LOOK_AGAIN : CHANGED_MEANWHILE
-      return showUser(area, call, user, { values: typedIn(call.wire), errors: { [FORM]: error } })
+      const values = typedIn(call.wire)
+      return version === versionOf(user)
+        ? showUser(area, call, user, { values, done: LOOK_AGAIN })
+        : showUser(area, call, user, { values, errors: { [FORM]: CHANGED_MEANWHILE } })
     },
   })
 }
@@ -174,7 +177,7 @@ function isGrave(values: Values, user: User): boolean {
   return isMailedElsewhere || rolesIn(values['roles'] ?? '').join(' ') !== user.roles.join(' ')
 }
 
-function noticeOfDone(done: string): Notice | null {
+function noticeOfDone(done = ''): Notice | null {
   if (done === 'again') return SIGNED_IN_AGAIN
   return Object.hasOwn(DONE, done) ? { kind: 'success', text: DONE[done]! } : null
 }

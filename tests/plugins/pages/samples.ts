@@ -1,7 +1,6 @@
 /** Every page with models as the flows give them: the plain case, and those that look different. */
 import type { ClientView, Pages } from '../../../plugins/pages/models.ts'
 import { UNREADABLE } from '../../../plugins/pages/error-page.ts'
-import { LOOK_AGAIN } from '../../../plugins/pages/expired-form.ts'
 import { standardScopes, wordsOfClaim } from '../../../plugins/pages/words.ts'
 import { message, reason, sentenceOf } from '../../../src/protocol/message.ts'
 import { rowsWith } from '../../support/left-out.ts'
@@ -314,7 +313,7 @@ export const samples: readonly Sample[] = [
       password: message('At least {minLength} characters.', { minLength: 12 }),
     },
   }),
-  sample('setup', 'form', { ...setup, errors: { form: LOOK_AGAIN } }),
+  sample('setup', 'form', { ...setup, errors: { form: message('Please choose another password.') } }),
   sample('setup-done', 'plain', { username: 'ada', continueUri: '/' }),
   sample('new-password', 'plain', newPassword),
   sample('new-password', 'refused', {
