@@ -11,6 +11,8 @@ import { createBackgroundLoop } from './background-loop.ts'
 export interface ChangeFeed {
   /** `apply` runs for each change of this kind, ours included, also more than once. */
   on(kind: ChangeKind, apply: (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>): void
+  /** `reload` runs once for all changes of this kind that are read together, of which there may be thousands. */
+  onAny(kind: ChangeKind, reload: () => Promise<void>): void
   /** Applies a change of this very process at once, without waiting for the poll. */
   announce(kind: ChangeKind, key: string, expiresAt?: Date | null): Promise<void>
   /** `reload` runs when the feed may have missed something: everything cached is then in doubt. */
@@ -34,6 +36,7 @@ const GAP = 1_800_000
 export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
   type Apply = (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>
   const appliers = new Map<ChangeKind, Apply[]>()
+  const reloaders = new Map<ChangeKind, (() => Promise<void>)[]>()
   const reloads: (() => Promise<void>)[] = []
   /** Ids read within the overlap, by the poll that read them. */
   let seen = new Map<string, number>()
@@ -41,8 +44,10 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   let freshAt = 0
   let failing = false
 
-  const apply = async (kind: ChangeKind, change: Pick<ChangeRow, 'key' | 'expiresAt'>): Promise<void> => {
-    for (const one of appliers.get(kind) ?? []) await one(change)
+  async function apply(changes: readonly Pick<ChangeRow, 'kind' | 'key' | 'expiresAt'>[]): Promise<void> {
+    for (const change of changes) for (const one of appliers.get(change.kind) ?? []) await one(change)
+    for (const kind of new Set(changes.map((change) => change.kind)))
+      for (const reload of reloaders.get(kind) ?? []) await reload()
   }
 
   async function poll(): Promise<void> {
@@ -52,7 +57,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP) {
       for (const reload of reloads) await reload()
     }
-    for (const change of changes) if (!seen.has(change.id)) await apply(change.kind, change)
+    await apply(changes.filter(({ id }) => !seen.has(id)))
     seen = new Map(changes.map((change) => [change.id, started]))
     databaseTime = now
     freshAt = started
@@ -76,9 +81,12 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     on(kind, apply) {
       appliers.set(kind, [...(appliers.get(kind) ?? []), apply])
     },
+    onAny(kind, reload) {
+      reloaders.set(kind, [...(reloaders.get(kind) ?? []), reload])
+    },
     async announce(kind, key, expiresAt = null) {
       // The change is stored; what fails here is done again by the next poll, which reads our own changes too.
-      await apply(kind, { key, expiresAt }).catch((error: unknown) =>
+      await apply([{ kind, key, expiresAt }]).catch((error: unknown) =>
         log.warn({ err: error }, 'a change could not be applied at once'),
       )
     },

@@ -38,6 +38,19 @@ test('a change of any process arrives, once, however it was written', async () =
   expect(keys).toHaveLength(3)
 })
 
+test('what is kept whole is read once for all changes that come together', async () => {
+  const { feed, keys } = await startFeed()
+  let reloads = 0
+  feed.onAny('client', async () => void reloads++)
+  await database.transaction(async (query) => {
+    for (let at = 0; at < 300; at++) await recordChange(query, 'client', `of-many-${at}`)
+  })
+  await expect.poll(() => keys.filter((key) => key.startsWith('of-many-')).length).toBe(300)
+  await expect.poll(() => reloads).toBe(1)
+  await feed.announce('client', 'by-itself')
+  expect(reloads).toBe(2)
+})
+
 test('a change that rolls back never arrives, and other kinds are for others', async () => {
   const { keys } = await startFeed()
   const failing = database.transaction(async (query) => {

@@ -144,7 +144,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
 
   const care = createKeyCare({ ...options, firstKeys, load, newest, create })
 
-  feed.on('signing_key', load)
+  feed.onAny('signing_key', load)
   feed.onGap(load)
 
   return {

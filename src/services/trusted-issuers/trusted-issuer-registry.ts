@@ -88,7 +88,7 @@ export function createTrustedIssuerRegistry({
     return loading
   }
 
-  feed.on('trusted_issuer', async () => {
+  feed.onAny('trusted_issuer', async () => {
     await load()
   })
   feed.onGap(async () => {

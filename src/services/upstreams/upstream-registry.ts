@@ -102,7 +102,7 @@ export function createUpstreamRegistry({
     return loading
   }
 
-  feed.on('upstream', async () => {
+  feed.onAny('upstream', async () => {
     if (known !== undefined) await load()
   })
   feed.onGap(async () => {
