@@ -50,7 +50,9 @@ export interface OwnEventDetails {
   'user.invited': Bag
   'user.invitation_withdrawn': Bag
   /** A one-time link that was used, is too old, or never was one; `link` says what it would have been for. */
-  'user.link_refused': { readonly link: 'setup' | 'password' | 'reset' | 'email' | 'sign-up' | 'invitation' }
+  'user.link_refused': {
+    readonly link: 'setup' | 'password' | 'reset' | 'email' | 'sign-up' | 'invitation' | 'upstream'
+  }
   /** `name` is what its user calls it. */
   'user.passkey_added': { readonly name: string }
   'user.passkey_removed': { readonly name: string }

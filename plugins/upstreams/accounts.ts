@@ -1,6 +1,7 @@
 /**
  * Who of ours somebody of an upstream is: who is linked; else who has the same verified address, where the upstream is believed; else a new
- * one, where that is allowed and takes nobody's name and address.
+ * one, where that is allowed and takes nobody's name and address. An address that is not believed has to be shown to be theirs before
+ * (`newcomers.ts`): who has it is said to nobody else.
  */
 import { isMailAddress } from '../../src/protocol/mail-address.ts'
 import { randomInt } from 'node:crypto'
@@ -11,18 +12,36 @@ import { chosenUsernameProblem } from '../../src/protocol/username.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { User } from '../../src/services/users/user.ts'
 import { believedEmail, isOfDomains, mappedClaims } from './claims.ts'
-import { linkEvent, linkIdOf, linkOf, type Links } from './links.ts'
+import { linkEvent, linkIdOf, linkOf, type Links, type Subject } from './links.ts'
 import type { Identity } from './provider.ts'
+
+type Claims = Readonly<Record<string, unknown>>
 
 export type Account =
   | { readonly user: User }
-  | { readonly refused: 'unlinked' | 'taken' | 'disabled' | 'full' }
+  | { readonly refused: 'unlinked' | 'taken' | 'disabled' | 'full' | 'other person' }
+
+/** Who may have an account once this address is shown to be theirs. */
+export interface Newcomer {
+  readonly email: string
+  /** By our names. */
+  readonly claims: Claims
+}
 /** What became of a link; `full` where the user has as many as there can be. */
 export type Linking = 'linked' | 'already' | 'taken' | 'full'
 
 export interface Accounts {
-  /** Throws `UpstreamFailure` where more has to be asked of the upstream, and that fails. */
-  find(upstream: UpstreamInformation, identity: Identity): Promise<Account>
+  /**
+   * `known` is the id of who has to show once more that it is them, for whom nobody new is registered; else null. Throws `UpstreamFailure`
+   * where more has to be asked of the upstream, and that fails.
+   */
+  find(
+    upstream: UpstreamInformation,
+    identity: Identity,
+    known: string | null,
+  ): Promise<Account | { readonly newcomer: Newcomer }>
+  /** Whoever has read a mail to the address. */
+  welcome(upstream: UpstreamInformation, subject: Subject, newcomer: Newcomer): Promise<Account>
   link(userId: string, upstream: UpstreamInformation, identity: Identity): Promise<Linking>
 }
 
@@ -33,7 +52,7 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
   const { users } = fastify.oauth
   const { upstreams } = kernelOf(fastify)
 
-  async function linked(identity: Identity): Promise<User | null> {
+  async function linked(identity: Subject): Promise<User | null> {
     const owner = await links.owner(linkIdOf(identity))
     return owner === null ? null : users.get(owner)
   }
@@ -55,22 +74,23 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
     return user.disabled ? { refused: 'disabled' } : { user }
   }
 
+  /** Mails are how anybody shows that an address is theirs. */
+  const isAsked = (): boolean => fastify.hasDecorator('letters') && fastify.letters.isOn()
+
   async function register(
     upstream: UpstreamInformation,
-    identity: Identity,
-    claims: Readonly<Record<string, unknown>>,
-    email: string | null,
+    identity: Subject,
+    claims: Claims,
+    email: { readonly address: string; readonly isVerified: boolean } | null,
   ): Promise<Account> {
-    const { preferred_username: wished, email: said, email_verified: _verified, ...others } = claims
-    const told = email ?? (typeof said === 'string' && isMailAddress(said) ? said : null)
-    if (told !== null && (await withEmail(told)).length > 0) return { refused: 'taken' }
-    const address = email === null && told !== null && (await isSpokenFor(told)) ? null : told
+    const { preferred_username: wished, email: _said, email_verified: _verified, ...others } = claims
     const members = {
       ...others,
-      ...(address === null ? {} : { email: address, email_verified: email !== null }),
+      ...(email === null ? {} : { email: email.address, email_verified: email.isVerified }),
     }
+    const own = email?.isVerified === true ? email.address : null
     const link = linkOf(upstream, identity, claims)
-    for (const username of namesOf(wished, email, upstream)) {
+    for (const username of namesOf(wished, own, upstream)) {
       if ((await users.find(username)) !== null) continue
       try {
         const eventOf = (id: string) => linkEvent('user.upstream_linked', id, link)
@@ -108,9 +128,9 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
 
   return {
     link,
-    async find(upstream, identity) {
-      const known = await linked(identity)
-      if (known !== null) return asAccount(known)
+    async find(upstream, identity, known) {
+      const owner = await linked(identity)
+      if (owner !== null) return asAccount(owner)
       const claims = mappedClaims(upstream, await identity.claims())
       const email = believedEmail(upstream, claims)
       if (email !== null) {
@@ -122,10 +142,30 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
           if (linking !== 'taken') return asAccount(user)
         }
       }
-      const mayRegister = upstream.sign_up ?? email !== null
-      return mayRegister ? register(upstream, identity, claims, email) : { refused: 'unlinked' }
+      if (known !== null) return { refused: 'other person' }
+      if (!mayRegister(upstream, email)) return { refused: 'unlinked' }
+      if (email !== null) {
+        if ((await withEmail(email)).length > 0) return { refused: 'taken' }
+        return register(upstream, identity, claims, { address: email, isVerified: true })
+      }
+      const { email: said } = claims
+      if (typeof said !== 'string' || !isMailAddress(said) || (await isSpokenFor(said)))
+        return register(upstream, identity, claims, null)
+      if (isAsked()) return { newcomer: { email: said, claims } }
+      return register(upstream, identity, claims, { address: said, isVerified: false })
+    },
+    async welcome(upstream, subject, { email, claims }) {
+      const owner = await linked(subject)
+      if (owner !== null) return asAccount(owner)
+      if (!mayRegister(upstream, null)) return { refused: 'unlinked' }
+      return register(upstream, subject, claims, { address: email, isVerified: true })
     },
   }
+}
+
+/** `email` is that which is believed. */
+function mayRegister({ sign_up: signUp }: UpstreamInformation, email: string | null): boolean {
+  return signUp ?? email !== null
 }
 
 /** In the order in which they are tried. What looks like an address is only taken where it is one that is believed. */

@@ -10,8 +10,9 @@ import type { PageCall } from '../pages/index.ts'
 import type { Accounts, Linking } from './accounts.ts'
 import type { Flow, Flows, Purpose } from './flows.ts'
 import { LINKED } from './linked-sign-ins.ts'
+import type { Newcomers } from './newcomers.ts'
 import { type Identity, type Provider, UpstreamFailure } from './provider.ts'
-import { METHOD, type State } from './sign-in.ts'
+import { METHOD, proofOf, type State } from './sign-in.ts'
 import type { SignOuts } from './sign-out.ts'
 import { tellOperator } from './tell.ts'
 import type { Reason } from './words.ts'
@@ -23,9 +24,6 @@ const Answer = Type.Object({
   code: LONG,
   id_token: LONG,
 })
-/** What an upstream proved is one factor, by whatever means: what those were is not ours to say (docs/upstreams.md). */
-const AMR: readonly string[] = []
-const ACR = '1'
 /** Milliseconds by which its clock may be behind ours. */
 const TOLERANCE = 60_000
 
@@ -36,6 +34,7 @@ export interface CallbackOptions {
   readonly flows: Flows
   readonly provider: Provider
   readonly accounts: Accounts
+  readonly newcomers: Newcomers
   readonly signOuts: SignOuts
 }
 
@@ -44,7 +43,7 @@ type LinkPurpose = Extract<Purpose, { for: 'link' }>
 
 export function addCallback(
   fastify: FastifyInstance,
-  { flows, provider, accounts, signOuts }: CallbackOptions,
+  { flows, provider, accounts, newcomers, signOuts }: CallbackOptions,
 ): void {
   const { interactions, browser, oauth } = fastify
   const { upstreams } = kernelOf(fastify)
@@ -78,12 +77,14 @@ export function addCallback(
       const identity = await identify(upstream, flow, call)
       if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
       if (isStale(identity, flow, purpose)) return await back('stale')
-      const account = await accounts.find(upstream, identity)
+      const account = await accounts.find(upstream, identity, purpose.known)
+      if ('newcomer' in account)
+        return await newcomers.ask(upstream, identity, account.newcomer, purpose.address, call)
       if ('refused' in account) return await back(account.refused)
       const { user } = account
       if (purpose.known !== null && purpose.known !== user.id) return await back('other person')
       await signOuts.remember(upstream, user.id, identity.idToken, call)
-      return await interactions.prove(purpose.address, { user, amr: AMR, acr: ACR }, call)
+      return await interactions.prove(purpose.address, proofOf(user), call)
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error
       tellOperator(call.request.log, upstream, error)

@@ -74,7 +74,7 @@ export function createFlows(fastify: FastifyInstance): Flows {
     return { state, nonce: made('nonce'), verifier: made('verifier') }
   }
 
-  const browserOf = (call: BrowserCall): string => hash('sha256', browser.id(call), 'base64url')
+  const browserOf = (call: BrowserCall): string => markOf(browser.id(call))
 
   return {
     async begin(upstream, purpose, parameters, call) {
@@ -87,7 +87,7 @@ export function createFlows(fastify: FastifyInstance): Flows {
     },
     async end(upstream, state, call) {
       const found = await flows.get(state)
-      if (found?.upstream !== upstream || !isEqual(found.browser, browserOf(call))) return null
+      if (found?.upstream !== upstream || !isMarked(browser.id(call), found.browser)) return null
       const spent = await flows.spend(state)
       if (spent === null) return null
       const { begun, purpose, choosing = false } = spent
@@ -96,6 +96,12 @@ export function createFlows(fastify: FastifyInstance): Flows {
   }
 }
 
-function isEqual(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+/** Of what a browser is known by: to be stored, since nobody gets the cookie out of it. */
+export function markOf(browser: string): string {
+  return hash('sha256', browser, 'base64url')
+}
+
+export function isMarked(browser: string, mark: string): boolean {
+  const own = markOf(browser)
+  return own.length === mark.length && timingSafeEqual(Buffer.from(own), Buffer.from(mark))
 }

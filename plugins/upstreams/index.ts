@@ -11,6 +11,7 @@ import { addCallback } from './callback.ts'
 import { createFlows } from './flows.ts'
 import { addLinkedSignIns } from './linked-sign-ins.ts'
 import { createLinks } from './links.ts'
+import { addNewcomers } from './newcomers.ts'
 import { createProvider } from './provider.ts'
 import { addSignIn } from './sign-in.ts'
 import { addSignOut } from './sign-out.ts'
@@ -18,13 +19,10 @@ import { addSignOut } from './sign-out.ts'
 async function upstreams(fastify: FastifyInstance): Promise<void> {
   const links = createLinks(fastify)
   const provider = createProvider(fastify)
-  const options = {
-    links,
-    flows: createFlows(fastify),
-    provider,
-    accounts: createAccounts(fastify, links),
-    signOuts: addSignOut(fastify, provider),
-  }
+  const accounts = createAccounts(fastify, links)
+  const signOuts = addSignOut(fastify, provider)
+  const newcomers = addNewcomers(fastify, { accounts, signOuts })
+  const options = { links, flows: createFlows(fastify), provider, accounts, newcomers, signOuts }
   await addSignIn(fastify, options)
   addCallback(fastify, options)
   if (fastify.hasDecorator('account')) await addLinkedSignIns(fastify, options)

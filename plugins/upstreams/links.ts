@@ -18,6 +18,9 @@ export interface Link {
 
 export type Links = UserRecords<Link>
 
+/** Who somebody is at an upstream: OpenID Connect Core §5.7, `iss` and `sub` together. */
+export type Subject = Pick<Identity, 'issuer' | 'subject'>
+
 /** Of one user; enough for every provider that a person has. */
 export const MOST = 20
 
@@ -31,14 +34,14 @@ export function createLinks(fastify: FastifyInstance): Links {
   })
 }
 
-/** OpenID Connect Core §5.7: `iss` and `sub` together are unique. Of one length, however long the subject is. */
-export function linkIdOf({ issuer, subject }: Pick<Identity, 'issuer' | 'subject'>): string {
+/** Of one length, however long the subject is. */
+export function linkIdOf({ issuer, subject }: Subject): string {
   return hash('sha256', `${issuer}\0${subject}`, 'base64url')
 }
 
 export function linkOf(
   { id }: UpstreamInformation,
-  { issuer, subject }: Identity,
+  { issuer, subject }: Subject,
   claims: Readonly<Record<string, unknown>>,
 ): Link {
   const named = [claims['email'], claims['preferred_username'], claims['name']]

@@ -1,10 +1,11 @@
 /** The way to sign in `upstream`: a button for each on the sign-in page, and a field for those that are found by their people's address. */
 import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
-import type { SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
+import type { Proof, SignInAsked, SignInElement } from '../../src/doors/sign-in.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
+import type { User } from '../../src/services/users/user.ts'
 import { isOfDomains } from './claims.ts'
 import { CHOOSING, type Flows } from './flows.ts'
 import type { Links } from './links.ts'
@@ -32,6 +33,11 @@ export const METHOD = 'upstream'
 export interface State {
   readonly upstream: string
   readonly reason: Reason
+}
+
+/** What an upstream proved is one factor, by whatever means: what those were is not ours to say (docs/upstreams.md). */
+export function proofOf(user: User): Proof {
+  return { user, amr: [], acr: '1' }
 }
 
 export interface SignInOptions {

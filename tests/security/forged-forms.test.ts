@@ -10,6 +10,7 @@ import {
   ACCOUNT,
   ADMINISTRATION,
   CONFIRM_EMAIL,
+  CONFIRM_NEWCOMER,
   CONFIRM_SIGN_UP,
   CONSENT,
   DEVICE,
@@ -36,7 +37,7 @@ const server = await startServer(
 )
 const FORM = 'application/x-www-form-urlencoded'
 /** The setup before the administration: it makes the first administrator. */
-const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, device: DEVICE, ...ADMINISTRATION, ...ACCOUNT }) // prettier-ignore
+const KINDS: Record<string, FormKind> = formsThere<Record<string, FormKind>>({ setup: SETUP, 'sign-in': SIGN_IN, login: LOGIN, consent: CONSENT, 'kept account': KEEP_ACCOUNT, 'sign-out': SIGN_OUT, 'set password': SET_PASSWORD, 'forgotten password': FORGOT_PASSWORD, 'reset password': RESET_PASSWORD, invitation: INVITATION, 'confirm an address': CONFIRM_EMAIL, 'sign-up': SIGN_UP, 'confirm a sign-up': CONFIRM_SIGN_UP, 'confirm a newcomer': CONFIRM_NEWCOMER, device: DEVICE, ...ADMINISTRATION, ...ACCOUNT }) // prettier-ignore
 
 interface Sent {
   url?: string

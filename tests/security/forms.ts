@@ -4,6 +4,8 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask, TV } from '../support/device.ts'
 import type { TestServer } from '../support/server.ts'
 import { ALICE, authorizationUrl, BOB, goThrough } from '../support/sign-in.ts'
+import { linkIn, openMailbox } from '../support/mailbox.ts'
+import { markOf } from '../../plugins/upstreams/flows.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../support/user-agent.ts'
 import { until } from '../support/until.ts'
 import { giveEverything } from '../support/users.ts'
@@ -280,6 +282,34 @@ export const CONFIRM_SIGN_UP: FormKind = {
     const asked = { ...(await signUps.judge(wanted, password)), browser: 'of another', back: '' }
     const token = await signUps.make(asked)
     return formOn(await agent.get(`${server.url}/sign-up/confirm?token=${token}`), agent, { token, password })
+  },
+}
+
+/** Of whoever came by an upstream that is not believed about their address. */
+export const CONFIRM_NEWCOMER: FormKind = {
+  route: '/upstream/confirm',
+  needs: 'latchkey-mail',
+  opened: 200,
+  async open(server, agent = createUserAgent(server.url)) {
+    const issuer = 'https://newcomers.example'
+    const upstream = { id: 'newcomers', issuer, client_id: 'us', sign_up: true }
+    await kernelOf(server.server).upstreams.save(upstream)
+    await agent.get(authorizationUrl(server))
+    const { email } = newcomer()
+    const browser = markOf([...agent.cookies].find(([name]) => name.endsWith('browser'))![1])
+    const asked = {
+      upstream: upstream.id,
+      issuer,
+      subject: email,
+      email,
+      claims: {},
+      browser,
+      back: '',
+      locales: '',
+    }
+    await server.server.oauth.enqueue('upstream-newcomer', asked)
+    const link = linkIn(await openMailbox(server).next(email))
+    return formOn(await agent.get(link), agent, { token: new URL(link).searchParams.get('token')! })
   },
 }
 

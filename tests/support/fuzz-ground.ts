@@ -3,6 +3,7 @@ import {
   ACCOUNT,
   ADMINISTRATION,
   CONFIRM_EMAIL,
+  CONFIRM_NEWCOMER,
   CONFIRM_SIGN_UP,
   CONSENT,
   DEVICE,
@@ -35,7 +36,7 @@ import { isThere } from './left-out.ts'
 
 /** By the route that takes them. */
 const FORMS = Map.groupBy(
-  Object.values<FormKind>(formsThere({ SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, DEVICE, ...ADMINISTRATION, ...ACCOUNT })),
+  Object.values<FormKind>(formsThere({ SETUP, SIGN_IN, LOGIN, CONSENT, SIGN_OUT, KEEP_ACCOUNT, SET_PASSWORD, FORGOT_PASSWORD, RESET_PASSWORD, INVITATION, CONFIRM_EMAIL, SIGN_UP, CONFIRM_SIGN_UP, CONFIRM_NEWCOMER, DEVICE, ...ADMINISTRATION, ...ACCOUNT })),
   ({ route }) => route,
 ) // prettier-ignore
 const cookiesOf = ({ cookies }: UserAgent) =>

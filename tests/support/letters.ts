@@ -2,14 +2,29 @@
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { ask, CALL_CENTRE, CIBA_SEED, CIBA_SETTINGS } from './ciba.ts'
 import type { TestServer } from './server.ts'
-import { SEED } from './sign-in.ts'
+import { authorizationUrl, SEED } from './sign-in.ts'
+import { startLyingProvider } from './lying-provider.ts'
 import { createUserAgent, type UserAgent } from './user-agent.ts'
 import { isThere } from './left-out.ts'
 
 export const PASSWORD = 'a password of their own'
 export const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
-export const LETTERS_SETTINGS = { ...CIBA_SETTINGS, OIDC_SIGN_UP: 'on', NOTIFY_NEW_BROWSERS: true }
-export const LETTERS_SEED = { ...CIBA_SEED, users: [...SEED.users, ROOT] }
+const SECRET = 'what the upstream gave us'
+const provider = await startLyingProvider('us', SECRET)
+const UPSTREAM = {
+  id: 'club',
+  issuer: provider.issuer,
+  client_id: 'us',
+  client_secret: SECRET,
+  sign_up: true,
+}
+export const LETTERS_SETTINGS = {
+  ...CIBA_SETTINGS,
+  OIDC_SIGN_UP: 'on',
+  NOTIFY_NEW_BROWSERS: true,
+  UNSAFE_OUTBOUND_ORIGINS: provider.issuer,
+}
+export const LETTERS_SEED = { ...CIBA_SEED, users: [...SEED.users, ROOT], upstreams: [UPSTREAM] }
 
 export interface Reader {
   readonly id: string
@@ -52,6 +67,19 @@ const send = async (
   if (answer.status >= 400) throw new Error(`not sent: ${answer.status} ${answer.body}`)
 }
 
+/** Comes by the upstream, which says this address of them. */
+async function comeWith(server: TestServer, email: string, headers: Record<string, string>): Promise<void> {
+  const agent = createUserAgent(server.url, headers)
+  const left = await agent.submit(await agent.get(authorizationUrl(server)), 'upstreams', {
+    upstream: UPSTREAM.id,
+  })
+  const asked = new URL(left.headers.get('location')!).searchParams
+  provider.tell(`sub-${++count}`, asked.get('nonce')!, { userinfo: { email } })
+  const query = new URLSearchParams({ code: 'c', state: asked.get('state')! })
+  const sent = await agent.get(`${server.url}/upstream/${UPSTREAM.id}/callback?${query.toString()}`)
+  if (sent.status >= 400) throw new Error(`not sent: ${sent.status} ${sent.body}`)
+}
+
 export const ALL_LETTERS: readonly Known[] = [
   {
     by: 'sign-up/letters.ts confirmLetter',
@@ -75,6 +103,18 @@ export const ALL_LETTERS: readonly Known[] = [
         email,
         password: PASSWORD,
       }),
+  },
+  {
+    by: 'upstreams/letters.ts confirmLetter',
+    subject: 'Confirm your email address',
+    needs: ['latchkey-upstreams', 'latchkey-mail'],
+    cause: async (server, { email }, headers) => comeWith(server, `by-${email}`, headers),
+  },
+  {
+    by: 'upstreams/letters.ts existingLetter',
+    subject: 'You have an account already',
+    needs: ['latchkey-upstreams', 'latchkey-mail'],
+    cause: async (server, { email }, headers) => comeWith(server, email, headers),
   },
   {
     by: 'forgot-password/letter.ts resetLetter',

@@ -17,12 +17,14 @@ import {
 } from '../../support/upstreams.ts'
 import { createUserAgent, findForm, type Page } from '../../support/user-agent.ts'
 
+// Whom their upstreams name no address of, so that none has to be confirmed.
+const ANN = { username: ALICE.username, password: ALICE.password }
 const CARL = { username: 'carl', password: 'a third long password' }
 const AFTER = 'https://app.example/signed-out'
 const clients = [{ ...WEB, post_logout_redirect_uris: [AFTER] }]
 const { server, upstreams } = await startBelow(
   async (url) => {
-    const corp = await startUpstream('corp', url, [ALICE], { sign_up: true, sign_out: true })
+    const corp = await startUpstream('corp', url, [ANN], { sign_up: true, sign_out: true })
     const plain = await startUpstream('plain', url, [CARL], { sign_up: true })
     for (const one of [corp, plain])
       await one.server.server.oauth.clients.update(one.client_id as string, {

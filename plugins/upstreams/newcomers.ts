@@ -1,0 +1,205 @@
+/**
+ * Newcomers with an address that nobody is believed about: it gets a mail, and `/upstream/confirm`, where its link leads, makes their account,
+ * in the browser in which they came and in no other. Whether somebody has the address is looked up behind the request, and said in the mail
+ * alone: the page, its time and its statements are the same for all.
+ */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Static } from 'typebox'
+import { kernelOf } from '../../src/http/kernel-of.ts'
+import { message } from '../../src/protocol/message.ts'
+import { Type } from '../../src/protocol/schema.ts'
+import { usernameKey } from '../../src/protocol/username.ts'
+import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
+import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
+import { readHere } from '../mail/read-here.ts'
+import { readerOf } from '../mail/reader-of.ts'
+import type { PageCall } from '../pages/index.ts'
+import { leadingTo } from '../pages/places.ts'
+import type { Accounts, Newcomer } from './accounts.ts'
+import { isMarked, markOf } from './flows.ts'
+import { confirmLetter, existingLetter } from './letters.ts'
+import type { Identity } from './provider.ts'
+import { proofOf } from './sign-in.ts'
+import type { SignOuts } from './sign-out.ts'
+import { explain, nameOf } from './words.ts'
+
+export interface Newcomers {
+  /** `back` is the address of the interaction that they came from. Throws 429 for who has to wait, and 503 where too much waits to be sent. */
+  ask(
+    upstream: Upstream,
+    identity: Identity,
+    newcomer: Newcomer,
+    back: string,
+    call: PageCall,
+  ): Promise<FastifyReply>
+}
+
+export interface NewcomersOptions {
+  readonly accounts: Accounts
+  readonly signOuts: SignOuts
+}
+
+const KIND = 'upstream-newcomer'
+const PATH = '/upstream/confirm'
+/** Seconds. */
+const LIFETIME = 86_400
+/** Links to one address: who asks once more does not end what is just being read, and who asks for ever fills nothing. */
+const MOST = 10
+/** Each mail counts, whoever causes it: nobody is to be sent hundreds. */
+const LIMITS: ThrottleLimits = {
+  account: { failures: 10, recovery: 600 },
+  network: { failures: 40, recovery: 60 },
+  everywhere: { failures: 20, recovery: 600 },
+}
+/** Whoever has no account has chosen no language. */
+const NOBODY = { claims: {} }
+const Text = Type.Optional(Type.String())
+const Asked = Type.Object({
+  upstream: Type.String(),
+  issuer: Type.String(),
+  subject: Type.String(),
+  email: Type.String(),
+  claims: Type.Object({}),
+  browser: Type.String(),
+  back: Type.String(),
+  /** Sealed; where signing out here is to sign out there too. */
+  idToken: Type.Optional(Type.String()),
+  locales: Type.String(),
+})
+type AskedNewcomer = Static<typeof Asked> & Newcomer
+
+const SPENT = {
+  title: message('This link is no longer good'),
+  text: message('It was used, or is more than a day old. Sign in once more.'),
+}
+const ELSEWHERE = {
+  title: message('Open this link in the other browser'),
+  text: message('It is good in the browser in which you signed in. Copy its address there.'),
+}
+
+export function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions): Newcomers {
+  const { oauth, browser, interactions, pages } = fastify
+  const { accounts, signOuts } = options
+  const { upstreams, box } = kernelOf(fastify)
+  const { basePath } = oauth.config
+  const throttle = oauth.throttle(KIND, LIMITS)
+  const links = oauth.artifacts<AskedNewcomer>(KIND, { lifetime: LIFETIME })
+  const purposeOf = (token: string): string => `upstream newcomer ${token}`
+  const contextOf = ({ issuer, subject }: Pick<Identity, 'issuer' | 'subject'>): string =>
+    `ID token of a newcomer, ${issuer} ${subject}`
+
+  /** As long as it is the same one. */
+  async function upstreamOf({ upstream: id, issuer }: Static<typeof Asked>): Promise<Upstream | undefined> {
+    return (await upstreams.all()).find((one) => one.id === id && one.issuer === issuer)
+  }
+
+  oauth.deliver({
+    kind: KIND,
+    payload: Asked,
+    async deliver(asked) {
+      const upstream = await upstreamOf(asked)
+      if (upstream === undefined || !fastify.hasDecorator('letters')) return
+      const { email, locales } = asked
+      const user = await oauth.users.findByEmail(email)
+      const reader = await readerOf(fastify, user ?? NOBODY, locales)
+      if (user !== null) {
+        const letter = existingLetter(upstream, user.username, oauth.issuer, pages.places.signIn())
+        return fastify.letters.send(email, letter, reader)
+      }
+      const owner = box.hash(`newcomer of\0${usernameKey(email)}`)
+      const token = await links.put(asked as AskedNewcomer, { owner, most: MOST })
+      if (token === false) throw new Error('a new link was not stored')
+      const href = `${oauth.issuer}${PATH}?token=${token}`
+      return fastify.letters.send(email, confirmLetter(upstream, oauth.issuer, href), reader)
+    },
+  })
+
+  const toSignIn = () => leadingTo(pages.places.signIn(), { text: message('Sign in') })
+
+  function refuse({ reply }: PageCall, told = SPENT): FastifyReply {
+    oauth.audit.observe({ type: 'user.link_refused', details: { link: 'upstream' } })
+    return reply.page('page-message', { ...told, primary: toSignIn() }, { status: 410 })
+  }
+
+  /** The page that says why the link is good for nothing here, with this status in another browser; else what it is for. */
+  async function judge(token: string, call: PageCall, status: number) {
+    const asked = await links.get(token)
+    const upstream = asked === null ? undefined : await upstreamOf(asked)
+    if (asked === null || upstream === undefined) return { page: refuse(call) }
+    if (!isMarked(browser.id(call), asked.browser)) {
+      const page = call.reply.page('page-message', { ...ELSEWHERE, primary: null }, { status })
+      return { page }
+    }
+    return { asked, upstream }
+  }
+
+  pages.serve({
+    path: PATH,
+    query: Type.Object({ token: Text, sent: Text }),
+    form: Type.Object({ token: Text }),
+    async show({ token = '', sent }, call) {
+      if (sent !== undefined)
+        return call.reply.page('page-message', {
+          title: message('Check your email'),
+          text: message(
+            'A mail with a link is on its way to you. Open the link in this browser, within a day, to go on.',
+          ),
+          primary: readHere(fastify, call),
+        })
+      const found = await judge(token, call, 200)
+      if ('page' in found) return found.page
+      return call.reply.page('confirm', {
+        action: `${basePath}${PATH}`,
+        csrfToken: browser.csrfToken(call, purposeOf(token)),
+        token,
+        title: message('Confirm your email address'),
+        text: message('{email} becomes the address of your new account, to which you sign in with {name}.', {
+          email: found.asked.email,
+          name: nameOf(found.upstream),
+        }),
+        button: message('Create account'),
+      })
+    },
+    async submit({ token = '' }, call) {
+      browser.assertGenuine(call, call.wire, purposeOf(token))
+      const found = await judge(token, call, 403)
+      if ('page' in found) return found.page
+      const { asked, upstream } = found
+      const account = await accounts.welcome(upstream, asked, asked)
+      if ('refused' in account) {
+        const told = { title: message('No account was made'), text: explain(account.refused, upstream) }
+        return refuse(call, told)
+      }
+      // Whoever clicks twice is led on by both; after that it signs nobody in.
+      await links.spend(token)
+      const { user } = account
+      if (asked.idToken !== undefined)
+        await signOuts.remember(upstream, user.id, box.open(asked.idToken, contextOf(asked)), call)
+      const proof = proofOf(user)
+      if ((await interactions.wayBack(asked.back, call)) !== null)
+        return interactions.prove(asked.back, proof, call)
+      await browser.signIn(call, proof)
+      return call.reply.redirect(pages.places.start() ?? `${basePath}/end-session`, 303)
+    },
+  })
+
+  return {
+    async ask(upstream, identity, newcomer, back, call) {
+      const attempt = await throttle.attempt(usernameKey(newcomer.email), call.request.ip)
+      await attempt.failed()
+      const { issuer, subject, idToken } = identity
+      const { tags } = await readerOf(fastify, NOBODY, call)
+      await oauth.enqueue(KIND, {
+        ...newcomer,
+        upstream: upstream.id,
+        issuer,
+        subject,
+        browser: markOf(browser.id(call)),
+        back,
+        ...(upstream.sign_out === true ? { idToken: box.seal(idToken, contextOf(identity)) } : {}),
+        locales: tags.join(' '),
+      })
+      return call.reply.redirect(`${basePath}${PATH}?sent=yes`, 303)
+    },
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * Whoever comes by an upstream with an address that it is not believed about: they show by a mail that it is theirs, and nobody learns from a
+ * page who has an account with it.
+ * @needs latchkey-upstreams
+ * @needs latchkey-mail
+ */
+import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { linkIn, openMailbox } from '../../support/mailbox.ts'
+import { startLyingProvider } from '../../support/lying-provider.ts'
+import { startBeside, startServer } from '../../support/server.ts'
+import { ALICE, answerOf, authorizationUrl, SEED } from '../../support/sign-in.ts'
+import { allow } from '../../support/upstreams.ts'
+import { createUserAgent, type Page, type UserAgent } from '../../support/user-agent.ts'
+
+const SECRET = 'what the upstream gave us'
+const provider = await startLyingProvider('us', SECRET)
+const registered = { issuer: provider.issuer, client_id: 'us', client_secret: SECRET, sign_up: true }
+const seed = { ...SEED, upstreams: [{ ...registered, id: 'club', name: 'Club' }] }
+const server = await startServer({ UNSAFE_OUTBOUND_ORIGINS: provider.issuer }, { seed })
+const beside = await startBeside(server)
+// Mails are read where they are sent.
+await kernelOf(beside.server).courier.stop()
+const { users, audit } = server.server.oauth
+const mailbox = openMailbox(server)
+const [CONFIRM, EXISTING] = ['Confirm your email address', 'You have an account already']
+let count = 0
+
+interface Came {
+  agent: UserAgent
+  page: Page
+  sub: string
+}
+
+/** Back from the upstream, which says this address of them. */
+async function comeWith(
+  email: string,
+  { at = server, agent = createUserAgent(at.url), sub = `sub-${++count}`, userinfo = {} } = {},
+): Promise<Came> {
+  const left = await agent.submit(await agent.get(authorizationUrl(at)), 'upstreams', { upstream: 'club' })
+  const asked = new URL(left.headers.get('location')!).searchParams
+  provider.tell(sub, asked.get('nonce')!, { userinfo: { email, email_verified: true, ...userinfo } })
+  const query = new URLSearchParams({ code: 'c', state: asked.get('state')! })
+  return { agent, sub, page: await agent.get(`${at.url}/upstream/club/callback?${query.toString()}`) }
+}
+const newcomer = () => `newcomer-${++count}@example.org`
+const linkFor = async (email: string): Promise<string> => linkIn(await mailbox.next(email, CONFIRM))
+
+describe('who has an account', () => {
+  test('is said by no page: an address that is somebody’s and one that is nobody’s are answered alike', async () => {
+    await users.create({ username: 'ursula', email: 'ursula@example.org' })
+    const disabled = await users.create({ username: 'dirk', email: 'dirk@example.org', email_verified: true })
+    await users.disable(disabled.username)
+    const addresses = [ALICE.email, 'ursula@example.org', 'dirk@example.org', newcomer()]
+    const pages: Page[] = []
+    for (const email of addresses) pages.push((await comeWith(email)).page)
+    const [first] = pages
+    expect([first!.status, first!.body]).toEqual([200, expect.stringContaining('Check your email')])
+    for (const { status, url, body } of pages)
+      expect([status, url, body]).toEqual([200, first!.url, first!.body])
+  })
+
+  test('is said by the mail, to whoever reads those of the address; nobody is linked or made', async () => {
+    const alice = (await users.find(ALICE.username))!
+    const { agent } = await comeWith(ALICE.email.toUpperCase())
+    const { text } = await mailbox.next(ALICE.email.toUpperCase(), EXISTING)
+    expect(text).toContain('Somebody signed in at')
+    expect(text).toContain('link Club on its page Security')
+    expect(text).not.toContain('/upstream/confirm')
+    expect(await users.waysIn(alice.id)).toEqual(['password'])
+    expect((await users.search(ALICE.email)).found).toHaveLength(1)
+    expect(new URL((await agent.get(`${server.url}/account`)).url).pathname).not.toBe('/account')
+  })
+
+  test('who says the address of somebody who asks to see once more that it is them gets no account', async () => {
+    const email = newcomer()
+    const first = await comeWith(email)
+    const page = await first.agent.get(await linkFor(email))
+    answerOf(await allow(first.agent, await first.agent.submit(page, 'confirm')))
+    const { agent } = first
+    const again = await agent.get(authorizationUrl(server, { prompt: 'login' }))
+    const left = await agent.submit(again, 'upstreams', { upstream: 'club' })
+    const asked = new URL(left.headers.get('location')!).searchParams
+    provider.tell(`sub-${++count}`, asked.get('nonce')!, {})
+    const before = await server.database.query('select id from users')
+    const query = new URLSearchParams({ code: 'c', state: asked.get('state')! })
+    const told = await agent.get(`${server.url}/upstream/club/callback?${query.toString()}`)
+    expect(told.body).toContain('you signed in as somebody else than here')
+    expect(await server.database.query('select id from users')).toEqual(before)
+  })
+})
+
+describe('the link', () => {
+  test('makes the account, with the address confirmed, and leads on to the app; once more it is spent', async () => {
+    const email = newcomer()
+    const { agent, page, sub } = await comeWith(email, {
+      userinfo: { name: 'Nora', preferred_username: 'nora' },
+    })
+    expect(page.body).toContain('Check your email')
+    expect(await users.findByEmail(email)).toBeNull()
+    const link = await linkFor(email)
+    const shown = await agent.get(link)
+    expect(await users.findByEmail(email)).toBeNull()
+    const answer = answerOf(await allow(agent, await agent.submit(shown, 'confirm')))
+    expect(answer.has('code')).toBe(true)
+    const user = (await users.findByEmail(email))!
+    expect(user).toMatchObject({ username: 'nora', claims: { name: 'Nora', email, email_verified: true } })
+    expect(await users.waysIn(user.id)).toEqual(['upstream-link'])
+    expect((await agent.get(link)).status).toBe(410)
+    // From now on they come by the upstream alone.
+    const again = await comeWith(email, { sub })
+    answerOf(await allow(again.agent, again.page))
+    expect((await audit.list({ type: 'user.upstream_linked', user: user.id })).events).toHaveLength(1)
+  })
+
+  test('is good for nothing in another browser: whoever says an address of somebody else gets no account of theirs', async () => {
+    const email = newcomer()
+    const { agent } = await comeWith(email)
+    const link = await linkFor(email)
+    const owner = createUserAgent(server.url)
+    const page = await owner.get(link)
+    expect(page.body).not.toContain('id="confirm"')
+    expect([page.status, page.body]).toEqual([
+      200,
+      expect.stringContaining('Open this link in the other browser'),
+    ])
+    // Nor by the form of the page that the other browser has.
+    const form = await agent.get(link)
+    const token = new URL(link).searchParams.get('token')!
+    const csrf = /name="csrf_token" value="([^"]+)"/.exec(form.body)![1]!
+    const forged = await owner.post(`${server.url}/upstream/confirm`, { token, csrf_token: csrf })
+    expect(forged.status).toBeGreaterThanOrEqual(400)
+    expect(await users.findByEmail(email)).toBeNull()
+    // It is not used up by that.
+    answerOf(await allow(agent, await agent.submit(form, 'confirm')))
+  })
+
+  test('of two clicks at once, at two processes, one account comes', async () => {
+    const email = newcomer()
+    const { agent } = await comeWith(email)
+    const link = await linkFor(email)
+    const page = await agent.get(link)
+    const body = {
+      token: new URL(link).searchParams.get('token')!,
+      csrf_token: /name="csrf_token" value="([^"]+)"/.exec(page.body)![1]!,
+    }
+    const cookie = [...agent.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const sent = [server, beside, server, beside].map(async ({ post }) =>
+      post('/upstream/confirm', body, { cookie, origin: server.url }),
+    )
+    const statuses = (await Promise.all(sent)).map(({ status }) => status)
+    expect(statuses.every((status) => [303, 410].includes(status))).toBe(true)
+    expect(statuses).toContain(303)
+    expect((await users.search(email)).found).toHaveLength(1)
+  })
+
+  test('of an address that somebody has by now makes nothing, and says so to whoever reads its mails', async () => {
+    const email = newcomer()
+    const { agent } = await comeWith(email)
+    const page = await agent.get(await linkFor(email))
+    const owner = await users.create({ username: email.split('@', 1)[0]!, email, email_verified: true })
+    const told = await agent.submit(page, 'confirm')
+    expect([told.status, told.body]).toEqual([
+      410,
+      expect.stringContaining('There is an account here already'),
+    ])
+    expect(await users.waysIn(owner.id)).toEqual([])
+  })
+
+  test('is good no more once the upstream may not sign people up', async () => {
+    const email = newcomer()
+    const { agent } = await comeWith(email)
+    const page = await agent.get(await linkFor(email))
+    const { upstreams } = kernelOf(server.server)
+    await upstreams.save({ id: 'club', sign_up: false })
+    const told = await agent.submit(page, 'confirm')
+    await upstreams.save({ id: 'club', sign_up: true })
+    expect([told.status, told.body]).toEqual([
+      410,
+      expect.stringContaining('is not linked with an account here'),
+    ])
+    expect(await users.findByEmail(email)).toBeNull()
+  })
+})
+
+test('one address is mailed ten times, whoever says it, and then nobody is let in by saying it', async () => {
+  const email = newcomer()
+  const statuses: number[] = []
+  for (let round = 0; round < 12; round++) statuses.push((await comeWith(email)).page.status)
+  expect(statuses).toEqual([...Array<number>(10).fill(200), 429, 429])
+  expect(await mailbox.all(email)).toHaveLength(10)
+})
+
+test('where no mail can be sent, the address is kept as what somebody said, whoever has it', async () => {
+  const silent = await startServer(
+    {
+      UNSAFE_OUTBOUND_ORIGINS: provider.issuer,
+      WITHOUT: 'latchkey-mail,latchkey-notices,latchkey-forgot-password,latchkey-invitation',
+    },
+    { seed },
+  )
+  const { oauth } = silent.server
+  for (const email of [ALICE.email, newcomer()]) {
+    const preferred_username = `silent-${++count}`
+    const { agent, page } = await comeWith(email, { at: silent, userinfo: { preferred_username } })
+    answerOf(await allow(agent, page))
+    expect((await oauth.users.find(preferred_username))!.claims).toMatchObject({
+      email,
+      email_verified: false,
+    })
+  }
+  expect((await oauth.users.findByEmail(ALICE.email))!.username).toBe(ALICE.username)
+})
