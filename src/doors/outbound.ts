@@ -18,6 +18,8 @@ export interface OutboundRequest {
    * half a minute is taken all the same, so that nobody can make us ask others as often as they ask us.
    */
   readonly maxAge?: number
+  /** Whether a kept answer that is too old serves on while its host fails (RFC 5861 §4); default true. */
+  readonly staleIfError?: boolean
   /** Bytes of the answer at most, after decompression, up to 1 MiB; by default 64 KiB. With it, a GET is neither kept nor shared. */
   readonly maxBytes?: number
 }

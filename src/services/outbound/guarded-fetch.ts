@@ -74,7 +74,8 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
   }
 
   return async (address, request = {}) => {
-    const { method = 'GET', headers = {}, body, maxAge = Number.POSITIVE_INFINITY } = request
+    const { method = 'GET', headers = {}, body } = request
+    const { maxAge = Number.POSITIVE_INFINITY, staleIfError = true } = request
     const maxBytes = Math.min(request.maxBytes ?? USUAL_BYTES, MOST_BYTES)
     const redirects = redirectsOf(method, request)
     const url = check(parse(address))
@@ -83,7 +84,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
     if (method === 'POST' || !isPlain(request)) return toResponse(await follow(asked, redirects))
     const key = JSON.stringify([url.href, headers['accept'] ?? '', redirects])
     return toResponse(
-      await kept.get(key, maxAge * 1000, async (conditions) =>
+      await kept.get(key, { maxAge: maxAge * 1000, staleIfError }, async (conditions) =>
         follow({ ...asked, headers: { ...asked.headers, ...conditions } }, redirects),
       ),
     )

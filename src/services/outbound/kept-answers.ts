@@ -10,9 +10,16 @@ import { FLOOR, freshnessOf } from './freshness.ts'
 /** Asks for it; with the headers by which what is kept may be confirmed (RFC 9110 §13.1). */
 export type Ask = (conditions: Readonly<Record<string, string>>) => Promise<Answer>
 
+export interface Wanted {
+  /** Milliseconds: what is older is asked for again, if it is older than the floor, too. */
+  readonly maxAge: number
+  /** Whether an older one serves while its host fails (RFC 5861 §4). */
+  readonly staleIfError: boolean
+}
+
 export interface KeptAnswers {
-  /** By `key`, not older than `maxAge` milliseconds, or than the floor. Throws `OutboundError`. */
-  get(key: string, maxAge: number, ask: Ask): Promise<Answer>
+  /** By `key`. Throws `OutboundError`. */
+  get(key: string, wanted: Wanted, ask: Ask): Promise<Answer>
 }
 
 interface Kept {
@@ -50,43 +57,48 @@ export function createKeptAnswers(now: () => number): KeptAnswers {
     return answer
   }
 
+  /** Remembers a failure. */
   async function askFor(key: string, had: Kept | undefined, ask: Ask): Promise<Answer> {
     try {
       const answer = await ask(had === undefined ? {} : conditionsOf(had.answer.headers))
       if (answer.status === 304 && had !== undefined) return keep(key, confirmed(had.answer, answer.headers))
       if (answer.status < 500) return keep(key, answer)
       failures.set(key, { error: undefined, until: now() + FAILURE })
-      return stillGood(had) ?? answer
+      return answer
     } catch (error) {
-      if (!(error instanceof OutboundError)) throw error
-      failures.set(key, { error, until: now() + FAILURE })
-      const stale = stillGood(had)
-      if (stale === undefined) throw error
-      return stale
+      if (error instanceof OutboundError) failures.set(key, { error, until: now() + FAILURE })
+      throw error
     }
   }
 
-  const stillGood = (had: Kept | undefined): Answer | undefined =>
-    had !== undefined && now() < had.staleUntil ? had.answer : undefined
+  async function shared(key: string, had: Kept | undefined, ask: Ask): Promise<Answer> {
+    const failed = failures.get(key)
+    if (failed !== undefined && now() < failed.until)
+      throw failed.error ?? new OutboundError('it answered with a failure a moment ago')
+    const asked =
+      underWay.get(key) ??
+      askFor(key, had, ask).finally(() => {
+        underWay.delete(key)
+      })
+    underWay.set(key, asked)
+    return asked
+  }
 
   return {
-    async get(key, maxAge, ask) {
+    async get(key, { maxAge, staleIfError }, ask) {
       const had = kept.get(key)
-      const age = Math.max(maxAge, FLOOR)
-      if (had !== undefined && now() < Math.min(had.freshUntil, had.at + age)) return had.answer
-      const failed = failures.get(key)
-      if (failed !== undefined && now() < failed.until) {
-        const stale = stillGood(had)
-        if (stale !== undefined) return stale
-        throw failed.error ?? new OutboundError('it answered with a failure a moment ago')
+      if (had !== undefined && now() < Math.min(had.freshUntil, had.at + Math.max(maxAge, FLOOR)))
+        return had.answer
+      const stale = () =>
+        staleIfError && had !== undefined && now() < had.staleUntil ? had.answer : undefined
+      try {
+        const answer = await shared(key, had, ask)
+        return answer.status < 500 ? answer : (stale() ?? answer)
+      } catch (error) {
+        const instead = error instanceof OutboundError ? stale() : undefined
+        if (instead === undefined) throw error
+        return instead
       }
-      const asked =
-        underWay.get(key) ??
-        askFor(key, had, ask).finally(() => {
-          underWay.delete(key)
-        })
-      underWay.set(key, asked)
-      return asked
     },
   }
 }

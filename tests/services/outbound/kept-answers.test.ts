@@ -1,6 +1,7 @@
 /** What is kept of answers, against a real host and by a clock that the test turns. */
 import type { ServerResponse } from 'node:http'
 import { expect, test } from 'vitest'
+import type { OutboundRequest } from '../../../src/doors/outbound.ts'
 import { createGuardedFetch } from '../../../src/services/outbound/guarded-fetch.ts'
 import { type Received, startReceiver } from '../../support/receiver.ts'
 
@@ -14,7 +15,7 @@ async function counter(answer: (request: Received, response: ServerResponse, n: 
     ...receiver,
     get: async (path = '/', maxAge?: number) =>
       (await fetch(`${origin}${path}`, maxAge === undefined ? {} : { maxAge })).text(),
-    fetch: async () => fetch(`${origin}/`),
+    fetch: async (request: OutboundRequest = {}) => fetch(`${origin}/`, request),
     /** Seconds. */
     wait: (seconds: number) => (time += seconds * 1000),
   }
@@ -73,7 +74,7 @@ test.each([
 
 test('many at once share one request, and each gets an answer of its own', async () => {
   const { fetch, received } = await saying({})
-  const answers = await Promise.all(Array.from({ length: 50 }, fetch))
+  const answers = await Promise.all(Array.from({ length: 50 }, async () => fetch()))
   expect(new Set(await Promise.all(answers.map(async (one) => one.text())))).toEqual(new Set(['1']))
   expect(received).toHaveLength(1)
 })
@@ -106,6 +107,18 @@ test('while its host fails, what was fetched serves on for an hour at most', asy
   expect(await get()).toBe('1')
   wait(1800)
   await expect(get()).rejects.toThrow('could not be fetched')
+})
+
+test('who wants no old one is told of the failure, also while others ask at the same moment', async () => {
+  const { get, wait, fetch, received } = await counter((_request, response, n) =>
+    n === 1 ? response.writeHead(200, { 'cache-control': 'max-age=60' }).end('1') : response.destroy(),
+  )
+  await get()
+  wait(60)
+  const told = await Promise.allSettled([get(), fetch({ staleIfError: false }), get()])
+  expect(told.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  await expect(fetch({ staleIfError: false })).rejects.toThrow('could not be fetched')
+  expect([await get(), received.length]).toEqual(['1', 2])
 })
 
 test('what must not be used when it is old is not', async () => {
