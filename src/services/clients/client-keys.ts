@@ -5,7 +5,7 @@
 import type { X509Certificate } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Client } from '../../doors/client.ts'
-import type { Fetch } from '../../doors/outbound.ts'
+import type { Fetch, OutboundRequest } from '../../doors/outbound.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import {
   fits,
@@ -20,7 +20,6 @@ import {
   type ExpectedClaims,
   isSignedBy,
   JwtError,
-  type UnverifiedJwt,
 } from '../../protocol/signed-jwt.ts'
 import { parseJsonObject } from '../../protocol/strict-json.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
@@ -43,9 +42,9 @@ export interface ClientKeys {
    * the same time, and the signature is not good.
    */
   verify(client: KeyHolder | null, jwt: string, expected: ExpectedJwt): Promise<Bag>
-  /** The client's key for a JWE `alg`, its `use: enc` before one that is for everything; null where it has none. Throws `JwtError` as `list`. */
+  /** The client's key for a JWE `alg`, its `use: enc` before one that is for everything; null where it has none. Throws `JwtError`, also where its address is away and may have one by now. */
   findForEncryption(client: KeyHolder, algorithm: string): Promise<PublicJwk | null>
-  /** Whether it has registered this certificate (RFC 8705 §2.2.2), as the first `x5c` of a key. Throws `JwtError` as `list`. */
+  /** Whether it has registered this certificate (RFC 8705 §2.2.2), as the first `x5c` of a key. Throws `JwtError` as `findForEncryption`. */
   hasCertificate(client: Client, certificate: X509Certificate): Promise<boolean>
   /** All of them; those at an address as they were when last asked for. Throws `JwtError` where they cannot be read. */
   list(client: KeyHolder): Promise<readonly PublicJwk[]>
@@ -59,6 +58,14 @@ interface Known {
   failingSince: number | undefined
 }
 
+/** What came of asking an address again. */
+interface AskedAgain {
+  /** Milliseconds since the epoch. */
+  at: number
+  keys: Promise<readonly PublicJwk[]>
+}
+
+const AS_IT_IS_NOW = { maxAge: 0, staleIfError: false }
 const ACCEPT = { accept: 'application/jwk-set+json, application/json' }
 const MOST_ADDRESSES = 5000
 /** Milliseconds: how often an address is asked again because a key is missing. */
@@ -74,7 +81,7 @@ export function createClientKeys(
 ): ClientKeys {
   const registered = new WeakMap<object, readonly PublicJwk[]>()
   const known = createBoundedCache<Known>(MOST_ADDRESSES)
-  const askedAgain = createBoundedCache<number>(MOST_ADDRESSES)
+  const askedAgain = createBoundedCache<AskedAgain>(MOST_ADDRESSES)
   const decoys = createDecoyKeys()
 
   /** By the registration itself, which is another object once it has changed. */
@@ -84,8 +91,8 @@ export function createClientKeys(
     return found
   }
 
-  async function download(uri: string, maxAge: number | undefined): Promise<readonly PublicJwk[]> {
-    const response = await fetch(uri, { headers: ACCEPT, ...(maxAge === undefined ? {} : { maxAge }) })
+  async function download(uri: string, how: OutboundRequest): Promise<readonly PublicJwk[]> {
+    const response = await fetch(uri, { headers: ACCEPT, ...how })
     if (response.status !== 200) throw new JwtError(`the address of its keys answers ${response.status}`)
     const bytes = await response.bytes()
     const text = Buffer.from(bytes).toString('latin1')
@@ -95,17 +102,30 @@ export function createClientKeys(
     return keys
   }
 
-  async function byAddress(clientId: string, uri: string, maxAge?: number): Promise<readonly PublicJwk[]> {
+  /** Throws `JwtError` where they cannot be read now. */
+  async function read(
+    clientId: string,
+    uri: string,
+    how: OutboundRequest = {},
+  ): Promise<readonly PublicJwk[]> {
     try {
-      return await download(uri, maxAge)
-    } catch (error) {
+      return await download(uri, how)
+    } catch (cause) {
       const had = known.get(uri)
       if (had?.failingSince === undefined)
-        log.warn({ client: clientId, err: error }, 'the keys of a client cannot be read')
-      if (had === undefined) throw new JwtError('the keys of the client cannot be read', { cause: error })
-      had.failingSince ??= now()
-      if (now() < had.failingSince + STALE) return had.keys
-      throw new JwtError('the keys of the client cannot be read', { cause: error })
+        log.warn({ client: clientId, err: cause }, 'the keys of a client cannot be read')
+      if (had !== undefined) had.failingSince ??= now()
+      throw new JwtError('the keys of the client cannot be read', { cause })
+    }
+  }
+
+  async function byAddress(clientId: string, uri: string): Promise<readonly PublicJwk[]> {
+    try {
+      return await read(clientId, uri)
+    } catch (error) {
+      const { keys, failingSince = -Infinity } = known.get(uri) ?? {}
+      if (keys !== undefined && now() < failingSince + STALE) return keys
+      throw error
     }
   }
 
@@ -119,18 +139,21 @@ export function createClientKeys(
     }
   }
 
-  /** Once more from the address, where that was not done for the sake of a missing key a moment ago. */
+  /** Once more from the address, where a key is missing; who misses one soon after is told the same. Throws `JwtError` where it does not answer. */
   async function listAgain({ clientId, metadata }: KeyHolder): Promise<readonly PublicJwk[]> {
     const { jwks_uri: uri } = metadata
-    if (typeof uri !== 'string' || now() < (askedAgain.get(uri) ?? -Infinity) + AGAIN) return []
-    askedAgain.set(uri, now())
-    return byAddress(clientId, uri, 0)
+    if (typeof uri !== 'string') return []
+    const last = askedAgain.get(uri)
+    if (last !== undefined && now() < last.at + AGAIN) return last.keys
+    const keys = read(clientId, uri, AS_IT_IS_NOW)
+    askedAgain.set(uri, { at: now(), keys })
+    return keys
   }
 
-  async function signersOf(client: KeyHolder, { alg, kid }: UnverifiedJwt): Promise<PublicJwk[]> {
-    const mayHave = (key: PublicJwk): boolean => (kid === undefined || key.kid === kid) && fits(key, alg)
-    const found = (await list(client)).filter(mayHave)
-    return found.length > 0 ? found : (await listAgain(client)).filter(mayHave)
+  /** Those that serve. Throws `JwtError` where none does and its address is away, since one may be there by now. */
+  async function find(client: KeyHolder, serves: (key: PublicJwk) => boolean): Promise<readonly PublicJwk[]> {
+    const found = (await list(client)).filter(serves)
+    return found.length > 0 ? found : (await listAgain(client)).filter(serves)
   }
 
   return {
@@ -144,8 +167,10 @@ export function createClientKeys(
       if (!algorithms.includes(unverified.alg) || !SIGNATURE_ALGORITHMS.includes(unverified.alg))
         throw new JwtError('its alg is not taken')
       assertClaims(unverified, { ...expected, issuer, now: now() })
-      const signers = client === null ? [] : await signersOf(client, unverified)
-      const keys = signers.length === 0 ? [await decoys.of(unverified.alg)] : signers.map(({ key }) => key)
+      const { alg, kid } = unverified
+      const mayHave = (key: PublicJwk): boolean => (kid === undefined || key.kid === kid) && fits(key, alg)
+      const signers = client === null ? [] : await find(client, mayHave)
+      const keys = signers.length === 0 ? [await decoys.of(alg)] : signers.map(({ key }) => key)
       const isGood = (await isSignedBy(jwt, unverified, keys)) && signers.length > 0
       if (!isGood && signers.length === 0) throw new JwtError('the client has no such key')
       if (!isGood) throw new JwtError('its signature is not good')
@@ -153,11 +178,10 @@ export function createClientKeys(
     },
     async hasCertificate(client, { raw }) {
       const isIts = ({ x5c: [own = ''] }: PublicJwk): boolean => raw.equals(Buffer.from(own, 'base64'))
-      return (await list(client)).some(isIts) || (await listAgain(client)).some(isIts)
+      return (await find(client, isIts)).length > 0
     },
     async findForEncryption(client, algorithm) {
-      const found = (await list(client)).filter((key) => fits(key, algorithm))
-      const keys = found.length > 0 ? found : (await listAgain(client)).filter((key) => fits(key, algorithm))
+      const keys = await find(client, (key) => fits(key, algorithm))
       return keys.find(({ use }) => use === 'enc') ?? keys[0] ?? null
     },
   }
