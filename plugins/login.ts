@@ -37,12 +37,13 @@ async function login(fastify: FastifyInstance): Promise<void> {
     name: LOGIN,
     phase: 'authenticate',
     required: 'login_required',
-    async run(interaction, call) {
+    async run(interaction, call, { fresh = false } = {}) {
       const { session, request, notes } = interaction
       const note = notes[LOGIN] as Note | undefined
       if (session === null) return signInPage.show(interaction, note, call)
       const signedInHere = isNoted(session, note)
-      if (!signedInHere && !isFreshEnough(session, request)) return signInPage.show(interaction, note, call)
+      if (!signedInHere && (fresh || !isFreshEnough(session, request)))
+        return signInPage.show(interaction, note, call)
       if (isExpected(request, session)) return 'done'
       // OpenID Connect Core §3.1.2.2: tokens for somebody else must not be the answer.
       if (signedInHere)

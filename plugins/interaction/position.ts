@@ -41,13 +41,11 @@ export function createFindPosition(phases: () => Phases): FindPosition {
     interaction: Interaction,
     call: BrowserCall,
   ): Promise<Pending | undefined> {
-    const { session, request } = interaction
+    const { session } = interaction
     const isAsked = session !== null && !isFresh(session) && (await step.needsFresh?.(interaction)) === true
     const login = isAsked ? phases().find(LOGIN) : undefined
     if (login === undefined) return undefined
-    const parameters = { ...request.parameters, prompt: ['login'] }
-    const anew = Object.create(interaction, { request: { value: { ...request, parameters } } }) as Interaction
-    const page = await login.run(anew, call)
+    const page = await login.run(interaction, call, { fresh: true })
     return page !== 'done' && 'page' in page ? { step: login, page } : undefined
   }
 

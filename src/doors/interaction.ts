@@ -104,9 +104,14 @@ export interface InteractionStep {
   readonly required: string
   /**
    * What must be shown; else `'done'`, or what it has found out on the way: `granted`, or what the browser has `shown` of a factor by
-   * itself, which the session has from then on. Throws `OAuthError` to end the interaction with that error.
+   * itself, which the session has from then on. `fresh` is asked of the step `login` alone, before one that `needsFresh`: who has not signed
+   * in on the way does it once more. Throws `OAuthError` to end the interaction with that error.
    */
-  run(interaction: Interaction, call: BrowserCall): Promise<'done' | StepFacts | StepPage | { shown: Shown }>
+  run(
+    interaction: Interaction,
+    call: BrowserCall,
+    asked?: { readonly fresh?: boolean },
+  ): Promise<'done' | StepFacts | StepPage | { shown: Shown }>
   /**
    * What its form sent. Returns a page to show again, or what `run` shall find in `notes` under the step's name, with
    * the session where it began one (`browser.signIn`), or with the factors that the person has `shown` beside those before: the session
