@@ -1,6 +1,6 @@
 /** How a member with an RFC's name is written on the command line, and what the text of an option means. */
 import { ConfigError } from '../config.ts'
-import { memberTwiceIn } from '../protocol/strict-json.ts'
+import { parseTypedJson } from '../protocol/typed-pairs.ts'
 
 /** `redirect_uris` → `--redirect-uris`. */
 export function optionName(member: string): string {
@@ -30,16 +30,11 @@ export function memberValue(
 
 /** Throws `ConfigError` for what is no JSON, or has a member twice, of which one would be forgotten. */
 export function parseJson(option: string, text: string): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new ConfigError(`${option} must be JSON.`)
-  }
-  const twice = memberTwiceIn(text)?.name
+  const { typed, twice } = parseTypedJson(text)
+  if (typed === undefined) throw new ConfigError(`${option} must be JSON.`)
   if (twice !== undefined)
     throw new ConfigError(`${option} has ${twice} twice in one object: leave one of them.`)
-  return value
+  return typed
 }
 
 export function wholeNumber(option: string, text: string | undefined): number {

@@ -4,12 +4,13 @@
  */
 import { readClaimRules } from './claim-rules.ts'
 import { metadataError } from './errors.ts'
-import { isObject, isStorable, parseJson } from './json.ts'
+import { isObject, isStorable } from './json.ts'
 import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
 import { reason } from './message.ts'
 import { assertForeign } from './own-issuer.ts'
 import { isResourceIdentifier } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
+import { parseTypedJson } from './typed-pairs.ts'
 
 /** By what somebody of theirs is one of ours; `client` is the client that asks, and nobody. */
 export const SUBJECTS = ['link', 'email', 'username', 'client'] as const
@@ -169,8 +170,10 @@ function readAddress(member: string, value: unknown): string {
 }
 
 function readKeys(value: unknown): object {
-  const typed = typeof value === 'string' ? parseJson(value) : value
+  const { typed, twice } = typeof value === 'string' ? parseTypedJson(value) : { typed: value }
   if (!isObject(typed)) throw metadataError('jwks', reason('must be a JWK set'))
+  if (twice !== undefined)
+    throw metadataError('jwks', reason('has {name} twice in one object: leave one of them', { name: twice }))
   try {
     if (parseJwkSet(typed).length > 0) return typed
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** An object as people type it: JSON, or pairs such as `email=mail`. */
+/** An object as people type it: as JSON, or as pairs such as `email=mail`. */
 import { parseJson } from './json.ts'
 import { memberTwiceIn } from './strict-json.ts'
 
@@ -9,10 +9,16 @@ export interface Typed {
   twice?: string | undefined
 }
 
+/** What is no JSON is neither. */
+export function parseTypedJson(text: string): Typed {
+  const typed = parseJson(text)
+  return typed === undefined ? {} : { typed, twice: memberTwiceIn(text)?.name }
+}
+
 /** `between` parts pairs; `pair` matches one, with its name and its value as groups. */
 export function parseTyped(text: string, between: RegExp, pair: RegExp): Typed {
-  const typed = parseJson(text)
-  if (typed !== undefined) return { typed, twice: memberTwiceIn(text)?.name }
+  const json = parseTypedJson(text)
+  if (json.typed !== undefined) return json
   const found = text
     .split(between)
     .filter((one) => one !== '')

@@ -1,9 +1,8 @@
 /** The form for client metadata by its names of RFC 7591: the way from text to members and back, and what is wrong with it. */
-import { parseJson } from '../../../src/protocol/json.ts'
 import { type Words, message, sentenceOf } from '../../../src/protocol/message.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
 import { redirectUriProblem } from '../../../src/protocol/redirect-uri.ts'
-import { memberTwiceIn } from '../../../src/protocol/strict-json.ts'
+import { parseTypedJson } from '../../../src/protocol/typed-pairs.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { FieldView } from '../models.ts'
 import { BY_METHOD, CHOICES, CLIENT_ID, GROUPS, type Field } from './client-field-table.ts'
@@ -62,7 +61,7 @@ function memberOf(name: string, kind: Field['kind'], text: string): unknown {
   }
   const one = text.trim()
   if (one === '') return null
-  if (kind === 'json') return parseJson(one)
+  if (kind === 'json') return parseTypedJson(one).typed
   if (kind === 'number' && WHOLE_NUMBER.test(one)) return Number(one)
   return BOOLEANS.has(name) && /^(?:true|false)$/.test(one) ? one === 'true' : one
 }
@@ -85,8 +84,8 @@ export function problemsOf(values: Values): Errors {
   for (const { name } of FIELDS.filter(({ kind }) => kind === 'json')) {
     const text = values[name]?.trim() ?? ''
     if (text === '') continue
-    const twice = parseJson(text) === undefined ? undefined : memberTwiceIn(text)?.name
-    if (parseJson(text) === undefined) errors[name] = message('This must be JSON.')
+    const { typed, twice } = parseTypedJson(text)
+    if (typed === undefined) errors[name] = message('This must be JSON.')
     else if (twice !== undefined)
       errors[name] = message('This has {name} twice in one object: leave one of them.', { name: twice })
   }

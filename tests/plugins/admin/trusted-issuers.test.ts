@@ -134,6 +134,11 @@ test.each([
   [{ issuer: ISSUER, jwks: '{}' }, 'jwks', expect.any(String)],
   [{ issuer: ISSUER, jwks: 'x' }, 'jwks', 'Must be a JWK set.'],
   [{ issuer: ISSUER, jwks: '{"keys":[]}' }, 'jwks', 'Holds no key.'],
+  [
+    { issuer: ISSUER, jwks: JSON.stringify(jwks).replace('{', '{"keys":[],') },
+    'jwks',
+    'Has keys twice in one object: leave one of them.',
+  ],
   [{ issuer: ISSUER, jwks_uri: 'urn:x' }, 'jwks_uri', 'Must be an https address.'],
   [
     { issuer: ISSUER, jwks_uri: `${ISSUER}/jwks`, algorithms: 'HS256' },
