@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { pickClaims, type Claims } from './claims.ts'
 import { OAuthError } from './errors.ts'
 import { isObject, isStorable, parseJson } from './json.ts'
+import { memberTwiceIn } from './strict-json.ts'
 
 /** How one claim is asked for (§5.5.1). */
 export interface ClaimRequest {
@@ -40,6 +41,7 @@ export function parseClaimsRequest(text: string): ClaimsRequest {
   const document = parseJson(text)
   if (document === undefined) throw malformed('must be JSON')
   assertDepth(document, MAX_DEPTH)
+  if (memberTwiceIn(text) !== undefined) throw malformed('has a member twice')
   if (!isStorable(document)) throw malformed('must not hold NUL or broken Unicode')
   const members = toObject(document, 'must be a JSON object')
   return { userinfo: parsePlace(members, 'userinfo'), id_token: parsePlace(members, 'id_token') }

@@ -76,6 +76,8 @@ test.each([
   ['{"id_token":{"name":{"values":"x"}}}', 'no array'],
   ['{"id_token":{"__proto__":null}}', 'forbidden'],
   ['{"__proto__":{"userinfo":{}}}', 'forbidden'],
+  ['{"id_token":{"acr":{"essential":true,"value":"2"}},"id_token":{}}', 'a member twice'],
+  ['{"id_token":{"sub":{"value":"a","value":"b"}}}', 'a member twice'],
   [String.raw`{"id_token":{"name":{"value":"\u0000"}}}`, 'NUL'],
   [String.raw`{"id_token":{"\ud800":null}}`, 'Unicode'],
   ['['.repeat(4000) + ']'.repeat(4000), 'too long'],
