@@ -5,6 +5,7 @@
 import { extname } from 'node:path'
 import { isTag } from '../../../src/protocol/language-tags.ts'
 import { isObject } from '../../../src/protocol/json.ts'
+import { parseTypedJson } from '../../../src/protocol/typed-pairs.ts'
 import type { Catalogue } from '../../../src/services/languages/catalogues.ts'
 import { assertCatalogue } from './catalogue.ts'
 import { type Folder, openFolder, refusal } from './folder.ts'
@@ -99,9 +100,8 @@ async function readLanguages(folder: Folder): Promise<Map<string, Catalogue[]>> 
 }
 
 function parseJson(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw refusal(`${name} is no JSON`, { cause })
-  }
+  const { typed, twice } = parseTypedJson(text)
+  if (typed === undefined) throw refusal(`${name} is no JSON`)
+  if (twice !== undefined) throw refusal(`${name} has “${twice}” twice in one object: leave one of them`)
+  return typed
 }

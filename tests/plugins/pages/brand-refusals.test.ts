@@ -105,6 +105,12 @@ describe('words', () => {
     ['no tag', 'languages/../languages/french!/a.json', '{}', 'languages/french! is no language tag such as fr or pt-BR'],
     ['no JSON by its name', 'languages/fr/a.txt', '{}', 'languages/fr/a.txt is no .json'],
     ['no JSON', 'languages/fr/a.json', '{,}', 'languages/fr/a.json is no JSON'],
+    [
+      'JSON that says something twice',
+      'languages/fr/a.json',
+      '{"Email": "E-mail", "Email": "Courriel"}',
+      'languages/fr/a.json has “Email” twice in one object: leave one of them',
+    ],
     ['a list', 'languages/fr/a.json', '[]', 'languages/fr/a.json must be an object of texts by their English'],
     ['no text', 'languages/fr/a.json', '{"Sign in": 1}', 'languages/fr/a.json: "Sign in" must have a text'],
     ['no text at all', 'languages/fr/a.json', '{"Sign in": " "}', 'languages/fr/a.json: "Sign in" must have a text'],
