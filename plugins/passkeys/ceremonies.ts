@@ -3,7 +3,9 @@
  * the first answer, since few processes ever need it at their start.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { parseJson } from '../../src/protocol/json.ts'
 import type { RelyingParty } from '../../src/protocol/relying-party.ts'
+import { ALGORITHMS, isFramed, isGoodKey } from './keys.ts'
 import type { KnownPasskey, Passkey } from './passkeys.ts'
 
 /** Whether the server made this challenge, for who answers it. */
@@ -30,8 +32,6 @@ export type New = Pick<Passkey, 'publicKey' | 'counter' | 'aaguid' | 'transports
 
 /** Milliseconds, for people to find their phone. */
 const PATIENCE = 300_000
-/** ES256, EdDSA, RS256 (RFC 9053, RFC 8812): one of these every authenticator has. */
-const ALGORITHMS = [-7, -8, -257]
 const TYPE = 'public-key'
 
 /** For `PublicKeyCredential.parseRequestOptionsFromJSON`: of these passkeys, or where there are none of any. */
@@ -98,7 +98,7 @@ export async function verifyAssertion(
       credential: { id: response.id, publicKey: bytesOf(publicKey), counter: 0 },
     }),
   )
-  if (result === null || !result.verified) return null
+  if (result === null || !result.verified || isFramed(clientDataOf(response))) return null
   const { newCounter, userVerified, credentialDeviceType, credentialBackedUp } = result.authenticationInfo
   const syncable = credentialDeviceType === 'multiDevice'
   if (given !== userHandle || syncable !== wasSyncable) return null
@@ -112,7 +112,8 @@ export async function verifyAttestation(
   isOurs: IsOurs,
 ): Promise<New | null> {
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
-  const { decodeAttestationObject, isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers')
+  const { decodeAttestationObject, decodeCredentialPublicKey, isoBase64URL, isoCBOR } =
+    await import('@simplewebauthn/server/helpers')
 
   /** No statement was asked for, so none is believed: nor is anything that it names looked up. */
   function bare(attestationObject: string): string {
@@ -136,9 +137,11 @@ export async function verifyAttestation(
       supportedAlgorithmIDs: ALGORITHMS,
     })
   })
-  if (result === null || !result.verified) return null
+  if (result === null || !result.verified || isFramed(clientDataOf(response))) return null
   const { credential, aaguid, credentialDeviceType, credentialBackedUp } = result.registrationInfo
   if (credential.id !== response.id) return null
+  if (!isGoodKey(decodeCredentialPublicKey(credential.publicKey) as unknown as ReadonlyMap<number, unknown>))
+    return null
   return {
     publicKey: Buffer.from(credential.publicKey).toString('base64url'),
     counter: credential.counter,
@@ -156,6 +159,11 @@ async function orNull<T>(verify: () => Promise<T>): Promise<T | null> {
   } catch {
     return null
   }
+}
+
+/** Of an answer that has been verified, so that it is JSON. */
+function clientDataOf({ response }: { response: { clientDataJSON: string } }): unknown {
+  return parseJson(Buffer.from(response.clientDataJSON, 'base64url').toString())
 }
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {

@@ -17,7 +17,8 @@ const Assertion = Type.Object({
   response: Type.Object({
     clientDataJSON: Base64Url(2048),
     authenticatorData: Base64Url(2048),
-    signature: Base64Url(1024),
+    // Of RSA, as long as the key.
+    signature: Base64Url(1366),
     userHandle: Type.Optional(Base64Url(88)),
   }),
 })

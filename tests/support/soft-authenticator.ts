@@ -27,6 +27,10 @@ export interface Behaviour {
   counter?: number
   type?: string
   userHandle?: string
+  /** The members of a COSE key, in the place of its own. */
+  publicKey?: ReadonlyMap<number, unknown>
+  /** What its page says of the frame that it is in. */
+  frame?: { readonly crossOrigin?: boolean; readonly topOrigin?: string }
   /** CBOR of another attestation than none. */
   statement?: readonly [format: string, statement: Map<string, unknown>]
 }
@@ -60,7 +64,7 @@ export function makePasskey(
     [-3, Buffer.from(y!, 'base64url')],
   ])
   const aaguid = Buffer.from((behaviour.aaguid ?? '0'.repeat(32)).replaceAll('-', ''), 'hex')
-  const attested = Buffer.concat([aaguid, uint16(id.length), id, cbor(cose)])
+  const attested = Buffer.concat([aaguid, uint16(id.length), id, cbor(behaviour.publicKey ?? cose)])
   const authData = Buffer.concat([head(rp.id, behaviour, 0x40, behaviour.counter ?? 0), attested])
   const [format, statement] = behaviour.statement ?? ['none', new Map<string, unknown>()]
   const attestation = new Map<string, unknown>([
@@ -109,6 +113,7 @@ function clientData(type: string, challenge: string, { origin, ...behaviour }: B
     challenge: behaviour.challenge ?? challenge,
     origin,
     crossOrigin: false,
+    ...behaviour.frame,
   }
   return Buffer.from(JSON.stringify(said))
 }

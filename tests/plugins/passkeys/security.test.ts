@@ -2,6 +2,7 @@
  * The passkeys of an account: added, named and deleted by their user, a moment after a sign-in, and never the last way in.
  * @needs latchkey-passkeys
  */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { freePort } from '../../support/settings.ts'
@@ -22,6 +23,7 @@ async function somebody(username: string): Promise<{ agent: UserAgent; id: strin
   return { agent: await signedIn(server, { username, password }), id }
 }
 
+let keys = 0
 const namesOf = async (id: string): Promise<string[]> =>
   (await passkeys.list(id)).map(({ value }) => value.name)
 
@@ -124,6 +126,55 @@ test.each([
   expect(page.body).toContain('This passkey cannot be used here.')
   expect(await namesOf((await oauth.users.find('alice'))!.id)).toEqual(before)
 })
+
+const ec = (x: unknown, y: unknown, more: readonly [number, unknown][] = []) => new Map<number, unknown>([[1, 2], [3, -7], [-1, 1], [-2, x], [-3, y], ...more]) // prettier-ignore
+const rsa = (n: Buffer, e: Buffer) => new Map<number, unknown>([[1, 3], [3, -257], [-1, n], [-2, e]]) // prettier-ignore
+const okp = (x: Buffer) => new Map<number, unknown>([[1, 1], [3, -8], [-1, 6], [-2, x]]) // prettier-ignore
+const jwkOf = (key: KeyObject) => Object.fromEntries(Object.entries(key.export({ format: 'jwk' })).map(([name, value]) => [name, Buffer.from(String(value), 'base64url')])) // prettier-ignore
+const point = jwkOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey)
+const modulus = jwkOf(generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey)['n']!
+const F4 = Buffer.from([1, 0, 1])
+
+test.each([
+  ['a point that is not on its curve', ec(Buffer.alloc(32, 1), Buffer.alloc(32, 1))],
+  ['no point', ec(Buffer.alloc(32), Buffer.alloc(32))],
+  ['numbers for a point', ec(5, 7)],
+  ['an algorithm of another type', ec(point['x'], point['y'], [[3, -257]])],
+  ['the type of another algorithm', ec(point['x'], point['y'], [[1, 3]])],
+  ['another curve', ec(point['x'], point['y'], [[-1, 2]])],
+  ['64 bits', rsa(Buffer.from('ffffffffffffffc5', 'hex'), F4)],
+  ['16384 bits', rsa(Buffer.alloc(2048, 255), F4)],
+  ['the exponent 1, by which everybody signs', rsa(modulus, Buffer.from([1]))],
+  ['the exponent 0', rsa(modulus, Buffer.from([0]))],
+  ['nothing', rsa(Buffer.alloc(0), Buffer.alloc(0))],
+  ['half a key', okp(Buffer.alloc(16, 3))],
+])('one whose key has %s is not added: it would be no way in', async (_what, publicKey) => {
+  const { agent, id } = await somebody(`key-${++keys}`)
+  const { page } = await addPasskey(server, agent, { publicKey })
+  expect([page.body, await namesOf(id)]).toEqual([expect.stringContaining('This passkey cannot be used here.'), []])
+}) // prettier-ignore
+
+test.each([
+  ['ES256', ec(point['x'], point['y'])],
+  ['RS256', rsa(modulus, F4)],
+  ['EdDSA', okp(jwkOf(generateKeyPairSync('ed25519').publicKey)['x']!)],
+])('a key for %s is taken', async (_what, publicKey) => {
+  const { page } = await addPasskey(server, (await somebody(`key-${++keys}`)).agent, { publicKey })
+  expect(page.body).toContain('The passkey is added')
+}) // prettier-ignore
+
+test.each([{ crossOrigin: true }, { crossOrigin: true, topOrigin: 'https://evil.example' }, { topOrigin: 'https://evil.example' }])(
+  'what was asked in a frame of another site neither adds one nor signs in: %j',
+  async (frame) => {
+    const { agent, id } = await somebody(`framed-${++keys}`)
+    const { page } = await addPasskey(server, agent, { frame })
+    expect([page.body, await namesOf(id)]).toEqual([expect.stringContaining('This passkey cannot be used here.'), []])
+    const { passkey } = await addPasskey(server, agent)
+    const framed = createUserAgent(server.url)
+    expect((await signInWith(framed, await framed.get(`${server.url}/account`), passkey, { frame })).status).toBe(403)
+    expect((await signInWith(framed, await framed.get(`${server.url}/account`), passkey)).status).toBe(200)
+  },
+) // prettier-ignore
 
 test.each([['none', ''], ['no JSON', '{'], ['no object', '[1]'], ['names of the prototype', '{"__proto__":{"id":"x"},"id":"__proto__","response":{"constructor":1}}'], ['CBOR that is none', JSON.stringify({ id: 'A'.repeat(43), response: { clientDataJSON: 'e30', attestationObject: '____' } })]])(
   'a credential that is %s is not added, and nothing fails here',
