@@ -188,6 +188,8 @@ test('nobody else can decide, though they have the page', async () => {
   const refused = await other.submit(await other.get(pageOf(server, asked)), 'login', credentials(BOB))
   expect(refused.status).toBe(400)
   expect(findForm(refused, 'consent')).toBeUndefined()
+  expect(refused.body).toContain('<h1>This is for another account</h1>')
+  expect(refused.body).toContain(`href="${new URL(pageOf(server, asked)).pathname}?id=`)
   expect(await poll(server, asked)).toMatchObject({ error: 'authorization_pending' })
   // Signed in as Bob by now, and asked to be Alice.
   const login = await other.get(pageOf(server, asked))

@@ -34,6 +34,12 @@ const ENDS = {
     ),
   },
 } as const
+const FOR_ANOTHER = {
+  title: message('This is for another account'),
+  text: message(
+    'The app did not ask the account that you signed in with. Nothing is decided: open the page again, and sign in with the account that it asked.',
+  ),
+}
 
 export async function addPages(fastify: FastifyInstance, requests: BackchannelRequests): Promise<void> {
   const { oauth, browser, interactions, pages } = fastify
@@ -69,6 +75,15 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
     }
   }
 
+  /** The way on is the page, where they choose another account. */
+  function forAnother(code: string, description: string, id: string): ExplainedError {
+    const uri = `${path}?${new URLSearchParams({ id }).toString()}`
+    return new ExplainedError(code, description, {
+      words: FOR_ANOTHER,
+      ways: [{ uri, text: message('Open the page again') }],
+    })
+  }
+
   /** Nobody but the one who was named decides, whatever a step of others makes of it. */
   async function end(
     { state }: EndedInteraction,
@@ -80,7 +95,7 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
     if (request === null) return call.reply.redirect(`${path}/over`, 303)
     const session = await browser.session(call.request)
     if (session === null || session.userId !== request.approval.user)
-      throw error ?? new OAuthError('access_denied', 'the request is for somebody else')
+      throw error ?? forAnother('access_denied', 'the request is for somebody else', request.id)
     const isDecided = await requests.decide(request, decision)
     const told = 'granted' in decision ? 'allowed' : 'denied'
     return call.reply.redirect(`${path}/${isDecided ? told : 'over'}`, 303)
@@ -113,6 +128,8 @@ export async function addPages(fastify: FastifyInstance, requests: BackchannelRe
       end(interaction, { granted: grantedToJson(granted) }, call),
     // Who signs in as somebody else, or cannot show what is asked for, has decided nothing.
     async denied(interaction, error, call) {
+      if (error.code === 'login_required')
+        throw forAnother(error.code, error.message, String(interaction.state['id']))
       if (error.code !== 'access_denied') throw error
       return end(interaction, { denied: true }, call, error)
     },
