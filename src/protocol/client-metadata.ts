@@ -10,7 +10,7 @@ import { reason } from './message.ts'
 import { isLoopbackHost, redirectUriProblem } from './redirect-uri.ts'
 import { ExchangeRules } from './exchange-rules.ts'
 import { isResourceIdentifier } from './resource-identifier.ts'
-import { misfitOf, Type } from './schema.ts'
+import { ASCII, misfitOf, Type } from './schema.ts'
 import { isScopeToken } from './scope.ts'
 
 const Text = (maxLength = 200) => Type.String({ minLength: 1, maxLength })
@@ -33,7 +33,7 @@ export const open = <S extends TSchema>(schema: S): S => Object.assign(schema, {
  */
 export const ClientMetadata = Type.Partial(
   Type.Object({
-    client_id: Type.String({ minLength: 1, maxLength: 256, pattern: '^[\\x20-\\x7e]+$' }),
+    client_id: Type.String({ minLength: 1, maxLength: 256, pattern: ASCII }),
     client_secret: Type.String({ minLength: 1, maxLength: 1024 }),
     client_name: open(Text()),
     redirect_uris: open(RedirectUris()),

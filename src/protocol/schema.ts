@@ -131,10 +131,18 @@ const TYPES: ReadonlyMap<unknown, Message> = new Map([
   ['array', reason('must be array')],
 ])
 
+export const ASCII = '^[\\x20-\\x7e]+$'
+export const ASCII_WITHOUT_SPACES = '^[\\x21-\\x7e]+$'
+/** Ajv says a pattern as it is written, which is nothing to people. */
+const PATTERNS: ReadonlyMap<unknown, Message> = new Map([
+  [ASCII, reason('must have only ASCII characters')],
+  [ASCII_WITHOUT_SPACES, reason('must have only ASCII characters, and no spaces')],
+])
+
 /** What Ajv says, word for word, as far as people meet it. */
 function wordsOf(
   keyword: string,
-  { type, limit = 0 }: Readonly<Record<string, unknown>>,
+  { type, limit = 0, pattern }: Readonly<Record<string, unknown>>,
 ): Message | undefined {
   const values = { limit: limit as number }
   switch (keyword) {
@@ -149,6 +157,8 @@ function wordsOf(
       return reason('must be >= {limit}', values)
     case 'maximum':
       return reason('must be <= {limit}', values)
+    case 'pattern':
+      return PATTERNS.get(pattern)
     case 'enum':
       return reason('must be equal to one of the allowed values')
     default:

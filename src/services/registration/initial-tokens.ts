@@ -7,7 +7,7 @@ import { hashOf } from '../../protocol/handle.ts'
 import { isObject, isStorable } from '../../protocol/json.ts'
 import { reason } from '../../protocol/message.ts'
 import { randomText } from '../../protocol/random.ts'
-import { misfitOf, Type } from '../../protocol/schema.ts'
+import { ASCII_WITHOUT_SPACES, misfitOf, Type } from '../../protocol/schema.ts'
 import { isScopeToken } from '../../protocol/scope.ts'
 import type { Database } from '../../store/database.ts'
 import { statements, type InitialTokenRow } from '../../store/registrations.ts'
@@ -20,7 +20,7 @@ const FORM = /^lki_[A-Za-z0-9_-]{43}$/
 const Names = () => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 100 })
 
 export const InitialTokenInput = Type.Object({
-  name: Type.String({ minLength: 1, maxLength: 100, pattern: '^[\\x21-\\x7e]+$' }),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: ASCII_WITHOUT_SPACES }),
   /** How many clients it registers; default 1. */
   uses: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
   /** Seconds; default 7 days. */

@@ -70,7 +70,7 @@ test('who signed in more than ten minutes ago does it once more, and what they t
 })
 
 test.each([
-  ['name', { name: 'two words' }, /malformed|pattern|form/i, 'value="two words"'],
+  ['name', { name: 'two words' }, /only ASCII characters, and no spaces/, 'value="two words"'],
   ['uses', { uses: 'many' }, /integer/i, 'value="many"'],
   ['uses', { uses: '0' }, /&gt;= 1/, 'value="0"'],
   ['expires_in', { expires_in: '1' }, /&gt;= 60/, 'value="some"'],
