@@ -69,6 +69,33 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.context().close()
   }) // prettier-ignore
 
+  test('where one reads from right to left, code and addresses do not turn', async () => {
+    const { page } = await open()
+    await page.setExtraHTTPHeaders({ 'accept-language': 'ar-XB' })
+    await page.goto(`${server.url}/admin/client?client_id=web`)
+    await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+    const read = await page.evaluate(`['pre', '#tos_uri', '#redirect_uris'].map((one) => {
+      const { direction, unicodeBidi } = getComputedStyle(document.querySelector(one))
+      return direction === 'ltr' || unicodeBidi === 'plaintext'
+    })`)
+    expect(read).toEqual([true, true, true])
+    await page.context().close()
+  })
+
+  test('on a small screen a number stays on one line', async () => {
+    const { page } = await open()
+    await page.setViewportSize({ width: 320, height: 720 })
+    await page.evaluate(`for (const one of document.querySelectorAll('details')) one.open = true`)
+    const lines = await page.evaluate(`[...document.querySelectorAll('.hours td')].map((one) => {
+      const range = new Range()
+      range.selectNodeContents(one)
+      return range.getClientRects().length
+    })`)
+    expect(new Set(lines as number[])).toEqual(new Set([1]))
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+    await page.context().close()
+  })
+
   test('without scripts and by keyboard alone a key is replaced, and found in the audit log', async () => {
     const { page } = await open({ javaScriptEnabled: false })
     await follow(page, 'nav.area a[href="/admin/keys"]', '**/admin/keys')
