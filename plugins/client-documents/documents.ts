@@ -60,7 +60,7 @@ export function createDocuments(options: DocumentsOptions): ClientSource {
       throw new DocumentAway(`cannot be taken: ${error.message}`, { cause: error })
     }
     const now = Date.now()
-    const { fresh, stale } = freshnessOf(headers, now)
+    const { fresh, stale } = freshnessOf(headers)
     const times = [now, now + fresh, now + stale, now + KEPT].map((at) => new Date(at))
     await database.query(statements.keep, [clientId, document, ...times, most])
     return sourced(judged, since, { goodUntil: now + fresh })

@@ -57,7 +57,7 @@ export function createReadClientDocument({ oauth }: FastifyInstance): ReadClient
         throw new DocumentAway('must be application/json')
       return { document: parse(await response.bytes()), headers }
     } catch (error) {
-      if (error instanceof DocumentAway) failures.set(url.href, { error, until: Date.now() + FAILURE })
+      if (error instanceof DocumentAway) failures.set(url.href, { error, until: performance.now() + FAILURE })
       throw error
     }
   }
@@ -74,7 +74,7 @@ export function createReadClientDocument({ oauth }: FastifyInstance): ReadClient
 
   return async (url) => {
     const failed = failures.get(url.href)
-    if (failed !== undefined && Date.now() < failed.until) throw failed.error
+    if (failed !== undefined && performance.now() < failed.until) throw failed.error
     const started =
       underWay.get(url.href) ??
       read(url).finally(() => {

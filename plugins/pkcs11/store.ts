@@ -64,14 +64,18 @@ export async function openTokenStore(
     if (known !== undefined && !known.ended) return known
     // The first of those who waited for it begins another.
     if (current === before) current = undefined
-    if (failed !== undefined && Date.now() - failed.at < failed.pause) throw failed.error
+    if (failed !== undefined && performance.now() - failed.at < failed.pause) throw failed.error
     current ??= connect()
       .then((connected) => {
         failed = undefined
         return connected
       })
       .catch((error: Error) => {
-        failed = { error, at: Date.now(), pause: Math.min(LONGEST_PAUSE, 2 * (failed?.pause ?? PAUSE / 2)) }
+        failed = {
+          error,
+          at: performance.now(),
+          pause: Math.min(LONGEST_PAUSE, 2 * (failed?.pause ?? PAUSE / 2)),
+        }
         throw error
       })
     // Also where all have given up who waited for it.

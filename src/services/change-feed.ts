@@ -41,7 +41,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   /** Ids read within the overlap, by the poll that read them. */
   let seen = new Map<string, number>()
   let databaseTime: Date | undefined
-  let freshAt = 0
+  /** When the last good poll began, by `performance.now()`: a clock that is set makes nothing fresh or stale. */
+  let freshAt = -Infinity
   let failing = false
 
   async function apply(changes: readonly Pick<ChangeRow, 'kind' | 'key' | 'expiresAt'>[]): Promise<void> {
@@ -51,8 +52,8 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   }
 
   async function poll(): Promise<void> {
-    const started = Date.now()
-    const since = new Date((databaseTime?.getTime() ?? started) - OVERLAP)
+    const started = performance.now()
+    const since = new Date((databaseTime?.getTime() ?? Date.now()) - OVERLAP)
     const { now, changes } = await changesSince(database, since)
     if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP) {
       for (const reload of reloads) await reload()
@@ -94,13 +95,13 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
       reloads.push(reload)
     },
     assertFresh() {
-      if (Date.now() - freshAt > STALE_AFTER) {
+      if (performance.now() - freshAt > STALE_AFTER) {
         throw new OAuthError('temporarily_unavailable', 'the database has not answered for a while', {
           retryAfter: 5,
         })
       }
     },
-    age: () => (freshAt === 0 ? undefined : Math.max(0, Date.now() - freshAt) / 1000),
+    age: () => (freshAt === -Infinity ? undefined : (performance.now() - freshAt) / 1000),
     async start() {
       await poll()
       loop.start()

@@ -6,6 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { EVERYWHERE, pagesEverywhere } from '../../src/store/distribution/everywhere.ts'
 import { temporaryDirectory } from '../support/cleanup.ts'
+import { passTime } from '../support/clocks.ts'
 import { codesOf, exchangeAs } from '../support/code-flow.ts'
 import { runCommandHere } from '../support/command-here.ts'
 import { execute } from '../support/connection.ts'
@@ -54,11 +55,9 @@ async function valuesOf(name: string): Promise<Record<string, number>> {
   return Object.fromEntries(samples.map(({ labels, value }) => [Object.values(labels).join(' '), value]))
 }
 
-let ahead = 0
-
 /** When what was surveyed serves no longer. */
 function later(): void {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + (ahead += 6000) })
+  passTime(6000)
 }
 
 test('of one server nothing is told, and nothing asked', async () => {

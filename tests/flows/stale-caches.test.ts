@@ -1,12 +1,12 @@
 /** Caches that nobody has confirmed for a minute decide nothing any more. The clock is turned on, not waited for. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createClient, requestToken } from '../support/clients.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
+import { passTime } from '../support/clocks.ts'
 import { createDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { GUARDED, GUARDED_SCOPE, getAccessToken, statusOf, statusOfRoute } from '../support/service.ts'
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
 
 test('client_credentials goes on from the caches for a minute, then says 503 until the database answers', async () => {
@@ -18,11 +18,11 @@ test('client_credentials goes on from the caches for a minute, then says 503 unt
   await proxy.cut()
   await expect.poll(() => server.output()).toContain('the database does not answer')
 
-  vi.setSystemTime(Date.now() + 55_000)
+  passTime(30_000)
   expect(await statusOf(requestToken(server, client))).toBe(200)
   expect(await statusOfRoute(server, token)).toBe(200)
 
-  vi.setSystemTime(Date.now() + 6_000)
+  passTime(31_000)
   const refused = await requestToken(server, client)
   expect(refused.status).toBe(503)
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)

@@ -4,6 +4,7 @@ import { createChangeFeed } from '../../src/services/change-feed.ts'
 import { persistChange, recordChange, statements } from '../../src/store/changes.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
+import { passTime } from '../support/clocks.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { recordingLog } from '../support/log.ts'
 
@@ -111,12 +112,24 @@ test('without a successful poll for a minute nothing may be decided', async () =
   const { feed } = await startFeed()
   expect(() => feed.assertFresh()).not.toThrow()
   await feed.stop()
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 59_000 })
+  passTime(30_000)
   expect(() => feed.assertFresh()).not.toThrow()
-  vi.setSystemTime(Date.now() + 2000)
+  passTime(31_000)
   expect(() => feed.assertFresh()).toThrow(
     expect.objectContaining({ status: 503, headers: { 'retry-after': '5' } }),
   )
+  expect(feed.age()).toBeGreaterThan(60)
+})
+
+test('a clock that is set makes nothing stale, and nothing fresh again', async () => {
+  const { feed } = await startFeed()
+  await feed.stop()
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  expect(() => feed.assertFresh()).not.toThrow()
+  expect(feed.age()).toBeLessThan(60)
+  passTime(61_000)
+  vi.setSystemTime(Date.now() - 7_200_000)
+  expect(() => feed.assertFresh()).toThrow(expect.objectContaining({ status: 503 }))
 })
 
 test('a database that goes away is logged once, and once when it is back', async () => {

@@ -54,13 +54,13 @@ export interface ClientKeys {
 interface Known {
   text: string
   keys: readonly PublicJwk[]
-  /** Milliseconds since the epoch, of the first failure since it came; undefined where there was none. */
+  /** When it first failed since it came, by `elapsed`; undefined where it did not. */
   failingSince: number | undefined
 }
 
 /** What came of asking an address again. */
 interface AskedAgain {
-  /** Milliseconds since the epoch. */
+  /** By `elapsed`. */
   at: number
   keys: Promise<readonly PublicJwk[]>
 }
@@ -73,11 +73,11 @@ const AGAIN = 30_000
 /** Milliseconds for which keys serve on, from when their address was seen to fail. */
 const STALE = 600_000
 
-/** `now`: milliseconds since the epoch. */
+/** `now`: milliseconds since the epoch; `elapsed`: by a clock that is not set. */
 export function createClientKeys(
   fetch: Fetch,
   log: FastifyBaseLogger,
-  now: () => number = () => Date.now(),
+  { now = () => Date.now(), elapsed = () => performance.now() } = {},
 ): ClientKeys {
   const registered = new WeakMap<object, readonly PublicJwk[]>()
   const known = createBoundedCache<Known>(MOST_ADDRESSES)
@@ -114,7 +114,7 @@ export function createClientKeys(
       const had = known.get(uri)
       if (had?.failingSince === undefined)
         log.warn({ client: clientId, err: cause }, 'the keys of a client cannot be read')
-      if (had !== undefined) had.failingSince ??= now()
+      if (had !== undefined) had.failingSince ??= elapsed()
       throw new JwtError('the keys of the client cannot be read', { cause })
     }
   }
@@ -124,7 +124,7 @@ export function createClientKeys(
       return await read(clientId, uri)
     } catch (error) {
       const { keys, failingSince = -Infinity } = known.get(uri) ?? {}
-      if (keys !== undefined && now() < failingSince + STALE) return keys
+      if (keys !== undefined && elapsed() < failingSince + STALE) return keys
       throw error
     }
   }
@@ -144,9 +144,9 @@ export function createClientKeys(
     const { jwks_uri: uri } = metadata
     if (typeof uri !== 'string') return []
     const last = askedAgain.get(uri)
-    if (last !== undefined && now() < last.at + AGAIN) return last.keys
+    if (last !== undefined && elapsed() < last.at + AGAIN) return last.keys
     const keys = read(clientId, uri, AS_IT_IS_NOW)
-    askedAgain.set(uri, { at: now(), keys })
+    askedAgain.set(uri, { at: elapsed(), keys })
     return keys
   }
 

@@ -102,10 +102,10 @@ interface Session {
  * decides who wins.
  */
 async function join({ account, cluster }: Place, start: () => Promise<Supervisor>): Promise<Session> {
-  const deadline = Date.now() + startTimeout
+  const deadline = performance.now() + startTimeout
   let ours: Supervisor | undefined
   try {
-    for (let failures = 0; Date.now() < deadline; await sleep(pollInterval)) {
+    for (let failures = 0; performance.now() < deadline; await sleep(pollInterval)) {
       const postmaster = await findPostmaster(cluster)
       if (postmaster?.status === 'ready') {
         const own = ours?.socketDir === postmaster.socketDir ? ours.hold : undefined
@@ -143,10 +143,10 @@ async function join({ account, cluster }: Place, start: () => Promise<Supervisor
 async function leave(cluster: string, hold: Hold | undefined, account: Account): Promise<void> {
   if (!hold) return
   hold.release()
-  const patience = Date.now() + 20_000
+  const patience = performance.now() + 20_000
   while (!hold.isOver()) {
     if (hold.isShared()) return
-    if (hold.isAbandoned() || Date.now() > patience) {
+    if (hold.isAbandoned() || performance.now() > patience) {
       const postmaster = await findPostmaster(cluster)
       return postmaster && abort(postmaster, account)
     }

@@ -32,7 +32,7 @@ export function createFirstKeys(create: (algorithm: string) => Promise<void>): F
     } catch (error) {
       if (error instanceof KeyStoreError) {
         lacking.set(algorithm, error.reason)
-        failedAt.set(algorithm, Date.now())
+        failedAt.set(algorithm, performance.now())
       }
       throw error
     } finally {
@@ -49,7 +49,7 @@ export function createFirstKeys(create: (algorithm: string) => Promise<void>): F
   return {
     lacking,
     async make(algorithm) {
-      if (Date.now() - (failedAt.get(algorithm) ?? 0) < AGAIN) throw shed('keys')
+      if (performance.now() - (failedAt.get(algorithm) ?? -Infinity) < AGAIN) throw shed('keys')
       try {
         await within(WAIT, async () => begin(algorithm))
       } catch (error) {

@@ -35,13 +35,13 @@ export type ResealRecords = () => Promise<number>
 
 function resealAll<Row>({ after, reseal }: Sealed<Row>): ResealRecords {
   let last: Row | undefined
-  let restsUntil = 0
+  let restsUntil = -Infinity
   return async () => {
-    if (Date.now() < restsUntil) return 0
+    if (performance.now() < restsUntil) return 0
     const rows = await after(last)
     for (const row of rows) await reseal(row)
     last = rows.at(-1)
-    if (last === undefined) restsUntil = Date.now() + PAUSE
+    if (last === undefined) restsUntil = performance.now() + PAUSE
     return rows.length
   }
 }

@@ -78,7 +78,7 @@ export function createRemoteSigner(options: RemoteSignerOptions): RemoteSigner {
     if (underWay !== undefined || stopped) return underWay
     const trial = ask(key, TRIAL)
       .then(() => {
-        signed.set(kid, Date.now())
+        signed.set(kid, performance.now())
         if (troubles.delete(kid)) log.info({ kid, store }, 'the key signs again')
       })
       .catch((error: unknown) => note(key, error))
@@ -91,7 +91,7 @@ export function createRemoteSigner(options: RemoteSignerOptions): RemoteSigner {
     timer = setTimeout(() => {
       for (const key of signers()) {
         if (key.privateKey !== undefined) continue
-        const idle = Date.now() - (signed.get(key.kid) ?? 0) > IDLE
+        const idle = performance.now() - (signed.get(key.kid) ?? -Infinity) > IDLE
         if (idle || troubles.has(key.kid)) void tryOnce(key)
       }
       look(signers)
@@ -106,7 +106,7 @@ export function createRemoteSigner(options: RemoteSignerOptions): RemoteSigner {
         if (troubles.has(key.kid)) throw shed('keys')
         try {
           const signature = await ask(key, input)
-          signed.set(key.kid, Date.now())
+          signed.set(key.kid, performance.now())
           return signature
         } catch (error) {
           note(key, error)

@@ -14,14 +14,14 @@ const CEILING = 3_600_000
 /** Milliseconds, of an answer that says nothing (§4.2.2). */
 const HEURISTIC = 600_000
 
-export function freshnessOf(headers: Headers, now: number): Freshness {
+export function freshnessOf(headers: Headers): Freshness {
   const control = headers.get('cache-control') ?? ''
-  const fresh = Math.min(Math.max(saidOf(control, headers, now), FLOOR), CEILING)
+  const fresh = Math.min(Math.max(saidOf(control, headers), FLOOR), CEILING)
   const strict = /\b(?:no-store|no-cache|must-revalidate)\b/i.test(control)
   return { fresh, stale: strict ? fresh : CEILING }
 }
 
-function saidOf(control: string, headers: Headers, now: number): number {
+function saidOf(control: string, headers: Headers): number {
   if (/\bno-(?:store|cache)\b/i.test(control)) return 0
   const seconds = /\bmax-age="?(\d{1,9})/i.exec(control)?.[1]
   if (seconds !== undefined) return (Number(seconds) - (Number(headers.get('age') ?? 0) || 0)) * 1000
@@ -29,5 +29,5 @@ function saidOf(control: string, headers: Headers, now: number): number {
   if (expires === null) return HEURISTIC
   const sent = Date.parse(headers.get('date') ?? '')
   // §5.3: what is no date is in the past.
-  return (Date.parse(expires) || 0) - (Number.isNaN(sent) ? now : sent)
+  return (Date.parse(expires) || 0) - (Number.isNaN(sent) ? Date.now() : sent)
 }

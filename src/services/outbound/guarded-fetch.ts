@@ -11,7 +11,7 @@ import { createResolve } from './resolver.ts'
 export interface GuardedFetchOptions extends Partial<Guard> {
   /** That may be private or plain http: UNSAFE_OUTBOUND_ORIGINS. */
   unsafeOrigins: readonly string[]
-  /** Milliseconds since the epoch; by default the clock's. */
+  /** Milliseconds by a clock that is not set; by default `performance.now()`. */
   now?: () => number
   /** Milliseconds for a request with all that it is redirected to. */
   limit?: number
@@ -30,7 +30,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const FOR_ONE_ORIGIN = /^(?:authorization|cookie|proxy-authorization)$/i
 
 export function createGuardedFetch(options: GuardedFetchOptions): Fetch {
-  const { unsafeOrigins, now = () => Date.now(), limit = LIMIT, isPublic = isPublicAddress } = options
+  const { unsafeOrigins, now = () => performance.now(), limit = LIMIT, isPublic = isPublicAddress } = options
   const guard: Guard = { resolve: options.resolve ?? createResolve(), isPublic }
   const unsafe = new Set(unsafeOrigins)
   const kept = createKeptAnswers(now)

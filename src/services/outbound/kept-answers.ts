@@ -24,7 +24,7 @@ export interface KeptAnswers {
 
 interface Kept {
   readonly answer: Answer
-  /** Milliseconds since the epoch; of the answer, or of the last word that it is still good. */
+  /** Of the answer, or of the last word that it is still good. */
   readonly at: number
   readonly freshUntil: number
   readonly staleUntil: number
@@ -38,7 +38,7 @@ const REMEMBERED = 2000
 /** Milliseconds that a failure is remembered. */
 const FAILURE = 5000
 
-/** `now`: milliseconds since the epoch. */
+/** `now`: milliseconds by a clock that is not set, as `performance.now()`. */
 export function createKeptAnswers(now: () => number): KeptAnswers {
   const kept = new LRUCache<string, Kept>({
     maxSize: ROOM,
@@ -52,7 +52,7 @@ export function createKeptAnswers(now: () => number): KeptAnswers {
 
   function keep(key: string, answer: Answer): Answer {
     const at = now()
-    const { fresh, stale } = freshnessOf(answer.headers, at)
+    const { fresh, stale } = freshnessOf(answer.headers)
     kept.set(key, { answer, at, freshUntil: at + fresh, staleUntil: at + stale })
     return answer
   }

@@ -126,9 +126,9 @@ export function createOutbox(options: OutboxOptions): Outbox & OutboxTrail {
   let seen: { crowded: Promise<boolean>; at: number } | undefined
   /** Who may be made to enqueue by strangers fills no more than this: what is there is delivered, and then there is room again. */
   async function assertRoom(): Promise<void> {
-    if (seen === undefined || Date.now() - seen.at > LOOK_AGAIN) {
+    if (seen === undefined || performance.now() - seen.at > LOOK_AGAIN) {
       const crowded = database.query(statements.crowded, [CROWD]).then((rows) => rows.length > 0)
-      seen = { crowded, at: Date.now() }
+      seen = { crowded, at: performance.now() }
       crowded.catch(() => (seen = undefined))
       if (await crowded)
         log.error({ rows: CROWD }, 'the outbox is full: nothing more is enqueued but with events')

@@ -54,7 +54,7 @@ export function watchDistribution(
   async function take(): Promise<Survey | null> {
     try {
       const survey = await ask()
-      last = { at: Date.now(), survey }
+      last = { at: performance.now(), survey }
       return survey
     } catch {
       return null
@@ -71,7 +71,7 @@ export function watchDistribution(
       if (had !== undefined) asked.set(statement, had + 1)
     },
     async look() {
-      if (last !== undefined && Date.now() - last.at < KEPT) return last.survey
+      if (last !== undefined && performance.now() - last.at < KEPT) return last.survey
       underWay ??= take()
       return inTime(underWay)
     },

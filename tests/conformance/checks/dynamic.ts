@@ -4,6 +4,7 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify, SignJWT, Unsecure
 import * as oauth from 'oauth4webapi'
 import { expect, vi } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { passTime } from '../../support/clocks.ts'
 import { bearer } from '../../support/requests.ts'
 import { createUserAgent, type Page } from '../../support/user-agent.ts'
 import type { Checks } from '../plan.ts'
@@ -255,7 +256,7 @@ export const dynamic = {
     suite.documents.set(address, setOf(next))
     const authentication = () => oauth.PrivateKeyJwt({ key: next.privateKey, kid: next.kid })
     // The suite waits for a minute; by then our own caches would be too old, which nobody fills by this clock.
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 45_000 })
+    passTime(45_000)
     try {
       const tokens = await refresh(suite, { ...registered, authentication }, signedIn)
       expect(tokens.access_token).not.toBe(signedIn.tokens.access_token)

@@ -180,7 +180,10 @@ async function published(first: unknown) {
   })
   const origin = `http://127.0.0.1:${receiver.port}`
   const now = () => time
-  const keys = createClientKeys(createGuardedFetch({ unsafeOrigins: [origin], now }), silent, now)
+  const keys = createClientKeys(createGuardedFetch({ unsafeOrigins: [origin], now }), silent, {
+    now,
+    elapsed: now,
+  })
   const client = clientWith({ jwks_uri: `${origin}/jwks` })
   const free = { ...expected, required: [], longest: 1e6 }
   return {

@@ -2,6 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import type { DeliveryTry } from '../../../src/doors/outbound.ts'
 import { Type } from '../../../src/protocol/schema.ts'
+import { passTime } from '../../support/clocks.ts'
 import { createDatabase, type TestDatabase } from '../../support/database.ts'
 import { deliveryOf, openPostOffice, type PostOfficeOptions } from '../../support/post-office.ts'
 
@@ -347,7 +348,7 @@ test('a full outbox takes no more but what goes with events, and says so; there 
   await expect.poll(() => deliver.mock.calls.map(([{ text }]) => text)).toEqual(['ada'])
 
   await database.query(`delete from outbox where kind = 'spam'`)
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6000 })
+  passTime(6000)
   await outbox.enqueue('letter', { text: 'hello' })
   vi.useRealTimers()
   await expect.poll(() => deliver.mock.calls.map(([{ text }]) => text)).toEqual(['ada', 'hello'])

@@ -6,6 +6,7 @@ import { generateKeyPairSync, hash, randomUUID } from 'node:crypto'
 import { decodeJwt, exportJWK, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
+import { passTime } from '../../../support/clocks.ts'
 import { answer } from '../../../support/device.ts'
 import { createDpopKey, prove } from '../../../support/dpop.ts'
 import { basic } from '../../../support/requests.ts'
@@ -239,7 +240,7 @@ test('a key that the issuer has from now on is found, and one that is gone is no
   const by = async (one: typeof key, kid = one.kid) => bring(server, APP, await said(one, rotating, server.url, {}, { kid }))
   expect(await by(key)).toMatchObject({ status: 200 })
   there.publish(second.jwk)
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 })
+  passTime(31_000)
   const asked = there.asked()
   expect(await by(second)).toMatchObject({ status: 200 })
   expect(await by(key)).toMatchObject(bad('no such key'))
