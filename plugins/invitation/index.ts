@@ -40,7 +40,7 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
     throttle: KIND,
     link: KIND,
     spent: message(
-      'It was used, is more than seven days old, or was withdrawn. Ask for another one where you got it.',
+      'It was used, is more than seven days old, was withdrawn, or another account has its address by now. Ask for another one where you got it.',
     ),
     isOn: letters.isOn,
     find: async (token) => (await passwordResets.find(token))?.user ?? null,

@@ -17,7 +17,7 @@ import type { SecretBox } from '../keys/secret-box.ts'
 import type { HashChosen } from './chosen-passwords.ts'
 import { endWithPassword, membersOf, PASSWORD_RESET } from './user-changes.ts'
 import { claimAddress, isOfAddress } from './verified-address.ts'
-import { toUser, type User } from './user.ts'
+import { emailKeyOf, toUser, type User } from './user.ts'
 
 export interface PasswordResets {
   /**
@@ -84,7 +84,16 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
   async function findRow(token: string): Promise<{ row: UserRow; back: string } | null> {
     const stored = await links.get(token)
     const row = stored === null ? null : await findUserRow(database, stored.user)
-    return stored !== null && row !== null && isGood(stored, row) ? { row, back: stored.back } : null
+    if (stored === null || row === null || !isGood(stored, row)) return null
+    return (await isTaken(stored, row)) ? null : { row, back: stored.back }
+  }
+
+  /** Whether an invitation went to an address that another account has confirmed since: it confirms nothing then. */
+  async function isTaken({ confirms }: Stored, { id }: UserRow): Promise<boolean> {
+    const key = confirms === undefined ? null : usernameKey(confirms)
+    if (key === null) return false
+    const rows = await database.query(statements.byEmail, [key])
+    return rows.some((one) => one.id !== id && emailKeyOf(one) === key)
   }
 
   /** Those that are good now. */
@@ -94,7 +103,10 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
     const row = await findUserRow(database, userId)
     if (row === null) return []
     const listed = await links.list(userId)
-    return listed.filter(({ value }) => value.confirms !== undefined && isGood(value, row))
+    const good = listed.filter(({ value }) => value.confirms !== undefined && isGood(value, row))
+    const [first] = good
+    // All went to the address that they have.
+    return first !== undefined && (await isTaken(first.value, row)) ? [] : good
   }
 
   return {

@@ -94,6 +94,13 @@ test('an address that somebody else confirmed meanwhile stays theirs', async () 
   await oauth.users.create({ username: `other-${count}`, email: who.email, email_verified: true })
   expect((await agent.submit(form, 'accept-invitation', { password: CHOSEN })).status).toBe(410)
   expect((await oauth.users.findByEmail(who.email))!.username).toBe(`other-${count}`)
+  // Nobody is asked for a password that would come to nothing, nor told that the link is good.
+  const again = await agent.get(form.url)
+  expect([again.status, again.body]).toEqual([
+    410,
+    expect.stringContaining('another account has its address'),
+  ])
+  expect((await pageOf(who.username)).body).not.toContain('id="withdraw-invitation"')
 })
 
 test('one is sent again from the page of the user, and used once by two browsers at the same moment', async () => {
