@@ -78,8 +78,10 @@ export function addCallback(
       if (typeof identity === 'string') return await call.reply.redirect(identity, 303)
       if (isStale(identity, flow, purpose)) return await back('stale')
       const account = await accounts.find(upstream, identity, purpose.known)
-      if ('newcomer' in account)
-        return await newcomers.ask(upstream, identity, account.newcomer, purpose.address, call)
+      if ('newcomer' in account) {
+        const asked = await newcomers.ask(upstream, identity, account.newcomer, purpose.address, call)
+        return asked ?? (await back('too often'))
+      }
       if ('refused' in account) return await back(account.refused)
       const { user } = account
       if (purpose.known !== null && purpose.known !== user.id) return await back('other person')

@@ -6,6 +6,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { logFailure } from '../../src/http/errors.ts'
+import { OAuthError } from '../../src/protocol/errors.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
@@ -24,14 +26,14 @@ import type { SignOuts } from './sign-out.ts'
 import { explain, nameOf } from './words.ts'
 
 export interface Newcomers {
-  /** `back` is the address of the interaction that they came from. Throws 429 for who has to wait, and 503 where too much waits to be sent. */
+  /** `back` is the address of the interaction that they came from. Null for who has to wait; throws 503 where too much waits to be sent. */
   ask(
     upstream: Upstream,
     identity: Identity,
     newcomer: Newcomer,
     back: string,
     call: PageCall,
-  ): Promise<FastifyReply>
+  ): Promise<FastifyReply | null>
 }
 
 export interface NewcomersOptions {
@@ -114,6 +116,18 @@ export function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions
     },
   })
 
+  async function mayBeMailed(email: string, { request }: PageCall): Promise<boolean> {
+    try {
+      const attempt = await throttle.attempt(usernameKey(email), request.ip)
+      await attempt.failed()
+      return true
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.status !== 429) throw error
+      logFailure(error, request)
+      return false
+    }
+  }
+
   const toSignIn = () => leadingTo(pages.places.signIn(), { text: message('Sign in') })
 
   function refuse({ reply }: PageCall, told = SPENT): FastifyReply {
@@ -185,8 +199,7 @@ export function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions
 
   return {
     async ask(upstream, identity, newcomer, back, call) {
-      const attempt = await throttle.attempt(usernameKey(newcomer.email), call.request.ip)
-      await attempt.failed()
+      if (!(await mayBeMailed(newcomer.email, call))) return null
       const { issuer, subject, idToken } = identity
       const { tags } = await readerOf(fastify, NOBODY, call)
       await oauth.enqueue(KIND, {

@@ -12,6 +12,7 @@ export type Reason =
   | 'full'
   | 'other person'
   | 'stale'
+  | 'too often'
   | 'unknown address'
 
 const SENTENCES: Readonly<Record<Reason, (name: string) => Message>> = {
@@ -53,6 +54,11 @@ const SENTENCES: Readonly<Record<Reason, (name: string) => Message>> = {
   stale: (name) =>
     message(
       '{name} did not ask you again who you are. Sign out there, and try again, or confirm it another way.',
+      { name },
+    ),
+  'too often': (name) =>
+    message(
+      'There were too many tries with your address of {name}. Wait ten minutes, and try again, or sign in another way.',
       { name },
     ),
   'unknown address': () =>
