@@ -146,9 +146,12 @@ function replicaHealth(state: ListingState | null): HealthView[] {
                 seconds,
               },
             )
-          : message('{replica} is not used, lists come from the primary: `latchkey doctor` says why', {
-              replica: where,
-            }),
+          : message(
+              '{replica} is not used, lists come from the primary: <code>latchkey doctor</code> says why',
+              {
+                replica: where,
+              },
+            ),
     },
   ]
 }

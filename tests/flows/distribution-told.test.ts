@@ -80,7 +80,7 @@ test('where the tables lie is told by all three', async () => {
   expect(await valuesOf('latchkey_prepared_transactions')).toEqual({ front: 0, 1: 0, 2: 0, 3: 0 })
   const { body } = await dashboardOf()
   expect(body).toContain('<h2 id="distribution">Where tokens lie</h2>')
-  expect(body.match(/<dt>shard \d \([^)]*\)<\/dt>\n<dd>[^<]* MB in authorizations/g)).toHaveLength(3)
+  expect(body.match(/<dt>shard \d \([^)]*\)<\/dt>\n<dd>[^<]* MB in <bdi>authorizations/g)).toHaveLength(3)
   expect(body).not.toContain('Look at this')
   const [all, where, pages] = await doctor()
   expect(all).toBe('ok    distribution: Tokens lie on 3 servers, and each answers.')
@@ -172,7 +172,7 @@ test.each([
   const page = await dashboardOf()
   expect(page.status).toBe(200)
   expect(page.body).toMatch(
-    new RegExp(`shard 3 \\([^)]*\\)</dt>\\n<dd><strong class="problem">Look at this:</strong> does not answer \\(${why}`),
+    new RegExp(`shard 3 \\([^)]*\\)</dt>\\n<dd><strong class="problem">Look at this:</strong> does not answer \\(<bdi>${why}`),
   )
   expect((await doctor())[0]).toMatch(new RegExp(`^fail {2}distribution: shard 3 .* does not answer \\(${why}`))
 }) // prettier-ignore
