@@ -26,3 +26,14 @@ describe.skipIf(noBrowser)('the instant of a registration, 21 November 2026 at 0
     expect(await page.textContent('time')).toMatch(said)
   })
 })
+
+test.skipIf(noBrowser)('what names no day, but a second, is said so', async () => {
+  const page = await (await newBrowserContext({ timezoneId: 'Asia/Tokyo', locale: 'de' })).newPage()
+  await page.route(server.address(consent), async (route) => {
+    const response = await route.fetch()
+    const time = '<time id="behind" datetime="2026-11-21T09:30:05Z">09:30:05 UTC</time>'
+    await route.fulfill({ response, body: (await response.text()).replace('</main>', `${time}</main>`) })
+  })
+  await page.goto(server.address(consent))
+  expect(await page.textContent('#behind')).toMatch(/^18:30:05 (?:GMT\+9|JST)$/)
+})
