@@ -60,7 +60,7 @@ export function addCallback(
       const { purpose } = flow
       const maxAge = purpose.for === 'sign-in' ? purpose.maxAge : null
       const parameters = { prompt: 'login', ...(maxAge === null ? {} : { max_age: String(maxAge) }) }
-      const again = await flows.begin(upstream.id, purpose, parameters, call)
+      const again = await flows.begin(upstream, purpose, parameters, call)
       return provider.authorizationUrl(upstream, again)
     }
   }
@@ -121,7 +121,7 @@ export function addCallback(
     async show({ state = '' }, call) {
       const { id } = call.request.params as { id: string }
       const upstream = (await upstreams.all()).find((one) => one.id === id)
-      const flow = upstream === undefined || state === '' ? null : await flows.end(id, state, call)
+      const flow = upstream === undefined || state === '' ? null : await flows.end(upstream, state, call)
       if (upstream === undefined || flow === null) throw ended()
       const { purpose } = flow
       return purpose.for === 'link'

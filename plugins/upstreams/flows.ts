@@ -7,6 +7,7 @@ import { createHmac, hash, type KeyObject, randomBytes, timingSafeEqual } from '
 import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { networkOf } from '../../src/protocol/network.ts'
+import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { Asked, Checks } from './provider.ts'
 
 /** What it is for. */
@@ -22,8 +23,13 @@ export type Purpose =
     }
   | { readonly for: 'link'; readonly userId: string; readonly sid: string }
 
+/** An id may be that of another provider later. */
+type Registered = Pick<UpstreamInformation, 'id' | 'issuer'>
+
 interface Stored {
   readonly upstream: string
+  /** Those of an earlier version do not say. */
+  readonly issuer?: string
   /** Hash of what the browser is known by. */
   readonly browser: string
   /** Milliseconds since the epoch. */
@@ -44,13 +50,13 @@ export interface Flow {
 export interface Flows {
   /** `parameters` are what is asked of the upstream beside what proves the answer. */
   begin(
-    upstream: string,
+    upstream: Registered,
     purpose: Purpose,
     parameters: Asked['parameters'],
     call: BrowserCall,
   ): Promise<Asked>
   /** Uses it up. Null where there is none of this state that is this browser's and this upstream's, any more. */
-  end(upstream: string, state: string, call: BrowserCall): Promise<Flow | null>
+  end(upstream: Registered, state: string, call: BrowserCall): Promise<Flow | null>
 }
 
 /** OpenID Connect Core §3.1.2.1; providers need not know it (§15.1). */
@@ -77,17 +83,18 @@ export function createFlows(fastify: FastifyInstance): Flows {
   const browserOf = (call: BrowserCall): string => markOf(browser.id(call))
 
   return {
-    async begin(upstream, purpose, parameters, call) {
+    async begin({ id: upstream, issuer }, purpose, parameters, call) {
       const checks = checksOf(randomBytes(32).toString('base64url'))
       const choosing = parameters['prompt'] === CHOOSING ? { choosing: true as const } : {}
-      const stored = { upstream, browser: browserOf(call), begun: Date.now(), purpose, ...choosing }
+      const stored = { upstream, issuer, browser: browserOf(call), begun: Date.now(), purpose, ...choosing }
       const owner = `network ${networkOf(call.request.ip)}`
       await flows.put(stored, { handle: checks.state, owner, most: MOST })
       return { ...checks, parameters }
     },
-    async end(upstream, state, call) {
+    async end({ id, issuer }, state, call) {
       const found = await flows.get(state)
-      if (found?.upstream !== upstream || !isMarked(browser.id(call), found.browser)) return null
+      if (found?.upstream !== id || (found.issuer ?? issuer) !== issuer) return null
+      if (!isMarked(browser.id(call), found.browser)) return null
       const spent = await flows.spend(state)
       if (spent === null) return null
       const { begun, purpose, choosing = false } = spent

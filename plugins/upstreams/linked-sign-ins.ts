@@ -138,7 +138,7 @@ export async function addLinkedSignIns(fastify: FastifyInstance, options: Linked
       try {
         // Whom they mean to link is for them to choose, whoever is signed in there.
         const purpose = { for: 'link', userId, sid } as const
-        const asked = await flows.begin(upstream.id, purpose, { prompt: CHOOSING }, call)
+        const asked = await flows.begin(upstream, purpose, { prompt: CHOOSING }, call)
         return await call.reply.redirect(await provider.authorizationUrl(upstream, asked), 303)
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error

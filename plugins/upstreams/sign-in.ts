@@ -91,7 +91,7 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
     const { known, request, address } = asked
     const maxAge = (request.parameters['max_age'] as number | undefined) ?? null
     const purpose = { for: 'sign-in', address, known: known?.id ?? null, maxAge } as const
-    const begun = await flows.begin(upstream.id, purpose, parametersOf(asked, typed), call)
+    const begun = await flows.begin(upstream, purpose, parametersOf(asked, typed), call)
     return { elsewhere: await provider.authorizationUrl(upstream, begun) }
   }
 

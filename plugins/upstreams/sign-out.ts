@@ -4,6 +4,7 @@
  * the browser that has its handle in a cookie, as long as a sign-in may last.
  */
 import type { FastifyInstance } from 'fastify'
+import { decodeJwt } from 'jose'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { networkOf } from '../../src/protocol/network.ts'
@@ -56,11 +57,13 @@ export function addSignOut(fastify: FastifyInstance, provider: Provider): SignOu
       const found = await take(userId, call)
       const upstream = (await upstreams.all()).find(({ id }) => id === found?.upstream)
       if (found === null || upstream?.sign_out !== true) return null
+      const idToken = box.open(found.idToken, contextOf(found.upstream, userId))
+      // Of the one that had this id before: who that was there is nobody else's business.
+      if (decodeJwt(idToken).iss !== upstream.issuer) return null
       const owner = `network ${networkOf(call.request.ip)}`
       const state = await away.put({ next }, { owner, most: MOST_AWAY })
       if (state === false) return null
       try {
-        const idToken = box.open(found.idToken, contextOf(found.upstream, userId))
         return await provider.signOutUrl(upstream, { idToken, state })
       } catch (error) {
         if (!(error instanceof UpstreamFailure)) throw error

@@ -3,6 +3,7 @@
  * @needs latchkey-upstreams
  */
 import { describe, expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startLyingProvider, type Lie } from '../../support/lying-provider.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
@@ -193,6 +194,17 @@ describe('the callback', () => {
     // It is not used up by that.
     one.tell('honest', nonce)
     answerOf(await allow(agent, await agent.get(callback('one', state, { iss: one.issuer }))))
+  })
+
+  test('does not show a code of one provider to another one that has its id by now', async () => {
+    const { agent, state, nonce } = await leave('one')
+    two.tell('rebound', nonce)
+    const asked = two.asked()
+    const { upstreams: registry } = kernelOf(server.server)
+    await registry.save({ id: 'one', issuer: two.issuer })
+    const page = await agent.get(callback('one', state))
+    await registry.save({ id: 'one', issuer: one.issuer })
+    expect([isEnded(page), two.asked()]).toEqual([true, asked])
   })
 
   test('refuses an answer that names another issuer (RFC 9207), before the code is sent anywhere', async () => {

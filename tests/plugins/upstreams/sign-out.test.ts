@@ -118,6 +118,19 @@ test('an upstream that is gone, or was told to stay out of it meanwhile, keeps n
   await registry.save({ id: 'corp', issuer })
 })
 
+test('the ID token of one provider is shown to no other one that has its id by now', async () => {
+  const who = await arrive()
+  const { upstreams: registry } = kernelOf(server.server)
+  await registry.save({ id: 'corp', issuer: plain.issuer })
+  const page = await leave(who)
+  await registry.save({ id: 'corp', issuer: corp.issuer })
+  expect([page.headers.get('refresh'), page.body, await isHere(who)]).toEqual([
+    null,
+    expect.stringContaining('id="signed-out"'),
+    false,
+  ])
+})
+
 test('the ID token is sealed, and gone with the user', async () => {
   const who = await arrive()
   const rows = async () =>
