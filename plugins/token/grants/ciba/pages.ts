@@ -15,7 +15,8 @@ import { faceOf } from '../../../pages/client-view.ts'
 import { ExplainedError } from '../../../pages/error-page.ts'
 import type { PageCall } from '../../../pages/index.ts'
 import { APPROVE } from './devices.ts'
-import { isOpen, type BackchannelRequest, type BackchannelRequests, type Decision } from './requests.ts'
+import { isOpen, type Decision } from '../decision.ts'
+import type { BackchannelRequest, BackchannelRequests } from './requests.ts'
 
 const OUTCOME = 'ciba'
 const ENDS = {

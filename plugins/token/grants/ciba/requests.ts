@@ -10,12 +10,12 @@ import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
-import type { StoredGranted } from '../../../../src/protocol/facts.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
+import { isOpen, type Decided, type Decision } from '../decision.ts'
 import { createPolls, type Poll } from '../polls.ts'
 
-export interface BackchannelRequest {
+export interface BackchannelRequest extends Decided {
   /** Its `user` alone may decide. */
   readonly approval: StoredApproval
   /** Names it on pages. */
@@ -24,15 +24,11 @@ export interface BackchannelRequest {
   readonly address: string
   /** Milliseconds since the epoch. */
   readonly askedAt: number
-  readonly expiresAt: number
   /** The place that it takes among those without an answer. */
   readonly place: number
   /** What the client is told once somebody has decided, encrypted; absent for one that polls. */
   readonly ping?: string
-  readonly decision?: Decision
 }
-
-export type Decision = { readonly denied: true } | { readonly granted: StoredGranted }
 
 export interface Asked {
   readonly approval: ApprovalRequest & { readonly user: string }
@@ -183,10 +179,6 @@ function createPlaces(places: Artifacts<{ id: string }>): Places {
 /** CIBA §13. Whoever it was about: nobody, somebody disabled, or somebody who is deleted. */
 export function unknownUser(): OAuthError {
   return new OAuthError('unknown_user_id', 'nobody is known here by this hint')
-}
-
-export function isOpen({ decision, expiresAt }: BackchannelRequest): boolean {
-  return decision === undefined && Date.now() < expiresAt
 }
 
 function idOf(authReqId: string): string {

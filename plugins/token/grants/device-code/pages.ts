@@ -14,7 +14,8 @@ import { DEVICE_CODE } from '../../../../src/services/clients/client-kinds.ts'
 import { isOfClient } from '../../../../src/services/clients/same-client.ts'
 import type { PageCall } from '../../../pages/index.ts'
 import type { FormTarget } from '../../../pages/models.ts'
-import type { Decision, DeviceRequest, DeviceRequests } from './requests.ts'
+import type { Decision } from '../decision.ts'
+import type { DeviceRequest, DeviceRequests } from './requests.ts'
 import { displayUserCode, normalizeUserCode } from './user-code.ts'
 
 declare module '../../../pages/models.ts' {

@@ -8,27 +8,23 @@ import type { PutOptions } from '../../../../src/doors/artifacts.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
-import type { StoredGranted } from '../../../../src/protocol/facts.ts'
 import { networkOf } from '../../../../src/protocol/network.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
 import type { SecretBox } from '../../../../src/services/keys/secret-box.ts'
 import type { OAuth } from '../../../oauth.ts'
+import { isOpen, type Decided, type Decision } from '../decision.ts'
 import { createPolls, type Poll } from '../polls.ts'
 import { createUserCode } from './user-code.ts'
 
-export interface DeviceRequest {
+export interface DeviceRequest extends Decided {
   readonly approval: StoredApproval
   /** The device's address, for people to recognise. */
   readonly address: string
   /** Milliseconds since the epoch. */
   readonly askedAt: number
-  readonly expiresAt: number
   /** Hash of the id, 256 random bits, of the browser in which the code was entered: no other may go on. */
   readonly browser?: string
-  readonly decision?: Decision
 }
-
-export type Decision = { readonly denied: true } | { readonly granted: StoredGranted }
 
 export interface Found {
   readonly id: string
@@ -139,8 +135,4 @@ function digestOf(text: string): string {
 
 function isSame(one: string, other: string): boolean {
   return timingSafeEqual(Buffer.from(one), Buffer.from(other))
-}
-
-function isOpen({ decision, expiresAt }: DeviceRequest): boolean {
-  return decision === undefined && Date.now() < expiresAt
 }
