@@ -1,8 +1,8 @@
 /** Recovery codes: ten, for who has lost the factor. Each is good once; what is stored are their hashes, encrypted. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { UserRecord } from '../../src/doors/user-records.ts'
 import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
+import { setSole } from '../../src/services/users/sole-record.ts'
 
 export interface RecoveryCodes {
   /** New ones in the place of all that the user had. */
@@ -33,17 +33,6 @@ export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
     describe: ({ hashes }) => ({ left: hashes.length }),
   })
 
-  /** Those that no key fits make room for new ones. */
-  async function readable(userId: string): Promise<UserRecord<Stored> | null> {
-    try {
-      return await records.get(userId, ID)
-    } catch (error) {
-      if (!(error instanceof UnreadableError)) throw error
-      await records.delete(userId, ID)
-      return null
-    }
-  }
-
   async function left(userId: string): Promise<number | null> {
     try {
       return (await records.get(userId, ID))?.value.hashes.length ?? null
@@ -58,15 +47,8 @@ export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
       const codes = Array.from({ length: COUNT }, newCode)
       const value = { hashes: codes.map((code) => hashOf(userId, code)) }
       const event = { type: 'user.recovery_codes_made', user: userId, details: { count: COUNT } } as const
-      for (let tries = 0; tries < TRIES; tries++) {
-        const had = await readable(userId)
-        const isStored =
-          had === null
-            ? await records.put(userId, ID, value, event)
-            : await records.replace(userId, had, value, event)
-        if (isStored) return codes
-      }
-      throw new Error('recovery codes were made elsewhere at the same time')
+      await setSole(records, userId, ID, value, event)
+      return codes
     },
     left,
     async spend(userId, code) {

@@ -4,12 +4,12 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { Call } from '../../../../src/doors/back-channel.ts'
-import type { UserRecord } from '../../../../src/doors/user-records.ts'
 import type { User } from '../../../../src/doors/user.ts'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import { OAuthError } from '../../../../src/protocol/errors.ts'
 import { UnreadableError } from '../../../../src/services/keys/secret-box.ts'
 import type { ThrottleLimits } from '../../../../src/services/throttle/throttle-limits.ts'
+import { setSole } from '../../../../src/services/users/sole-record.ts'
 
 interface Stored {
   readonly hash: string
@@ -33,8 +33,6 @@ const GUESSES: ThrottleLimits = {
   network: { failures: 40, recovery: 5 },
   everywhere: { failures: 20, recovery: 900 },
 }
-/** Of two at once, who loses looks again. */
-const TRIES = 3
 
 export function createUserCodes(fastify: FastifyInstance): UserCodes {
   const { oauth } = fastify
@@ -43,17 +41,6 @@ export function createUserCodes(fastify: FastifyInstance): UserCodes {
   const throttle = oauth.throttle('ciba-user-code', GUESSES)
   const typed = (code: string): string => code.normalize('NFKC').trim()
   const secretOf = (userId: string, code: string): string => `ciba user code\0${userId}\0${typed(code)}`
-
-  /** One that no key fits makes room for a new one. */
-  async function readable(userId: string): Promise<UserRecord<Stored> | null> {
-    try {
-      return await records.get(userId, ID)
-    } catch (error) {
-      if (!(error instanceof UnreadableError)) throw error
-      await records.delete(userId, ID)
-      return null
-    }
-  }
 
   return {
     async has(userId) {
@@ -68,15 +55,8 @@ export function createUserCodes(fastify: FastifyInstance): UserCodes {
       if (!FIT.test(typed(code))) return false
       const value = { hash: box.hash(secretOf(userId, code)) }
       const event = { type: 'ciba.user_code_set', user: userId, details: {} } as const
-      for (let tries = 0; tries < TRIES; tries++) {
-        const had = await readable(userId)
-        const isStored =
-          had === null
-            ? await records.put(userId, ID, value, event)
-            : await records.replace(userId, had, value, event)
-        if (isStored) return true
-      }
-      throw new Error('a code was set elsewhere at the same time')
+      await setSole(records, userId, ID, value, event)
+      return true
     },
     async remove(userId) {
       await records.delete(userId, ID, { type: 'ciba.user_code_removed', user: userId, details: {} })
