@@ -16,17 +16,34 @@ import { statements as trusted, type TrustedIssuerRow } from '../store/trusted-i
 import { statements as upstreams, type UpstreamRow } from '../store/upstreams.ts'
 import { ok, warn, type Finding } from './finding.ts'
 
-type Check = 'trusted issuers' | 'upstreams'
+/** What others of one kind have in common. */
+interface Kind {
+  readonly check: 'trusted issuers' | 'upstreams'
+  /** That changes one. */
+  readonly command: string
+  /** What one is not good for without its keys, and the member that says where they are. */
+  readonly lost: string
+  readonly member: string
+}
+
+const TRUSTED_ISSUERS: Kind = {
+  check: 'trusted issuers',
+  command: 'trusted-issuer',
+  lost: 'no JWT of it is good',
+  member: 'jwks_uri',
+}
+const UPSTREAMS: Kind = {
+  check: 'upstreams',
+  command: 'upstream',
+  lost: 'nobody signs in by it',
+  member: 'issuer',
+}
 
 /** One of them. `look` throws `Wrong` where its keys cannot be read. */
 interface Other {
   readonly issuer: string
-  /** How it is called, by the command that changes it too. */
+  /** How the command calls it. */
   readonly name: string
-  readonly command: string
-  /** What it is not good for without its keys, and the member that says where they are. */
-  readonly lost: string
-  readonly member: string
   look(fetch: Fetch): Promise<void>
 }
 
@@ -51,22 +68,32 @@ export async function examineOthers(
   { UNSAFE_OUTBOUND_ORIGINS: unsafeOrigins, WITHOUT, issuer }: Config,
 ): Promise<Finding[]> {
   const fetch = createGuardedFetch({ unsafeOrigins })
-  const issuers = await everyPage((after) => query(trusted.page, [after, PAGE]), PAGE, (row) => row.issuer)
+  const issuers = await everyPage(
+    (after) => query(trusted.page, [after, PAGE]),
+    PAGE,
+    (row) => row.issuer,
+  )
   const providers = WITHOUT.includes('latchkey-upstreams')
     ? []
-    : await everyPage((after) => query(upstreams.page, [after, PAGE]), PAGE, ({ id }) => id)
+    : await everyPage(
+        (after) => query(upstreams.page, [after, PAGE]),
+        PAGE,
+        ({ id }) => id,
+      )
+  const asked = issuers.filter(({ disabled }) => disabled !== true).map(trustedIssuer)
   return [
-    ...(await examineAll('trusted issuers', issuers.filter(({ disabled }) => disabled !== true).map(trustedIssuer), fetch, issuer)),
-    ...(await examineAll('upstreams', providers.map(upstream), fetch, issuer)),
+    ...(await examineAll(TRUSTED_ISSUERS, asked, fetch, issuer)),
+    ...(await examineAll(UPSTREAMS, providers.map(upstream), fetch, issuer)),
   ]
-} // prettier-ignore
+}
 
 async function examineAll(
-  check: Check,
+  kind: Kind,
   others: readonly Other[],
   fetch: Fetch,
   own: string,
 ): Promise<Finding[]> {
+  const { check } = kind
   const asked = others.slice(0, MOST)
   const found = new Map<Other, string | null>()
   const waiting = asked.values()
@@ -74,7 +101,7 @@ async function examineAll(
   async function goOn(): Promise<void> {
     for (const other of waiting) {
       if (performance.now() > end) return
-      found.set(other, isSame(other.issuer, own) ? ofItself(other) : await problemOf(other, fetch))
+      found.set(other, isSame(other.issuer, own) ? ofItself(kind, other) : await problemOf(kind, other, fetch))
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, goOn))
@@ -95,11 +122,11 @@ async function examineAll(
   ]
 } // prettier-ignore
 
-function ofItself({ name, command }: Other): string {
+function ofItself({ command }: Kind, { name }: Other): string {
   return `${name} is this server itself, and should not be here: \`${command} delete ${name} --yes\` ends that.`
 }
 
-async function problemOf({ name, command, lost, member, look }: Other, fetch: Fetch): Promise<string | null> {
+async function problemOf({ command, lost, member }: Kind, { name, look }: Other, fetch: Fetch): Promise<string | null> {
   try {
     await look(fetch)
     return null
@@ -117,9 +144,6 @@ function trustedIssuer({ issuer, jwksUri }: TrustedIssuerRow): Other {
   return {
     issuer,
     name: issuer,
-    command: 'trusted-issuer',
-    lost: 'no JWT of it is good',
-    member: 'jwks_uri',
     async look(fetch) {
       if (typeof jwksUri === 'string') assertKeys(jwksUri, await readAt(fetch, jwksUri, parseJsonObject))
     },
@@ -130,9 +154,6 @@ function upstream({ id, issuer }: UpstreamRow): Other {
   return {
     issuer,
     name: id,
-    command: 'upstream',
-    lost: 'nobody signs in by it',
-    member: 'issuer',
     async look(fetch) {
       const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
       const { issuer: named, jwks_uri: keys } = await readAt(fetch, address, parseObject)
