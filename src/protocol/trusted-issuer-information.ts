@@ -8,6 +8,14 @@ import { isObject, isStorable } from './json.ts'
 import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
 import { reason } from './message.ts'
 import { assertForeign } from './own-issuer.ts'
+import {
+  layMembers,
+  readBoolean,
+  readMembers,
+  type ReadMember,
+  readText,
+  saidMembers,
+} from './record-members.ts'
 import { isResourceIdentifier } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
 import { parseTypedJson } from './typed-pairs.ts'
@@ -78,7 +86,7 @@ const MOST = 100
 /** Seconds: what was used once is remembered for a day. */
 const LONGEST = 86_000
 
-const READERS: Readonly<Record<Member, (value: unknown) => unknown>> = {
+const READERS: Readonly<Record<Member, ReadMember>> = {
   jwks_uri: (value) => readAddress('jwks_uri', value),
   jwks: readKeys,
   algorithms: (value) => readList('algorithms', value, (one) => SIGNATURE_ALGORITHMS.includes(one)),
@@ -104,13 +112,8 @@ export function parseTrustedIssuer(
 ): { members: LaidTrustedIssuer; unknown: string[] } {
   if (!isObject(input)) throw metadataError('trusted_issuer', 'must be an object')
   const { issuer, ...said } = input
-  const names = Object.keys(said).filter((name) => said[name] !== undefined)
-  const known = names.filter((name): name is Member => Object.hasOwn(READERS, name))
-  const members = known.map((name) => [name, said[name] === null ? null : READERS[name](said[name])])
-  return {
-    members: { issuer: readIssuer(issuer, own), ...Object.fromEntries(members) } as LaidTrustedIssuer,
-    unknown: names.filter((name) => !known.some((one) => one === name)),
-  }
+  const { members, unknown } = readMembers(READERS, said)
+  return { members: { issuer: readIssuer(issuer, own), ...members } as LaidTrustedIssuer, unknown }
 }
 
 /** What it is with the members laid over what it was. Throws `invalid_client_metadata` for one that must be there. */
@@ -118,11 +121,7 @@ export function layTrustedIssuer(
   before: StoredTrustedIssuer | undefined,
   laid: LaidTrustedIssuer,
 ): StoredTrustedIssuer {
-  const entries = MEMBERS.map((name) => [
-    name,
-    laid[name] === undefined ? (before?.[name] ?? null) : laid[name],
-  ])
-  const after = { ...Object.fromEntries(entries), issuer: laid.issuer } as StoredTrustedIssuer
+  const after = { ...layMembers(MEMBERS, before, laid), issuer: laid.issuer } as StoredTrustedIssuer
   if ((after.jwks === null) === (after.jwks_uri === null))
     throw metadataError('jwks', reason('is needed, or jwks_uri, and not both'))
   return after
@@ -130,8 +129,7 @@ export function layTrustedIssuer(
 
 /** Without what is not said. */
 export function trustedIssuerInformation(stored: StoredTrustedIssuer): TrustedIssuerInformation {
-  const said = MEMBERS.map((name) => [name, stored[name]] as const).filter(([, value]) => value !== null)
-  return { issuer: stored.issuer, ...Object.fromEntries(said) }
+  return { issuer: stored.issuer, ...saidMembers(MEMBERS, stored) } as TrustedIssuerInformation
 }
 
 /** By what people are found. */
@@ -141,16 +139,6 @@ export function mappingOf({ subject, subject_claim: claim }: TrustedIssuerInform
 } {
   const by = subject ?? (claim === undefined ? 'link' : claim === 'email' ? 'email' : 'username')
   return { by, claim: claim ?? (by === 'email' ? 'email' : 'sub') }
-}
-
-function readText(member: string, value: unknown, most: number): string {
-  if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
-  if (value === '' || value === null || value === undefined)
-    throw metadataError(member, reason('must not be empty'))
-  throw metadataError(
-    member,
-    reason('must be a text of 1 to {most} characters, without NUL or broken Unicode', { most }),
-  )
 }
 
 function readIssuer(value: unknown, own: string): string {
@@ -197,12 +185,6 @@ function isName(one: unknown): one is string {
 function readOneOf(member: string, value: unknown, among: readonly string[]): string {
   if (typeof value === 'string' && among.includes(value)) return value
   throw metadataError(member, reason('must be one of {names}', { names: among }))
-}
-
-function readBoolean(member: string, value: unknown): boolean {
-  if (value === true || value === 'true') return true
-  if (value === false || value === 'false') return false
-  throw metadataError(member, reason('must be true or false'))
 }
 
 function readAge(value: unknown): number {

@@ -6,8 +6,16 @@ import { domainToASCII } from 'node:url'
 import { StandardClaims } from './claims.ts'
 import { metadataError } from './errors.ts'
 import { reason } from './message.ts'
-import { isObject, isStorable } from './json.ts'
+import { isObject } from './json.ts'
 import { assertForeign } from './own-issuer.ts'
+import {
+  layMembers,
+  readBoolean,
+  readMembers,
+  type ReadMember,
+  readText,
+  saidMembers,
+} from './record-members.ts'
 import { isScopeToken } from './scope.ts'
 import { parseTyped } from './typed-pairs.ts'
 
@@ -67,7 +75,7 @@ export const MEMBERS = [
 const SECRET = 'client_secret'
 const MOST = 100
 
-const READERS: Readonly<Record<string, (value: unknown) => unknown>> = {
+const READERS: Readonly<Record<string, ReadMember>> = {
   issuer: readIssuer,
   client_id: (value) => readText('client_id', value, 1024),
   client_secret: (value) => readText('client_secret', value, 4096),
@@ -90,23 +98,14 @@ export function parseUpstream(input: unknown, own: string): { members: LaidUpstr
   const { id, ...said } = input
   if (typeof id !== 'string' || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(id))
     throw metadataError('id', reason('must have 1 to 63 small letters, digits and hyphens'))
-  const names = Object.keys(said).filter((name) => said[name] !== undefined)
-  const known = names.filter((name) => Object.hasOwn(READERS, name))
-  const members = known.map((name) => [name, said[name] === null ? null : READERS[name]!(said[name])])
+  const { members, unknown } = readMembers(READERS, said)
   if (typeof said['issuer'] === 'string') assertForeign(said['issuer'], own)
-  return {
-    members: { id, ...Object.fromEntries(members) } as LaidUpstream,
-    unknown: names.filter((name) => !known.includes(name)),
-  }
+  return { members: { id, ...members }, unknown }
 }
 
 /** What it is with the members laid over what it was. Throws `invalid_client_metadata` for one that must be there. */
 export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstream): StoredUpstream {
-  const entries = [...MEMBERS, SECRET].map((name) => {
-    const given = laid[name as keyof LaidUpstream]
-    return [name, given === undefined ? (before?.[name as keyof StoredUpstream] ?? null) : given]
-  })
-  const after = { id: laid.id, ...Object.fromEntries(entries) } as StoredUpstream
+  const after = { ...layMembers([...MEMBERS, SECRET], before, laid), id: laid.id } as StoredUpstream
   for (const name of ['issuer', 'client_id'] as const)
     if (after[name] === null) throw metadataError(name, reason('is missing'))
   // Any address would be believed.
@@ -119,18 +118,7 @@ export function layUpstream(before: StoredUpstream | undefined, laid: LaidUpstre
 
 /** Without the secret, and without what is not said. */
 export function upstreamInformation(stored: StoredUpstream): UpstreamInformation {
-  const said = MEMBERS.map((name) => [name, stored[name]] as const).filter(([, value]) => value !== null)
-  return { id: stored.id, ...Object.fromEntries(said) } as UpstreamInformation
-}
-
-function readText(member: string, value: unknown, most: number): string {
-  if (typeof value === 'string' && value !== '' && value.length <= most && isStorable(value)) return value
-  throw metadataError(
-    member,
-    value === ''
-      ? reason('must not be empty')
-      : reason('must be a text of 1 to {most} characters, without NUL or broken Unicode', { most }),
-  )
+  return { id: stored.id, ...saidMembers(MEMBERS, stored) } as UpstreamInformation
 }
 
 /** OpenID Connect Discovery §4.3: compared as a string, so it is kept as it was typed. */
@@ -142,12 +130,6 @@ function readIssuer(value: unknown): string {
   if (!isIssuer || /[?#\s]/.test(text))
     throw metadataError('issuer', reason('must be an https address without a query and a fragment'))
   return text
-}
-
-function readBoolean(member: string, value: unknown): boolean {
-  if (value === true || value === 'true') return true
-  if (value === false || value === 'false') return false
-  throw metadataError(member, reason('must be true or false'))
 }
 
 function readList(member: string, value: unknown): string[] {
