@@ -114,7 +114,7 @@ test.each([
   ['id_token_signed_response_alg', 'HS256', 'Must be one of RS256, ES256, PS256, EdDSA, ES384, ES512, ML-DSA-44 and ML-DSA-65.'],
   ['require_consent', 'perhaps', 'Must be boolean.'],
   ['client_id', 'taken', 'Is already registered.'],
-  ['client_id', 'ü', 'Must match'],
+  ['client_id', 'ü', 'Must have only ASCII characters'],
 ])('what is wrong with %s is said at its field, and all that was typed is kept: %j', async (name, text, message) => {
   if (text === 'taken') await clients.create({ client_id: 'taken' })
   const before = await clients.list()
