@@ -1,17 +1,30 @@
 /**
- * Whether an account exists is not to be learned where a password was forgotten, at sign-up, nor by a change of the address: every address gets one answer, for one and
+ * Whether an account exists is not to be learned where a password was forgotten, at sign-up, by a change of the address, nor by an upstream: every address gets one answer, for one and
  * the same work. Whose it is, is looked up behind the request. How long it takes is measured by `bench/account-timing.ts`.
  */
 import argon2 from 'argon2'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { startServer } from '../support/server.ts'
-import { BOB, SEED } from '../support/sign-in.ts'
+import { startLyingProvider } from '../support/lying-provider.ts'
+import { authorizationUrl, BOB, SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page } from '../support/user-agent.ts'
 import { signedIn } from '../plugins/account/owner.ts'
-import { rowsWith } from '../support/left-out.ts'
+import { isThere, rowsWith } from '../support/left-out.ts'
 
-const server = await startServer({ OIDC_SIGN_UP: 'on' }, { seed: SEED })
+const SECRET = 'what the upstream gave us'
+const provider = await startLyingProvider('us', SECRET)
+const upstream = {
+  id: 'club',
+  issuer: provider.issuer,
+  client_id: 'us',
+  client_secret: SECRET,
+  sign_up: true,
+}
+const server = await startServer(
+  { OIDC_SIGN_UP: 'on', UNSAFE_OUTBOUND_ORIGINS: provider.issuer },
+  { seed: { ...SEED, upstreams: [upstream] } },
+)
 const kernel = kernelOf(server.server)
 /** Of one length each: known, of nobody, of a disabled one, not verified. */
 const ADDRESSES = ['alice@example.com', 'alicf@example.com', 'alicd@example.com', 'alicu@example.com']
@@ -97,6 +110,38 @@ test('who asks for another address at their account gets one answer, for the sam
     expect(page.body.replaceAll(/value="[^"]*"/g, '')).toBe(first!.page.body.replaceAll(/value="[^"]*"/g, ''))
   }
 })
+
+test.runIf(isThere('latchkey-upstreams'))(
+  'whoever comes by an upstream that is not believed gets one answer, for the same statements, whosever address it says',
+  async () => {
+    let people = 0
+    async function come(email: string): Promise<{ page: Page; statements: string[] }> {
+      const stranger = createUserAgent(server.url)
+      const form = await stranger.get(authorizationUrl(server))
+      const left = await stranger.submit(form, 'upstreams', { upstream: upstream.id })
+      const { searchParams } = new URL(left.headers.get('location')!)
+      provider.tell(`sub-${++people}`, searchParams.get('nonce')!, {
+        userinfo: { email, email_verified: true },
+      })
+      const query = new URLSearchParams({ code: 'c', state: searchParams.get('state')! })
+      asked.length = 0
+      const page = await stranger.get(`${server.url}/upstream/club/callback?${query.toString()}`)
+      return { page, statements: asked.filter((one) => !BY_THE_CLOCK.test(one)) }
+    }
+    await come('third@example.com')
+    const answers = []
+    for (const address of ADDRESSES) answers.push(await come(address))
+    const [first] = answers
+    expect(first!.page.body).toContain('Check your email')
+    expect(first!.statements).toContain('outbox-enqueue')
+    for (const { page, statements } of answers)
+      expect([page.url, page.body, statements]).toEqual([
+        first!.page.url,
+        first!.page.body,
+        first!.statements,
+      ])
+  },
+)
 
 test('nothing that is stored, logged or told names the address, or the password', async () => {
   const rows = JSON.stringify([
