@@ -6,6 +6,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { kernelOf } from '../src/http/kernel-of.ts'
+import { mtlsOriginOf } from '../src/http/mtls-origin.ts'
 import type { Client } from '../src/doors/client.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { describeDpop } from './require-scope/dpop/dpop.ts'
@@ -14,7 +15,8 @@ import { createProofs, DPOP_ALGORITHMS, type Proofs } from './require-scope/dpop
 
 async function dpop(fastify: FastifyInstance): Promise<void> {
   const { oauth } = fastify
-  const { OIDC_REQUIRE_DPOP_NONCE: isRequired, OIDC_MTLS_ORIGIN: origin } = kernelOf(fastify).config
+  const { OIDC_REQUIRE_DPOP_NONCE: isRequired } = kernelOf(fastify).config
+  const origin = mtlsOriginOf(fastify)
   let proofs: Proofs
   fastify.addHook('onReady', async () => {
     proofs = createProofs({

@@ -5,6 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Client, ClientAuthentication } from '../../src/doors/client.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { mtlsOriginOf } from '../../src/http/mtls-origin.ts'
 import type { Bag } from '../../src/protocol/bag.ts'
 import { invalidClient } from '../../src/protocol/invalid-client.ts'
 import {
@@ -45,14 +46,14 @@ export function createAssertionMethod(
   { method, algorithms, verify }: AssertionMethod,
 ): ClientAuthentication {
   const { oauth } = fastify
-  const { doors, config, assertions } = kernelOf(fastify)
+  const { doors, assertions } = kernelOf(fastify)
   let audiences: readonly string[] | undefined
 
   /** The issuer (draft-ietf-oauth-rfc7523bis), and those endpoints of `AUDIENCES` that are here, also where TLS asks for a certificate. */
   function audiencesHere(): string[] {
     const named = oauth.endpoints().filter(({ metadata }) => AUDIENCES.has(metadata))
-    const { OIDC_MTLS_ORIGIN: origin, basePath } = config
-    const bases = [oauth.issuer, ...(origin === undefined ? [] : [origin + basePath])]
+    const origin = mtlsOriginOf(fastify)
+    const bases = [oauth.issuer, ...(origin === undefined ? [] : [origin + oauth.config.basePath])]
     return [oauth.issuer, ...named.flatMap(({ path }) => bases.map((base) => base + path))]
   }
 

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Client, ClientAuthentication } from '../../../src/doors/client.ts'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { mtlsOriginOf } from '../../../src/http/mtls-origin.ts'
 import { hasAsked } from '../../../src/http/own-tls.ts'
 import type { Bag } from '../../../src/protocol/bag.ts'
 import { open } from '../../../src/protocol/client-metadata.ts'
@@ -41,8 +42,8 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
     CLIENT_CERTIFICATE_HEADER: header,
     CLIENT_CERTIFICATE_AUTHORITIES: authorities,
     MTLS_PORT: ownPort,
-    OIDC_MTLS_ORIGIN: origin = ownOriginOf(ownPort, oauth.issuer),
   } = kernelOf(fastify).config
+  const origin = mtlsOriginOf(fastify)
   const findCertificate = createFindCertificate(
     header === undefined
       ? undefined
@@ -110,11 +111,6 @@ async function mutualTls(fastify: FastifyInstance): Promise<void> {
   if (authorities !== undefined || asksForOne) oauth.register('clientAuthentication', PKI, methodBy(PKI))
   if (origin !== undefined)
     oauth.extend('metadata', async () => ({ mtls_endpoint_aliases: aliasesAt(origin, fastify) }))
-}
-
-/** Of the listener of MTLS_PORT, at the issuer's host. */
-function ownOriginOf(port: number | undefined, issuer: string): string | undefined {
-  return port === undefined ? undefined : new URL(`https://${new URL(issuer).hostname}:${port}`).origin
 }
 
 /** Endpoints that browsers go to. */

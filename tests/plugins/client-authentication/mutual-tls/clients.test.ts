@@ -14,6 +14,14 @@ import {
 } from '../../../support/certificates.ts'
 import { createCertificate } from '../../../support/deployed.ts'
 import { startReceiver } from '../../../support/receiver.ts'
+import {
+  ASSERTION_TYPE,
+  assertionOf,
+  createAssertionKey,
+  serviceWith,
+} from '../../../support/client-assertions.ts'
+import { createDpopKey, prove } from '../../../support/dpop.ts'
+import { freePort } from '../../../support/settings.ts'
 import { startServer, type TestServer } from '../../../support/server.ts'
 import { readFile } from 'node:fs/promises'
 
@@ -233,6 +241,26 @@ test('the metadata names both methods, and where TLS asks for certificates', asy
     revocation_endpoint: 'https://mtls.example.com/revoke',
   })
   expect(aliases).not.toHaveProperty('authorization_endpoint')
+})
+
+test('what a client signs may name the address where TLS asks for certificates, also where only MTLS_PORT says which', async () => {
+  const { certificate, key } = await createCertificate('localhost')
+  const [port, assertionKey, proofKey] = [await freePort(), await createAssertionKey(), await createDpopKey()]
+  const own = { MTLS_PORT: port, MTLS_CERTIFICATE: certificate, MTLS_KEY: key }
+  const signing = serviceWith('signing', assertionKey.jwk, { scope: ['read_books'] })
+  const { get, post } = await startServer(own, { seed: { ...seed, clients: [signing] } })
+  const metadata = (await (await get('/.well-known/openid-configuration')).json()) as {
+    mtls_endpoint_aliases: { token_endpoint: string }
+  }
+  const url = metadata.mtls_endpoint_aliases.token_endpoint
+  expect(new URL(url).port).toBe(String(port))
+  const shown = {
+    grant_type: 'client_credentials',
+    client_assertion_type: ASSERTION_TYPE,
+    client_assertion: await assertionOf(assertionKey, 'signing', url),
+  }
+  const answer = await post('/token', shown, { dpop: await prove(proofKey, { method: 'POST', url }) })
+  expect([answer.status, await answer.json()]).toMatchObject([200, { token_type: 'DPoP' }])
 })
 
 describe('advertised is what is served', () => {
