@@ -206,26 +206,6 @@ export const statements = {
     return `update ${user.name} set ${user.column('passwordHash')} = $3
       where ${user.column('id')} = $1 and ${user.column('passwordHash')} is not distinct from $2`
   }),
-  /** Gives the user $1, who may sign in, the link $2 for $3 seconds, in the place of any other. */
-  putPasswordLink: statement<Pick<User, 'id'> & { endsAt: Date }>('user-put-password-link', (table) => {
-    const user = table(User)
-    const endsAt = user.column('passwordLinkEndsAt')
-    return `update ${user.name}
-      set ${user.column('passwordLinkHash')} = $2, ${endsAt} = now() + make_interval(secs => $3)
-      where ${user.column('id')} = $1 and ${user.column('disabledAt')} is null
-      returning ${user.columns('id')}, ${endsAt} as "endsAt"`
-  }),
-  byPasswordLink: statement<UserRow>('user-by-password-link', (table) => {
-    const user = table(User)
-    return `select ${user.columns(...COLUMNS)} from ${user.name} where ${linked(user)}`
-  }),
-  /** Uses up the link $1, and puts the password's hash $2 in the place of the former. */
-  spendPasswordLink: statement<UserRow>('user-spend-password-link', (table) => {
-    const user = table(User)
-    return `update ${user.name} set ${user.column('passwordHash')} = $2, ${user.column('passwordLinkHash')} = null,
-        ${user.column('updatedAt')} = now()
-      where ${linked(user)} returning ${user.columns(...COLUMNS)}`
-  }),
 }
 
 /** Who is neither disabled nor about to be deleted; the latter may do no more than keep their account. */
@@ -236,12 +216,6 @@ export function maySignIn(user: Table<User>, prefix = ''): string {
 /** Who may sign in and has the role $1. */
 function having(user: Table<User>): string {
   return `${user.column('roles')} @> array[$1::text] and ${maySignIn(user)}`
-}
-
-/** Whose link $1 is, and good now. */
-function linked(user: Table<User>): string {
-  return `${user.column('passwordLinkHash')} = $1 and ${user.column('passwordLinkEndsAt')} > now()
-    and ${user.column('disabledAt')} is null`
 }
 
 /** Null also for what is no id of ours. */

@@ -8,7 +8,7 @@ import { reason } from '../../protocol/message.ts'
 import { userError } from '../../protocol/user-members.ts'
 import { recordChange } from '../../store/changes.ts'
 import type { Database } from '../../store/database.ts'
-import { statements } from '../../store/users.ts'
+import { statements } from '../../store/password-links.ts'
 import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
@@ -56,7 +56,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
   const { database, audit, feed, passwords, hashChosen, issuer } = options
 
   async function find(code: string): Promise<User | null> {
-    const [row] = await database.query(statements.byPasswordLink, [hashOf(code)])
+    const [row] = await database.query(statements.owner, [hashOf(code)])
     return row === undefined ? null : toUser(row)
   }
 
@@ -66,7 +66,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       if (!isUuid(userId)) throw userError('user', reason('is not registered'))
       const code = randomBytes(32).toString('base64url')
       const expiresAt = await audit.transaction(async (query, note) => {
-        const [row] = await query(statements.putPasswordLink, [userId, hashOf(code), LIFETIME])
+        const [row] = await query(statements.put, [userId, hashOf(code), LIFETIME])
         if (row === undefined) throw userError('user', reason('may not sign in'))
         const expires = Math.floor(row.endsAt.getTime() / 1000)
         note({ type: 'user.password_link_made', user: row.id, details: { expires } })
@@ -84,7 +84,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       if (passwords.isShort(password)) throw userError('password', tooShort(passwords))
       const hashed = await hashChosen(password, user)
       const row = await audit.transaction(async (query, note) => {
-        const [changed] = await query(statements.spendPasswordLink, [hashOf(code), hashed])
+        const [changed] = await query(statements.spend, [hashOf(code), hashed])
         if (changed === undefined) throw spent()
         await endWithPassword(query, note, changed.id)
         await recordChange(query, 'user', changed.id)
