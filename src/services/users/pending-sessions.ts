@@ -2,13 +2,20 @@
  * Sign-ins that still lack a factor: a few of each user, for a quarter of an hour. Each rise is a new cookie, and the last one makes a
  * session of it; nobody but the steps of a sign-in asks for them.
  */
-import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Factors } from '../../doors/assurance.ts'
 import type { Session } from '../../doors/interaction.ts'
 import { statements } from '../../store/pending-sessions.ts'
 import type { Database } from '../../store/database.ts'
 import type { AuditTrail } from '../audit/audit.ts'
-import { beginningOf, openSession, type Lasting, type SignIn } from './sessions.ts'
+import {
+  beginningOf,
+  hashSession,
+  type Lasting,
+  newToken,
+  openSession,
+  type SignIn,
+} from './session-beginnings.ts'
 
 export interface PendingSessions {
   /**
@@ -75,17 +82,22 @@ export function createPendingSessions(
       }
     },
     async find(token) {
-      const [row] = await database.query(statements.find, [hashOf(token)])
+      const [row] = await database.query(statements.find, [hashSession(token)])
       if (row === undefined) return null
       const { sid, userId, amr, acr = null } = row
       return { sid, userId, amr, acr, authenticatedAt: row.authenticatedAt.getTime(), pending: true }
     },
     async raise(token, pending, { amr, acr }, raised) {
-      const rows = await database.query(statements.raise, [hashOf(token), hashOf(raised), [...amr], acr])
+      const rows = await database.query(statements.raise, [
+        hashSession(token),
+        hashSession(raised),
+        [...amr],
+        acr,
+      ])
       return rows.length === 0 ? null : { token: raised, session: { ...pending, amr, acr } }
     },
     async complete(token, factors, next, former) {
-      const [row] = await database.query(statements.find, [hashOf(token)])
+      const [row] = await database.query(statements.find, [hashSession(token)])
       if (row === undefined) return null
       const user = { id: row.userId, updatedAt: row.userUpdatedAt.getTime() }
       const authenticatedAt = row.authenticatedAt.getTime()
@@ -100,7 +112,7 @@ export function createPendingSessions(
             sid: row.sid,
             lasting,
           })
-          if (started === null || (await query(statements.take, [hashOf(token)])).length === 0)
+          if (started === null || (await query(statements.take, [hashSession(token)])).length === 0)
             throw new Spent()
           return started
         })
@@ -110,15 +122,7 @@ export function createPendingSessions(
       }
     },
     async end(token) {
-      await database.query(statements.take, [hashOf(token)])
+      await database.query(statements.take, [hashSession(token)])
     },
   }
-}
-
-function newToken(): string {
-  return randomBytes(32).toString('base64url')
-}
-
-function hashOf(token: string): string {
-  return hash('sha256', token, 'base64url')
 }
