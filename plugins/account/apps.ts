@@ -7,6 +7,7 @@ import { clientView, entranceOf } from '../pages/client-view.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { ClientView } from '../pages/models.ts'
 import { describeScopes } from '../pages/scope-words.ts'
+import { standardScopes } from '../pages/words.ts'
 import type { OwnArea } from './area.ts'
 
 const PATH = '/apps'
@@ -32,7 +33,7 @@ export function addApps(area: OwnArea): void {
         : viewOf(client, oauth.issuer)),
       byItself: client?.registrar !== undefined,
       isRegistered: client?.unregistered === undefined,
-      scopes: await describeScopes(oauth, scopes),
+      scopes: await describeScopes(oauth, personFirst(scopes)),
       lines: lines.map(({ words }) => words),
       since: new Date(since),
       lastUsed: new Date(usedAt),
@@ -113,4 +114,11 @@ function viewOf(
     ...(redirectUri === undefined ? {} : { redirectUri }),
   }
   return { ...clientView(request), entrance: entranceOf(request, issuer) }
+}
+
+/** As people were asked for them: what was allowed in several steps is stored in no such order. */
+function personFirst(scopes: readonly string[]): string[] {
+  const standard = [...standardScopes.keys()]
+  const placeOf = (scope: string): number => standard.indexOf(scope) + 1 || standard.length + 1
+  return scopes.toSorted((one, other) => placeOf(one) - placeOf(other))
 }

@@ -42,6 +42,14 @@ test('are shown with their hosts and what they may do, in words', async () => {
   expect(findForm(page, 'revoke-all')).toBeUndefined()
 }) // prettier-ignore
 
+test('what is about the person comes first, also when it was allowed in several steps', async () => {
+  for (const scope of ['openid read_books', 'openid read_books email profile offline_access'])
+    await getTokens(server, { scope, prompt: 'consent' }, agent)
+  const { body } = await open(server, agent, '/apps')
+  const titles = [...body.matchAll(/<li><strong>(?:<bdi>)?([^<]+)/g)].map(([, title]) => title)
+  expect(titles).toEqual(['Your profile', 'Your email address', 'Stay connected when you are away', 'Read your books'])
+}) // prettier-ignore
+
 test('one whose access is taken back has to ask again, and its tokens are dead', async () => {
   const tokens = await getTokens(server, { scope: 'openid read_books' }, agent)
   const page = await agent.submit(await open(server, agent, '/apps'), 'revoke-0')
