@@ -40,8 +40,12 @@ export interface Accounts {
     identity: Identity,
     known: string | null,
   ): Promise<Account | { readonly newcomer: Newcomer }>
-  /** Whoever has read a mail to the address. */
-  welcome(upstream: UpstreamInformation, subject: Subject, newcomer: Newcomer): Promise<Account>
+  /** Whoever has read a mail to the address; `isNew` where the account was made by it. */
+  welcome(
+    upstream: UpstreamInformation,
+    subject: Subject,
+    newcomer: Newcomer,
+  ): Promise<Account & { readonly isNew?: boolean }>
   link(userId: string, upstream: UpstreamInformation, identity: Identity): Promise<Linking>
 }
 
@@ -158,7 +162,8 @@ export function createAccounts(fastify: FastifyInstance, links: Links): Accounts
       const owner = await linked(subject)
       if (owner !== null) return asAccount(owner)
       if (!mayRegister(upstream, null)) return { refused: 'unlinked' }
-      return register(upstream, subject, claims, { address: email, isVerified: true })
+      const made = await register(upstream, subject, claims, { address: email, isVerified: true })
+      return { ...made, isNew: 'user' in made }
     },
   }
 }

@@ -74,6 +74,10 @@ const SPENT = {
   title: message('This link is no longer good'),
   text: message('It was used, or is more than a day old. Sign in once more.'),
 }
+const THERE = {
+  title: message('Your account is there'),
+  text: message('Sign in to it; if you came from an app, go back to it.'),
+}
 const ELSEWHERE = {
   title: message('Open this link in the other browser'),
   text: message('It is good in the browser in which you signed in. Copy its address there.'),
@@ -192,6 +196,9 @@ export function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions
       const proof = proofOf(user)
       if ((await interactions.wayBack(asked.back, call)) !== null)
         return interactions.prove(asked.back, proof, call)
+      // An account that was linked meanwhile may want more of its person than the upstream proves: the sign-in page knows.
+      if (account.isNew !== true)
+        return call.reply.page('page-message', { ...THERE, primary: toSignIn() }, { status: 200 })
       await browser.signIn(call, proof)
       return call.reply.redirect(pages.places.start() ?? `${basePath}/end-session`, 303)
     },

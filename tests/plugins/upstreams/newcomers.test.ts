@@ -9,7 +9,7 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { linkIn, openMailbox } from '../../support/mailbox.ts'
 import { startLyingProvider } from '../../support/lying-provider.ts'
 import { startBeside, startServer } from '../../support/server.ts'
-import { ALICE, answerOf, authorizationUrl, SEED } from '../../support/sign-in.ts'
+import { ALICE, answerOf, authorizationUrl, goThrough, SEED } from '../../support/sign-in.ts'
 import { allow } from '../../support/upstreams.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
 
@@ -152,6 +152,37 @@ describe('the link', () => {
     expect(statuses.every((status) => [303, 410].includes(status))).toBe(true)
     expect(statuses).toContain(303)
     expect((await users.search(email)).found).toHaveLength(1)
+  })
+
+  test('without an app to go back to signs in who is new, and not to an account that the sign-in was linked with meanwhile', async () => {
+    const [email, other] = [newcomer(), newcomer()]
+    const arrive = async (address: string): Promise<Page & { agent: UserAgent; sub: string }> => {
+      const { agent, sub } = await comeWith(address)
+      const link = await linkFor(address)
+      await server.database.query(
+        `update artifacts set value = jsonb_set(value, '{back}', '""') where kind = 'upstream-newcomer'`,
+      )
+      return { agent, sub, ...(await agent.get(link)) }
+    }
+    const fresh = await arrive(email)
+    await fresh.agent.submit(fresh, 'confirm')
+    expect(new URL((await fresh.agent.get(`${server.url}/account`)).url).pathname).toBe('/account')
+
+    const late = await arrive(other)
+    const owner = createUserAgent(server.url)
+    await goThrough(owner, await owner.get(`${server.url}/account`))
+    const page = await owner.get(`${server.url}/account/linked-sign-ins`)
+    const left = await owner.submit(page, 'link', { upstream: 'club' })
+    const asked = new URL(left.headers.get('location')!).searchParams
+    provider.tell(late.sub, asked.get('nonce')!, {})
+    const query = new URLSearchParams({ code: 'c', state: asked.get('state')! })
+    expect((await owner.get(`${server.url}/upstream/club/callback?${query.toString()}`)).url).toContain(
+      'done=linked',
+    )
+    const told = await late.agent.submit(late, 'confirm')
+    expect([told.status, told.body]).toEqual([200, expect.stringContaining('Your account is there')])
+    expect(new URL((await late.agent.get(`${server.url}/account`)).url).pathname).not.toBe('/account')
+    expect(await users.findByEmail(other)).toBeNull()
   })
 
   test('of an address that somebody has by now makes nothing, and says so to whoever reads its mails', async () => {
