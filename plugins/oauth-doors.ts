@@ -22,10 +22,15 @@ import type { Throttles } from '../src/services/throttle/throttle.ts'
 import type { SignStatement } from '../src/services/tokens/signed-statements.ts'
 
 export interface OAuthDoors {
+  /** A grant at the token endpoint. Throws `ConfigError` for a `type` that is taken, and once the server is ready, as all that registers does. */
   registerGrant<P extends TObject>(grant: Grant<P>): void
+  /** One method at one path. Throws `ConfigError` where that is taken, and for what is no endpoint. */
   registerEndpoint<P extends TObject, Who extends Caller = 'client'>(endpoint: Endpoint<P, Who>): void
+  /** What one alone may do, by its key (`Dispatched`). Throws `ConfigError` for a key that has an owner. */
   register<K extends keyof Dispatched>(kind: K, key: string, owner: Dispatched[K]): void
+  /** One more of those that all run, each after those before it (`Ordered`). Throws `ConfigError` for a name that is taken. */
   add<K extends keyof Ordered>(kind: K, item: Ordered[K]): void
+  /** Members that a document has from then on (`Additive`). Throws `ConfigError` for one that is taken. */
   readonly extend: Extend
   /**
    * Members of client metadata that a plugin adds; from then on every way of registering clients knows them. Throws when one

@@ -11,6 +11,7 @@ import type { Granted, Spend } from './facts.ts'
 /** What a client asks an end-user's approval for: an authorization request, or another protocol's own. */
 export interface ApprovalRequest {
   readonly client: Client
+  /** RFC 6749 §3.3; those alone that the client may have. */
   readonly scopes: ReadonlySet<string>
   /** Identifiers of the resources that were asked for (RFC 8707). */
   readonly resources: readonly string[]
@@ -49,8 +50,9 @@ export interface AuthorizationRequest extends ApprovalRequest, AnsweredRequest {
   readonly spends?: readonly Spend[]
 }
 
-/** A parameter of the authorization request. */
+/** A parameter of the authorization request (RFC 6749 §8.2). */
 export interface Parameter {
+  /** On the wire. */
   readonly name: string
   /** Of the raw value: a string, or `Repeatable()`. */
   readonly schema: TSchema
@@ -107,7 +109,7 @@ export interface ConsentLine {
   readonly once?: boolean
 }
 
-/** Makes the answer to an approved request; its key is the `response_type`, words in alphabetical order. */
+/** Makes the answer to an approved request; its key is the `response_type` (RFC 6749 §3.1.1), words in alphabetical order. */
 export interface ResponseType {
   /**
    * The mode by which answers and errors travel that ask for none. With `fragment` they hold tokens, so that no mode takes them
@@ -121,7 +123,7 @@ export interface ResponseType {
   respond(granted: Granted, request: AuthorizationRequest, call: ClientCall): Promise<Wire>
 }
 
-/** Takes answers and errors back to the client; its key is the `response_mode`. */
+/** Takes answers and errors back to the client; its key is the `response_mode` (OAuth 2.0 Multiple Response Type Encoding §2.1). */
 export interface ResponseMode {
   /** Whether what it sends is in the query of an address, where logs and other sites get to see it: no tokens then. */
   readonly inQuery: boolean
@@ -129,7 +131,7 @@ export interface ResponseMode {
   send(reply: FastifyReply, request: AnsweredRequest, answer: Wire): FastifyReply | Promise<FastifyReply>
 }
 
-/** What an authorization response says, for who adds to it. */
+/** What an authorization response says (RFC 6749 §4.1.2, §4.1.2.1), for who adds to it. */
 export interface AuthorizationAnswer {
   readonly request: AnsweredRequest
   /** What was approved; absent in an error. */

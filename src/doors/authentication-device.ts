@@ -14,6 +14,7 @@ export interface BackchannelCall {
   readonly address: string
   /** Milliseconds since the epoch. */
   readonly askedAt: number
+  /** Milliseconds since the epoch: nobody can decide any more. */
   readonly expiresAt: number
 }
 

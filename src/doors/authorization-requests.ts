@@ -15,7 +15,7 @@ export interface AskedRequest {
 /** Whether the authorization endpoint serves a request. Endpoints that ask for approval alone (`parseApproval`) do not ask it. */
 export interface AuthorizationCheck {
   readonly name: string
-  /** Before any parameter is read. Throws `OAuthError`, which the client gets by redirect. */
+  /** Before any parameter is read. Throws `OAuthError`, which the client gets by redirect (RFC 6749 §4.1.2.1). */
   check(asked: AskedRequest): void | Promise<void>
   /** The same once people have approved, since what is registered may have changed meanwhile. Throws `OAuthError`. */
   review?(request: AuthorizationRequest): void | Promise<void>

@@ -12,6 +12,7 @@ export interface Client {
   readonly grantableScopes: ReadonlySet<string>
   /** The registered `scope` list as it is. */
   readonly scope: readonly string[]
+  /** `grant_types`, and where none are registered those that follow from its other members (RFC 7591 §2). */
   readonly grantTypes: ReadonlySet<string>
   /** `token_endpoint_auth_method`; undefined while unset: then Basic and post both work. */
   readonly authenticationMethod: string | undefined
@@ -67,6 +68,7 @@ export interface ClientAuthentication {
  * several rules each holds.
  */
 export interface AssertionRule {
+  /** Of its own. */
   readonly name: string
   /** Undefined for a client that the rule is not about. */
   narrow(client: Client): AssertionDemand | undefined
@@ -81,5 +83,6 @@ export interface AssertionDemand {
 
 /** What clients know users by (OpenID Connect Core §8); its key is the `subject_type`. */
 export interface SubjectType {
+  /** The `sub`: 255 ASCII characters at most (§2), the same for the same two each time, in every process and for ever. */
   subject(userId: string, client: Client): string
 }

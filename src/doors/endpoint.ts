@@ -47,7 +47,7 @@ export interface Endpoint<P extends TObject = TObject, Who extends Caller = 'cli
   readonly path: `/${string}`
   /** Default POST; each method of a path is registered by itself. GET answers HEAD too. */
   readonly method?: EndpointMethod
-  /** The metadata member that names it, such as `introspection_endpoint`; without it, the metadata is silent. */
+  /** The metadata member that names it (RFC 8414 §2), such as `introspection_endpoint`; without it, the metadata is silent. */
   readonly metadata?: string
   /**
    * Who may call: an authenticated `client`, the default; `bearer`, who sends an access token of ours in the header (RFC 6750 §2.1); or
@@ -58,7 +58,7 @@ export interface Endpoint<P extends TObject = TObject, Who extends Caller = 'cli
   readonly body?: 'form' | 'json'
   /** Whether public clients may call it, named by `client_id` alone in a form; default false. */
   readonly publicClients?: boolean
-  /** Scopes that a `bearer`'s token must have, all of them. */
+  /** Scopes that a `bearer`'s token must have, all of them; else 403 `insufficient_scope` (RFC 6750 §3.1). */
   readonly scopes?: readonly string[]
   /** Whether pages of any origin may call it from a browser (CORS), without cookies; the same for all methods. Default false. */
   readonly cors?: boolean

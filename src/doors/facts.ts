@@ -12,6 +12,7 @@ export interface Granted {
   subject?: string
   /** The client_id of the client that it stands for, where that is another: the `sub`. Then no Authorization is stored. */
   subjectClient?: string
+  /** RFC 6749 §3.3. The issuer refuses what is not the client's (`invalid_scope`). */
   scopes: ReadonlySet<string>
   /** Identifiers of the resources that were asked for (RFC 8707); empty for those of the scopes. */
   resources: readonly string[]
@@ -27,7 +28,7 @@ export interface Granted {
   consent?: string
   /** Whether a refresh token belongs to it, where the client may use one. */
   refreshable?: boolean
-  /** Who acts for the subject: the `act` of its access tokens. */
+  /** Who acts for the subject: the `act` of its access tokens (RFC 8693 §4.1). */
   actor?: Actor
   /**
    * What its tokens are bound to, as the token endpoint finds out and no grant. What a grant hands back of an Authorization or
@@ -50,6 +51,7 @@ export interface Granted {
 
 /** Something that is good once: an artifact, by its kind and handle; or what is only remembered when it is used, as of `oauth.once`. */
 export interface Spend {
+  /** Of the artifacts that it is one of, or of what is remembered. */
   readonly kind: string
   readonly handle: string
   /** Of what is remembered: when whoever checks it takes it for good no longer, a day ahead at most. */

@@ -16,7 +16,9 @@ export interface Session {
   readonly userId: string
   /** Milliseconds since the epoch. */
   readonly authenticatedAt: number
+  /** RFC 8176. */
   readonly amr: readonly string[]
+  /** OpenID Connect Core §2; null where it reached none. */
   readonly acr: string | null
   /** Of one that lacks a factor still: only the steps of a sign-in ever see it, and it opens nothing. */
   readonly pending?: true
@@ -156,11 +158,13 @@ export interface BrowserCall {
   readonly reply: FastifyReply
 }
 
-/** What becomes of an interaction at its end. */
+/** What becomes of an interaction at its end: `approved` or `denied` answers the browser. What they throw leaves the interaction open. */
 export interface Outcome {
   /** Asked before each page and each answer: what it throws is shown, and nothing is answered. `state` is what it was started with. */
   check?(request: ApprovalRequest, state: Bag): Promise<void>
+  /** Everybody who had to agree has: `granted` is what they allowed. */
   approved(ended: EndedInteraction, granted: Granted, call: BrowserCall): Promise<FastifyReply>
+  /** Somebody said no, or a step ended it; `error` is for the client (RFC 6749 §4.1.2.1). */
   denied(ended: EndedInteraction, error: OAuthError, call: BrowserCall): Promise<FastifyReply>
 }
 

@@ -21,24 +21,37 @@ import type { MailTransport } from './mail.ts'
 import type { Profile } from './profile.ts'
 import type { SignInLink, SignInMethod, SignOutNotice, SignOutWay } from './sign-in.ts'
 
+/** One owner for each key, by `oauth.register`. */
 export interface Dispatched {
+  /** By its own name, which its clients have as `registrar`. */
   clientSource: ClientSource
+  /** By the `token_endpoint_auth_method` (RFC 7591 §2). */
   clientAuthentication: ClientAuthentication
+  /** By a name of its own. */
   requestSource: RequestSource
+  /** By the `response_type`. */
   responseType: ResponseType
+  /** By the `response_mode`. */
   responseMode: ResponseMode
+  /** By the name under which interactions are started with it. */
   outcome: Outcome
+  /** By the `subject_type`. */
   subjectType: SubjectType
-  /** By `oauth.deliver`. */
+  /** By its `kind`, with `oauth.deliver`. */
   delivery: Delivery
+  /** By its name in addresses. */
   signInMethod: SignInMethod
+  /** `default` alone. */
   mailTransport: MailTransport
   /** By the scheme of an entry of KEYS. */
   keyStore: KeyStore
+  /** By its name in OIDC_PROFILE and in the member `profile`. */
   profile: Profile
+  /** By the `type` (RFC 9396 §2). */
   authorizationDetailsType: AuthorizationDetailsType
 }
 
+/** All run in the order of their registration, by `oauth.add`; each has a name of its own, but a policy, which is a function. */
 export interface Ordered {
   authorizationCheck: AuthorizationCheck
   parameter: Parameter
@@ -55,14 +68,21 @@ export interface Ordered {
   signOutNotice: SignOutNotice
 }
 
-/** Contributions that are merged into a document; the server's own members win. */
+/** Documents, with what each is made of for who contributes to it by `oauth.extend`; the server's own members win. */
 export interface Additive {
+  /** RFC 6749 §5.1. */
   tokenResponse: Authorization
+  /** The claims of RFC 9068 §2.2. */
   access_token: Authorization
+  /** The claims of OpenID Connect Core §2. */
   id_token: Authorization
+  /** OpenID Connect Core §5.3.2. */
   userinfo: Authorization
+  /** RFC 7662 §2.2, of a token that is active. */
   introspection: Verified
+  /** RFC 6749 §4.1.2 and §4.1.2.1. */
   authorizationResponse: AuthorizationAnswer
+  /** RFC 8414 §2, OpenID Connect Discovery §3: what the server says of itself so far. */
   metadata: Bag
 }
 

@@ -1,4 +1,4 @@
-/** Other forms of answers and ID tokens, for clients who want them so: signed, encrypted. */
+/** Other forms of answers and ID tokens, for clients who want them so: signed (RFC 9701, OpenID Connect Core §5.3.2), encrypted (§10.2). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Bag } from '../protocol/bag.ts'
 import type { Client } from './client.ts'
