@@ -8,6 +8,7 @@ import { ConfigError } from '../../src/config.ts'
 import type { Client } from '../../src/doors/client.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { metadataError } from '../../src/protocol/errors.ts'
+import { reason } from '../../src/protocol/message.ts'
 import { CIBA } from '../../src/services/clients/client-kinds.ts'
 import { PROFILE } from '../../src/services/clients/profiles.ts'
 
@@ -73,9 +74,19 @@ async function fapiCiba(fastify: FastifyInstance): Promise<void> {
     },
     check({ grant_types: types = [], [SIGNED]: algorithm }) {
       const needed = missing()
-      if (needed !== undefined) throw metadataError(PROFILE, `cannot be ${NAME} without ${needed}`)
+      if (needed !== undefined)
+        throw metadataError(
+          PROFILE,
+          reason('cannot be {profile} without {plugin}', { profile: NAME, plugin: needed }),
+        )
       if ((types as readonly string[]).includes(CIBA) && algorithm === undefined)
-        throw metadataError(SIGNED, `must be one of ${ALGORITHMS.join(', ')}: the profile ${NAME} needs it`)
+        throw metadataError(
+          SIGNED,
+          reason('must be one of {names}: the profile {profile} needs it', {
+            names: ALGORITHMS,
+            profile: NAME,
+          }),
+        )
     },
   })
 }

@@ -12,6 +12,7 @@ import { CIBA, DEVICE_CODE } from '../../src/services/clients/client-kinds.ts'
 import { PROFILE } from '../../src/services/clients/profiles.ts'
 import { metadataError } from '../../src/protocol/errors.ts'
 import { LASTING_ALGORITHMS } from '../../src/protocol/jwk-set.ts'
+import { reason } from '../../src/protocol/message.ts'
 
 const NAME = 'fapi-2.0'
 /** What devices ask cannot be pushed, and whoever has the code decides for whom (§5.3.2.2). */
@@ -103,7 +104,10 @@ async function fapi(fastify: FastifyInstance): Promise<void> {
     check(metadata) {
       const plugin = missing()
       if (plugin !== undefined)
-        throw metadataError(PROFILE, `cannot be ${NAME} without ${plugin}, which is left out here`)
+        throw metadataError(
+          PROFILE,
+          reason('cannot be {profile} without {plugin}, which is left out here', { profile: NAME, plugin }),
+        )
       assertSecureAddresses(metadata)
       assertSigned(metadata)
     },
@@ -118,14 +122,20 @@ function assertSigned({
   if ((types as readonly string[]).includes(CIBA) && alg === undefined)
     throw metadataError(
       'backchannel_authentication_request_signing_alg',
-      `must be one of ${LASTING_ALGORITHMS.join(', ')}: the profile ${NAME} needs it`,
+      reason('must be one of {names}: the profile {profile} needs it', {
+        names: LASTING_ALGORITHMS,
+        profile: NAME,
+      }),
     )
 }
 
 /** §5.3.2.2: https, whatever the kind of start. */
 function assertSecureAddresses({ redirect_uris: uris = [] }: Bag): void {
   if (!(uris as readonly string[]).every((uri) => uri.startsWith('https:')))
-    throw metadataError('redirect_uris', `must use https: the profile ${NAME} needs it`)
+    throw metadataError(
+      'redirect_uris',
+      reason('must use https: the profile {profile} needs it', { profile: NAME }),
+    )
 }
 
 export default fp(fapi, { name: 'latchkey-fapi-2.0', dependencies: ['latchkey-oauth'] })

@@ -146,7 +146,7 @@ const BAD: readonly [object, string][] = [
   [djangoClient(unique('x'), { response_types: [{}] }), 'response_types names what is not in this file'],
   [
     djangoClient(unique('x'), { ...CODE, response_types: [['teapot']] }),
-    'response_types names what no plugin serves',
+    'response_types names teapot, which no plugin serves here',
   ],
   [djangoClient(unique('x'), { _scope: 'a"b', response_types: [] }), 'scope must hold scope names'],
   [{ model: 'oidc_provider.responsetype', pk: 9, fields: {} }, 'value is missing'],

@@ -203,7 +203,7 @@ test.each([
   [{ clients: [{ client_id: 'a', client_secret: 7 }] }, /^SEED_FILE FILE: clients\[0\]: client_secret /],
   [
     { clients: [{ client_id: 'a', grant_types: ['made_up'] }] },
-    'SEED_FILE FILE: clients[0]: grant_types names what no plugin serves.',
+    'SEED_FILE FILE: clients[0]: grant_types names made_up, which no plugin serves here.',
   ],
   [
     { clients: [{ client_id: 'a', client_name: 'a\0b' }] },

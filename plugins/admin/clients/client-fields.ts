@@ -111,7 +111,7 @@ export function groupsOf(values: Values, errors: Errors, served: Served) {
   const isServed = ({ name, kind }: Field): boolean =>
     kind === 'choice' ? (served[name] ?? []).length > 0 : methods.includes(BY_METHOD.get(name) ?? methods[0]!)
   return GROUPS.map(({ title, folded, fields }) => {
-    const offered = fields.filter((field) => isTyped(field.name) || isServed(field))
+    const offered = fields.filter((field) => isTyped(field.name) || isServed(field) || field.name in errors)
     const open = offered.some(({ name }) => isTyped(name) || name in errors)
     return { title, folded: folded ? { open } : null, fields: offered.map(view) }
   }).filter(({ fields }) => fields.length > 0)

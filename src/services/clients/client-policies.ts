@@ -110,7 +110,7 @@ export function createClientPolicies(
   ): Unserved[] {
     const missing = names.filter((name) => !served.has(name))
     if (!missing.every((name) => name.split(' ').every((part) => standard.has(part))))
-      throw metadataError(field, reason('names what no plugin serves'))
+      throw metadataError(field, reason('names {names}, which no plugin serves here', { names: missing }))
     return missing.map((name) => ({ field, name }))
   }
 

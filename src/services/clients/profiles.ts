@@ -7,6 +7,7 @@ import type { Choice, Profile } from '../../doors/profile.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import { metadataError, OAuthError } from '../../protocol/errors.ts'
+import { reason, type Message } from '../../protocol/message.ts'
 
 export interface Profiles {
   /** Throws `ConfigError` for one of `OIDC_PROFILE` that no plugin brings. A sentence for each: what it locks. */
@@ -40,15 +41,15 @@ export function createProfiles(doors: DoorRegistry, ofServer: readonly string[])
     const { [PROFILE]: own } = registered
     const known = doors.owners('profile')
     if (typeof own === 'string' && !known.has(own))
-      throw metadataError(PROFILE, `must be one of ${[...known.keys()].join(', ')}`)
+      throw metadataError(PROFILE, reason('must be one of {names}', { names: [...known.keys()] }))
     for (const [name, { locks, choices = {}, check }] of profilesOf(registered)) {
       for (const [member, locked] of Object.entries(locks)) {
-        const problem = problemOfLock(locked, registered[member])
-        if (problem !== undefined) throw metadataError(member, `${problem}: the profile ${name} needs it`)
+        const problem = problemOfLock(name, locked, registered[member])
+        if (problem !== undefined) throw metadataError(member, problem)
       }
       for (const [member, choice] of Object.entries(choices)) {
-        const problem = problemOfChoice(choice, registered[member])
-        if (problem !== undefined) throw metadataError(member, `${problem}: the profile ${name} needs it`)
+        const problem = problemOfChoice(name, choice, registered[member])
+        if (problem !== undefined) throw metadataError(member, problem)
       }
       check?.(registered)
     }
@@ -115,24 +116,27 @@ function within(locks: Bag, registered: Bag): Bag {
   )
 }
 
-function problemOfLock(locked: unknown, registered: unknown): string | undefined {
+function problemOfLock(profile: string, locked: unknown, registered: unknown): Message | undefined {
   if (registered === undefined || registered === locked) return undefined
-  if (typeof locked !== 'number') return `must be ${String(locked)}`
-  return typeof registered === 'number' && registered <= locked ? undefined : `must be ${locked} at most`
+  if (typeof locked !== 'number')
+    return reason('must be {value}: the profile {profile} needs it', { value: String(locked), profile })
+  if (typeof registered === 'number' && registered <= locked) return undefined
+  return reason('must be {most} at most: the profile {profile} needs it', { most: locked, profile })
 }
 
 function isAmong({ among, never = [] }: Choice, value: string): boolean {
   return (among?.includes(value) ?? true) && !never.includes(value)
 }
 
-function problemOfChoice(choice: Choice, registered: unknown): string | undefined {
+function problemOfChoice(profile: string, choice: Choice, registered: unknown): Message | undefined {
   const { among, never = [], fallback, optional = false } = choice
-  const words =
-    among === undefined ? `must not have ${never.join(' or ')}` : `must be one of ${among.join(', ')}`
-  if (registered === undefined)
-    return among === undefined || fallback !== undefined || optional ? undefined : words
+  if (registered === undefined && (among === undefined || fallback !== undefined || optional))
+    return undefined
   const all: readonly unknown[] = [registered].flat()
-  return all.every((one) => typeof one === 'string' && isAmong(choice, one)) ? undefined : words
+  if (all.every((one) => typeof one === 'string' && isAmong(choice, one))) return undefined
+  return among === undefined
+    ? reason('must have none of {names}: the profile {profile} needs it', { names: never, profile })
+    : reason('must be one of {names}: the profile {profile} needs it', { names: among, profile })
 }
 
 function lockWords(locks: Bag): string[] {

@@ -9,7 +9,14 @@ import { ROOT } from '../admin/administrator.ts'
 
 const API = 'https://books.example/api'
 const there = { id: 'there', issuer: 'https://id.example', client_id: 'us' }
-const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT], resources: [{ resource: API, name: 'Books', scopes: ['read_api'] }], upstreams: [there] } }) // prettier-ignore
+const uris = ['https://app.example/cb']
+const jwks = { keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }] }
+/** Apps that keep a profile, which no form changes. */
+const held = [
+  { client_id: 'modern', redirect_uris: uris, profile: 'oauth-2.1' },
+  ...rowsWith('latchkey-fapi-2.0', [{ client_id: 'bank', redirect_uris: uris, profile: 'fapi-2.0', token_endpoint_auth_method: 'private_key_jwt', jwks }]),
+] // prettier-ignore
+const server = await startServer({}, { seed: { ...SEED, clients: [...SEED.clients, ...held], users: [...SEED.users, ROOT], resources: [{ resource: API, name: 'Books', scopes: ['read_api'] }], upstreams: [there] } }) // prettier-ignore
 const readers = await Promise.all(
   ['en', 'de', 'es'].map(async (tag) => signedIn(server, ROOT, { 'accept-language': tag })),
 )
@@ -20,7 +27,9 @@ async function said(agent: UserAgent, [path, form, typed]: Case): Promise<string
   const { action, fields } = findForm(await agent.get(`${server.url}/admin${path}`), form)!
   const { status, body } = await agent.post(action, { ...fields, ...typed })
   expect([path, typed, status]).toEqual([path, typed, 400])
-  return [...body.matchAll(/<p class="problem" id="[^"]*"[^>]*>([^<]*)/g)].map(([, text = '']) => text)
+  return [...body.matchAll(/<p class="problem" id="[^"]*"[^>]*>([^<]*)/g)].map(([, text = '']) =>
+    text.replaceAll(/ (?:and|und|y) /g, ', '),
+  )
 }
 
 const upstream = { ...there, id: 'new' }
@@ -28,6 +37,9 @@ const cases: readonly Case[] = [
   ...[{ redirect_uris: '' }, { client_id: 'read_books' }, { client_id: 'openid' }, { client_id: 'token_introspection' }, { client_id: 'web' }, { grant_types: 'made_up' }, { token_endpoint_auth_method: 'none', grant_types: 'client_credentials' }, { scope: 'b"d' }, { client_uri: 'nowhere' }, { optional_scopes: 'openid' }, { backchannel_logout_uri: 'http://app.example/out', token_endpoint_auth_method: 'none' }]
     .map((typed): Case => ['/clients/new', 'client', { client_name: 'New', redirect_uris: 'https://app.example/cb', ...typed }]),
   ...rowsWith('latchkey-private-key-jwt', [['/clients/new', 'client', { redirect_uris: 'https://app.example/cb', token_endpoint_auth_method: 'private_key_jwt' }] satisfies Case]),
+  ['/client?client_id=modern', 'client', { grant_types: 'authorization_code implicit' }],
+  ...rowsWith('latchkey-fapi-2.0', [{ token_endpoint_auth_method: '' }, { redirect_uris: 'http://localhost/cb' }, { grant_types: 'authorization_code urn:openid:params:grant-type:ciba' }]
+    .map((typed): Case => ['/client?client_id=bank', 'client', typed])),
   ...[{ name: '' }, { name: 'a b' }, { name: 'read_books' }, { name: 'web' }, { name: 'token_introspection' }, { name: 'new', resource: 'https://nowhere.example' }, { name: 'new', description: 'x'.repeat(2049) }]
     .map((typed): Case => ['/scopes/new', 'record', typed]),
   ...[{ resource: 'nowhere' }, { resource: API }, { aliases: 'nowhere' }, { aliases: 'https://a.example\nhttps://a.example/' }, { aliases: 'https://new.example/' }, { aliases: server.url }, { access_token_lifetime: '-1' }]

@@ -27,21 +27,25 @@ test.each([
   [{ redirect_uri: `${URI}#a` }, 'invalid_redirect_uri', 'redirect_uris must not have a fragment'],
   [{ redirect_uri: 'javascript:alert(1)' }, 'invalid_redirect_uri', 'must not use the scheme javascript:'],
   [{ response_types: ['code'] }, 'invalid_redirect_uri', 'redirect_uris must name an address'],
-  [{ grant_types: ['made_up'] }, 'invalid_client_metadata', 'grant_types names what no plugin serves'],
+  [
+    { grant_types: ['made_up'] },
+    'invalid_client_metadata',
+    'grant_types names made_up, which no plugin serves here',
+  ],
   [
     { redirect_uri: URI, response_types: ['code made_up'] },
     'invalid_client_metadata',
-    'response_types names what',
+    'response_types names',
   ],
   [
     { token_endpoint_auth_method: 'made_up' },
     'invalid_client_metadata',
-    'token_endpoint_auth_method names what',
+    'token_endpoint_auth_method names',
   ],
   [
     { token_endpoint_auth_method: 'constructor' },
     'invalid_client_metadata',
-    'token_endpoint_auth_method names what',
+    'token_endpoint_auth_method names',
   ],
   [
     { token_endpoint_auth_method: 'none', client_secret: 'x' },
