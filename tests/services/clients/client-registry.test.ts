@@ -37,11 +37,7 @@ test.each([
     'invalid_client_metadata',
     'response_types names',
   ],
-  [
-    { token_endpoint_auth_method: 'made_up' },
-    'invalid_client_metadata',
-    'token_endpoint_auth_method names',
-  ],
+  [{ token_endpoint_auth_method: 'made_up' }, 'invalid_client_metadata', 'token_endpoint_auth_method names'],
   [
     { token_endpoint_auth_method: 'constructor' },
     'invalid_client_metadata',
