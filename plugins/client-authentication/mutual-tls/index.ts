@@ -2,6 +2,7 @@
  * Mutual TLS (RFC 8705): clients that prove who they are by the certificate of their connection, issued by an authority that is
  * trusted, or by themselves and registered; and tokens that are good on connections with that certificate alone.
  */
+import { createPublicKey, X509Certificate } from 'node:crypto'
 import { Server } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -133,11 +134,24 @@ function aliasesAt(origin: string, fastify: FastifyInstance): Record<string, str
 function assertCertificates({ jwks, jwks_uri: uri }: Bag): void {
   if (uri !== undefined) return
   const keys = isObject(jwks) && Array.isArray(jwks['keys']) ? (jwks['keys'] as unknown[]) : []
-  if (!keys.some((key) => isObject(key) && Array.isArray(key['x5c'])))
+  const certified = keys.filter(isObject).filter(({ x5c }) => Array.isArray(x5c) && x5c.length > 0)
+  if (certified.length === 0)
     throw metadataError(
       'token_endpoint_auth_method',
       reason('{method} needs jwks_uri, or jwks with x5c', { method: SELF_SIGNED }),
     )
+  if (!certified.every(isOwnCertificate))
+    throw metadataError('jwks', reason('has a key whose first x5c is not a certificate of it'))
+}
+
+/** RFC 7517 §4.7: the first is of the key itself, in DER and base64. */
+function isOwnCertificate(key: Bag): boolean {
+  try {
+    const { publicKey } = new X509Certificate(Buffer.from(String((key['x5c'] as unknown[])[0]), 'base64'))
+    return publicKey.equals(createPublicKey({ key, format: 'jwk' }))
+  } catch {
+    return false
+  }
 }
 
 export default fp(mutualTls, { name: 'latchkey-mutual-tls', dependencies: ['latchkey-oauth'] })

@@ -176,8 +176,10 @@ export function createClientKeys(
       if (!isGood) throw new JwtError('its signature is not good')
       return unverified.claims
     },
-    async hasCertificate(client, { raw }) {
-      const isIts = ({ x5c: [own = ''] }: PublicJwk): boolean => raw.equals(Buffer.from(own, 'base64'))
+    async hasCertificate(client, { raw, publicKey }) {
+      // RFC 7517 §4.7: the first is of the key itself.
+      const isIts = ({ key, x5c: [own = ''] }: PublicJwk): boolean =>
+        raw.equals(Buffer.from(own, 'base64')) && key.equals(publicKey)
       return (await find(client, isIts)).length > 0
     },
     async findForEncryption(client, algorithm) {

@@ -223,6 +223,12 @@ describe('a registration', () => {
     const { x5c: _x5c, ...key } = jwkOf(selfSigned)
     const keyless = { ...alone, client_id: 'refused', jwks: { keys: [key] } }
     await expect(clients.create(keyless)).rejects.toThrow('needs jwks_uri, or jwks with x5c')
+    const without = { ...keyless, jwks: { keys: [{ ...key, x5c: [] }] } }
+    await expect(clients.create(without)).rejects.toThrow('needs jwks_uri, or jwks with x5c')
+    for (const x5c of [['AAAA'], [selfSigned.cert], jwkOf(stranger).x5c, [5], [null]])
+      await expect(clients.create({ ...keyless, jwks: { keys: [{ ...key, x5c }] } })).rejects.toThrow(
+        'has a key whose first x5c is not a certificate of it',
+      )
   })
 })
 
