@@ -32,7 +32,7 @@ test.skipIf(nginx.absent)(
     page.end()
 
     const folder = await installByPage(INSTALL, '/path/to/reports')
-    await writeFile(join(folder, 'reports.js'), app)
+    await writeFile(join(folder, 'reports.mjs'), app)
     await run('sh', ['-euc', certificates], { cwd: folder })
     const ours = Object.fromEntries(
       ownTls
@@ -75,7 +75,7 @@ test.skipIf(nginx.absent)(
     await startNginx(`${local}${plain}`, port)
 
     const env = { ISSUER: server.url, NODE_EXTRA_CA_CERTS: certificate, PATH: process.env['PATH'] }
-    const runApp = async () => run(process.execPath, ['reports.js'], { cwd: folder, env })
+    const runApp = async () => run(process.execPath, ['reports.mjs'], { cwd: folder, env })
     expect((await runApp()).stdout).toBe('list_books\n')
 
     const forged = encodeURIComponent(await readFile(join(folder, 'reports.pem'), 'utf8'))

@@ -36,12 +36,12 @@ test('the service gets a bound token and uses it at the API, and both may insist
     'port: 8080': `port: ${port}`,
   })
   await writeFile(join(folder, 'books.js'), program)
-  await writeFile(join(folder, 'reports.js'), service)
+  await writeFile(join(folder, 'reports.mjs'), service)
   await startApi(folder, 'books.js', {})
   const env = { ISSUER: server.url, CLIENT_SECRET, API: `http://127.0.0.1:${port}/books` }
   const run = async (): Promise<unknown> => {
     const options = { cwd: folder, env: { ...env, PATH: process.env['PATH'] } }
-    return JSON.parse((await promisify(execFile)(process.execPath, ['reports.js'], options)).stdout)
+    return JSON.parse((await promisify(execFile)(process.execPath, ['reports.mjs'], options)).stdout)
   }
   expect(await run()).toEqual({ reader: 'reports', books: ['The Trial'] })
 

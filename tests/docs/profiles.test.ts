@@ -22,18 +22,17 @@ test('an app makes a key, is registered, and signs its user in under FAPI 2.0', 
   const folder = await temporaryDirectory()
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'))
   for (const [name, text] of Object.entries({
-    'package.json': '{"type":"module"}',
-    'keys.js': keys,
-    'bank.js': app,
+    'keys.mjs': keys,
+    'bank.mjs': app,
   }))
     await writeFile(join(folder, name), text)
   const options = { cwd: folder, env: { ISSUER: server.url, PATH: process.env['PATH'] } }
-  await promisify(execFile)(process.execPath, ['keys.js'], options)
+  await promisify(execFile)(process.execPath, ['keys.mjs'], options)
   const desk = await sitDown(server.settings)
   await cp(join(folder, 'jwks.json'), join(desk.directory, 'jwks.json'))
   await desk.sh(create)
 
-  const bank = spawn(process.execPath, ['bank.js'], { ...options, stdio: ['pipe', 'pipe', 'inherit'] })
+  const bank = spawn(process.execPath, ['bank.mjs'], { ...options, stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(bank, 'close')
   const printed: string[] = []
   const lines = createInterface(bank.stdout)

@@ -25,18 +25,17 @@ test('an app makes a key, is registered with it, proves itself, and goes on with
   const server = await startServer({}, { seed: { scopes: [{ name: 'list_books' }] } })
   const folder = await temporaryDirectory()
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'))
-  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
-  await writeFile(join(folder, 'keys.js'), keys)
-  await writeFile(join(folder, 'reports.js'), app)
+  await writeFile(join(folder, 'keys.mjs'), keys)
+  await writeFile(join(folder, 'reports.mjs'), app)
   const run = async (program: string): Promise<string> => {
     const options = { cwd: folder, env: { ISSUER: server.url, PATH: process.env['PATH'] } }
     return (await promisify(execFile)(process.execPath, [program], options)).stdout
   }
-  await run('keys.js')
+  await run('keys.mjs')
   const desk = await sitDown(server.settings)
   await cp(join(folder, 'jwks.json'), join(desk.directory, 'jwks.json'))
   await desk.sh(create)
-  expect(await run('reports.js')).toBe('list_books\n')
+  expect(await run('reports.mjs')).toBe('list_books\n')
 
   const privateJwk = JSON.parse(await readFile(join(folder, 'private.json'), 'utf8')) as JWK
   const next = await createAssertionKey('next')

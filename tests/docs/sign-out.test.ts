@@ -34,8 +34,8 @@ test('the shop is told of a sign-out', async () => {
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'))
   const port = `host: '127.0.0.1', port: ${new URL(origin).port}`
   const here = { 'https://login.example.com': server.url, "'shop'": "'web'", 'port: 8080': port }
-  await writeFile(join(folder, 'shop.js'), substitute(shop, here))
-  const child = spawn(process.execPath, ['shop.js'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  await writeFile(join(folder, 'shop.mjs'), substitute(shop, here))
+  const child = spawn(process.execPath, ['shop.mjs'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
   atEndOfFile(async () => void child.kill())
   const lines: string[] = []
   const output = createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
