@@ -21,7 +21,7 @@ async function upstreams(fastify: FastifyInstance): Promise<void> {
   const provider = createProvider(fastify)
   const accounts = createAccounts(fastify, links)
   const signOuts = addSignOut(fastify, provider)
-  const newcomers = addNewcomers(fastify, { accounts, signOuts })
+  const newcomers = await addNewcomers(fastify, { accounts, signOuts })
   const options = { links, flows: createFlows(fastify), provider, accounts, newcomers, signOuts }
   await addSignIn(fastify, options)
   addCallback(fastify, options)

@@ -25,6 +25,12 @@ import { proofOf } from './sign-in.ts'
 import type { SignOuts } from './sign-out.ts'
 import { explain, nameOf } from './words.ts'
 
+declare module '../pages/models.ts' {
+  interface Pages {
+    'upstream-confirm': ConfirmPage
+  }
+}
+
 export interface Newcomers {
   /** `back` is the address of the interaction that they came from. Null for who has to wait; throws 503 where too much waits to be sent. */
   ask(
@@ -83,7 +89,7 @@ const ELSEWHERE = {
   text: message('It is good in the browser in which you signed in. Copy its address there.'),
 }
 
-export function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions): Newcomers {
+export async function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions): Promise<Newcomers> {
   const { oauth, browser, interactions, pages } = fastify
   const { accounts, signOuts } = options
   const { upstreams, box } = kernelOf(fastify)
@@ -98,6 +104,11 @@ export function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions
   async function upstreamOf({ upstream: id, issuer }: Static<typeof Asked>): Promise<Upstream | undefined> {
     return (await upstreams.all()).find((one) => one.id === id && one.issuer === issuer)
   }
+
+  // It leads back to the app, where that asks for nothing more.
+  await pages.add('upstream-confirm', new URL('../../templates/confirm.eta', import.meta.url), {
+    leadsAway: true,
+  })
 
   oauth.deliver({
     kind: KIND,
@@ -166,7 +177,7 @@ export function addNewcomers(fastify: FastifyInstance, options: NewcomersOptions
         })
       const found = await judge(token, call, 200)
       if ('page' in found) return found.page
-      return call.reply.page('confirm', {
+      return call.reply.page('upstream-confirm', {
         action: `${basePath}${PATH}`,
         csrfToken: browser.csrfToken(call, purposeOf(token)),
         token,
