@@ -5,14 +5,13 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { answer } from '../../src/doors/answer.ts'
-import type { Client } from '../../src/doors/client.ts'
 import type { Spend } from '../../src/doors/facts.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { networkOf } from '../../src/protocol/network.ts'
 import { randomText } from '../../src/protocol/random.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { Wire } from '../../src/protocol/wire.ts'
+import { assertShort, isAnybodys, placeOf } from '../../src/services/clients/anybodys.ts'
 
 /** RFC 9126 §2.2. */
 const PREFIX = 'urn:ietf:params:oauth:request_uri:'
@@ -21,12 +20,6 @@ const KIND = 'pushed_request'
 const PUSHED = 'pushed'
 /** Seconds that a person who came in time has to sign in and to decide; as long as an interaction lasts. */
 const DECIDING = 3600
-
-/**
- * Where anybody may push, networks share this many places by chance, each with so many requests of so many bytes: the oldest of
- * a place give way, so that nobody fills the database, and nobody finds out whose requests they push out.
- */
-const ANYBODY = { places: 256, most: 1000, bytes: 16_384 }
 
 /** As it is sealed. */
 interface Pushed {
@@ -54,19 +47,11 @@ async function par(fastify: FastifyInstance): Promise<void> {
   /** Answers with its request_uri. `address`: of the client, where anybody may push in its name. */
   async function keep(pushed: Pushed, address: string | undefined): Promise<string> {
     const text = JSON.stringify(pushed)
-    if (address !== undefined && Buffer.byteLength(text) > ANYBODY.bytes)
-      throw new OAuthError('invalid_request', 'the request is too long for a client without credentials')
+    if (address !== undefined) assertShort(text)
     const handle = randomText(32, 'base64url')
-    const owner = address === undefined ? undefined : placeOf(address)
-    await requests.put(
-      { sealed: box.seal(text, contextOf(handle)) },
-      { handle, owner, most: owner === undefined ? undefined : ANYBODY.most },
-    )
+    const place = address === undefined ? {} : placeOf(box, address)
+    await requests.put({ sealed: box.seal(text, contextOf(handle)) }, { handle, ...place })
     return PREFIX + handle
-  }
-
-  function placeOf(address: string): string {
-    return `anybody ${box.tag(Buffer.from(networkOf(address))).readUInt32BE() % ANYBODY.places}`
   }
 
   async function find(handle: string): Promise<Pushed | null> {
@@ -116,11 +101,6 @@ async function par(fastify: FastifyInstance): Promise<void> {
         throw new OAuthError('invalid_request', 'the request must be pushed')
     },
   })
-}
-
-/** Whether strangers may push in its name, or registered it themselves. */
-function isAnybodys(client: Client): boolean {
-  return client.isPublic() || client.registrar !== undefined
 }
 
 function contextOf(handle: string): string {

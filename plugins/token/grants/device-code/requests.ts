@@ -2,14 +2,19 @@
  * Requests of devices, from the code to the decision. Each lies under a hash of its device_code, so that the user_code
  * can lead to it without knowing the other. Codes themselves are stored nowhere.
  */
-import { hash, randomInt, timingSafeEqual } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import type { ApprovalRequest } from '../../../../src/doors/approval.ts'
-import type { PutOptions } from '../../../../src/doors/artifacts.ts'
 import type { Client } from '../../../../src/doors/client.ts'
 import { approvalToJson, type StoredApproval } from '../../../../src/doors/stored-facts.ts'
-import { OAuthError } from '../../../../src/protocol/errors.ts'
-import { networkOf } from '../../../../src/protocol/network.ts'
+import { hashOf, isSameHash } from '../../../../src/protocol/handle.ts'
 import { randomText } from '../../../../src/protocol/random.ts'
+import {
+  assertShort,
+  isAnybodys,
+  MOST,
+  type Place,
+  placeOf,
+} from '../../../../src/services/clients/anybodys.ts'
 import type { SecretBox } from '../../../../src/services/keys/secret-box.ts'
 import type { OAuth } from '../../../oauth.ts'
 import { isOpen, type Decided, type Decision } from '../decision.ts'
@@ -50,16 +55,10 @@ export const LIFETIME = 600
 const GRACE = 300
 
 /**
- * Open requests lie in places, so many in each, of which the oldest give way: nobody fills the database. Those that anybody may ask for,
- * in the name of a public client or one that registered itself, share places by the networks that they came from, as pushed requests do;
- * each other client has places of its own.
+ * Open requests lie in places, so many in each, of which the oldest give way: nobody fills the database. Clients that not anybody can be
+ * have places of their own.
  */
-const PLACES = { anybody: 256, ofClient: 64 }
-const MOST = 1000
-/** Of one request that anybody may ask for. */
-const MOST_BYTES = 16_384
-
-type Bound = Pick<PutOptions, 'owner' | 'most'>
+const PLACES = 64
 
 export function createDeviceRequests(
   { artifacts }: Pick<OAuth, 'artifacts'>,
@@ -70,33 +69,31 @@ export function createDeviceRequests(
   const polls = createPolls(artifacts<Poll>('device-polls', { lifetime: LIFETIME + GRACE }))
 
   /** One that nobody else has at the moment. */
-  async function userCodeOf(id: string, bound: Bound): Promise<string> {
-    const userCode = await userCodes.put({ id }, { handle: createUserCode(), ...bound })
-    return userCode === false ? userCodeOf(id, bound) : userCode
+  async function userCodeOf(id: string, place: Place): Promise<string> {
+    const userCode = await userCodes.put({ id }, { handle: createUserCode(), ...place })
+    return userCode === false ? userCodeOf(id, place) : userCode
   }
 
-  function placeOf(client: Client, address: string): Bound {
-    const place = isAnybodys(client)
-      ? `anybody ${box.tag(Buffer.from(networkOf(address))).readUInt32BE() % PLACES.anybody}`
-      : `${client.clientId} ${randomInt(PLACES.ofClient)}`
-    return { owner: place, most: MOST }
+  function placeFor(client: Client, address: string): Place {
+    return isAnybodys(client)
+      ? placeOf(box, address)
+      : { owner: `${client.clientId} ${randomInt(PLACES)}`, most: MOST }
   }
 
   return {
     async create(approval, address) {
       const deviceCode = randomText(32, 'base64url')
-      const [id, askedAt] = [idOf(deviceCode), Date.now()]
+      const [id, askedAt] = [hashOf(deviceCode), Date.now()]
       const asked = { approval: approvalToJson(approval), address, askedAt }
-      if (isAnybodys(approval.client) && Buffer.byteLength(JSON.stringify(asked)) > MOST_BYTES)
-        throw new OAuthError('invalid_request', 'the request is too long for a client without credentials')
-      const bound = placeOf(approval.client, address)
-      await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id, ...bound })
-      await polls.begin(id, bound)
-      return { deviceCode, userCode: await userCodeOf(id, bound) }
+      if (isAnybodys(approval.client)) assertShort(JSON.stringify(asked))
+      const place = placeFor(approval.client, address)
+      await requests.put({ ...asked, expiresAt: askedAt + LIFETIME * 1000 }, { handle: id, ...place })
+      await polls.begin(id, place)
+      return { deviceCode, userCode: await userCodeOf(id, place) }
     },
 
     async findByDeviceCode(deviceCode) {
-      const id = idOf(deviceCode)
+      const id = hashOf(deviceCode)
       const request = await requests.get(id)
       return request === null ? null : { id, request }
     },
@@ -106,8 +103,8 @@ export function createDeviceRequests(
       const request = id === undefined ? null : await requests.get(id)
       if (id === undefined || request === null || !isOpen(request)) return null
       if (request.browser !== undefined)
-        return isSame(digestOf(browserId), request.browser) ? { id, request } : null
-      const claimed = { ...request, browser: digestOf(browserId) }
+        return isSameHash(hashOf(browserId), request.browser) ? { id, request } : null
+      const claimed = { ...request, browser: hashOf(browserId) }
       return (await requests.replace(id, request, claimed)) ? { id, request: claimed } : null
     },
 
@@ -119,20 +116,4 @@ export function createDeviceRequests(
 
     poll: polls.note,
   }
-}
-
-function isAnybodys(client: Client): boolean {
-  return client.isPublic() || client.registrar !== undefined
-}
-
-function idOf(deviceCode: string): string {
-  return digestOf(deviceCode)
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url')
-}
-
-function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }
