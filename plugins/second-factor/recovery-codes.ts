@@ -1,5 +1,6 @@
 /** Recovery codes: ten, for who has lost the factor. Each is good once; what is stored are their hashes, encrypted. */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
+import { isSameHash } from '../../src/protocol/handle.ts'
 import { UnreadableError } from '../../src/services/keys/secret-box.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import { setSole } from '../../src/services/users/sole-record.ts'
@@ -55,7 +56,7 @@ export function createRecoveryCodes({ users }: Kernel): RecoveryCodes {
       for (let tries = 0; tries < TRIES; tries++) {
         const had = await records.get(userId, ID)
         const spent = hashOf(userId, code)
-        const hashes = had?.value.hashes.filter((one) => !isSame(one, spent)) ?? []
+        const hashes = had?.value.hashes.filter((one) => !isSameHash(one, spent)) ?? []
         if (had === null || hashes.length === had.value.hashes.length) return false
         const details = { left: hashes.length }
         const event = { type: 'user.recovery_code_used', user: userId, details } as const
@@ -79,8 +80,4 @@ function hashOf(userId: string, code: string): string {
   const letters = code.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   const plain = letters.replaceAll('o', '0').replaceAll(/[il]/g, '1')
   return hash('sha256', `recovery code\0${userId}\0${plain}`, 'base64url')
-}
-
-function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(Buffer.from(one), Buffer.from(other))
 }

@@ -3,9 +3,10 @@
  * upstream, and is spent once over all processes. What proves the answer (`nonce`, the PKCE verifier) is made of the state under a secret of
  * ours, so that nobody has it who reads the database or the address.
  */
-import { createHmac, hash, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
+import { hashOf, isSameHash } from '../../src/protocol/handle.ts'
 import { networkOf } from '../../src/protocol/network.ts'
 import type { UpstreamInformation } from '../../src/services/upstreams/upstream-registry.ts'
 import type { Asked, Checks } from './provider.ts'
@@ -105,10 +106,9 @@ export function createFlows(fastify: FastifyInstance): Flows {
 
 /** Of what a browser is known by: to be stored, since nobody gets the cookie out of it. */
 export function markOf(browser: string): string {
-  return hash('sha256', browser, 'base64url')
+  return hashOf(browser)
 }
 
 export function isMarked(browser: string, mark: string): boolean {
-  const own = markOf(browser)
-  return own.length === mark.length && timingSafeEqual(Buffer.from(own), Buffer.from(mark))
+  return isSameHash(markOf(browser), mark)
 }
