@@ -158,6 +158,7 @@ function checkMember(name: string, schema: TSchema, value: unknown, insecure: st
   if (format === WEB_URI && !isWebUri(value as string)) {
     throw metadataError(name, reason('must be an absolute http or https URL without a fragment'))
   }
+  // OpenID Connect Registration §2 asks for https.
   if (name === 'initiate_login_uri' && !isSecure(value as string))
     throw metadataError(name, reason('must use https (http only to this machine)'))
   if (format === COLOR && !/^#[0-9A-Fa-f]{6}$/.test(value as string))
@@ -174,8 +175,8 @@ function isWebUri(address: string): boolean {
   return /^https?:\/\/[^/\s#?]+[^\s#]*$/.test(address) && URL.canParse(address)
 }
 
-/** OpenID Connect Registration §2 asks for https; who develops on this machine has none. */
-function isSecure(address: string): boolean {
+/** Whether it is https, or on this machine, where who develops has none. */
+export function isSecure(address: string): boolean {
   const url = URL.parse(address)
   return url?.protocol === 'https:' || (url !== null && isLoopbackHost(url.hostname))
 }

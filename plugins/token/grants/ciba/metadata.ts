@@ -2,11 +2,10 @@
 import type { FastifyInstance } from 'fastify'
 import { kernelOf } from '../../../../src/http/kernel-of.ts'
 import type { Bag } from '../../../../src/protocol/bag.ts'
-import { WEB_URI } from '../../../../src/protocol/client-metadata.ts'
+import { isSecure, WEB_URI } from '../../../../src/protocol/client-metadata.ts'
 import { reason } from '../../../../src/protocol/message.ts'
 import { metadataError } from '../../../../src/protocol/errors.ts'
 import { SIGNATURE_ALGORITHMS } from '../../../../src/protocol/jwk-set.ts'
-import { isLoopbackHost } from '../../../../src/protocol/redirect-uri.ts'
 import { Type } from '../../../../src/protocol/schema.ts'
 import { CIBA } from '../../../../src/services/clients/client-kinds.ts'
 
@@ -51,6 +50,7 @@ function check(metadata: Bag): void {
     throw metadataError('backchannel_token_delivery_mode', reason('must be one of {names}', { names: MODES }))
   if (mode === 'ping' && endpoint === undefined)
     throw metadataError('backchannel_client_notification_endpoint', reason('is needed with ping'))
+  // CIBA §4 asks for https.
   if (typeof endpoint === 'string' && !isSecure(endpoint))
     throw metadataError(
       'backchannel_client_notification_endpoint',
@@ -65,10 +65,4 @@ function check(metadata: Bag): void {
       'grant_types',
       reason('must not hold {grant} for a client that cannot authenticate', { grant: CIBA }),
     )
-}
-
-/** CIBA §4 asks for https; who develops on this machine has none. */
-function isSecure(address: string): boolean {
-  const url = URL.parse(address)
-  return url?.protocol === 'https:' || (url !== null && isLoopbackHost(url.hostname))
 }
