@@ -92,18 +92,17 @@ export function createResourceRegistry(
     })
   }
 
-  /** Runs what may be a change in a transaction, with its entry in the feed if it was, and applies it here at once. */
-  async function change(
-    kind: 'scope',
-    key: string,
+  /** Runs what may be a change of a scope in a transaction, with its entry in the feed if it was, and applies it here at once. */
+  async function changeScope(
+    name: string,
     work: (em: EntityManager, note: Note) => Promise<boolean>,
   ): Promise<boolean> {
     const changed = await audit.transactional(async (em, note) => {
       const done = await work(em, note)
-      if (done) persistChange(em, kind, key)
+      if (done) persistChange(em, 'scope', name)
       return done
     })
-    if (changed) await feed.announce(kind, key)
+    if (changed) await feed.announce('scope', name)
     return changed
   }
 
@@ -129,7 +128,7 @@ export function createResourceRegistry(
       const { name, description, resource } = wanted as Laid<ScopeInformation> & { name: string }
       if (isNew !== true && isAmong(wanted, await findScope(name))) return
       await refusingTwice('name', isNew, async () =>
-        change('scope', name, async (em, note) => {
+        changeScope(name, async (em, note) => {
           const known = await em.findOne(Scope, { name })
           assertAsWanted('name', known, isNew)
           if (known === null) await claimName(em, name)
@@ -175,7 +174,7 @@ export function createResourceRegistry(
       return deleted
     },
     deleteScope: async (name) =>
-      change('scope', name, async (em, note) => {
+      changeScope(name, async (em, note) => {
         const deleted = (await em.nativeDelete(Scope, { name })) > 0
         if (deleted) await assertUnlisted(em, name)
         if (deleted) note({ type: 'scope.deleted', details: { scope: name } })
