@@ -18,6 +18,7 @@ import { OPENID_SCOPES } from '../src/protocol/scope.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { optionalScopes } from '../src/services/users/consents.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
+import { promptsOf } from './interaction/prompt.ts'
 import { describeScopes } from './pages/scope-words.ts'
 
 const CONSENT = 'consent'
@@ -66,9 +67,8 @@ async function consent(fastify: FastifyInstance): Promise<void> {
     const noted = notes[CONSENT] as Note | undefined
     if (noted !== undefined && noted.sid === session?.sid)
       return { consent: noted.consent, declined: new Set(noted.declined) }
-    const { client, parameters } = request
-    const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
-    if (prompt.includes('consent') || isImpersonable(request)) return undefined
+    const { client } = request
+    if (promptsOf(request).includes('consent') || isImpersonable(request)) return undefined
     if (client.metadata['require_consent'] === false) return null
     const { id, isNew, declined } = await consents.compare(session!.userId, request)
     return isNew || id === undefined ? undefined : { consent: id, declined }

@@ -12,6 +12,7 @@ import { usernameKey } from '../src/protocol/username.ts'
 import { requestedSubjects, type ClaimsRequest } from '../src/protocol/claims-request.ts'
 import { addAcrPolicies } from './asked-acr.ts'
 import { LOGIN } from './interaction/phases.ts'
+import { promptsOf } from './interaction/prompt.ts'
 import { bothOf, isNoted, noteOf, type SignInNote } from './interaction/sign-in-note.ts'
 import { createSignInPage, type MethodNote } from './sign-in-page.ts'
 
@@ -71,11 +72,11 @@ async function login(fastify: FastifyInstance): Promise<void> {
   })
 }
 
-/** OpenID Connect Core §3.1.2.1: `max_age` in seconds; `prompt` as a list. */
-function isFreshEnough({ authenticatedAt }: Session, { parameters }: ApprovalRequest): boolean {
-  const prompt = (parameters['prompt'] as readonly string[] | undefined) ?? []
-  if (['login', 'select_account', 'create'].some((one) => prompt.includes(one))) return false
-  const maxAge = parameters['max_age'] as number | undefined
+/** OpenID Connect Core §3.1.2.1: `max_age` is in seconds. */
+function isFreshEnough({ authenticatedAt }: Session, request: ApprovalRequest): boolean {
+  const prompts = promptsOf(request)
+  if (['login', 'select_account', 'create'].some((one) => prompts.includes(one))) return false
+  const maxAge = request.parameters['max_age'] as number | undefined
   return maxAge === undefined || Date.now() - authenticatedAt <= maxAge * 1000
 }
 

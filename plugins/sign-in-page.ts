@@ -7,6 +7,7 @@ import { OAuthError } from '../src/protocol/errors.ts'
 import type { Wire } from '../src/protocol/wire.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { LOGIN } from './interaction/phases.ts'
+import { promptsOf } from './interaction/prompt.ts'
 import { isSilent } from './interaction/visitors.ts'
 
 /** What a method goes on from. */
@@ -83,16 +84,13 @@ export function createSignInPage(fastify: FastifyInstance): SignInPage {
     return session === null ? null : oauth.users.get(session.userId)
   }
 
-  const promptsOf = ({ request: { parameters } }: Interaction): readonly string[] =>
-    (parameters['prompt'] as readonly string[] | undefined) ?? []
-
   /** Whoever comes to make an account, or to choose one, need not be who is there. */
-  const wantsOther = (interaction: Interaction): boolean =>
-    promptsOf(interaction).some((one) => one === 'select_account' || one === 'create')
+  const wantsOther = ({ request }: Interaction): boolean =>
+    promptsOf(request).some((one) => one === 'select_account' || one === 'create')
 
   /** The way in that the client has asked for by name. */
-  function promptedOf(interaction: Interaction): string | undefined {
-    const prompts = promptsOf(interaction)
+  function promptedOf({ request }: Interaction): string | undefined {
+    const prompts = promptsOf(request)
     const isAsked = ({ prompt }: SignInMethod): boolean => prompt !== undefined && prompts.includes(prompt)
     return [...oauth.owners('signInMethod')].find(([, method]) => isAsked(method))?.[0]
   }

@@ -6,6 +6,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import { STEPS } from '../browser/index.ts'
 import { purposeOf } from './form-check.ts'
 import type { Phases } from './phases.ts'
+import { promptsOf } from './prompt.ts'
 import type { InteractionStore, Stored } from './store.ts'
 
 export interface Visitors {
@@ -26,8 +27,8 @@ const NOTHING_MORE = { amr: [] } as const
 const NO_FORM = { action: '', csrfToken: '' } as const
 
 /** Whether nobody may be shown a page for it (OpenID Connect Core §3.1.2.1). */
-export function isSilent({ parameters }: ApprovalRequest): boolean {
-  return ((parameters['prompt'] as readonly string[] | undefined) ?? []).includes('none')
+export function isSilent(request: ApprovalRequest): boolean {
+  return promptsOf(request).includes('none')
 }
 
 export function createVisitors(

@@ -19,6 +19,7 @@ import type { Endings } from './endings.ts'
 import { isEnd } from './endings.ts'
 import { WentOn } from './over.ts'
 import type { FindPosition, Pending, Position } from './position.ts'
+import { promptsOf } from './prompt.ts'
 import type { InteractionStore, Stored } from './store.ts'
 import type { Visitors } from './visitors.ts'
 
@@ -144,6 +145,6 @@ export function createWalk(fastify: FastifyInstance, options: WalkOptions): Walk
 
 /** As if it had come with `prompt=select_account` (OpenID Connect Core §3.1.2.1). */
 function forSomeoneElse(request: ApprovalRequest): ApprovalRequest {
-  const prompt = (request.parameters['prompt'] as readonly string[] | undefined) ?? []
-  return { ...request, parameters: { ...request.parameters, prompt: [...prompt, 'select_account'] } }
+  const prompt = [...promptsOf(request), 'select_account']
+  return { ...request, parameters: { ...request.parameters, prompt } }
 }

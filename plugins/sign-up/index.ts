@@ -15,6 +15,7 @@ import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
 import type { AskedSignUp } from '../../src/services/users/sign-ups.ts'
+import { promptsOf } from '../interaction/prompt.ts'
 import { readHere } from '../mail/read-here.ts'
 import type { PageCall } from '../pages/index.ts'
 import { createBrowserMarks } from './browser-mark.ts'
@@ -57,8 +58,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
   await addConfirmation(fastify)
 
   const isAsked = ({ session, request }: Interaction): boolean =>
-    session === null ||
-    ((request.parameters['prompt'] as readonly string[] | undefined) ?? []).includes('select_account')
+    session === null || promptsOf(request).includes('select_account')
 
   oauth.add('signInLink', {
     name: 'sign-up',

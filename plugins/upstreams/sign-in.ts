@@ -12,6 +12,7 @@ import type { Links } from './links.ts'
 import { type Provider, UpstreamFailure } from './provider.ts'
 import { tellOperator } from './tell.ts'
 import { explain, isReason, nameOf, type Reason } from './words.ts'
+import { promptsOf } from '../interaction/prompt.ts'
 
 declare module '../pages/models.ts' {
   interface Pages {
@@ -127,14 +128,11 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
 }
 
 /** OpenID Connect Core §3.1.2.1: what was asked of us of a sign-in is asked of the upstream. */
-function parametersOf(
-  { known, hint, request: { parameters } }: SignInAsked,
-  typed: string,
-): Record<string, string> {
-  const asked = (parameters['prompt'] as readonly string[] | undefined) ?? []
+function parametersOf({ known, hint, request }: SignInAsked, typed: string): Record<string, string> {
+  const asked = promptsOf(request)
   const prompt =
     known !== null || asked.includes('login') ? 'login' : asked.includes(CHOOSING) ? CHOOSING : ''
-  const maxAge = parameters['max_age'] as number | undefined
+  const maxAge = request.parameters['max_age'] as number | undefined
   const address = typed === '' ? hint : typed
   return {
     ...(prompt === '' ? {} : { prompt }),
