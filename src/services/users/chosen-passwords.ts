@@ -6,7 +6,7 @@ import { BREACHED, COMMON, tooShort, type Passwords } from './passwords.ts'
 
 export interface ChosenPasswordsOptions {
   passwords: Passwords
-  /** A production start refuses short passwords; a development start warns of them. */
+  /** A production start refuses short passwords; a development start warns of them, but for what people choose themselves. */
   production: boolean
   log: FastifyBaseLogger
 }
@@ -18,18 +18,20 @@ export interface Chooser {
   readonly roles?: readonly string[] | undefined
   /** By SEED_FILE: a start is not stopped for an example's password. */
   readonly seeded?: boolean | undefined
+  /** By whoever is to use it, on a page: it is no example, whatever the start. */
+  readonly inPerson?: boolean | undefined
 }
 
 /** The hash to store. Throws `invalid_request` that names the password. */
 export type HashChosen = (password: string, chooser: Chooser) => Promise<string>
 
 export function createHashChosen({ passwords, production, log }: ChosenPasswordsOptions): HashChosen {
-  return async (password, { username, roles = [], seeded = false }) => {
+  return async (password, { username, roles = [], seeded = false, inPerson = false }) => {
     const problem = passwords.problem(password)
     if (problem !== undefined) throw userError('password', problem)
     const short = passwords.isShort(password)
     const administers = roles.includes(ADMIN)
-    if (short && production) throw userError('password', tooShort(passwords))
+    if (short && (production || inPerson)) throw userError('password', tooShort(passwords))
     if (short)
       log.warn(
         { user: username },

@@ -13,7 +13,6 @@ import { isUuid } from '../../protocol/uuid.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import type { ChangeFeed } from '../change-feed.ts'
 import type { HashChosen } from './chosen-passwords.ts'
-import { tooShort, type Passwords } from './passwords.ts'
 import { endWithPassword } from './user-changes.ts'
 import { toUser, type User } from './user.ts'
 
@@ -46,14 +45,13 @@ export interface PasswordLinksOptions {
   database: Database
   audit: AuditTrail
   feed: ChangeFeed
-  passwords: Passwords
   hashChosen: HashChosen
   issuer: string
 }
 
 /** @internal */
 export function createPasswordLinks(options: PasswordLinksOptions): PasswordLinks {
-  const { database, audit, feed, passwords, hashChosen, issuer } = options
+  const { database, audit, feed, hashChosen, issuer } = options
 
   async function find(code: string): Promise<User | null> {
     const [row] = await database.query(statements.owner, [hashOf(code)])
@@ -78,11 +76,7 @@ export function createPasswordLinks(options: PasswordLinksOptions): PasswordLink
       // Before anything else is said, and as hashing is dear: not for strangers.
       const user = await find(code)
       if (user === null) throw spent()
-      const problem = passwords.problem(password)
-      if (problem !== undefined) throw userError('password', problem)
-      // In a development start, too: whoever chooses here is no example.
-      if (passwords.isShort(password)) throw userError('password', tooShort(passwords))
-      const hashed = await hashChosen(password, user)
+      const hashed = await hashChosen(password, { ...user, inPerson: true })
       const row = await audit.transaction(async (query, note) => {
         const [changed] = await query(statements.spend, [hashOf(code), hashed])
         if (changed === undefined) throw spent()

@@ -148,7 +148,7 @@ export function createPasswordResets(options: PasswordResetsOptions): PasswordRe
       const found = await findRow(token)
       if (found === null) throw spent()
       const { username, roles } = found.row
-      const hashed = await hashChosen(password, { username, roles })
+      const hashed = await hashChosen(password, { username, roles, inPerson: true })
       const key = usernameKey(username)
       const set = audit.transaction(async (query, note) => {
         const [locked] = await query(statements.lock, [key])

@@ -81,7 +81,7 @@ export function createSignUps({ box, artifacts, hashChosen, createWith }: SignUp
     async judge(wanted, password) {
       const [username, email] = [wanted.username.trim(), wanted.email.trim()]
       assertName(username, email)
-      return { username, email, passwordHash: await hashChosen(password, { username }) }
+      return { username, email, passwordHash: await hashChosen(password, { username, inPerson: true }) }
     },
     async make(asked) {
       const owner = box.hash(`sign-up of\0${usernameKey(asked.email)}`)
@@ -97,7 +97,9 @@ export function createSignUps({ box, artifacts, hashChosen, createWith }: SignUp
       const username = chosen.username?.trim() ?? asked.username
       assertName(username, email)
       const passwordHash =
-        chosen.password === undefined ? asked.passwordHash : await hashChosen(chosen.password, { username })
+        chosen.password === undefined
+          ? asked.passwordHash
+          : await hashChosen(chosen.password, { username, inPerson: true })
       const members = { username, email, email_verified: true }
       return createWith(
         members,

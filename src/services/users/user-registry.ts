@@ -162,7 +162,8 @@ export function createUserRegistry(options: UserRegistryOptions): OwnUserRegistr
       throw userError('username', reason('cannot be changed'))
     assertReadable(imported.passwordHash)
     const had = password === undefined ? undefined : await findRowByName(database, username)
-    const passwordHash = await hash(password, { username, roles: roles ?? had?.roles })
+    const chooser = { username, roles: roles ?? had?.roles, inPerson: replaces !== undefined }
+    const passwordHash = await hash(password, chooser)
     const changed = change(async (query, note) => {
       const holders = await lockHolders(query, roles === undefined ? undefined : keepOneWith)
       const [before] = await query(statements.lock, [key])

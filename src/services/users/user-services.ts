@@ -101,7 +101,7 @@ export function createUserServices(options: UserServicesOptions): UserServices {
     assurance: createAssurance(doors, directory),
     knownBrowsers: createKnownBrowsers(database, box),
     consents,
-    passwordLinks: createPasswordLinks({ database, audit, feed, passwords, hashChosen, issuer }),
+    passwordLinks: createPasswordLinks({ database, audit, feed, hashChosen, issuer }),
     emailLinks: createEmailLinks({ database, audit, feed, box, artifacts: artifacts.artifacts }),
     passwordResets: createPasswordResets({
       database,

@@ -97,6 +97,12 @@ test('opening it spends nothing; a password that cannot be one neither; it sets 
     400,
     expect.stringContaining('Must not be one of the most used'),
   ])
+  // In a development start, too: what people choose here is no example.
+  const short = await agent.submit(page, 'reset-password', { password: 'seven c' })
+  expect([short.status, short.body]).toEqual([
+    400,
+    expect.stringContaining('Must have 8 characters at least.'),
+  ])
   const both = await Promise.all(
     [3, 4].map(async (n) => agent.clone().submit(page, 'reset-password', { password: passwordOf(n) })),
   )

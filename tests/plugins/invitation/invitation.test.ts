@@ -40,7 +40,8 @@ test('who is invited chooses a password, has a confirmed address, and signs in b
 
   const agent = createUserAgent(server.url)
   const form = await agent.get(linkIn(mail))
-  expect((await agent.submit(form, 'accept-invitation', { password: 'password' })).status).toBe(400)
+  for (const password of ['password', 'seven c'])
+    expect((await agent.submit(form, 'accept-invitation', { password })).status).toBe(400)
   const done = await agent.submit(form, 'accept-invitation', { password: CHOSEN })
   expect(done.body).toContain('Your password is set')
   const user = await oauth.users.find(username)

@@ -73,10 +73,12 @@ test('without an app the same browser is signed in, and another one is not', asy
   const elsewhere = await linkFor(createUserAgent(server.url), there)
   const page = await other.get(elsewhere)
   expect(page.body).toContain('choose your password again here')
-  const short = await other.submit(page, 'sign-up-confirm', { password: 'password' })
-  expect([short.status, await oauth.users.find(there.username)]).toEqual([400, null])
+  for (const password of ['password', 'seven c']) {
+    const refused = await other.submit(page, 'sign-up-confirm', { password })
+    expect([refused.status, await oauth.users.find(there.username)]).toEqual([400, null])
+  }
   const chosen = 'what the owner of the address chose'
-  const made = await other.submit(short, 'sign-up-confirm', { password: chosen })
+  const made = await other.submit(page, 'sign-up-confirm', { password: chosen })
   expect(made.body).toContain('Your account is there')
   expect(new URL((await other.get(`${server.url}/account`)).url).pathname).toBe('/sign-in')
   // Whoever asked for it knows nothing that is good.
