@@ -22,6 +22,7 @@ import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { hmacKeyBytes } from '../../protocol/hmac.ts'
 import { assertSchema } from '../../doors/shapes.ts'
+import { CIBA, DEVICE_CODE } from './client-kinds.ts'
 import { servedGrantTypes } from './served-grant-types.ts'
 import { SEALED_METHOD } from './client-secrets.ts'
 import type { Profiles } from './profiles.ts'
@@ -30,15 +31,20 @@ import type { Profiles } from './profiles.ts'
 const RESPONSE_TYPES = new Set(['code', 'token', 'id_token', 'none'])
 const GRANT_TYPES = new Set([
   'authorization_code', 'implicit', 'refresh_token', 'client_credentials', 'password',
-  'urn:ietf:params:oauth:grant-type:device_code', 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-  'urn:ietf:params:oauth:grant-type:saml2-bearer', 'urn:ietf:params:oauth:grant-type:token-exchange',
-  'urn:openid:params:grant-type:ciba',
+  'urn:ietf:params:oauth:grant-type:jwt-bearer', 'urn:ietf:params:oauth:grant-type:saml2-bearer',
+  'urn:ietf:params:oauth:grant-type:token-exchange', DEVICE_CODE, CIBA,
 ]) // prettier-ignore
 const METHODS = new Set([
   'none', 'client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt',
   'tls_client_auth', 'self_signed_tls_client_auth',
 ]) // prettier-ignore
 const METHODS_WITH_SECRET = new Set(['client_secret_basic', 'client_secret_post', 'client_secret_jwt'])
+
+/** A member, and a name in it that nothing serves. */
+export interface Unserved {
+  field: string
+  name: string
+}
 
 export interface ClientPolicies {
   /** The members that plugins added. */
@@ -73,24 +79,6 @@ export interface ClientPolicies {
  * meanwhile, and a client that changes while it is asked is asked for again. Throws `OAuthError`.
  */
 export type MetadataCheck = (metadata: Bag) => void | Promise<void>
-
-/** RFC 7591 §2: public keys, by value or by address. */
-function assertKeys({ jwks, jwks_uri: uri }: Bag): void {
-  if (jwks === undefined) return
-  if (uri !== undefined)
-    throw metadataError('jwks', reason('cannot stand beside jwks_uri: keys are registered in one place'))
-  try {
-    parseJwkSet(jwks)
-  } catch (error) {
-    throw error instanceof JwkSetError ? metadataError('jwks', error.reason) : error
-  }
-}
-
-/** A member, and the name in it. */
-export interface Unserved {
-  field: string
-  name: string
-}
 
 export function createClientPolicies(
   doors: DoorRegistry,
@@ -209,5 +197,17 @@ export function createClientPolicies(
         log.warn(details, 'stored, but nothing serves it: using it is refused')
       }
     },
+  }
+}
+
+/** RFC 7591 §2: public keys, by value or by address. */
+function assertKeys({ jwks, jwks_uri: uri }: Bag): void {
+  if (jwks === undefined) return
+  if (uri !== undefined)
+    throw metadataError('jwks', reason('cannot stand beside jwks_uri: keys are registered in one place'))
+  try {
+    parseJwkSet(jwks)
+  } catch (error) {
+    throw error instanceof JwkSetError ? metadataError('jwks', error.reason) : error
   }
 }
