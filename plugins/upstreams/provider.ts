@@ -4,8 +4,7 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type * as Library from 'openid-client'
-import type { Fetch } from '../../src/doors/outbound.ts'
-import { OutboundError } from '../../src/doors/outbound.ts'
+import { type Fetch, OutboundError } from '../../src/doors/outbound.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { isStorable } from '../../src/protocol/json.ts'
 import type { Upstream } from '../../src/services/upstreams/upstream-registry.ts'
