@@ -62,20 +62,22 @@ export interface AuthorizationCodes {
   findOwedOrEnd(code: string, binding: CodeBinding): Promise<FoundCode | null>
 }
 
-/**
- * `lifetime` in seconds.
- * @internal
- */
-export function createAuthorizationCodes(
-  database: Database,
-  lifetime: number,
-  endReplayed: EndReplayed,
-  refreshes: RefreshTokens,
-  owed: OwedCodes,
-  spendArtifact: SpendArtifact,
-  artifactOf: ArtifactOf,
-): AuthorizationCodes {
-  const spend = createCodeRedemption(refreshes, owed)
+/** @internal */
+export interface AuthorizationCodesOptions {
+  database: Database
+  /** Seconds. */
+  lifetime: number
+  endReplayed: EndReplayed
+  refreshTokens: RefreshTokens
+  owed: OwedCodes
+  spendArtifact: SpendArtifact
+  artifactOf: ArtifactOf
+}
+
+/** @internal */
+export function createAuthorizationCodes(options: AuthorizationCodesOptions): AuthorizationCodes {
+  const { database, lifetime, endReplayed, refreshTokens, owed, spendArtifact, artifactOf } = options
+  const spend = createCodeRedemption(refreshTokens, owed)
   /** What is noted at the sessions. */
   const joined = createBoundedCache<true>(MOST_JOINED)
   const lifetimeFor = ({ metadata }: Client): number =>
@@ -185,7 +187,7 @@ export function createAuthorizationCodes(
       const [authorization] = await database.query(authorizations.findByCode, values)
       if (authorization === undefined) return null
       for (const token of owed.of(code)) {
-        const found = await refreshes.find(token)
+        const found = await refreshTokens.find(token)
         if (found?.use !== 'current') continue
         const { clientId: _clientId, createdAt, ...granted } = found.authorization
         return { ...binding, granted: { ...granted, spends: [spend(code)] }, createdAt: createdAt! }
