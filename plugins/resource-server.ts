@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import type { Verified } from '../src/doors/facts.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
-import { instantsOf } from '../src/protocol/token-instants.ts'
+import { instantsOf } from './require-scope/expiry.ts'
 import { isUnavailable } from '../src/store/failures.ts'
 import requireScope, {
   BearerError,

@@ -1,7 +1,7 @@
 /** What was granted for something else: it is no better than that, and ends with it. */
 import type { AccessTokenClaims, Authorization, Granted, ParentClaim, Verified } from './facts.ts'
 import type { Parent } from '../protocol/facts.ts'
-import { instantsOf } from '../protocol/token-instants.ts'
+import { instantsOf } from '../../plugins/require-scope/expiry.ts'
 
 /**
  * For `Granted.parent`. What is granted for an access token ends when that is revoked or expires, and with its

@@ -3,7 +3,7 @@
  * type, the issuer, and one spelling of it alone. Revocation, audience and what else a kind of token needs are for who asks.
  */
 import { compactVerify, errors } from 'jose'
-import { issueInstant } from '../../protocol/token-instants.ts'
+import { issueInstant } from '../../../plugins/require-scope/expiry.ts'
 import type { Bag } from '../../protocol/bag.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Authorization } from '../../doors/facts.ts'
 import { hashOf, isSameHash } from '../../protocol/handle.ts'
-import { secondsLeft } from '../../protocol/token-instants.ts'
+import { secondsLeft } from '../../protocol/seconds-left.ts'
 import type { Database } from '../../store/database.ts'
 import type { Query } from '../../store/statement.ts'
 import { isUnavailable } from '../../store/failures.ts'

@@ -3,7 +3,7 @@
  * its client and its Authorization. What it is good for (audience, scopes, the caller) is for who asks.
  */
 import { hash } from 'node:crypto'
-import { instantsOf } from '../../protocol/token-instants.ts'
+import { instantsOf } from '../../../plugins/require-scope/expiry.ts'
 import type { AccessTokenClaims, Authorization, Verified } from '../../doors/facts.ts'
 import { parentInClaims } from '../../doors/parents.ts'
 import type { Bag } from '../../protocol/bag.ts'
