@@ -4,7 +4,11 @@ import type { TObject, TSchema } from 'typebox'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata } from '../protocol/client-metadata.ts'
 import { isObject } from '../protocol/json.ts'
+import { closeTo, findNearest } from '../protocol/nearest.ts'
 import { memberValue, optionName, parseJson } from './option.ts'
+
+/** Where a command lacks what the server has. */
+export const OF_PLUGINS = 'One of a plugin is known where PLUGINS names that.'
 
 /** The members that were given. Throws `ConfigError` for an option that is no member, or malformed JSON. */
 export function membersFrom(command: Command, extensions: readonly TObject[]): Record<string, unknown> {
@@ -20,11 +24,16 @@ export function membersFrom(command: Command, extensions: readonly TObject[]): R
     const schema = schemas.get(name)
     if (schema === undefined)
       throw new ConfigError(
-        `${optionName(name)} is not an option, nor a member of client metadata. One of a plugin is known where PLUGINS names that.`,
+        `${optionName(name)} is not an option, nor a member of client metadata. ${meantBy(name, [...schemas.keys()]) ?? OF_PLUGINS}`,
       )
     members[name] = memberValue(name, schema, values)
   }
   return members
+}
+
+function meantBy(name: string, members: readonly string[]): string | undefined {
+  const { nearest, distance } = findNearest(name, members, closeTo(name) + 1)
+  return distance > closeTo(name) ? undefined : `Did you mean ${optionName(nearest)}?`
 }
 
 function known(command: Command): [string, string[]][] {

@@ -3,9 +3,11 @@ import { Command, Option } from 'commander'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata, type ClientInformation } from '../protocol/client-metadata.ts'
-import { metadataError } from '../protocol/errors.ts'
+import { metadataError, OAuthError } from '../protocol/errors.ts'
+import { isMessage } from '../protocol/message.ts'
 import { CLIENT_KINDS, type ClientKindName } from '../services/clients/client-kinds.ts'
-import { membersFrom } from './client-members.ts'
+import { nobodyServes } from '../services/clients/client-policies.ts'
+import { membersFrom, OF_PLUGINS } from './client-members.ts'
 import { withJson } from './json-option.ts'
 import { optionName, wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
@@ -120,11 +122,18 @@ async function change(
 ): Promise<void> {
   await withServer(
     async (oauth) => {
-      const client = toWire(await work(oauth))
+      const client = toWire(await work(oauth).catch(tellOfPlugins))
       print(client, toLines(client), json)
     },
     { begins },
   )
+}
+
+/** A command has the plugins of its own environment, which the server's may not be. */
+function tellOfPlugins(error: unknown): never {
+  const { reason: words = '' } = (error instanceof OAuthError && error.about) || {}
+  if (!isMessage(words) || words.text !== nobodyServes([]).text) throw error
+  throw new ConfigError(`${(error as OAuthError).message}. ${OF_PLUGINS}`)
 }
 
 async function get(clients: Kernel['clients'], id: string): Promise<ClientInformation> {

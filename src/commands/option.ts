@@ -2,6 +2,13 @@
 import { ConfigError } from '../config.ts'
 import { parseTypedJson } from '../protocol/typed-pairs.ts'
 
+/** What is typed for a JSON type, where it is a word. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['boolean', 'true or false'],
+  ['integer', 'a whole number'],
+  ['number', 'a number'],
+])
+
 /** `redirect_uris` → `--redirect-uris`. */
 export function optionName(member: string): string {
   return `--${member.replaceAll('_', '-')}`
@@ -25,13 +32,13 @@ export function memberValue(
       .filter((one) => one !== '')
   const text = values.join(' ')
   if (schema.type === 'string' || schema.type === undefined) return text
-  return parseJson(optionName(member), text)
+  return parseJson(optionName(member), text, WORDS.get(schema.type))
 }
 
 /** Throws `ConfigError` for what is no JSON, or has a member twice, of which one would be forgotten. */
-export function parseJson(option: string, text: string): unknown {
+export function parseJson(option: string, text: string, what = 'JSON'): unknown {
   const { typed, twice } = parseTypedJson(text)
-  if (typed === undefined) throw new ConfigError(`${option} must be JSON.`)
+  if (typed === undefined) throw new ConfigError(`${option} must be ${what}.`)
   if (twice !== undefined)
     throw new ConfigError(`${option} has ${twice} twice in one object: leave one of them.`)
   return typed

@@ -60,7 +60,9 @@ test('members that a plugin adds are options too, with the types the plugin gave
   expect(await clients.find('shelf')).toMatchObject({ shelf_limit: 5 })
   expect(await runJson('update', 'shelf', '--shelf-limit', '7')).toMatchObject({ shelf_limit: 7 })
   expect(await refusal('update', 'shelf', '--shelf-limit', '0')).toMatch(/^shelf_limit .*\.\n$/)
-  expect(await refusal('update', 'shelf', '--shelf-limit', 'many')).toBe('--shelf-limit must be JSON.\n')
+  expect(await refusal('update', 'shelf', '--shelf-limit', 'many')).toBe(
+    '--shelf-limit must be a whole number.\n',
+  )
 })
 
 test('update changes what it names and nothing else', async () => {

@@ -17,7 +17,7 @@ import {
   type StoredClient,
 } from '../../protocol/stored-client.ts'
 import { JwkSetError, parseJwkSet } from '../../protocol/jwk-set.ts'
-import { inEnglish, reason } from '../../protocol/message.ts'
+import { inEnglish, type Message, reason } from '../../protocol/message.ts'
 import { orderedResponseType } from '../../protocol/response-type.ts'
 import type { DoorRegistry } from '../../doors/registry.ts'
 import { hmacKeyBytes } from '../../protocol/hmac.ts'
@@ -80,6 +80,11 @@ export interface ClientPolicies {
  */
 export type MetadataCheck = (metadata: Bag) => void | Promise<void>
 
+/** Of a member of a client that names what no standard has and no plugin brings. */
+export function nobodyServes(names: readonly string[]): Message {
+  return reason('names {names}, which no plugin serves here', { names })
+}
+
 export function createClientPolicies(
   doors: DoorRegistry,
   production: boolean,
@@ -98,7 +103,7 @@ export function createClientPolicies(
   ): Unserved[] {
     const missing = names.filter((name) => !served.has(name))
     if (!missing.every((name) => name.split(' ').every((part) => standard.has(part))))
-      throw metadataError(field, reason('names {names}, which no plugin serves here', { names: missing }))
+      throw metadataError(field, nobodyServes(missing))
     return missing.map((name) => ({ field, name }))
   }
 
