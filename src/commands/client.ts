@@ -1,11 +1,13 @@
 /** `client create|list|show|update|rotate-secret|delete`, by the names of RFC 7591. */
 import { Command, Option } from 'commander'
+import type { FastifyInstance } from 'fastify'
 import type { Kernel } from '../services/kernel.ts'
 import { ConfigError } from '../config.ts'
 import { ClientMetadata, type ClientInformation } from '../protocol/client-metadata.ts'
 import { metadataError, OAuthError } from '../protocol/errors.ts'
 import { isMessage } from '../protocol/message.ts'
 import { CLIENT_KINDS, type ClientKindName } from '../services/clients/client-kinds.ts'
+import { namedBy, warnOfAbsent } from './absent.ts'
 import { nobodyServes } from '../services/clients/client-policies.ts'
 import { membersFrom, OF_PLUGINS } from './client-members.ts'
 import { withJson } from './json-option.ts'
@@ -36,20 +38,23 @@ export function clientCommand(): Command {
         ),
       ),
   ).action(async (options: Options, self: Command) =>
-    change({ ...options, begins: true }, async (oauth) => {
+    change({ ...options, begins: true }, async (oauth, { log }) => {
       const members = { ...kindOf(options), ...membersFrom(self, oauth.clients.extensions()) }
       const isServed = await servedBy(oauth.issuer, members)
       const created = await oauth.clients.create(members, { ...options, isServed })
+      await warnOfAbsent(oauth, log, namedBy(members))
       if (!options.json && members['grant_types'] === undefined) tellOwnTokens(created)
       return created
     }),
   )
   withMembers(command.command('update <client_id>').description('change members of a client')).action(
     async (id: string, options: Options, self: Command) =>
-      change(options, async (oauth) => {
+      change(options, async (oauth, { log }) => {
         const members = membersFrom(self, oauth.clients.extensions())
         const isServed = await servedBy(oauth.issuer, members)
-        return oauth.clients.update(id, members, { ...options, isServed })
+        const updated = await oauth.clients.update(id, members, { ...options, isServed })
+        await warnOfAbsent(oauth, log, namedBy(members))
+        return updated
       }),
   )
   withJson(command.command('list').description('clients by client_id'))
@@ -118,11 +123,11 @@ function tellOwnTokens({ grant_types: grants = [], scope = [] }: ClientInformati
 
 async function change(
   { json, begins = false }: Options & { begins?: boolean },
-  work: (oauth: Kernel) => Promise<ClientInformation>,
+  work: (oauth: Kernel, server: FastifyInstance) => Promise<ClientInformation>,
 ): Promise<void> {
   await withServer(
-    async (oauth) => {
-      const client = toWire(await work(oauth).catch(tellOfPlugins))
+    async (oauth, server) => {
+      const client = toWire(await work(oauth, server).catch(tellOfPlugins))
       print(client, toLines(client), json)
     },
     { begins },

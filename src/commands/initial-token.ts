@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/errors.ts'
+import { warnOfAbsent } from './absent.ts'
 import { withJson } from './json-option.ts'
 import { wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
@@ -27,15 +28,17 @@ export function initialTokenCommand(): Command {
     .option('--redirect-hosts <list>', 'hosts that their redirect URIs may have; by default any')
     .action(async (name: string, { json, uses, expiresIn, ...lists }: CreateOptions) =>
       withServer(
-        async ({ initialTokens }) => {
-          const token = await initialTokens.create({
+        async (kernel, { log }) => {
+          const [scopes, grantTypes] = [listOf(lists.scopes), listOf(lists.grantTypes)]
+          const token = await kernel.initialTokens.create({
             name,
             uses: wholeNumber('--uses', uses),
             expires_in: wholeNumber('--expires-in', expiresIn),
-            scopes: listOf(lists.scopes),
-            grant_types: listOf(lists.grantTypes),
+            scopes,
+            grant_types: grantTypes,
             redirect_hosts: listOf(lists.redirectHosts),
           })
+          await warnOfAbsent(kernel, log, { scopes, grantTypes })
           print({ name, token }, [token], json)
         },
         { begins: true },

@@ -5,6 +5,7 @@ import { ConfigError } from '../config.ts'
 import { metadataError } from '../protocol/errors.ts'
 import type { Laid } from '../protocol/resource-information.ts'
 import type { ListOptions, SaveOptions } from '../services/resource-registry.ts'
+import { type Named, warnOfAbsent } from './absent.ts'
 import { withJson } from './json-option.ts'
 import { optionKey, optionName, wholeNumber } from './option.ts'
 import { print, toLines, withServer } from './run.ts'
@@ -24,6 +25,8 @@ export interface RecordKind<Information extends object> {
   readonly members: readonly { name: string; value: Value; text: string }[]
   /** One of them in a list for people; by default all of it. */
   toLine?(one: Information): string
+  /** What it names of others, which may be missing. */
+  named?(one: Information): Named
   find(kernel: Kernel, id: string): Promise<Information | null>
   list(kernel: Kernel, options: ListOptions): Promise<Information[]>
   /** The registry looks at the values. */
@@ -121,10 +124,11 @@ async function show<Information extends object>(
   work?: (oauth: Kernel) => Promise<void>,
 ): Promise<void> {
   await withServer(
-    async (oauth) => {
+    async (oauth, { log }) => {
       await work?.(oauth)
       const found = await kind.find(oauth, id)
       if (found === null) throw metadataError(kind.identifier, 'is not registered')
+      if (work !== undefined && kind.named !== undefined) await warnOfAbsent(oauth, log, kind.named(found))
       print(found, toLines(found), json)
     },
     { begins },

@@ -48,6 +48,7 @@ export function trustedIssuerCommand(): Command {
       return found === null ? null : ((await withUses(kernel, [found]))[0] ?? null)
     },
     list: async (kernel, options) => withUses(kernel, await kernel.trustedIssuers.list(options)),
+    named: ({ clients, scopes, resources }) => ({ clients, scopes, resources }),
     save: async ({ trustedIssuers }, members, options) => trustedIssuers.save(members, options),
     delete: async ({ trustedIssuers }, issuer) => trustedIssuers.delete(issuer),
   })
