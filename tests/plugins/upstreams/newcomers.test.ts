@@ -1,8 +1,7 @@
 /**
  * Whoever comes by an upstream with an address that it is not believed about: they show by a mail that it is theirs, and nobody learns from a
  * page who has an account with it.
- * @needs latchkey-upstreams
- * @needs latchkey-mail
+ * @needs latchkey-upstreams, latchkey-mail
  */
 import { describe, expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
