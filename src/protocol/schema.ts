@@ -142,7 +142,7 @@ const PATTERNS: ReadonlyMap<unknown, Message> = new Map([
 /** What Ajv says, word for word, as far as people meet it. */
 function wordsOf(
   keyword: string,
-  { type, limit = 0, pattern }: Readonly<Record<string, unknown>>,
+  { type, limit = 0, pattern, missingProperty, additionalProperty }: Readonly<Record<string, unknown>>,
 ): Message | undefined {
   const values = { limit: limit as number }
   switch (keyword) {
@@ -153,6 +153,15 @@ function wordsOf(
     case 'minLength':
       if (limit === 1) return reason('must not be empty')
       return reason('must not have fewer than {limit} characters', values)
+    case 'minItems':
+      if (limit === 1) return reason('must not be empty')
+      return reason('must not have fewer than {limit} items', values)
+    case 'maxItems':
+      return reason('must not have more than {limit} items', values)
+    case 'required':
+      return reason('needs {name}', { name: String(missingProperty) })
+    case 'additionalProperties':
+      return reason('has {name}, which is not known there', { name: String(additionalProperty) })
     case 'minimum':
       return reason('must be >= {limit}', values)
     case 'maximum':
