@@ -34,7 +34,12 @@ export interface Window {
   seconds: number
   /** Requests a second; absent: as many as there can be. */
   rate?: number | undefined
+  /** Absent: as many for each process as the run has. */
+  connections?: number
 }
+
+/** What a window of some lanes has otherwise than the others of the run. */
+export type Otherwise = Partial<Omit<Window, 'seconds'>>
 
 export interface Lane {
   name: string
@@ -95,7 +100,7 @@ export async function runWindow(lane: Lane, stage: Stage, window: Window): Promi
   const supplied = lane.series.row.order === 'once' ? await refill(lane, window, stage) : 0
   const measured = await generator.run({
     name: keyOf(lane),
-    connections: connectionsOf(lane, options),
+    connections: window.connections ?? connectionsOf(lane, options),
     warmUp: window.warmUp,
     seconds: window.seconds,
     rate: window.rate,
@@ -136,11 +141,11 @@ async function refill(lane: Lane, { warmUp, seconds, rate }: Window, stage: Stag
 }
 
 /** A window that counts: the calmest of a few tries, and none that ran out of requests if there is another. */
-async function runCalmWindow(lane: Lane, stage: Stage, rate?: number): Promise<void> {
+async function runCalmWindow(lane: Lane, stage: Stage, otherwise: Otherwise = {}): Promise<void> {
   const { warmUp, seconds } = stage.options
   const unrest = (one: Measured) => (ranOut(one, seconds) ? Infinity : strangersOf(one))
   const tries: Measured[] = []
-  do tries.push(await runWindow(lane, stage, { warmUp, seconds, rate }))
+  do tries.push(await runWindow(lane, stage, { warmUp, seconds, ...otherwise }))
   while (tries.length < stage.options.tries && tries.every((one) => unrest(one) > tolerated))
   const calmest = tries.reduce((best, one) => (unrest(one) < unrest(best) ? one : best))
   const problem = problemWith(calmest, seconds)
@@ -152,12 +157,12 @@ async function runCalmWindow(lane: Lane, stage: Stage, rate?: number): Promise<v
 export async function runRounds(
   lanes: readonly Lane[],
   stage: Stage,
-  rate?: (lane: Lane) => number,
+  otherwise?: (lane: Lane) => Otherwise,
 ): Promise<void> {
   for (let round = 1; round <= stage.options.rounds; round++) {
     console.log(`round ${round} of ${stage.options.rounds}`)
     for (const lane of round % 2 === 1 ? lanes : lanes.toReversed())
-      await runCalmWindow(lane, stage, rate?.(lane))
+      await runCalmWindow(lane, stage, otherwise?.(lane))
   }
 }
 

@@ -1,6 +1,6 @@
 // Owns the question whether a request costs more where several processes serve, by WORKERS on one port or as servers
-// side by side. At half load all get the same number of requests a second, half of what one process can answer; at full
-// load each process has as many connections as the one. Everything may run on every core.
+// side by side. At half load all get the same number of requests a second, half of what one process can answer, on as many connections, and have had
+// it for some seconds; at full load each process has as many connections as the one. Everything may run on every core.
 
 import { availableParallelism } from 'node:os'
 import { processes } from './contestants/latchkey-processes.ts'
@@ -8,9 +8,7 @@ import { enter, runRounds, runWindow, warmUp, type Lane, type Stage } from './la
 import { provenance } from './machine.ts'
 import { factor, table, whole } from './markdown.ts'
 import type { Part } from './parts.ts'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { pidsOf } from './contestant.ts'
-import { everyCore, pause, pinFamily, resume } from './pinning.ts'
+import { everyCore, pinFamily } from './pinning.ts'
 import { errorsIn } from './report.ts'
 import { cpuRatios, median, summarize, type Result } from './result.ts'
 
@@ -27,8 +25,8 @@ const columns = [
   'RSS MiB',
 ]
 
-/** Milliseconds until workers that are not needed take no connections any more. */
-const SETTLED = 12_000
+/** Seconds of half load until workers that are not needed for it take no connections any more. */
+const SETTLING = 8
 
 export async function measureWorkers(spread: Stage): Promise<Part[]> {
   const stage = { ...spread, cores: Array.from({ length: availableParallelism() }, (_, core) => core) }
@@ -43,15 +41,12 @@ export async function measureWorkers(spread: Stage): Promise<Part[]> {
   for (const lane of entered[0]!.lanes) await runWindow(lane, stage, { warmUp: 0.5, seconds: 1 })
   const halves = new Map(entered[0]!.lanes.map(({ name, fastest }) => [name, Math.round(fastest / 20) * 10]))
 
-  // They have just had all that they can do: those that are not needed for half of it stand aside some seconds later.
-  const pids = [...new Set(lanes.flatMap(({ contestant }) => pidsOf(contestant)))]
-  resume(pids)
-  await sleep(SETTLED)
-  pause(pids)
   const kept = lanes.filter(({ series }) => !series.row.closing)
   const closing = lanes.filter(({ series }) => series.row.closing)
   // Who is left connections that do not last leaves none to others for seconds.
-  for (const some of [kept, closing]) await runRounds(some, stage, ({ name }) => halves.get(name)!)
+  const { connections } = stage.options
+  for (const some of [kept, closing])
+    await runRounds(some, stage, ({ name }) => ({ warmUp: SETTLING, rate: halves.get(name)!, connections }))
   const half = takeResults(entered)
   // What is found so far, also where the other load is not waited for.
   console.log(

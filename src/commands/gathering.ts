@@ -3,12 +3,15 @@
  * (docs/adr/0065-as-few-as-can-do-it.md). The supervisor decides by what each worker says of itself.
  */
 
-/** Of a worker's time, 0 to 1: with more, those who take connections are one more. */
-const MOST = 0.8
-/** With less of the others' time, they are one fewer. */
-const LEAST = 0.5
-/** Milliseconds that it is less for, by then. */
-const QUIET = 5000
+/**
+ * Of a worker's time, 0 to 1: with more, those who take connections are one more, and with less for all others they are one fewer. What has been
+ * spread takes less when it is gathered, so one follows the other only where they cost the same.
+ */
+const MOST = 0.9
+/** Milliseconds that it is less for, by then: twice as many each time that it was soon too much after all, up to the longest. */
+const [QUIET, LONGEST] = [5000, 80_000]
+/** Milliseconds: what was too much after more was not so from the start. */
+const SOON = 30_000
 /** Milliseconds after which a worker that says nothing, while others do, is taken for one that has no time to. */
 const SILENT = 3000
 
@@ -28,6 +31,9 @@ export function createGathering(): Gathering {
   const said = new Map<number, { load: number; at: number }>()
   let wanted = 1
   let quietSince: number | undefined
+  let patience = QUIET
+  /** When they were made fewer, and have not been made more since. */
+  let fewerSince: number | undefined
   /** When any of them said something. */
   let heardAt = 0
 
@@ -39,11 +45,15 @@ export function createGathering(): Gathering {
     if (used > MOST * count) {
       wanted = Math.max(count + 1, Math.ceil(all / MOST))
       quietSince = undefined
-    } else if (count > 1 && all <= LEAST * (count - 1)) {
+      if (fewerSince !== undefined)
+        patience = now - fewerSince < SOON ? Math.min(2 * patience, LONGEST) : QUIET
+      fewerSince = undefined
+    } else if (count > 1 && all <= MOST * (count - 1)) {
       quietSince ??= now
-      if (now - quietSince < QUIET) return
-      wanted = Math.max(1, Math.ceil(all / LEAST))
+      if (now - quietSince < patience) return
+      wanted = Math.max(1, Math.ceil(all / MOST))
       quietSince = undefined
+      fewerSince = now
     } else quietSince = undefined
   }
 

@@ -11,6 +11,8 @@ import { createGathering } from './gathering.ts'
 const INTERVAL = 250
 /** So many are a second. */
 const LOOKS = 4
+/** Of its event loop's time, 0 to 1: with more it has none left, be it by its own work or since others have the machine. */
+const SATURATED = 0.98
 /** It is told when it has changed by so much, or so many milliseconds have gone. */
 const [CHANGE, AT_LEAST] = [0.05, 1000]
 /** Refusals in a second: where there are more, connections do not last, and to hand them on costs more than it saves. */
@@ -63,11 +65,14 @@ export function takeAsTold(server: FastifyInstance): void {
   tellLoad(() => (kernelOf(server).load().hashing.waiting > 0 ? 1 : 0))
 }
 
-/** The more of its event loop, its threads, and the line of its passwords. */
+/**
+ * The CPU that its event loop's thread used, unless that has no time left or passwords stand in line. Time alone says less: on a machine of few
+ * cores a process is late while others run, and more of them would be late, too.
+ */
 function tellLoad(lineOf: () => number): void {
   const look = () => ({
     loop: performance.eventLoopUtilization(),
-    cpu: process.cpuUsage(),
+    cpu: process.threadCpuUsage(),
     at: performance.now(),
   })
   // The last second: a crowded machine makes a process late now and then, which says nothing of it.
@@ -80,7 +85,8 @@ function tellLoad(lineOf: () => number): void {
     if (looks.length > LOOKS) looks.shift()
     const { utilization } = performance.eventLoopUtilization(now.loop, before.loop)
     const spent = now.cpu.user + now.cpu.system - before.cpu.user - before.cpu.system
-    const load = Math.min(1, Math.max(utilization, spent / 1000 / (now.at - before.at), lineOf()))
+    const used = utilization > SATURATED ? 1 : spent / 1000 / (now.at - before.at)
+    const load = Math.min(1, Math.max(used, lineOf()))
     if (Math.abs(load - told.load) < CHANGE && now.at - told.at < AT_LEAST) return
     told = { load, at: now.at }
     const said: Said = { latchkeyLoad: load }
@@ -104,11 +110,10 @@ export function tellTakers(port: number): void {
   /** Who is new, or takes connections now or no more; and those who did alone what others help with now. */
   function tell(): void {
     const now = gathering.takers(performance.now())
-    const isChanged = now.size !== takers.size || [...now].some((id) => !takers.has(id))
-    if (!isChanged) return
+    const hasGrown = [...now].some((id) => !takers.has(id))
     for (const [id, worker] of listening) {
       const told: Told = { latchkeyTakes: now.has(id) }
-      if (now.has(id) || takers.has(id) || takers.size === 0) worker.send(told, () => {})
+      if (now.has(id) !== takers.has(id) || (hasGrown && now.has(id))) worker.send(told, () => {})
     }
     takers = now
   }

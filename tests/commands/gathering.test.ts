@@ -19,13 +19,13 @@ function takersOf(gathering: Gathering, now: number, ...loads: number[]): number
 test('one takes all that it can do', () => {
   const gathering = four()
   expect(takersOf(gathering, 0, 0, 0, 0, 0)).toEqual([1])
-  expect(takersOf(gathering, SECOND, 0.79, 0.02, 0.02, 0.02)).toEqual([1])
+  expect(takersOf(gathering, SECOND, 0.89, 0.02, 0.02, 0.02)).toEqual([1])
 })
 
 test('as many help as the load needs, at once', () => {
   const gathering = four()
-  expect(takersOf(gathering, 0, 0.85, 0.01, 0.01, 0.01)).toEqual([1, 2])
-  expect(takersOf(gathering, 250, 0.5, 0.5, 0.01, 0.01)).toEqual([1, 2])
+  expect(takersOf(gathering, 0, 0.95, 0.01, 0.01, 0.01)).toEqual([1, 2])
+  expect(takersOf(gathering, 250, 0.6, 0.6, 0.01, 0.01)).toEqual([1, 2])
   expect(takersOf(gathering, 500, 1, 1, 0.01, 0.01)).toEqual([1, 2, 3])
   expect(takersOf(gathering, 750, 1, 1, 1, 0)).toEqual([1, 2, 3, 4])
   expect(takersOf(gathering, 1000, 1, 1, 1, 1)).toEqual([1, 2, 3, 4])
@@ -36,7 +36,7 @@ test('fewer, when it was quiet for a while and not for a moment', () => {
   takersOf(gathering, 0, 1, 0, 0, 0)
   takersOf(gathering, 250, 1, 1, 0, 0)
   expect(takersOf(gathering, 1 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1, 2, 3])
-  expect(takersOf(gathering, 3 * SECOND, 0.6, 0.6, 0.6, 0)).toEqual([1, 2, 3])
+  expect(takersOf(gathering, 3 * SECOND, 0.7, 0.7, 0.7, 0)).toEqual([1, 2, 3])
   expect(takersOf(gathering, 4 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1, 2, 3])
   expect(takersOf(gathering, 8 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1, 2, 3])
   expect(takersOf(gathering, 9 * SECOND, 0.1, 0.1, 0.1, 0)).toEqual([1])
@@ -44,9 +44,35 @@ test('fewer, when it was quiet for a while and not for a moment', () => {
 
 test('where one more or less would be between, it stays as it is', () => {
   const gathering = four()
-  takersOf(gathering, 0, 0.9, 0, 0, 0)
-  for (let now = 1; now < 30; now++)
-    expect(takersOf(gathering, now * SECOND, 0.45, 0.45, 0, 0)).toEqual([1, 2])
+  takersOf(gathering, 0, 0.95, 0, 0, 0)
+  for (let now = 1; now < 30; now++) expect(takersOf(gathering, now * SECOND, 0.5, 0.5, 0, 0)).toEqual([1, 2])
+})
+
+/** One that does alone what two do with less, again and again: the seconds at which two become one. */
+function secondsOfOne(alone: number, each: number, until: number): number[] {
+  const gathering = four()
+  const found: number[] = []
+  let takers = [1]
+  for (let second = 0; second < until; second++) {
+    const before = takers.length
+    takers = takersOf(gathering, second * SECOND, ...(before === 1 ? [alone, 0, 0, 0] : [each, each, 0, 0]))
+    if (takers.length < before) found.push(second)
+  }
+  return found
+}
+
+test('what is soon too much after all is tried again later and later', () => {
+  expect(secondsOfOne(0.95, 0.4, 240)).toEqual([6, 18, 40, 82, 164])
+})
+
+test('what is spread costs more, and is gathered where it fits', () => {
+  expect(secondsOfOne(0.75, 0.4, 60)).toEqual([])
+  const gathering = four()
+  takersOf(gathering, 0, 1, 0, 0, 0)
+  for (let second = 1; second < 6; second++) takersOf(gathering, second * SECOND, 0.44, 0.44, 0, 0)
+  expect(takersOf(gathering, 6 * SECOND, 0.44, 0.44, 0, 0)).toEqual([1])
+  for (let second = 7; second < 60; second++)
+    expect(takersOf(gathering, second * SECOND, 0.75, 0, 0, 0)).toEqual([1])
 })
 
 test('the place of one that is gone, or has not said a word for long, is taken by the next', () => {
