@@ -127,9 +127,10 @@ export function problemsIn(
 ): Readonly<Record<string, Words>> {
   const about = aboutOf(error)
   const field = about === undefined ? undefined : fieldOf(about.member)
-  return about === undefined || field === undefined
-    ? { [form]: sentenceOf(error.message) }
-    : { [field]: sentenceOf(about.reason) }
+  if (about !== undefined && field !== undefined) return { [field]: sentenceOf(about.reason) }
+  if (error.about === undefined) return { [form]: sentenceOf(error.message) }
+  const { member, reason } = error.about
+  return { [form]: message('{member}: {reason}', { member, reason: sentenceOf(reason) }) }
 }
 
 /** A check of a plugin's throws an error of a code and a description, which begins with the member. */

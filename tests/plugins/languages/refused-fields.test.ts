@@ -60,3 +60,25 @@ test.each(cases)('%s, %s: %j', async (...one) => {
     expect(words.filter((text) => english.includes(text))).toEqual([])
   }
 })
+
+test('what no field of the page is for is said above the form, in the language of who reads it', async () => {
+  const redirect_uris = ['https://app.example/cb']
+  const old = { client_id: 'old', client_name: 'Old', redirect_uris, require_pkce: false }
+  const before = await startServer({}, { seed: { users: [ROOT], clients: [old] } })
+  const { PORT: _port, OIDC_ISSUER: _issuer, SEED_FILE: _seed, ...settings } = before.settings
+  const since = await startServer({ ...settings, OIDC_PROFILE: 'oauth-2.1' }, { database: before.database })
+  const alerts = await Promise.all(
+    ['en', 'de', 'es'].map(async (tag) => {
+      const agent = await signedIn(since, ROOT, { 'accept-language': tag })
+      const page = await agent.get(`${since.url}/admin/client?client_id=old`)
+      const { status, body } = await agent.submit(page, 'client', { client_name: 'New' })
+      expect(status).toBe(400)
+      return /role="alert">([^<]*)/.exec(body)?.[1]?.trim()
+    }),
+  )
+  expect(alerts).toEqual([
+    'require_pkce: Must be true: the profile oauth-2.1 needs it.',
+    'require_pkce: Muss true sein: Das Profil oauth-2.1 verlangt es.',
+    'require_pkce: Debe ser true: lo exige el perfil oauth-2.1.',
+  ])
+})
