@@ -143,9 +143,12 @@ function bearerOf({ request }: OpenCall): string | undefined {
 
 /** RFC 6750 §3: without a token, the challenge names no error. */
 function refused(call: OpenCall): OAuthError {
-  const error = bearerOf(call) === undefined ? '' : ', error="invalid_token"'
-  return new OAuthError('invalid_token', 'the token is not good for this', {
-    headers: { 'www-authenticate': `Bearer realm="registration"${error}` },
+  const isBare = bearerOf(call) === undefined
+  const description = isBare
+    ? 'a token is needed: send it as Authorization: Bearer'
+    : 'the token is not good for this'
+  return new OAuthError('invalid_token', description, {
+    headers: { 'www-authenticate': `Bearer realm="registration"${isBare ? '' : ', error="invalid_token"'}` },
   })
 }
 

@@ -178,7 +178,11 @@ test.each([
     for (const at of [client.registration_client_uri, '/register/web', '/register/nobody'])
       for (const method of ['GET', 'PUT', 'DELETE']) {
         const { status, headers, body } = await send(method, at, token, method === 'PUT' ? wanted : undefined)
-        expect([status, body]).toMatchObject([401, { error: 'invalid_token' }])
+        const error_description =
+          token === undefined
+            ? 'a token is needed: send it as Authorization: Bearer'
+            : 'the token is not good for this'
+        expect([status, body]).toEqual([401, { error: 'invalid_token', error_description }])
         expect(headers.get('www-authenticate')).toBe(`Bearer realm="registration"${error}`)
       }
   },
