@@ -1,5 +1,6 @@
 /** What an app is configured with: the lines of a `.env` file, and the first lines of code for `openid-client`. */
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
+import { CIBA, DEVICE_CODE } from '../../../src/services/clients/client-kinds.ts'
 import { type Proof, proofOf } from './app-proofs.ts'
 import type { AppSettings } from './client-models.ts'
 
@@ -14,8 +15,8 @@ export function appSettings(issuer: string, client: ClientInformation, secret?: 
     ...proof.env,
     ...(redirectUri === undefined ? [] : [`OIDC_REDIRECT_URI=${quoted(redirectUri)}`]),
   ]
-  const code = (client.response_types ?? []).includes('code')
-  const snippet = [...discovery(issuer, proof), '', ...(code ? signIn(client) : getToken())]
+  const use = firstUse(client)
+  const snippet = [...discovery(issuer, proof), ...(use.length === 0 ? [] : ['', ...use])]
   return { env: env.join('\n'), snippet: snippet.join('\n') }
 }
 
@@ -45,18 +46,55 @@ function discovery(issuer: string, { imports, before, metadata, authentication, 
   ]
 }
 
-function signIn({ scope = [] }: ClientInformation): string[] {
-  const scopes = [...new Set(['openid', 'profile', ...scope])].join(' ')
+/** By a grant that it is registered for; nothing where it begins with what somebody else has given it. */
+function firstUse(client: ClientInformation): string[] {
+  const { response_types: responses = [], grant_types: grants = [] } = client
+  if (responses.includes('code')) return signIn(client)
+  if (grants.includes(DEVICE_CODE)) return byDevice(client)
+  if (grants.includes(CIBA)) return byMessage(client)
+  return grants.includes('client_credentials') ? getToken() : []
+}
+
+function scopesOf({ scope = [] }: ClientInformation, ...first: string[]): string {
+  const scopes = [...new Set([...first, ...scope])].join(' ')
+  return scopes.includes("'") ? JSON.stringify(scopes) : `'${scopes}'`
+}
+
+function signIn(client: ClientInformation): string[] {
   return [
     'const codeVerifier = client.randomPKCECodeVerifier() // keep it in the session',
     'const url = client.buildAuthorizationUrl(config, {',
     '  redirect_uri: env.OIDC_REDIRECT_URI,',
-    `  scope: ${scopes.includes("'") ? JSON.stringify(scopes) : `'${scopes}'`},`,
+    `  scope: ${scopesOf(client, 'openid', 'profile')},`,
     '  code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),',
     `  code_challenge_method: 'S256',`,
     '})',
     '// Redirect to url. At the redirect URI, with the address that came as currentUrl:',
     '// const tokens = await client.authorizationCodeGrant(config, currentUrl, { pkceCodeVerifier: codeVerifier })',
+  ]
+}
+
+/** RFC 8628. */
+function byDevice(client: ClientInformation): string[] {
+  return [
+    'const asked = await client.initiateDeviceAuthorization(config, {',
+    `  scope: ${scopesOf(client, 'openid')},`,
+    '})',
+    'console.log(`Open ${asked.verification_uri} and enter ${asked.user_code}`)',
+    'const tokens = await client.pollDeviceAuthorizationGrant(config, asked)',
+    'console.log(tokens.access_token)',
+  ]
+}
+
+/** Client-Initiated Backchannel Authentication. */
+function byMessage(client: ClientInformation): string[] {
+  return [
+    'const asked = await client.initiateBackchannelAuthentication(config, {',
+    `  scope: ${scopesOf(client, 'openid')},`,
+    `  login_hint: 'alice@example.com', // whom it asks`,
+    '})',
+    'const tokens = await client.pollBackchannelAuthenticationGrant(config, asked)',
+    'console.log(tokens.access_token)',
   ]
 }
 

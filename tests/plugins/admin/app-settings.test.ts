@@ -5,6 +5,7 @@ import { appSettings } from '../../../plugins/admin/clients/app-settings.ts'
 import { assertionOf, createAssertionKey, serviceWith } from '../../support/client-assertions.ts'
 import { startServer } from '../../support/server.ts'
 import { runSnippet } from '../../support/snippets.ts'
+import { CIBA, DEVICE_CODE } from '../../../src/services/clients/client-kinds.ts'
 import { isThere } from '../../support/left-out.ts'
 
 test.each([
@@ -21,6 +22,26 @@ test.each([
   const { snippet, env } = appSettings('https://login.example.com', { client_id: 'app', ...metadata })
   expect(snippet).toContain(authentication)
   expect(env.includes('OIDC_CLIENT_SECRET=')).toBe(method === undefined || method.startsWith('client_secret'))
+})
+
+test.each([
+  ['the code', ['authorization_code', 'refresh_token', DEVICE_CODE], ['code'], ['buildAuthorizationUrl']],
+  [
+    'a device',
+    [DEVICE_CODE, 'refresh_token'],
+    [],
+    ['initiateDeviceAuthorization', 'pollDeviceAuthorizationGrant'],
+  ],
+  ['CIBA', [CIBA], [], ['initiateBackchannelAuthentication', 'pollBackchannelAuthenticationGrant']],
+  ['a service', ['client_credentials'], [], ['clientCredentialsGrant']],
+  ['what another gave it', ['urn:ietf:params:oauth:grant-type:token-exchange'], [], []],
+])('%s: only by a grant that it may use', (_what, grant_types, response_types, calls) => {
+  const app = { client_id: 'app', scope: ['openid', 'read'], grant_types, response_types }
+  const { snippet } = appSettings('https://login.example.com', app)
+  const [, use = ''] = snippet.split('\n)\n')
+  const called = [...use.matchAll(/client\.(initiate\w+|poll\w+|\w+Grant|build\w+)\(config/g)]
+  expect(called.map(([, name]) => name).filter((name) => name !== 'authorizationCodeGrant')).toEqual(calls)
+  expect(use.includes("'openid read'")).toBe(!response_types.includes('code') && /initiate/.test(use))
 })
 
 test.runIf(isThere('latchkey-federated-jwt'))(
