@@ -34,3 +34,8 @@ export async function openClient(server: TestServer, agent: UserAgent, clientId:
 export function textOf({ body }: Page, id: string): string | undefined {
   return new RegExp(`\\sid="${id}"[^>]*>(?:<bdi>)?([^<]*)<`).exec(body)?.[1]
 }
+
+/** What a page that was refused says at its top, with the ways to what is wrong. */
+export function alertOf({ body }: Page): string | undefined {
+  return /<p class="alert"[^>]*role="alert">(.*?)<\/p>/s.exec(body)?.[1]
+}

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { findForm, type UserAgent } from '../../support/user-agent.ts'
-import { openClient, register, ROOT, signedIn, textOf } from './administrator.ts'
+import { alertOf, openClient, register, ROOT, signedIn, textOf } from './administrator.ts'
 
 const URI = 'https://app.example/callback'
 const server = await startServer({}, { seed: { users: [ROOT] } })
@@ -258,6 +258,9 @@ test('a client is deleted once its id was typed', async () => {
   const page = await openClient(server, agent, 'ends here')
   const refused = await agent.submit(page, 'delete-client', { confirm_client_id: 'ends' })
   expect([refused.status, textOf(refused, 'confirm_client_id-error')]).toEqual([400, expect.any(String)])
+  expect(alertOf(refused)).toContain(
+    'This is not the client ID of this client. <a href="#confirm_client_id">',
+  )
   expect(await clients.find('ends here')).not.toBeNull()
   const list = await agent.submit(refused, 'delete-client', { confirm_client_id: 'ends here' })
   expect([list.url, await clients.find('ends here')]).toEqual([`${server.url}/admin/clients`, null])

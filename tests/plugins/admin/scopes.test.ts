@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { findForm, type Page } from '../../support/user-agent.ts'
-import { ROOT, signedIn, textOf } from './administrator.ts'
+import { alertOf, ROOT, signedIn, textOf } from './administrator.ts'
 
 const API = 'https://api.example/'
 const CLIENT = { client_id: 'service', client_secret: `lks_${'s'.repeat(43)}`, scope: ['read', 'write'] }
@@ -135,6 +135,7 @@ describe.each([
     const id = path === '/scope' ? 'many-kept' : 'https://many.example/kept'
     const refused = await agent.submit(await page(path, id), 'delete-record', { confirm: 'kept' })
     expect([refused.status, textOf(refused, 'confirm-error')]).toEqual([400, expect.any(String)])
+    expect(alertOf(refused)).toContain(`${textOf(refused, 'confirm-error')} <a href="#confirm">`)
     expect((await page(path, id)).status).toBe(200)
     expect((await page(`${path}/delete`, id)).url).toContain(`/admin${path}?id=`)
   })

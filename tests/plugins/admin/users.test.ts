@@ -7,7 +7,7 @@ import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, getTokens, SEED, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
-import { ROOT, signedIn, textOf } from './administrator.ts'
+import { alertOf, ROOT, signedIn, textOf } from './administrator.ts'
 
 const SECOND = { username: 'second', password: 'a password of the second', roles: ['admin'] }
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
@@ -154,6 +154,7 @@ test('a user is deleted once their name was typed, with all that is theirs; the 
   const page = await open(id)
   const wrong = await agent.submit(page, 'delete-user', { confirm_username: 'bob' })
   expect([wrong.status, textOf(wrong, 'confirm_username-error')]).toEqual([400, 'This is not the user name of this user.'])
+  expect(alertOf(wrong)).toContain('This is not the user name of this user. <a href="#confirm_username">')
   expect(findForm(wrong, 'delete-user')!.fields).toMatchObject({ confirm_username: 'bob' })
   expect((await users.get(id)).username).toBe('alice')
 
