@@ -2,13 +2,15 @@
 import { wordsOfState } from '../../src/words/key-revocation.ts'
 import type { FastifyReply } from 'fastify'
 import { OAuthError } from '../../src/protocol/errors.ts'
+import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { KeyRecord, RingKey } from '../../src/services/keys/ring-key.ts'
 import type { PageCall } from '../pages/index.ts'
+import type { Notice } from '../pages/models.ts'
 import type { OwnArea } from './area.ts'
 import { REVOKE } from './key-revocation.ts'
 import type { KeyView } from './models.ts'
-import { noticeOf, type Told } from './notice.ts'
+import { noticeOf, noticeOfEnd } from './notice.ts'
 
 const ROTATE = '/keys/rotate'
 const DAY = 86_400
@@ -31,7 +33,7 @@ export function addKeyPages(area: OwnArea): void {
   const newestOf = (algorithm: string): RingKey | undefined =>
     keys.keys().findLast((key) => key.algorithm === algorithm && key.retiresAt === null)
 
-  function show(call: PageCall, rotated: string, told: Told): FastifyReply {
+  function show(call: PageCall, rotated: string, notice: Notice | null): FastifyReply {
     const algorithms = keys.algorithms.map((algorithm) => {
       const own = [...keys.keys(), ...keys.revoked()]
         .filter((key) => key.algorithm === algorithm)
@@ -53,14 +55,15 @@ export function addKeyPages(area: OwnArea): void {
       rotateDays: rotateAfter === 0 ? null : Math.floor(rotateAfter / DAY),
       jwksUri: `${issuer}/jwks`,
       troubles: keys.troubles(),
-      notice: noticeOf(told),
+      notice,
     })
   }
 
   serve({
     path: '/admin/keys',
-    query: Type.Object({ rotated: Text, again: Text }),
-    show: async ({ rotated = '', again }, call) => show(call, rotated, { again }),
+    query: Type.Object({ rotated: Text, revoked: Text, again: Text }),
+    show: async ({ rotated = '', revoked, again }, call) =>
+      show(call, rotated, noticeOf({ again }) ?? noticeOfEnd(revoked, message('The key is revoked.'))),
   })
   serve({
     path: `/admin${ROTATE}`,

@@ -33,7 +33,7 @@ export function addKeyRevocation(area: OwnArea): void {
       const again = area.signInAgain(call, uri(REVOKE, { kid, again: 'yes' }))
       if (again !== undefined) return again
       await keys.revoke(kid)
-      return call.reply.redirect(uri('/keys'), 303)
+      return call.reply.redirect(uri('/keys', { revoked: 'yes' }), 303)
     },
   })
 }

@@ -29,6 +29,8 @@ export interface Paged {
 
 /** One that can be searched, and added to. */
 export interface SearchedList extends Paged, Shown {
+  /** One was deleted just now; null for nothing. */
+  notice: Notice | null
   newUri: string
   searchUri: string
   /** What was searched for; `''` for nothing. */
@@ -98,7 +100,7 @@ export interface KeysPage {
   jwksUri: string
   /** What keeps keys that should sign from it, a sentence each; in English, as the log has it. */
   troubles: readonly string[]
-  /** What was asked for and is not done; null for nothing. */
+  /** A key was revoked just now, or what was asked for is not done; null for nothing. */
   notice: Notice | null
 }
 

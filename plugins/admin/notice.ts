@@ -1,5 +1,5 @@
 /** What a page says at its top of what was done, or was not done yet. */
-import { message } from '../../src/protocol/message.ts'
+import { message, type Words } from '../../src/protocol/message.ts'
 import type { Notice } from '../pages/models.ts'
 
 export const SIGNED_IN_AGAIN: Notice = {
@@ -17,4 +17,9 @@ export interface Told {
 export function noticeOf({ saved, again }: Told): Notice | null {
   if (again !== undefined) return SIGNED_IN_AGAIN
   return saved === undefined ? null : { kind: 'success', text: message('Saved. The next token has it.') }
+}
+
+/** What a list says that something was taken from just now: `removed` is a member of its address. Null for nothing. */
+export function noticeOfEnd(removed: string | undefined, text: Words): Notice | null {
+  return removed === undefined ? null : { kind: 'success', text }
 }

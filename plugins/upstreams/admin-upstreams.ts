@@ -70,6 +70,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       new: message('Register an upstream'),
       one: 'upstream',
       delete: message('Delete this upstream'),
+      deleted: message('The upstream is deleted.'),
       notItsName: message('This is not the name of this upstream.'),
       lead: message(
         'An OpenID provider by which people sign in here. Where its id is corp, register {callback} there as the redirect URI, and {signedOut} for after a sign-out.',

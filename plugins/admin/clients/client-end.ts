@@ -29,7 +29,7 @@ export function addClientEnd(area: OwnArea): void {
         return showClient(area, call, client, { deletion })
       }
       await oauth.clients.delete(clientId)
-      return call.reply.redirect(uri('/clients'), 303)
+      return call.reply.redirect(uri('/clients', { removed: 'yes' }), 303)
     },
   })
 }

@@ -1,5 +1,6 @@
 /** `/admin/clients`: the registered clients in the order of their ids, or those that a search finds. */
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
+import { message } from '../../../src/protocol/message.ts'
 import { createClientLists, type ClientLists } from '../../../src/services/clients/client-finder.ts'
 import type { OwnArea } from '../area.ts'
 import { ListQuery, readList, type Listed } from '../searched-list.ts'
@@ -11,6 +12,7 @@ export function addClientList(area: OwnArea): void {
     newPath: '/clients/new',
     list,
     search,
+    deleted: message('The client is deleted.'),
     nameOf: ({ client_id: clientId }) => clientId!,
   })
   async function toRow(client: ClientInformation) {

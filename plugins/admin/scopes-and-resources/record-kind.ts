@@ -24,6 +24,8 @@ export interface RecordKind<Information extends object> {
     one: string
     /** Of the button that deletes it. */
     delete: Words
+    /** That it was deleted. */
+    deleted: Words
     /** That another name was typed to delete it. */
     notItsName: Words
   }

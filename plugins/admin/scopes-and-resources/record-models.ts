@@ -17,6 +17,8 @@ export interface RecordsPage extends Paged {
   sectionText: Words
   heading: Words
   lead: Words
+  /** One was deleted just now; null for nothing. */
+  notice: Notice | null
   newUri: string
   newText: Words
   columns: readonly Words[]

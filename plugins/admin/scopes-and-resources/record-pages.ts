@@ -7,7 +7,7 @@ import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { AdminArea } from '../sections.ts'
-import { noticeOf } from '../notice.ts'
+import { noticeOf, noticeOfEnd } from '../notice.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 import { createRecordView, FORM, type RecordView } from './record-view.ts'
 
@@ -35,8 +35,8 @@ const addList: Add = ({ serve, uri }, kind, { idOf }) => {
   const { list, create, one: page } = pathsOf(kind)
   serve({
     path: `/admin${list}`,
-    query: Type.Object({ after: Text() }),
-    async show({ after }, { reply }) {
+    query: Type.Object({ after: Text(), removed: Text() }),
+    async show({ after, removed }, { reply }) {
       const found = await kind.list({ after, limit: PAGE + 1 })
       const rows = found.slice(0, PAGE).map((one) => ({
         id: idOf(one),
@@ -46,6 +46,7 @@ const addList: Add = ({ serve, uri }, kind, { idOf }) => {
       return reply.page('admin-records', {
         heading: kind.words.list,
         lead: kind.words.listLead,
+        notice: noticeOfEnd(removed, kind.words.deleted),
         newUri: uri(create),
         newText: kind.words.new,
         columns: kind.columns,
@@ -126,7 +127,7 @@ const addEnd: Add = (area, kind, { get, show }) => {
       }
       const refusal = await refusalOf(kind.delete(id))
       if (refusal !== null) return show(call, one, { deletion: { error: refusal, typed: confirm } })
-      return call.reply.redirect(area.uri(list), 303)
+      return call.reply.redirect(area.uri(list, { removed: 'yes' }), 303)
     },
   })
 }

@@ -48,6 +48,7 @@ export function addResourcePages(area: OwnArea): void {
       new: message('Register a resource'),
       one: 'resource',
       delete: message('Delete this resource'),
+      deleted: message('The resource is deleted.'),
       notItsName: message('This is not the name of this resource.'),
       lead: message('An API that tokens are for: their audience.'),
       endings: [

@@ -23,6 +23,7 @@ export function addScopePages(area: OwnArea): void {
       new: message('Register a scope'),
       one: 'scope',
       delete: message('Delete this scope'),
+      deleted: message('The scope is deleted.'),
       notItsName: message('This is not the name of this scope.'),
       lead: message('What clients may ask for, once it is in their list.'),
       endings: [

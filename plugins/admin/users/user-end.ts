@@ -32,7 +32,7 @@ export function addUserEnd(area: OwnArea): void {
       const result = await attempt(async () => ({ deleted: await oauth.users.delete(user.username) }))
       return 'errors' in result
         ? showUser(area, call, user, { refused: LAST })
-        : call.reply.redirect(uri('/users'), 303)
+        : call.reply.redirect(uri('/users', { removed: 'yes' }), 303)
     },
   })
 }

@@ -1,4 +1,5 @@
 /** `/admin/users`: the registered users in the order of their names, or those that a search finds. */
+import { message } from '../../../src/protocol/message.ts'
 import { createUserLists, type UserLists } from '../../../src/services/users/user-finder.ts'
 import type { User } from '../../../src/services/users/user.ts'
 import type { OwnArea } from '../area.ts'
@@ -10,6 +11,7 @@ export function addUserList(area: OwnArea): void {
     newPath: '/users/new',
     list: async (after, limit) => list({ after, limit }),
     search,
+    deleted: message('The user is deleted.'),
     nameOf: ({ username }) => username,
   })
   const toRow = ({ id, username, claims, roles, disabled }: User) => ({

@@ -39,3 +39,8 @@ export function textOf({ body }: Page, id: string): string | undefined {
 export function alertOf({ body }: Page): string | undefined {
   return /<p class="alert"[^>]*role="alert">(.*?)<\/p>/s.exec(body)?.[1]
 }
+
+/** What a page says at its top of what was done. */
+export function doneOn({ body }: Page): string | undefined {
+  return /role="status">([^<]*)</.exec(body)?.[1]
+}

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
 import { findForm, type UserAgent } from '../../support/user-agent.ts'
-import { alertOf, openClient, register, ROOT, signedIn, textOf } from './administrator.ts'
+import { alertOf, doneOn, openClient, register, ROOT, signedIn, textOf } from './administrator.ts'
 
 const URI = 'https://app.example/callback'
 const server = await startServer({}, { seed: { users: [ROOT] } })
@@ -263,7 +263,11 @@ test('a client is deleted once its id was typed', async () => {
   )
   expect(await clients.find('ends here')).not.toBeNull()
   const list = await agent.submit(refused, 'delete-client', { confirm_client_id: 'ends here' })
-  expect([list.url, await clients.find('ends here')]).toEqual([`${server.url}/admin/clients`, null])
+  expect([list.url, await clients.find('ends here')]).toEqual([
+    `${server.url}/admin/clients?removed=yes`,
+    null,
+  ])
+  expect(doneOn(list)).toBe('The client is deleted.')
   expect((await openClient(server, agent, 'ends here')).status).toBe(404)
 })
 

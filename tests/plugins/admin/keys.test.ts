@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { findForm, type Page } from '../../support/user-agent.ts'
-import { ROOT, signedIn } from './administrator.ts'
+import { doneOn, ROOT, signedIn } from './administrator.ts'
 
 const server = await startServer({}, { seed: { users: [ROOT] } })
 const { keys, audit, users } = kernelOf(server.server)
@@ -60,7 +60,7 @@ test('a key is revoked after its page has said what that ends', async () => {
   expect(page.body).toMatch(/JWKS takes them until their copy of it ends, which is 30 seconds at most/)
   expect(keys.find(kid)).toBeDefined()
   const done = await agent.submit(page, 'revoke-key')
-  expect([done.status, done.url]).toEqual([200, `${server.url}/admin/keys`])
+  expect([done.status, done.url, doneOn(done)]).toEqual([200, `${server.url}/admin/keys?revoked=yes`, 'The key is revoked.'])
   expect(keys.find(kid)).toBeUndefined()
   expect(rowsOf(done, 'ES256')).toContainEqual(['revoked', kid])
   expect(rowsOf(done, 'ES256')).toContainEqual(['current', keys.signer('ES256').kid])
@@ -68,7 +68,7 @@ test('a key is revoked after its page has said what that ends', async () => {
   const [event] = (await audit.list({ type: 'key.revoked' })).events
   expect(event).toMatchObject({ actor: { kind: 'user', id: (await users.find('root'))!.id }, details: { kid, algorithm: 'ES256' } })
   // Once more, and of a key that there is not: nothing to ask.
-  expect((await agent.submit(page, 'revoke-key')).url).toBe(`${server.url}/admin/keys`)
+  expect((await agent.submit(page, 'revoke-key')).url).toBe(`${server.url}/admin/keys?revoked=yes`)
   for (const gone of [kid, 'made-up']) expect((await agent.get(`${server.url}/admin/keys/revoke?kid=${gone}`)).url).toBe(`${server.url}/admin/keys`)
 }) // prettier-ignore
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { findForm, type Page } from '../../support/user-agent.ts'
-import { alertOf, ROOT, signedIn, textOf } from './administrator.ts'
+import { alertOf, doneOn, ROOT, signedIn, textOf } from './administrator.ts'
 
 const API = 'https://api.example/'
 const CLIENT = { client_id: 'service', client_secret: `lks_${'s'.repeat(43)}`, scope: ['read', 'write'] }
@@ -48,7 +48,8 @@ test('a resource and its scope are registered, changed and deleted, and the next
 
   await agent.submit(await page('/scope', 'read'), 'record', { resource: API })
   const list = await agent.submit(await page('/resource', API), 'delete-record', { confirm: API })
-  expect([list.url, await resources.findResource(API)]).toEqual([`${server.url}/admin/resources`, null])
+  expect([list.url, await resources.findResource(API)]).toEqual([`${server.url}/admin/resources?removed=yes`, null])
+  expect(doneOn(list)).toBe('The resource is deleted.')
   expect(await resources.findScope('read')).toEqual({ name: 'read' })
   expect(await claims()).toMatchObject({ aud: server.url, scope: 'read write' })
   const refused = await agent.submit(await page('/scope', 'read'), 'delete-record', { confirm: 'read' })
@@ -57,7 +58,8 @@ test('a resource and its scope are registered, changed and deleted, and the next
     `It is in the scope list of clients: take it out there first (${CLIENT.client_id}).`,
   ])
   await server.server.oauth.clients.update(CLIENT.client_id, { scope: ['write'] })
-  await agent.submit(refused, 'delete-record', { confirm: 'read' })
+  const left = await agent.submit(refused, 'delete-record', { confirm: 'read' })
+  expect(doneOn(left)).toBe('The scope is deleted.')
   expect(await resources.findScope('read')).toBeNull()
   expect((await page('/scope', 'read')).status).toBe(404)
 }) // prettier-ignore

@@ -4,7 +4,7 @@ import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { startServer } from '../../support/server.ts'
 import { APP, bring, createAssertionKey, JAG_SEED, said } from '../../support/trusted-issuer.ts'
 import { findForm, type Page } from '../../support/user-agent.ts'
-import { ROOT, signedIn, textOf } from './administrator.ts'
+import { doneOn, ROOT, signedIn, textOf } from './administrator.ts'
 import { isThere } from '../../support/left-out.ts'
 
 const ISSUER = 'https://login.example'
@@ -99,9 +99,10 @@ test.runIf(isThere('latchkey-jwt-bearer'))(
     ])
     const list = await agent.submit(kept, 'delete-record', { confirm: ISSUER })
     expect([list.url, await trustedIssuers.find(ISSUER)]).toEqual([
-      `${server.url}/admin/trusted-issuers`,
+      `${server.url}/admin/trusted-issuers?removed=yes`,
       null,
     ])
+    expect(doneOn(list)).toBe('The issuer is deleted.')
     expect(await grant()).toMatchObject(bad)
     expect((await page('/trusted-issuer', ISSUER)).status).toBe(404)
   },

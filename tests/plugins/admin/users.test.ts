@@ -7,7 +7,7 @@ import { basic } from '../../support/requests.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, getTokens, SEED, WEB } from '../../support/sign-in.ts'
 import { createUserAgent, findForm, type Page, type UserAgent } from '../../support/user-agent.ts'
-import { alertOf, ROOT, signedIn, textOf } from './administrator.ts'
+import { alertOf, doneOn, ROOT, signedIn, textOf } from './administrator.ts'
 
 const SECOND = { username: 'second', password: 'a password of the second', roles: ['admin'] }
 const server = await startServer({}, { seed: { ...SEED, users: [...SEED.users, ROOT] } })
@@ -24,7 +24,6 @@ beforeAll(async () => {
 const open = async (id: string, as: UserAgent = agent): Promise<Page> =>
   as.get(`${server.url}/admin/user?id=${id}`)
 const find = async (username: string) => (await users.find(username))!
-const doneOn = ({ body }: Page) => /role="status">([^<]*)</.exec(body)?.[1]
 
 async function register(fields: Record<string, string>): Promise<Page> {
   return agent.submit(await agent.get(`${server.url}/admin/users/new`), 'user', fields)
@@ -160,6 +159,7 @@ test('a user is deleted once their name was typed, with all that is theirs; the 
 
   const done = await agent.submit(wrong, 'delete-user', { confirm_username: ' alice ' })
   expect([done.status, new URL(done.url).pathname]).toEqual([200, '/admin/users'])
+  expect(doneOn(done)).toBe('The user is deleted.')
   expect(done.body).not.toContain('alice')
   expect(await users.find('alice')).toBeNull()
   expect(await lifeOf(server, client, tokens)).toEqual(DEAD)
