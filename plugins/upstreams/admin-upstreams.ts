@@ -9,7 +9,7 @@ import type { RecordField } from '../admin/scopes-and-resources/record-kind.ts'
 const FIELDS: readonly RecordField[] = [
   { name: 'issuer', label: message('Issuer'), kind: 'url', hint: message('Letter by letter as its metadata has it, such as https://accounts.google.com.') },
   { name: 'client_id', label: message('Client ID'), hint: message('What this server is called there.') },
-  { name: 'client_secret', label: message('Client secret'), kind: 'password', hint: message('Kept encrypted, and never shown. Leave it empty to keep the one that is there.') },
+  { name: 'client_secret', label: message('Client secret'), kind: 'password', hint: message('Kept encrypted, and never shown.') },
   { name: 'name', label: message('Name'), kind: 'prose', hint: message('What people read on its button.') },
   { name: 'scope', label: message('Scope'), hint: message('Empty: openid profile email.') },
   { name: 'domains', label: message('Domains'), hint: message('Those of its people’s mail addresses, such as example.com.') },
@@ -54,10 +54,21 @@ const FIELDS: readonly RecordField[] = [
   { name: 'claims', label: message('Claims that have other names there'), hint: message('Such as email=mail preferred_username=upn.') },
 ] // prettier-ignore
 
+const KEEPS_SECRET = message('Kept encrypted, and never shown. Leave it empty to keep the one that is there.')
+
+const ofExisting = (field: RecordField): RecordField =>
+  field.name === 'client_secret' ? { ...field, hint: KEEPS_SECRET } : field
+
 export function addAdminUpstreams(fastify: FastifyInstance): void {
   const { upstreams } = kernelOf(fastify)
   const { issuer } = fastify.oauth
   const area = fastify.admin.addSection({ text: message('Upstreams'), path: '/upstreams' })
+
+  /** What it must know of this server. */
+  const addressesOf = (id: string) => ({
+    callback: `${issuer}/upstream/${id}/callback`,
+    signedOut: `${issuer}/upstream/${id}/signed-out`,
+  })
 
   addRecordPages<UpstreamInformation>(area, {
     path: '/upstream',
@@ -71,10 +82,10 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       one: 'upstream',
       delete: message('Delete this upstream'),
       deleted: message('The upstream is deleted.'),
-      notItsName: message('This is not the name of this upstream.'),
+      notItsName: message('This is not the ID of this upstream.'),
       lead: message(
-        'An OpenID provider by which people sign in here. Where its id is corp, register {callback} there as the redirect URI, and {signedOut} for after a sign-out.',
-        { callback: `${issuer}/upstream/corp/callback`, signedOut: `${issuer}/upstream/corp/signed-out` },
+        'An OpenID provider by which people sign in here. Where its ID is corp, register <code>{callback}</code> there as the redirect URI, and <code>{signedOut}</code> for after a sign-out.',
+        addressesOf('corp'),
       ),
       endings: [
         message(
@@ -90,7 +101,12 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       label: message('ID'),
       hint: message('Small letters, digits and hyphens. It cannot be changed later.'),
     },
-    fields: async () => FIELDS,
+    fields: async (one) => (one === null ? FIELDS : FIELDS.map(ofExisting)),
+    leadOf: ({ id }) =>
+      message(
+        'An OpenID provider by which people sign in here. Register <code>{callback}</code> there as the redirect URI, and <code>{signedOut}</code> for after a sign-out.',
+        addressesOf(id),
+      ),
     cellsOf: ({ name = '', issuer: theirs }) => [name, theirs],
     valuesOf: (one) => ({
       issuer: one.issuer,

@@ -33,7 +33,8 @@ export interface RecordKind<Information extends object> {
   readonly columns: readonly Words[]
   /** The member that identifies it: the first field of a new one, and fixed from then on. */
   readonly identifier: RecordField & { name: keyof Information & string }
-  fields(): Promise<readonly RecordField[]>
+  /** Of a new one, which is null, or of one that is there. */
+  fields(one: Information | null): Promise<readonly RecordField[]>
   cellsOf(one: Information): readonly Words[]
   /** What it has, as it would be typed. */
   valuesOf(one: Information): Values
@@ -44,6 +45,8 @@ export interface RecordKind<Information extends object> {
   delete(id: string): Promise<boolean>
   /** Whether saving one asks for a sign-in of a moment ago, as deleting one does. */
   readonly asksAgain?: true
+  /** What stands there instead of the lead of a new one. */
+  leadOf?(one: Information): Words
   /** A sentence of what is known of it beside its members. */
   noteOf?(one: Information): Words
   /** More of it, that is not edited here. */

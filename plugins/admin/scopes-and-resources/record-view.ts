@@ -66,13 +66,13 @@ export function createRecordView<Information extends object>(
   async function show(call: PageCall, one: Information | null, shown: Shown = {}): Promise<FastifyReply> {
     const { notice = null, values = one === null ? {} : kind.valuesOf(one), errors = {} } = shown
     const refused = Object.keys(errors).length > 0
-    const fields = [...(one === null ? [identifier] : []), ...(await kind.fields())]
+    const fields = [...(one === null ? [identifier] : []), ...(await kind.fields(one))]
     const blank = { heading: words.new, id: '', version: '', note: null, related: null, deletion: null }
     const model = {
       ...(one === null ? { ...blank, ...area.target(call, create, '') } : await existing(call, one, shown)),
       section: kind.section.text,
       deleteText: words.delete,
-      lead: words.lead,
+      lead: (one === null ? undefined : kind.leadOf?.(one)) ?? words.lead,
       notice,
       error: refused ? (errors[FORM] ?? message('Please look at the marked fields.')) : null,
       fields: fields.map((field) => ({
@@ -104,7 +104,7 @@ export function createRecordView<Information extends object>(
       throw new OAuthError('not_found', `no ${words.one} is registered under this name`, { status: 404 })
     },
     async attempt(wire, one) {
-      const names = [identifier, ...(await kind.fields())].map(({ name }) => name)
+      const names = [identifier, ...(await kind.fields(one))].map(({ name }) => name)
       const typed = Object.fromEntries(names.map((name) => [name, [wire[name] ?? ''].flat()[0]!.trim()]))
       const values = one === null ? typed : { ...typed, [identifier.name]: idOf(one) }
       try {

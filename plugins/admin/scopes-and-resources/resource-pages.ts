@@ -49,7 +49,7 @@ export function addResourcePages(area: OwnArea): void {
       one: 'resource',
       delete: message('Delete this resource'),
       deleted: message('The resource is deleted.'),
-      notItsName: message('This is not the name of this resource.'),
+      notItsName: message('This is not the identifier of this resource.'),
       lead: message('An API that tokens are for: their audience.'),
       endings: [
         message(

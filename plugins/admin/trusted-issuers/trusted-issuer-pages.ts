@@ -35,7 +35,7 @@ export function addTrustedIssuerPages(area: OwnArea): void {
       one: 'trusted issuer',
       delete: message('Delete this issuer'),
       deleted: message('The issuer is deleted.'),
-      notItsName: message('This is not the name of this issuer.'),
+      notItsName: message('This is not the identifier of this issuer.'),
       lead: message(
         'Somebody else whose JWTs are good here, as far as it says below. Whoever has its keys can speak for those whom it may name.',
       ),

@@ -137,6 +137,8 @@ describe.each([
     const id = path === '/scope' ? 'many-kept' : 'https://many.example/kept'
     const refused = await agent.submit(await page(path, id), 'delete-record', { confirm: 'kept' })
     expect([refused.status, textOf(refused, 'confirm-error')]).toEqual([400, expect.any(String)])
+    const noun = path === '/scope' ? 'name of this scope' : 'identifier of this resource'
+    expect(textOf(refused, 'confirm-error')).toBe(`This is not the ${noun}.`)
     expect(alertOf(refused)).toContain(`${textOf(refused, 'confirm-error')} <a href="#confirm">`)
     expect((await page(path, id)).status).toBe(200)
     expect((await page(`${path}/delete`, id)).url).toContain(`/admin${path}?id=`)

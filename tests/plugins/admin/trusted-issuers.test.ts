@@ -95,7 +95,7 @@ test.runIf(isThere('latchkey-jwt-bearer'))(
     const kept = await agent.submit(await page('/trusted-issuer', ISSUER), 'delete-record', { confirm: 'x' })
     expect([kept.status, textOf(kept, 'confirm-error')]).toEqual([
       400,
-      'This is not the name of this issuer.',
+      'This is not the identifier of this issuer.',
     ])
     const list = await agent.submit(kept, 'delete-record', { confirm: ISSUER })
     expect([list.url, await trustedIssuers.find(ISSUER)]).toEqual([

@@ -76,6 +76,7 @@ test('in the administration: the list, a new one, one that is there, and its end
   const known = [corp.issuer, server.url, 'CORP', 'SCHOOL', 'corp', 'school']
   expectSaid(await open('/upstreams'), known)
   const form = await open('/upstreams/new')
+  expect(form.body).toContain(`<code><bdi>${server.url}/upstream/corp/callback</bdi></code>`)
   expectSaid(form, known)
   const values = { id: 'new', issuer: 'https://id.example', client_id: 'us', client_secret: 'a secret' }
   for (const wrong of [

@@ -1,0 +1,43 @@
+/**
+ * What administrators read on the page of an upstream: of a new one an example, of one that is there what is its own.
+ * @needs latchkey-upstreams
+ */
+import { expect, test } from 'vitest'
+import { kernelOf } from '../../../src/http/kernel-of.ts'
+import { startServer } from '../../support/server.ts'
+import { alertOf, doneOn, ROOT, signedIn, textOf } from '../admin/administrator.ts'
+
+const server = await startServer({}, { seed: { users: [ROOT] } })
+const agent = await signedIn(server)
+const open = async (path: string) => agent.get(`${server.url}/admin${path}`)
+const KEEPS = 'Leave it empty to keep the one that is there.'
+await kernelOf(server.server).upstreams.save({ id: 'school', issuer: 'https://id.example', client_id: 'us' })
+
+test('a new one has an example of its addresses, and no secret to keep', async () => {
+  const page = await open('/upstreams/new')
+  expect(page.body).toContain('Where its ID is corp')
+  expect(page.body).toContain(`<code><bdi>${server.url}/upstream/corp/callback</bdi></code>`)
+  expect(textOf(page, 'client_secret-hint')).toBe('Kept encrypted, and never shown.')
+})
+
+test('one that is there has its own addresses, and a secret that stays', async () => {
+  const page = await open('/upstream?id=school')
+  for (const path of ['callback', 'signed-out'])
+    expect(page.body).toContain(`<code><bdi>${server.url}/upstream/school/${path}</bdi></code>`)
+  expect(page.body).not.toContain('/upstream/corp/')
+  expect(textOf(page, 'client_secret-hint')).toContain(KEEPS)
+})
+
+test('it is deleted once its ID was typed, and the list says so', async () => {
+  const page = await open('/upstream?id=school')
+  const refused = await agent.submit(page, 'delete-record', { confirm: 'Our school' })
+  expect([refused.status, alertOf(refused)]).toEqual([
+    400,
+    expect.stringContaining('This is not the ID of this upstream.'),
+  ])
+  const list = await agent.submit(refused, 'delete-record', { confirm: 'school' })
+  expect([list.url, doneOn(list)]).toEqual([
+    `${server.url}/admin/upstreams?removed=yes`,
+    'The upstream is deleted.',
+  ])
+})
