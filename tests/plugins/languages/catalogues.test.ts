@@ -94,3 +94,16 @@ describe.each(LANGUAGES)('%s', async (tag) => {
     expect(wrong.map(([file, english]) => `${file}: ${english}`)).toEqual([])
   })
 })
+
+/** What somebody would take for another thing, or for something of their own: “Ihre” begins a sentence about the reader alone. */
+const OTHER_WORDS =
+  /\bTokens\b|Access Token|Redirect-URI|Weiterleitungsadresse|Grant-Typ|\bMensch|\bLeuten?\b/
+
+test('German has one word for one thing', async () => {
+  const german = await catalogueOf('de')
+  expect(german.filter(([, , words]) => OTHER_WORDS.test(words))).toEqual([])
+  const ofTheReader = german.filter(
+    ([, english, words]) => english.startsWith('Its ') && /^Ihr(?:e[mnrs]?)? /.test(words),
+  )
+  expect(ofTheReader).toEqual([])
+})
