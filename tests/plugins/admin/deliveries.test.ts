@@ -43,6 +43,13 @@ test('with nothing given up the page says so', async () => {
   expect(body).toContain('None is waiting.')
 })
 
+test('one that nobody could try says so', async () => {
+  await query(`insert into outbox (id, kind, payload, tries_until, given_up_at)
+    values (gen_random_uuid(), 'unknown', 'sealed', now(), now())`)
+  expect((await open()).body).toMatch(/Asked for [^,]*<time[^,]*[^<]*<\/time>, never tried, given up /)
+  await query(`delete from outbox where kind = 'unknown'`)
+})
+
 test('what was given up stands there with its reason, and is tried again', async () => {
   await giveUp('hello')
   const page = await open()

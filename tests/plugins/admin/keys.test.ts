@@ -22,6 +22,8 @@ test('a key is replaced by one that is published first, and by one alone', async
   const [former] = kids('ES256')
   const page = await open()
   expect(rowsOf(page, 'ES256')).toEqual([['current', former]])
+  // On a narrow screen the heading of the column and what is below it are one phrase.
+  expect(page.body).toContain('<td data-label="Gone after">being replaced</td>')
   const rotated = await agent.submit(page, 'rotate-ES256')
   expect([rotated.status, rotated.url]).toEqual([200, `${server.url}/admin/keys?rotated=ES256`])
   const successor = kids('ES256').find((kid) => kid !== former)!
