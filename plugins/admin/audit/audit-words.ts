@@ -111,14 +111,33 @@ const TELLING = [
   'factor',
 ] as const
 
-/** What the server wrote down in English, of `cause` and `reason`, and can say otherwise. All else are terms. */
-const SAID: ReadonlyMap<unknown, Message> = new Map([
-  ['revoked by hand', message('revoked by hand')],
-  ['its refresh token was revoked', message('its refresh token was revoked')],
-  ['last administrator', message('last administrator')],
-  ['another user', message('another user')],
-  ['disabled', message('disabled')],
-])
+/** What the server wrote down in English, by the name of the detail, and can say otherwise. All else are terms, or others' words. */
+const SAID: Readonly<Partial<Record<string, ReadonlyMap<unknown, Message>>>> = {
+  cause: new Map([
+    ['revoked by hand', message('revoked by hand')],
+    ['its refresh token was revoked', message('its refresh token was revoked')],
+  ]),
+  reason: new Map([
+    ['last administrator', message('last administrator')],
+    ['another user', message('another user')],
+    ['disabled', message('disabled')],
+    ['counter', message('it may have been copied')],
+    ['proof', message('what it signed does not hold')],
+  ]),
+  link: new Map([
+    ['setup', message('first administrator')],
+    ['password', message('new password')],
+    ['reset', message('forgotten password')],
+    ['email', message('email address')],
+    ['sign-up', message('new account')],
+    ['invitation', message('invitation')],
+    ['upstream', message('first sign-in by an upstream')],
+  ]),
+  factor: new Map([
+    ['authenticator', message('authenticator app')],
+    ['recovery-codes', message('recovery codes')],
+  ]),
+}
 
 export interface Told {
   /** `''` for nothing; a string is as it stands in the event. */
@@ -131,7 +150,7 @@ export interface Told {
 export function toldBy({ type, details }: AuditEvent): Told {
   const { changes = {}, ...facts } = details as { changes?: Changes } & Record<string, unknown>
   const telling = TELLING.map((name) => facts[name]).find((value) => value !== undefined)
-  const said = SAID.get(facts['cause'] ?? facts['reason'])
+  const said = Object.keys(SAID).flatMap((name) => SAID[name]?.get(facts[name]) ?? [])[0]
   const named = telling === undefined ? [] : [textOf(telling)]
   // Of what is new, all is.
   const members = type.endsWith('.registered') ? [] : Object.keys(changes)

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { kernelOf } from '../../../src/http/kernel-of.ts'
 import { exported } from '../../../plugins/admin/audit/audit-export.ts'
-import { wordsOf } from '../../../plugins/admin/audit/audit-words.ts'
+import { toldBy, wordsOf } from '../../../plugins/admin/audit/audit-words.ts'
 import type { AuditEvent } from '../../../src/events.ts'
 import { startServer } from '../../support/server.ts'
 import { ALICE, getTokens, SEED } from '../../support/sign-in.ts'
@@ -55,6 +55,18 @@ test('every type of event has words of its own', async () => {
   const types = [...source.matchAll(/^ {2}'([a-z_.]+)':/gm)].map(([, type]) => type!)
   expect(types.length).toBeGreaterThan(20)
   expect(types.filter((type) => wordsOf(type) === type)).toEqual([])
+})
+
+test('what the server noted in a word of its own is said in the language of the page', async () => {
+  const source = await readFile(new URL('../../../src/events.ts', import.meta.url), 'utf8')
+  const ours = [...source.matchAll(/readonly (link|reason)\??: ('[^\n]*?)\s*\}/g)].flatMap(
+    ([, name, values]) => [...values!.matchAll(/'([^']*)'/g)].map(([, value]) => ({ [name!]: value })),
+  )
+  expect(ours.length).toBeGreaterThan(10)
+  const noted = [...ours, { factor: 'authenticator' }, { factor: 'recovery-codes' }]
+  const raw = noted.filter((details) => typeof toldBy({ type: 'x', details } as never).summary === 'string')
+  expect(raw).toEqual([])
+  expect(toldBy({ type: 'x', details: { link: 'of a plugin' } } as never).summary).toBe('of a plugin')
 })
 
 test.each([
