@@ -42,8 +42,8 @@ export function colorCaution(color: string): Message | undefined {
   const { contrast: own, light } = brandColors(color.toLowerCase())
   if (own >= TEXT) return undefined
   return message(
-    '{color} has a contrast of {contrast} on light pages, where text needs 4.5: links there are {link}. Buttons keep their colour.',
-    { color, contrast: Math.floor(own * 10) / 10, link: light.accent },
+    '{color} has a contrast of {contrast, number} on light pages, where text needs {least, number}: links there are {link}. Buttons keep their colour.',
+    { color, contrast: Math.floor(own * 10) / 10, least: TEXT, link: light.accent },
   )
 }
 

@@ -45,10 +45,10 @@ export function withValues(words: Words, values: MessageValues | undefined): Wor
   return isMessage(words) ? { ...words, values: { ...words.values, ...values } } : { text: words, values }
 }
 
-/** In English, for answers that are no pages and for the log. Of the format it knows `{name}` alone. */
+/** In English, for answers that are no pages and for the log. Of the format it knows `{name}` and `{name, number}` alone. */
 export function inEnglish(words: Words): string {
   if (typeof words === 'string') return words
-  return words.text.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
+  return words.text.replaceAll(/\{(\w+)(?:, number)?\}/g, (_whole, name: string) =>
     valueInEnglish(words.values[name] ?? ''),
   )
 }

@@ -1,7 +1,7 @@
 /** Clients on the pages of the administration: what is typed is kept, what is secret is shown once. */
 import { beforeAll, expect, test } from 'vitest'
 import { startServer } from '../../support/server.ts'
-import { findForm, type UserAgent } from '../../support/user-agent.ts'
+import { createUserAgent, findForm, type UserAgent } from '../../support/user-agent.ts'
 import { alertOf, doneOn, openClient, register, ROOT, signedIn, textOf } from './administrator.ts'
 
 const URI = 'https://app.example/callback'
@@ -323,4 +323,15 @@ test('a search is in the address, and shows what it found, or that it found noth
   const nothing = await find('"><b>')
   expect([nothing.status, nothing.body]).toEqual([200, expect.stringContaining('None was found.')])
   expect(nothing.body).toContain('value="&quot;&gt;&lt;b&gt;"')
+})
+
+test('a contrast is said with the numbers of the reader’s language', async () => {
+  await clients.create({ client_id: 'pale', redirect_uris: [URI], brand_color: '#ffcc00' })
+  const german = createUserAgent(server.url, { 'accept-language': 'de' })
+  await german.submit(await german.get(`${server.url}/sign-in`), 'login', {
+    username: ROOT.username,
+    password: ROOT.password,
+  })
+  const { body } = await openClient(server, german, 'pale')
+  expect(body).toContain('einen Kontrast von 1,3, und Text braucht 4,5')
 })
