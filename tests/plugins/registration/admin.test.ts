@@ -36,6 +36,10 @@ test('one is made, shown once and to nobody else, registers as often as it says,
   const list = await open()
   expect(list.body).toMatch(/<code>partners<\/code>[^]*one more app, until[^]*read_books app\.example/)
   expect(list.body).not.toContain(token)
+  expect(await register(token)).toBe(201)
+  const usedUp = await open()
+  expect(usedUp.body).toContain('It has registered all of its apps.')
+  expect(usedUp.body).not.toContain('until')
   const ended = await agent.submit(list, 'delete-0', {})
   expect(ended.body).toContain('The token is ended.')
   expect([await register(token), findForm(ended, 'delete-0')]).toEqual([401, undefined])
@@ -101,6 +105,10 @@ test('its pages say all of their words by messages', async () => {
   const { initialTokens } = kernelOf(server.server)
   await initialTokens.create({ name: 'old' })
   await server.database.query(`update initial_tokens set expires_at = now() where name = 'old'`)
+  const { body } = await open()
+  expect(body).toMatch(
+    /<code>old<\/code> <span class="tag">Expired<\/span><\/h2>\n<p class="small">It was good until </,
+  )
   const reader = createUserAgent(server.url, PSEUDO_HEADERS)
   await reader.submit(await reader.get(`${server.url}/sign-in`), 'login', {
     username: ROOT.username,
