@@ -43,8 +43,8 @@ export async function parseFilter(
   const typed = typedFilter(query)
   const errors: { -readonly [Name in FilterField]?: Words } = {}
   const [since, lastDay] = [dayOf(typed.from), dayOf(typed.to)]
-  if (Number.isNaN(since)) errors.from = message('This is not a day, such as 2026-11-21.')
-  if (Number.isNaN(lastDay)) errors.to = message('This is not a day, such as 2026-11-21.')
+  if (Number.isNaN(since)) errors.from = message('This is not a day: choose one.')
+  if (Number.isNaN(lastDay)) errors.to = message('This is not a day: choose one.')
   const user = await idOf(users, typed.user)
   if (user === null) errors.user = message('No user has this name.')
   const filter: AuditFilter = {
