@@ -61,6 +61,7 @@ export interface ClientPage {
   others: readonly { name: string; value: string }[]
   /** Scopes of it that are registered nowhere, separated by spaces. */
   unregistered: string
+  scopesUri: string
   listUri: string
   authorizationsUri: string
   auditUri: string

@@ -85,6 +85,7 @@ export async function showClient(
     unregistered: (await area.oauth.clients.unregisteredScopes(client.scope ?? [])).join(' '),
     listUri: area.uri('/clients'),
     authorizationsUri: area.uri('/client/authorizations', { client_id: clientId }),
+    scopesUri: area.uri('/scopes'),
     auditUri: area.uri('/audit', { client_id: clientId }),
   }
   const refused = deletion !== undefined || Object.keys(errors).length > 0
@@ -140,7 +141,7 @@ export function addClientPage(area: OwnArea): void {
 function cautionsOf(client: ClientInformation): Words[] {
   const addresses = addressCautions(client).map(({ uri }) =>
     message(
-      'The address {uri} has {scheme}, a scheme without a dot, which another app on the same device may take. One that the app owns looks like com.example.app:/callback.',
+      'The address <code>{uri}</code> has <code>{scheme}</code>, a scheme without a dot, which another app on the same device may take. One that the app owns looks like <code>com.example.app:/callback</code>.',
       { uri, scheme: new URL(uri).protocol },
     ),
   )

@@ -28,6 +28,7 @@ test.each([
   expect(found?.token_endpoint_auth_method).toBe(type === 'web' ? undefined : 'none')
   const shown = await agent.get(`${server.url}/admin/client?client_id=${client_id}`)
   expect(textOf(shown, 'unregistered-scopes')).toBe('a b')
+  expect(shown.body).toContain('register it under <a href="/admin/scopes">Scopes and resources</a>')
 }) // prettier-ignore
 
 test('a web app by its preset may send its secret in the form', async () => {
