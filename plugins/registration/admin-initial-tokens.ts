@@ -71,9 +71,9 @@ const FIELDS: readonly Field[] = [
       { value: '31536000', text: message('One year') },
     ],
   },
-  { name: 'scopes', label: message('Scopes'), hint: message('Registered ones that its apps may have beside those of OpenID Connect. Empty: as OIDC_REGISTRATION_SCOPES has it.') },
-  { name: 'grant_types', label: message('Grant types'), hint: message('Empty: those by which people sign in.') },
-  { name: 'redirect_hosts', label: message('Hosts of redirect URIs'), hint: message('Such as app.example. Empty: any.') },
+  { name: 'scopes', label: message('Scopes'), hint: message('Separated by spaces: registered ones that its apps may have beside those of OpenID Connect. Empty: as OIDC_REGISTRATION_SCOPES has it.') },
+  { name: 'grant_types', label: message('Grant types'), hint: message('Separated by spaces. Empty: those by which people sign in.') },
+  { name: 'redirect_hosts', label: message('Hosts of redirect URIs'), hint: message('Separated by spaces, such as app.example. Empty: any.') },
 ] // prettier-ignore
 
 export async function addAdminInitialTokens(fastify: FastifyInstance, endpoint: string): Promise<void> {

@@ -11,8 +11,8 @@ const FIELDS: readonly RecordField[] = [
   { name: 'client_id', label: message('Client ID'), hint: message('What this server is called there.') },
   { name: 'client_secret', label: message('Client secret'), kind: 'password', hint: message('Kept encrypted, and never shown.') },
   { name: 'name', label: message('Name'), kind: 'prose', hint: message('What people read on its button.') },
-  { name: 'scope', label: message('Scope'), hint: message('Empty: openid profile email.') },
-  { name: 'domains', label: message('Domains'), hint: message('Those of its people’s mail addresses, such as example.com.') },
+  { name: 'scope', label: message('Scope'), hint: message('Separated by spaces. Empty: openid profile email.') },
+  { name: 'domains', label: message('Domains'), hint: message('Separated by spaces: those of its people’s mail addresses, such as example.com.') },
   {
     name: 'trust_email',
     label: message('Addresses of these domains'),
@@ -51,7 +51,7 @@ const FIELDS: readonly RecordField[] = [
       { value: 'false', text: message('People find it by their address') },
     ],
   },
-  { name: 'claims', label: message('Claims that have other names there'), hint: message('Such as email=mail preferred_username=upn.') },
+  { name: 'claims', label: message('Claims that have other names there'), hint: message('Separated by spaces, such as email=mail preferred_username=upn.') },
 ] // prettier-ignore
 
 const KEEPS_SECRET = message('Kept encrypted, and never shown. Leave it empty to keep the one that is there.')

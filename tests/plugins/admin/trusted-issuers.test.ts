@@ -225,3 +225,7 @@ test.runIf(isThere('latchkey-jwt-bearer'))(
     expect(await lastUse()).toBeUndefined()
   },
 )
+
+test.each(['scopes', 'clients', 'claims', 'algorithms'])('%s says how its list is written', async (name) => {
+  expect(textOf(await page('/trusted-issuers/new'), `${name}-hint`)).toMatch(/^Separated by spaces/)
+})

@@ -130,3 +130,7 @@ test('while nobody can register it is not there', async () => {
   const home = await (await signedIn(off)).get(`${off.url}/admin`)
   expect(home.body).not.toContain('initial-tokens')
 })
+
+test.each(['scopes', 'grant_types', 'redirect_hosts'])('%s says how its list is written', async (name) => {
+  expect(textOf(await open('/new'), `${name}-hint`)).toMatch(/^Separated by spaces/)
+})

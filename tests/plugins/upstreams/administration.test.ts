@@ -41,3 +41,7 @@ test('it is deleted once its ID was typed, and the list says so', async () => {
     'The upstream is deleted.',
   ])
 })
+
+test.each(['scope', 'domains', 'claims'])('%s says how its list is written', async (name) => {
+  expect(textOf(await open('/upstreams/new'), `${name}-hint`)).toMatch(/^Separated by spaces/)
+})
