@@ -11,7 +11,7 @@ export interface Proof {
   /** Members of the client that the library is told. */
   readonly metadata: string
   readonly authentication: string
-  /** Options of discovery. */
+  /** Options of discovery, line by line. */
   readonly options: readonly string[]
 }
 
@@ -27,12 +27,13 @@ const BY_CERTIFICATE: Proof = {
   env: ['OIDC_CERTIFICATE=client.pem', 'OIDC_CERTIFICATE_KEY=client.key'],
   imports: [`import { readFileSync } from 'node:fs'`, `import { Agent, fetch } from 'undici'`],
   before: [
-    'const [cert, key] = [env.OIDC_CERTIFICATE, env.OIDC_CERTIFICATE_KEY].map((file) => readFileSync(file))',
+    'const cert = readFileSync(env.OIDC_CERTIFICATE)',
+    'const key = readFileSync(env.OIDC_CERTIFICATE_KEY)',
     'const dispatcher = new Agent({ connect: { key, cert } })',
   ],
   metadata: '{ use_mtls_endpoint_aliases: true }',
   authentication: 'client.TlsClientAuth()',
-  options: ['[client.customFetch]: (url, options) => fetch(url, { ...options, dispatcher })'],
+  options: ['[client.customFetch]: (url, options) =>', '  fetch(url, { ...options, dispatcher }),'],
 }
 
 const BY_KEY: Proof = {
@@ -40,8 +41,10 @@ const BY_KEY: Proof = {
   env: ['OIDC_PRIVATE_JWK=private.json'],
   imports: [`import { readFileSync } from 'node:fs'`],
   before: [
-    `const { kid, ...jwk } = JSON.parse(readFileSync(env.OIDC_PRIVATE_JWK, 'utf8')) // a key for ES256`,
-    `const key = await crypto.subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])`,
+    '// a key for ES256',
+    `const { kid, ...jwk } = JSON.parse(readFileSync(env.OIDC_PRIVATE_JWK, 'utf8'))`,
+    `const es256 = { name: 'ECDSA', namedCurve: 'P-256' }`,
+    `const key = await crypto.subtle.importKey('jwk', jwk, es256, false, ['sign'])`,
   ],
   authentication: 'client.PrivateKeyJwt({ key, kid })',
 }
@@ -53,8 +56,12 @@ const BY_PLATFORM: Proof = {
   before: [
     'const workload = (_server, { client_id }, body) => {',
     `  body.set('client_id', client_id)`,
-    `  body.set('client_assertion', readFileSync(env.OIDC_WORKLOAD_TOKEN, 'utf8').trim())`,
-    `  body.set('client_assertion_type', 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer')`,
+    `  const assertion = readFileSync(env.OIDC_WORKLOAD_TOKEN, 'utf8').trim()`,
+    `  body.set('client_assertion', assertion)`,
+    '  body.set(',
+    `    'client_assertion_type',`,
+    `    'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',`,
+    '  )',
     '}',
   ],
   authentication: 'workload',

@@ -27,9 +27,10 @@ function quoted(value: string): string {
 }
 
 function discovery(issuer: string, { imports, before, metadata, authentication, options }: Proof): string[] {
-  const execute = issuer.startsWith('http:') ? ['execute: [client.allowInsecureRequests]'] : []
+  const execute = issuer.startsWith('http:')
+    ? ['execute: [client.allowInsecureRequests], // the issuer is http']
+    : []
   const given = [...execute, ...options]
-  const ofHttp = given.length === 1 && execute.length === 1 ? ' // the issuer is http' : ''
   return [
     ...imports,
     `import * as client from 'openid-client'`,
@@ -41,7 +42,7 @@ function discovery(issuer: string, { imports, before, metadata, authentication, 
     '  env.OIDC_CLIENT_ID,',
     `  ${metadata},`,
     `  ${authentication},`,
-    ...(given.length === 0 ? [] : [`  { ${given.join(', ')} },${ofHttp}`]),
+    ...(given.length === 0 ? [] : ['  {', ...given.map((line) => `    ${line}`), '  },']),
     ')',
   ]
 }
@@ -69,8 +70,10 @@ function signIn(client: ClientInformation): string[] {
     '  code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),',
     `  code_challenge_method: 'S256',`,
     '})',
-    '// Redirect to url. At the redirect URI, with the address that came as currentUrl:',
-    '// const tokens = await client.authorizationCodeGrant(config, currentUrl, { pkceCodeVerifier: codeVerifier })',
+    '// Redirect to url. At the redirect URI, by the address that was opened:',
+    '// const tokens = await client.authorizationCodeGrant(config, currentUrl, {',
+    '//   pkceCodeVerifier: codeVerifier,',
+    '// })',
   ]
 }
 

@@ -44,6 +44,19 @@ test.each([
   expect(use.includes("'openid read'")).toBe(!response_types.includes('code') && /initiate/.test(use))
 })
 
+test.each([undefined, 'none', 'private_key_jwt', 'tls_client_auth', 'federated_jwt'])(
+  '%s: no line is longer than the box that it stands in',
+  (token_endpoint_auth_method) => {
+    const kinds = [['authorization_code'], [DEVICE_CODE], [CIBA], ['client_credentials']]
+    const lines = kinds.flatMap((grant_types) => {
+      const response_types = grant_types.includes('authorization_code') ? ['code'] : []
+      const app = { client_id: 'app', grant_types, response_types, token_endpoint_auth_method }
+      return appSettings('http://localhost:3000', app as never).snippet.split('\n')
+    })
+    expect(lines.filter((line) => line.length > 78)).toEqual([])
+  },
+)
+
 test.runIf(isThere('latchkey-federated-jwt'))(
   'a service goes on by its key, or by what its platform says, with the code as it stands there',
   async () => {
