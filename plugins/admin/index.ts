@@ -38,6 +38,7 @@ const TEMPLATES = [
   'admin-client-secret',
   'admin-audit',
   'admin-behind',
+  'admin-breaks',
   'admin-dashboard',
   'admin-deliveries',
   'admin-field',

@@ -10,6 +10,8 @@ declare module '../pages/models.ts' {
     'admin-dashboard': DashboardPage
     /** A part of pages. */
     'admin-behind': Behind
+    /** An address or a name with dots, which a narrow screen breaks at those; a part of pages. */
+    'admin-breaks': { text: string }
     /** What copies from pages; a part of them. */
     'copy-script': Record<string, never>
     'admin-deliveries': DeliveriesPage
