@@ -9,6 +9,7 @@ import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { Kernel } from '../../src/services/kernel.ts'
 import type { Listing } from '../../src/services/listings.ts'
 import type { BrowserCall } from '../../src/doors/interaction.ts'
+import { servingNotThere } from './not-there.ts'
 import { writtenCookie } from './own-writes.ts'
 
 export interface OwnArea extends AdminArea {
@@ -28,7 +29,11 @@ export function createArea(fastify: FastifyInstance, guard: Guard, served: Serve
   const written = writtenCookie(fastify)
   const uri: OwnArea['uri'] = (path, query) =>
     `${oauth.config.basePath}/admin${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
-  const forms = createFreshForms(fastify, served, (request) => guard.administratorOf(request).session)
+  const forms = createFreshForms(
+    fastify,
+    servingNotThere(served),
+    (request) => guard.administratorOf(request).session,
+  )
   const purposeOf = (path: string, subject: string, { session }: Administrator): string =>
     `admin ${session.sid} ${path} ${subject}`
 

@@ -46,6 +46,7 @@ const TEMPLATES = [
   'admin-keys',
   'admin-party',
   'admin-key-revoke',
+  'admin-not-there',
   'admin-record',
   'admin-records',
   'copy-script',

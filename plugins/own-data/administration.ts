@@ -1,8 +1,8 @@
 /** The deletion that a user has asked for, in the administration: when it is due, and the way to cancel it. */
 import type { FastifyInstance } from 'fastify'
-import { OAuthError } from '../../src/protocol/errors.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
+import { noSuchUser } from '../admin/not-there.ts'
 import type { AdminArea } from '../admin/sections.ts'
 import type { FormTarget } from '../pages/models.ts'
 
@@ -42,8 +42,7 @@ export async function addAdministration(fastify: FastifyInstance): Promise<void>
       area.assertGenuine(call, PATH, id)
       const again = area.signInAgain(call, `${area.userUri(id)}&done=again`)
       if (again !== undefined) return again
-      if ((await oauth.findUser(id)) === null)
-        throw new OAuthError('not_found', 'no user has this id', { status: 404 })
+      if ((await oauth.findUser(id)) === null) throw noSuchUser(area)
       // One that was cancelled already is as it was wanted.
       await accountDeletions.cancel(id)
       return call.reply.redirect(`${area.userUri(id)}&done=enabled`, 303)

@@ -80,6 +80,7 @@ export function addAdminUpstreams(fastify: FastifyInstance): void {
       listLead: message('OpenID providers by which people sign in here.'),
       new: message('Register an upstream'),
       one: 'upstream',
+      none: message('There is no such upstream'),
       delete: message('Delete this upstream'),
       deleted: message('The upstream is deleted.'),
       notItsName: message('This is not the ID of this upstream.'),

@@ -6,7 +6,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { colorCaution } from '../../../src/protocol/brand-colors.ts'
 import { addressCautions } from '../../../src/protocol/client-addresses.ts'
 import type { ClientInformation } from '../../../src/protocol/client-metadata.ts'
-import { OAuthError } from '../../../src/protocol/errors.ts'
 import { Type } from '../../../src/protocol/schema.ts'
 import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
@@ -15,6 +14,7 @@ import { appSettings } from './app-settings.ts'
 import { isField, membersOf, typedIn, valuesOf, type Errors, type Values } from './client-fields.ts'
 import { attempt, clientForm, FORM, LongFields } from './client-form.ts'
 import type { OwnArea } from '../area.ts'
+import { NotThere } from '../not-there.ts'
 import { noticeOf } from '../notice.ts'
 import { findFace } from './client-face.ts'
 
@@ -45,8 +45,8 @@ export interface Shown {
   deletion?: { error: Words; typed: string }
 }
 
-export async function getClient({ oauth }: OwnArea, clientId = ''): Promise<ClientInformation> {
-  return (await oauth.clients.find(clientId)) ?? noClient()
+export async function getClient(area: OwnArea, clientId = ''): Promise<ClientInformation> {
+  return (await area.oauth.clients.find(clientId)) ?? noClient(area)
 }
 
 /** Whether it is known by its address alone: then there is nothing of it to change. */
@@ -55,8 +55,13 @@ export async function isUnregistered({ oauth }: OwnArea, clientId: string): Prom
 }
 
 /** @throws */
-function noClient(): never {
-  throw new OAuthError('not_found', 'no client is registered under this client_id', { status: 404 })
+function noClient({ uri }: OwnArea): never {
+  throw new NotThere('no client is registered under this client_id', {
+    section: 'Clients',
+    title: message('There is no such client'),
+    listUri: uri('/clients'),
+    listText: message('Clients'),
+  })
 }
 
 export async function showClient(
@@ -108,7 +113,7 @@ export function addClientPage(area: OwnArea): void {
       const client = await oauth.clients.find(clientId)
       if (client === null && (await isUnregistered(area, clientId)))
         return call.reply.redirect(uri('/unregistered', { client_id: clientId }), 303)
-      return showClient(area, call, client ?? noClient(), { notice: noticeOf(told) })
+      return showClient(area, call, client ?? noClient(area), { notice: noticeOf(told) })
     },
     async submit({ client_id: clientId = '', version }, call) {
       area.assertGenuine(call, PATH, clientId)

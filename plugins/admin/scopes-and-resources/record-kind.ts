@@ -22,6 +22,8 @@ export interface RecordKind<Information extends object> {
     new: Words
     /** In the singular, for answers to developers. */
     one: string
+    /** That there is none of this name. */
+    none: Words
     /** Of the button that deletes it. */
     delete: Words
     /** That it was deleted. */

@@ -7,6 +7,7 @@ import type { Wire } from '../../../src/protocol/wire.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import { problemsIn } from '../../pages/words.ts'
+import { NotThere } from '../not-there.ts'
 import type { AdminArea } from '../sections.ts'
 import { pathsOf, type RecordKind, type Values } from './record-kind.ts'
 
@@ -101,7 +102,12 @@ export function createRecordView<Information extends object>(
     async get(id) {
       const found = await kind.find(id)
       if (found !== null) return found
-      throw new OAuthError('not_found', `no ${words.one} is registered under this name`, { status: 404 })
+      throw new NotThere(`no ${words.one} is registered under this name`, {
+        section: kind.section.text,
+        title: words.none,
+        listUri: area.uri(list),
+        listText: words.list,
+      })
     },
     async attempt(wire, one) {
       const names = [identifier, ...(await kind.fields(one))].map(({ name }) => name)

@@ -47,6 +47,7 @@ export function addResourcePages(area: OwnArea): void {
       ),
       new: message('Register a resource'),
       one: 'resource',
+      none: message('There is no such resource'),
       delete: message('Delete this resource'),
       deleted: message('The resource is deleted.'),
       notItsName: message('This is not the identifier of this resource.'),

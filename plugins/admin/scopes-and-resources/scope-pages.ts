@@ -22,6 +22,7 @@ export function addScopePages(area: OwnArea): void {
       ),
       new: message('Register a scope'),
       one: 'scope',
+      none: message('There is no such scope'),
       delete: message('Delete this scope'),
       deleted: message('The scope is deleted.'),
       notItsName: message('This is not the name of this scope.'),

@@ -33,6 +33,7 @@ export function addTrustedIssuerPages(area: OwnArea): void {
       ),
       new: message('Register a trusted issuer'),
       one: 'trusted issuer',
+      none: message('There is no such issuer'),
       delete: message('Delete this issuer'),
       deleted: message('The issuer is deleted.'),
       notItsName: message('This is not the identifier of this issuer.'),

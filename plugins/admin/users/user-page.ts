@@ -12,6 +12,7 @@ import { LOOK_AGAIN } from '../../pages/expired-form.ts'
 import type { PageCall } from '../../pages/index.ts'
 import type { Notice } from '../../pages/models.ts'
 import type { OwnArea } from '../area.ts'
+import { noSuchUser } from '../not-there.ts'
 import { SIGNED_IN_AGAIN } from '../notice.ts'
 import {
   changesOf,
@@ -54,12 +55,12 @@ export interface Shown {
   deletion?: { error: Words; typed: string }
 }
 
-export async function getUser({ oauth }: OwnArea, id = ''): Promise<User> {
+export async function getUser(area: OwnArea, id = ''): Promise<User> {
   try {
-    return await oauth.users.get(id)
+    return await area.oauth.users.get(id)
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error
-    throw new OAuthError('not_found', 'no user has this id', { status: 404 })
+    throw noSuchUser(area)
   }
 }
 

@@ -45,3 +45,9 @@ test('it is deleted once its ID was typed, and the list says so', async () => {
 test.each(['scope', 'domains', 'claims'])('%s says how its list is written', async (name) => {
   expect(textOf(await open('/upstreams/new'), `${name}-hint`)).toMatch(/^Separated by spaces/)
 })
+
+test('one that is not there is said in the administration, with the way to the others', async () => {
+  const { status, body } = await open('/upstream?id=gone')
+  expect([status, /<h1>([^<]*)</.exec(body)?.[1]]).toEqual([404, 'There is no such upstream'])
+  expect(body).toMatch(/<nav class="back"[^>]*><a href="\/admin\/upstreams">/)
+})
