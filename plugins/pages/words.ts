@@ -125,6 +125,19 @@ export function problemsIn(
   fieldOf: (member: string) => string | undefined,
   form: string,
 ): Readonly<Record<string, Words>> {
+  // What was found first is what stands at a field.
+  const others = (error.also ?? []).toReversed().flatMap(({ member, reason }) => {
+    const field = fieldOf(member)
+    return field === undefined ? [] : [[field, sentenceOf(reason)] as const]
+  })
+  return { ...Object.fromEntries(others), ...firstIn(error, fieldOf, form) }
+}
+
+function firstIn(
+  error: OAuthError,
+  fieldOf: (member: string) => string | undefined,
+  form: string,
+): Readonly<Record<string, Words>> {
   const about = aboutOf(error)
   const field = about === undefined ? undefined : fieldOf(about.member)
   if (about !== undefined && field !== undefined) return { [field]: sentenceOf(about.reason) }

@@ -29,6 +29,8 @@ export interface OAuthErrorOptions {
   cause?: unknown
   /** Of a description that is about one member of what was sent: which, and what is wrong with it, for people in their language. */
   about?: AboutMember
+  /** What is wrong with other members beside. */
+  also?: readonly AboutMember[]
 }
 
 /** `reason` follows the member's name in a sentence: “must not be empty”. */
@@ -47,6 +49,7 @@ export class OAuthError extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly about: AboutMember | undefined
+  readonly also: readonly AboutMember[] | undefined
   /** @internal */
   readonly [BRAND] = true
 
@@ -61,6 +64,7 @@ export class OAuthError extends Error {
       throw new TypeError('an error code has illegal characters')
     this.code = code
     this.about = options.about
+    this.also = options.also
     this.status = options.status ?? STATUS.get(code) ?? 400
     const retryAfter = options.retryAfter ?? (this.status === 503 ? 2 : undefined)
     this.headers = {

@@ -1,10 +1,32 @@
 /** Members of a record that operators keep by hand, in SEED_FILE, on the command line or on the pages: each read for itself, and laid over what was there. */
-import { metadataError } from './errors.ts'
+import { metadataError, OAuthError } from './errors.ts'
 import { isStorable } from './json.ts'
 import { reason } from './message.ts'
 
 /** Brings the value of a member to its one form. Throws `invalid_client_metadata` that names it. */
 export type ReadMember = (value: unknown) => unknown
+
+/** What each reads. All of them are asked: what the first refuses is thrown, and what others refuse is `also` in it. */
+export function readEach<Readers extends Readonly<Record<string, () => unknown>>>(
+  readers: Readers,
+): { [Name in keyof Readers]: ReturnType<Readers[Name]> } {
+  const refused: OAuthError[] = []
+  const read = Object.entries(readers).map(([name, reader]) => {
+    try {
+      return [name, reader()] as const
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.about === undefined) throw error
+      refused.push(error)
+      return [name, undefined] as const
+    }
+  })
+  const [first, ...more] = refused
+  if (first === undefined)
+    return Object.fromEntries(read) as { [Name in keyof Readers]: ReturnType<Readers[Name]> }
+  const { code, message, status, about } = first
+  const others = more.flatMap((error) => [error.about!, ...(error.also ?? [])])
+  throw new OAuthError(code, message, { status, about: about!, also: [...(first.also ?? []), ...others] })
+}
 
 /** What is said, by the reader of each; null stays null. `unknown` are names that have none. */
 export function readMembers<Member extends string>(
@@ -13,9 +35,11 @@ export function readMembers<Member extends string>(
 ): { members: Partial<Record<Member, unknown>>; unknown: string[] } {
   const names = Object.keys(said).filter((name) => said[name] !== undefined)
   const known = names.filter((name): name is Member => Object.hasOwn(readers, name))
-  const members = known.map((name) => [name, said[name] === null ? null : readers[name](said[name])] as const)
+  const members = known.map(
+    (name) => [name, () => (said[name] === null ? null : readers[name](said[name]))] as const,
+  )
   return {
-    members: Object.fromEntries(members) as Partial<Record<Member, unknown>>,
+    members: readEach(Object.fromEntries(members)) as Partial<Record<Member, unknown>>,
     unknown: names.filter((name) => !Object.hasOwn(readers, name)),
   }
 }

@@ -3,7 +3,7 @@
  * their names in SEED_FILE, on the command line and on the pages, and what each must look like.
  */
 import { readClaimRules } from './claim-rules.ts'
-import { metadataError } from './errors.ts'
+import { metadataError, type OAuthError } from './errors.ts'
 import { isObject, isStorable } from './json.ts'
 import { JwkSetError, parseJwkSet, SIGNATURE_ALGORITHMS } from './jwk-set.ts'
 import { reason } from './message.ts'
@@ -13,6 +13,7 @@ import {
   readBoolean,
   readMembers,
   type ReadMember,
+  readEach,
   readText,
   saidMembers,
 } from './record-members.ts'
@@ -112,8 +113,16 @@ export function parseTrustedIssuer(
 ): { members: LaidTrustedIssuer; unknown: string[] } {
   if (!isObject(input)) throw metadataError('trusted_issuer', 'must be an object')
   const { issuer, ...said } = input
-  const { members, unknown } = readMembers(READERS, said)
-  return { members: { issuer: readIssuer(issuer, own), ...members } as LaidTrustedIssuer, unknown }
+  const read = readEach({
+    said: () => readMembers(READERS, said),
+    issuer: () => readIssuer(issuer, own),
+    // Of one that is there, only one of them may be taken away.
+    jwks: () => {
+      if (said['jwks'] === null && said['jwks_uri'] === null) throw withoutKeys()
+    },
+  })
+  const { members, unknown } = read.said
+  return { members: { issuer: read.issuer, ...members } as LaidTrustedIssuer, unknown }
 }
 
 /** What it is with the members laid over what it was. Throws `invalid_client_metadata` for one that must be there. */
@@ -122,9 +131,12 @@ export function layTrustedIssuer(
   laid: LaidTrustedIssuer,
 ): StoredTrustedIssuer {
   const after = { ...layMembers(MEMBERS, before, laid), issuer: laid.issuer } as StoredTrustedIssuer
-  if ((after.jwks === null) === (after.jwks_uri === null))
-    throw metadataError('jwks', reason('is needed, or jwks_uri, and not both'))
+  if ((after.jwks === null) === (after.jwks_uri === null)) throw withoutKeys()
   return after
+}
+
+function withoutKeys(): OAuthError {
+  return metadataError('jwks', reason('is needed, or jwks_uri, and not both'))
 }
 
 /** Without what is not said. */

@@ -13,6 +13,7 @@ import {
   readBoolean,
   readMembers,
   type ReadMember,
+  readEach,
   readText,
   saidMembers,
 } from './record-members.ts'
@@ -96,11 +97,24 @@ const READERS: Readonly<Record<string, ReadMember>> = {
 export function parseUpstream(input: unknown, own: string): { members: LaidUpstream; unknown: string[] } {
   if (!isObject(input)) throw metadataError('upstream', 'must be an object')
   const { id, ...said } = input
-  if (typeof id !== 'string' || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(id))
-    throw metadataError('id', reason('must have 1 to 63 small letters, digits and hyphens'))
-  const { members, unknown } = readMembers(READERS, said)
+  const read = readEach({
+    id: () => readId(id),
+    said: () => readMembers(READERS, said),
+    issuer: () => assertLeft('issuer', said),
+    client_id: () => assertLeft('client_id', said),
+  })
   if (typeof said['issuer'] === 'string') assertForeign(said['issuer'], own)
-  return { members: { id, ...members }, unknown }
+  return { members: { id: read.id, ...read.said.members }, unknown: read.said.unknown }
+}
+
+function readId(id: unknown): string {
+  if (typeof id === 'string' && /^[a-z0-9][a-z0-9-]{0,62}$/.test(id)) return id
+  throw metadataError('id', reason('must have 1 to 63 small letters, digits and hyphens'))
+}
+
+/** One that must be there cannot be taken away. */
+function assertLeft(name: string, said: Readonly<Record<string, unknown>>): void {
+  if (said[name] === null) throw metadataError(name, reason('is missing'))
 }
 
 /** What it is with the members laid over what it was. Throws `invalid_client_metadata` for one that must be there. */

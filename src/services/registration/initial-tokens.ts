@@ -6,6 +6,7 @@ import { metadataError } from '../../protocol/errors.ts'
 import { hashOf } from '../../protocol/handle.ts'
 import { isObject, isStorable } from '../../protocol/json.ts'
 import { reason } from '../../protocol/message.ts'
+import { readEach } from '../../protocol/record-members.ts'
 import { randomText } from '../../protocol/random.ts'
 import { ASCII_WITHOUT_SPACES, misfitOf, Type } from '../../protocol/schema.ts'
 import { isScopeToken } from '../../protocol/scope.ts'
@@ -101,18 +102,27 @@ export function createInitialTokens(database: Database, audit: AuditTrail): Init
 
 function parse(input: unknown): InitialTokenInput {
   if (!isObject(input) || !isStorable(input)) throw metadataError('name', 'must be a text')
-  for (const [member, schema] of Object.entries(InitialTokenInput.properties)) {
-    const value = input[member]
-    const misfit = value === undefined && member !== 'name' ? undefined : misfitOf(schema, value)
-    if (misfit !== undefined) throw metadataError(member, misfit.words)
-  }
-  const { scopes = [], redirect_hosts: hosts = [] } = input as InitialTokenInput
-  if (!scopes.every(isScopeToken))
-    throw metadataError('scopes', reason('must hold scope names of RFC 6749 section 3.3'))
-  const odd = hosts.find((host) => URL.parse(`https://${host}/`)?.hostname !== host)
-  if (odd !== undefined)
-    throw metadataError('redirect_hosts', reason('must hold host names such as app.example'))
+  const checks = Object.entries(InitialTokenInput.properties).map(([member, schema]) => {
+    const check = () => {
+      const value = input[member]
+      if (value === undefined && member !== 'name') return
+      const misfit = misfitOf(schema, value)
+      if (misfit !== undefined) throw metadataError(member, misfit.words)
+      assertNames(member, value)
+    }
+    return [member, check] as const
+  })
+  readEach(Object.fromEntries(checks))
   return input as InitialTokenInput
+}
+
+/** Of a member that has its form. */
+function assertNames(member: string, value: unknown): void {
+  if (member === 'scopes' && !(value as string[]).every(isScopeToken))
+    throw metadataError(member, reason('must hold scope names of RFC 6749 section 3.3'))
+  const isHost = (host: string): boolean => URL.parse(`https://${host}/`)?.hostname === host
+  if (member === 'redirect_hosts' && !(value as string[]).every(isHost))
+    throw metadataError(member, reason('must hold host names such as app.example'))
 }
 
 function toInformation({ name, usesLeft, expiresAt, allowance, createdAt }: InitialTokenRow) {

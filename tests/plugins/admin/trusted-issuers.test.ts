@@ -229,3 +229,9 @@ test.runIf(isThere('latchkey-jwt-bearer'))(
 test.each(['scopes', 'clients', 'claims', 'algorithms'])('%s says how its list is written', async (name) => {
   expect(textOf(await page('/trusted-issuers/new'), `${name}-hint`)).toMatch(/^Separated by spaces/)
 })
+
+test('every field in which something is wrong is marked at once', async () => {
+  const refused = await create({ issuer: 'nowhere', algorithms: 'none', max_age: 'long' })
+  for (const name of ['issuer', 'jwks', 'algorithms', 'max_age'])
+    expect([name, refused.status, textOf(refused, `${name}-error`)]).toEqual([name, 400, expect.any(String)])
+})

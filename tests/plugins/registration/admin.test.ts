@@ -134,3 +134,14 @@ test('while nobody can register it is not there', async () => {
 test.each(['scopes', 'grant_types', 'redirect_hosts'])('%s says how its list is written', async (name) => {
   expect(textOf(await open('/new'), `${name}-hint`)).toMatch(/^Separated by spaces/)
 })
+
+test('every field in which something is wrong is marked at once', async () => {
+  const refused = await make({
+    name: '',
+    uses: 'many',
+    scopes: 'a "b"',
+    redirect_hosts: 'https://app.example',
+  })
+  for (const name of ['name', 'uses', 'scopes', 'redirect_hosts'])
+    expect([name, refused.status, textOf(refused, `${name}-error`)]).toEqual([name, 400, expect.any(String)])
+})

@@ -51,3 +51,9 @@ test('one that is not there is said in the administration, with the way to the o
   expect([status, /<h1>([^<]*)</.exec(body)?.[1]]).toEqual([404, 'There is no such upstream'])
   expect(body).toMatch(/<nav class="back"[^>]*><a href="\/admin\/upstreams">/)
 })
+
+test('every field in which something is wrong is marked at once', async () => {
+  const refused = await agent.submit(await open('/upstreams/new'), 'record', { domains: 'nothing at all!' })
+  for (const name of ['id', 'issuer', 'client_id', 'domains'])
+    expect([name, refused.status, textOf(refused, `${name}-error`)]).toEqual([name, 400, expect.any(String)])
+})
