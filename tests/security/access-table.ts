@@ -80,6 +80,7 @@ const ALL: Readonly<Record<string, Row>> = {
   '/end-session': open(200, 200),
   '/check-session': open(200),
   '/upstream/:id/callback': open(400),
+  '/upstream/confirm': open(410, 403),
   '/upstream/:id/signed-out': open(303),
 
   '/token': { nobody: [405, 401, 405], client: [405, 400, 405] },

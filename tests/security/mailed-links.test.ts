@@ -104,8 +104,7 @@ const LASTING: Readonly<Record<string, readonly string[]>> = {
   'for a password, handed over': ['another address', 'an address that is theirs no more', 'signing out everywhere'],
   // Five may be read at the same time; who asks for the deletion may still get in, to keep the account.
   'for a forgotten password': ['signing out everywhere', 'a later one of its kind', 'a deletion that is asked for'],
-  // Who has confirmed its address meanwhile keeps it: the button says no.
-  'of an invitation': ['an address that is theirs no more', 'signing out everywhere', 'a later one of its kind', 'a deletion that is asked for'],
+  'of an invitation': ['signing out everywhere', 'a later one of its kind', 'a deletion that is asked for'],
   // What is confirmed is the new address.
   'for a new address': ['another address', 'an address that is theirs no more'],
 } // prettier-ignore
