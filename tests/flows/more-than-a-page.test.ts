@@ -50,6 +50,6 @@ test('their pages are there, and the lists lead to them', async () => {
     expect([page.status, page.body.includes(id)]).toEqual([200, true])
     const before = new URLSearchParams({ after: id.replace(LAST, MANY.at(-2)!) }).toString()
     const listed = await agent.get(`${server.url}/admin${list}?${before}`)
-    expect([list, listed.status, listed.body.includes(id)]).toEqual([list, 200, true])
+    expect([list, listed.status, listed.body.replaceAll('<wbr>', '').includes(id)]).toEqual([list, 200, true])
   }
 })
