@@ -51,6 +51,8 @@ beforeAll(async () => {
     transaction: async (work: (run: typeof query) => Promise<unknown>) =>
       transaction(async (run) => work(counted(run))),
   })
+  // What was made here is read once more by the change feed, half a second later: not beside what is asked.
+  await vi.waitFor(() => expect(asked.filter((one) => one === 'changes-since').length).toBeGreaterThan(1), 60_000)
 }) // prettier-ignore
 
 const agent = createUserAgent(server.url)
