@@ -10,7 +10,7 @@ import type { ErrorPage, Notice } from './models.ts'
 /** For pages that show once more what was typed: nothing is wrong with it. */
 export const LOOK_AGAIN: Notice = {
   kind: 'notice',
-  text: message('Nothing is saved yet: look at it once more, and then save it.'),
+  text: message('Nothing is saved yet: look at it once more, and then send it.'),
 }
 /** What the form that shows a page again has beside what was typed. */
 const AGAIN = 'expired_form'
