@@ -20,6 +20,8 @@ export interface NewPasswordPage {
   readonly throttle: string
   /** What the audit log calls the link. */
   readonly link: 'password' | 'reset' | 'invitation'
+  /** What is said over the form and once it is done, for who may have had a password and sessions, by default. */
+  readonly words?: { readonly lead: Words; readonly done: Words }
   /** What is said of one that is not good any more. */
   readonly spent: Words
   /** Where they ask for another one themselves; nowhere, by default. */
@@ -37,16 +39,24 @@ export interface NewPasswordPage {
 }
 
 const Text = Type.Optional(Type.String())
+const OF_A_NEW_ONE = {
+  lead: message('This link works once. Setting your password signs you out wherever you are signed in.'),
+  done: message(
+    'From now on, only this password is good. You have been signed out wherever you were signed in.',
+  ),
+}
 
 export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswordPage): Promise<void> {
   const { oauth, browser, pages } = fastify
   const throttle = oauth.throttle(page.throttle)
   const { basePath } = oauth.config
+  const words = page.words ?? OF_A_NEW_ONE
   const purposeOf = (token: string): string => `${page.ids.form} ${token}`
 
   function show(call: PageCall, token: string, { username }: User, error: Words | null = null): FastifyReply {
     const model = {
       ids: page.ids,
+      lead: words.lead,
       action: `${basePath}${page.path}`,
       csrfToken: browser.csrfToken(call, purposeOf(token)),
       token,
@@ -97,11 +107,9 @@ export async function serveNewPassword(fastify: FastifyInstance, page: NewPasswo
       if (page.isOn?.() === false)
         throw new OAuthError('not_found', 'there are no such links here', { status: 404 })
       if (done !== undefined) {
-        const text = message(
-          'From now on, only this password is good. You have been signed out wherever you were signed in.',
-        )
+        const told = { title: message('Your password is set'), text: words.done }
         const primary = leadingTo(pages.places.signIn(), { text: message('Sign in') })
-        return call.reply.page('page-message', { title: message('Your password is set'), text, primary })
+        return call.reply.page('page-message', { ...told, primary })
       }
       const user = await page.find(token)
       if (user !== null) return show(call, token, user)

@@ -39,6 +39,10 @@ async function invitation(fastify: FastifyInstance): Promise<void> {
     ids: { form: 'accept-invitation', button: 'set-password' },
     throttle: KIND,
     link: KIND,
+    words: {
+      lead: message('Choose the password of your new account. This link works once.'),
+      done: message('You can sign in with it now.'),
+    },
     spent: message(
       'It was used, is more than seven days old, was withdrawn, or another account has its address by now. Ask for another one where you got it.',
     ),

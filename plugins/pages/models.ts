@@ -176,6 +176,8 @@ export interface SetupPage extends FormTarget {
 export interface NewPassword extends FormTarget {
   /** Of the form and its button; null for a button that has none. */
   ids: { form: string; button: string | null }
+  /** What the link is, and what comes of the password. */
+  lead: Words
   token: string
   username: string
   error: Words | null

@@ -118,6 +118,7 @@ export const problems = {
 export const newPassword: Pages['new-password'] = {
   ...TARGET,
   ids: { form: 'set-password', button: null },
+  lead: 'This link works once. Setting your password signs you out wherever you are signed in.',
   token: 'one-time-token',
   username: 'ada',
   error: null,

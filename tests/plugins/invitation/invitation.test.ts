@@ -40,10 +40,14 @@ test('who is invited chooses a password, has a confirmed address, and signs in b
 
   const agent = createUserAgent(server.url)
   const form = await agent.get(linkIn(mail))
+  expect(form.body).toContain('Choose the password of your new account.')
   for (const password of ['password', 'seven c'])
     expect((await agent.submit(form, 'accept-invitation', { password })).status).toBe(400)
   const done = await agent.submit(form, 'accept-invitation', { password: CHOSEN })
   expect(done.body).toContain('Your password is set')
+  expect(done.body).toContain('You can sign in with it now.')
+  // They were nowhere, and had no other one.
+  expect(form.body + done.body).not.toMatch(/signed out|signs you out|only this password/)
   const user = await oauth.users.find(username)
   expect(user!.claims).toMatchObject({ email, email_verified: true })
   expect(await oauth.users.authenticate(email, CHOSEN)).toMatchObject({ username })

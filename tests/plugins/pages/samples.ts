@@ -122,6 +122,7 @@ const signUpConfirm = {
 const newPassword = {
   ...form,
   ids: { form: 'set-password', button: null },
+  lead: message('This link works once. Setting your password signs you out wherever you are signed in.'),
   token: 'one-time-token',
   username: 'ada',
   error: null,
