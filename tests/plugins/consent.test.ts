@@ -305,3 +305,14 @@ test('the first form of each page is the one that programs which read no ids sen
   const { username, password } = ALICE
   expect(first(await agent.submit(login, 'login', { username, password }))).toBe('consent')
 })
+
+test('where nothing is listed, it is said what the app learns', async () => {
+  const toConsent = async (scope: string): Promise<string> => {
+    const browser = createUserAgent(server.url)
+    const page = await browser.get(authorizationUrl(server, { scope }))
+    const { username, password } = ALICE
+    return (await browser.submit(page, 'login', { username, password })).body
+  }
+  expect(await toConsent('openid')).toContain('It learns who you are here.')
+  expect(await toConsent('openid email')).not.toContain('It learns who you are here.')
+})
