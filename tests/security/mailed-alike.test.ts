@@ -2,6 +2,7 @@
  * Whether an account exists is not to be learned where a password was forgotten, at sign-up, by a change of the address, nor by an upstream: every address gets one answer, for one and
  * the same work. Whose it is, is looked up behind the request. How long it takes is measured by `bench/account-timing.ts`.
  */
+import assert from 'node:assert/strict'
 import argon2 from 'argon2'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { kernelOf } from '../../src/http/kernel-of.ts'
@@ -11,6 +12,7 @@ import { authorizationUrl, BOB, SEED } from '../support/sign-in.ts'
 import { createUserAgent, type Page } from '../support/user-agent.ts'
 import { signedIn } from '../plugins/account/owner.ts'
 import { isThere, rowsWith } from '../support/left-out.ts'
+import { until } from '../support/until.ts'
 
 const SECRET = 'what the upstream gave us'
 const provider = await startLyingProvider('us', SECRET)
@@ -52,7 +54,7 @@ beforeAll(async () => {
       transaction(async (run) => work(counted(run))),
   })
   // What was made here is read once more by the change feed, half a second later: not beside what is asked.
-  await vi.waitFor(() => expect(asked.filter((one) => one === 'changes-since').length).toBeGreaterThan(1), 60_000)
+  await until(() => assert(asked.filter((one) => one === 'changes-since').length > 1))
 }) // prettier-ignore
 
 const agent = createUserAgent(server.url)
