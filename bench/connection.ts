@@ -19,6 +19,8 @@ export interface Traffic {
   onResponse: (milliseconds: number, error?: string) => void
   /** Called when there was nothing left to send. */
   onExhausted: () => void
+  /** Called when the connection broke, which comes back no more. */
+  onLost: () => void
 }
 
 export interface Connection {
@@ -41,6 +43,10 @@ export function openConnection(traffic: Traffic): Connection {
     if (socket && !socket.destroyed) socket.once('close', () => isClosed()).end()
     else isClosed()
   }
+  const lose = () => {
+    if (!closing) traffic.onLost()
+    end()
+  }
   const send = (from: number) => {
     const bytes = closing ? undefined : traffic.feed.next()
     if (!bytes) {
@@ -56,14 +62,15 @@ export function openConnection(traffic: Traffic): Connection {
     waiting = false
     traffic.onResponse(performance.now() - since, error)
     if (broken || traffic.closing) socket?.destroy()
-    if (closing || (broken && !traffic.closing)) end()
+    if (broken && !traffic.closing) lose()
+    else if (closing) end()
     else traffic.pace.wait(send)
   }
   const fail = (error: string) => {
     if (waiting) return finish(error, true)
     if (closing || traffic.closing) return
     traffic.onResponse(0, error)
-    end()
+    lose()
   }
 
   function dial(): Socket {

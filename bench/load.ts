@@ -45,10 +45,10 @@ async function run(job: Run): Promise<void> {
         if (error === undefined) return
         count.errors++
         count.firstError ??= error
-        // A connection that broke comes back no more: an open pace would wait for it.
-        if (job.rate !== undefined) exhaust()
       },
       onExhausted: exhaust,
+      // An open pace would wait for all its connections.
+      onLost: () => job.rate !== undefined && exhaust(),
     }),
   )
 
