@@ -155,7 +155,11 @@ async function oauth(fastify: FastifyInstance, options: OAuthOptions): Promise<v
   const kernel = createKernel(config, database, discreet(fastify.log), { janitor, startLimit })
   decorateKernel(fastify, kernel)
   fastify.decorateRequest('actor', null)
-  beforeRoutes(fastify, (request, _reply, done) => runAs(request, done))
+  beforeRoutes(fastify, (request, _reply, done) => {
+    const caughtUp = kernel.feed.catchUp()
+    if (caughtUp === undefined) runAs(request, done)
+    else void caughtUp.then(() => runAs(request, done))
+  })
   const endpoints = await createEndpoints(
     fastify,
     config.basePath,

@@ -3,6 +3,8 @@
 export interface BackgroundLoop {
   /** The first time comes after one delay. */
   start(): void
+  /** Waits for what is under way, or does the next at once. Nothing, of one that does not run. */
+  now(): Promise<void>
   /** Waits for what is under way. */
   stop(): Promise<void>
 }
@@ -10,21 +12,29 @@ export interface BackgroundLoop {
 /** `work` reports its own failures, it never rejects. `delay`: milliseconds from the end of one to the next. */
 export function createBackgroundLoop(work: () => Promise<void>, delay: () => number): BackgroundLoop {
   let timer: NodeJS.Timeout | undefined
-  let underWay = Promise.resolve()
-  let stopped = false
+  let underWay: Promise<void> | undefined
+  let runs = false
 
   function schedule(): void {
-    timer = setTimeout(() => {
-      underWay = work().then(() => {
-        if (!stopped) schedule()
-      })
-    }, delay()).unref()
+    runs = true
+    timer = setTimeout(() => void run(), delay()).unref()
+  }
+
+  function run(): Promise<void> {
+    clearTimeout(timer)
+    return (underWay ??= work().then(() => {
+      underWay = undefined
+      if (runs) schedule()
+    }))
   }
 
   return {
     start: schedule,
+    async now() {
+      if (runs) await run()
+    },
     async stop() {
-      stopped = true
+      runs = false
       clearTimeout(timer)
       await underWay
     },

@@ -19,6 +19,11 @@ export interface ChangeFeed {
   onGap(reload: () => Promise<void>): void
   /** Throws `temporarily_unavailable` (503) when the last successful poll is 60 s past. */
   assertFresh(): void
+  /**
+   * Undefined where there is nothing to wait for. A process that stood still, on a machine that slept, has missed its polls though nothing
+   * failed: what is promised comes when it has polled, or could not.
+   */
+  catchUp(): Promise<void> | undefined
   /** Seconds since the last poll that succeeded; no number before the first. */
   age(): number | undefined
   /** Reads once, and from then on every half second. Throws when the first read fails. */
@@ -77,6 +82,14 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   }
 
   const loop = createBackgroundLoop(pollAndReport, () => INTERVAL)
+  const isStale = (): boolean => performance.now() - freshAt > STALE_AFTER
+  const isBehind = (): boolean => isStale() && !failing
+
+  async function readUp(): Promise<void> {
+    await loop.now()
+    // What was under way may have begun before.
+    if (isBehind()) await loop.now()
+  }
 
   return {
     on(kind, apply) {
@@ -95,12 +108,13 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
       reloads.push(reload)
     },
     assertFresh() {
-      if (performance.now() - freshAt > STALE_AFTER) {
+      if (isStale()) {
         throw new OAuthError('temporarily_unavailable', 'the database has not answered for a while', {
           retryAfter: 5,
         })
       }
     },
+    catchUp: () => (isBehind() ? readUp() : undefined),
     age: () => (freshAt === -Infinity ? undefined : (performance.now() - freshAt) / 1000),
     async start() {
       await poll()

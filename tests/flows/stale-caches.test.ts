@@ -34,3 +34,15 @@ test('client_credentials goes on from the caches for a minute, then says 503 unt
   await expect.poll(() => statusOf(requestToken(server, client))).toBe(200)
   expect(await statusOfRoute(server, token)).toBe(200)
 })
+
+test('a process that stood still for longer polls first, and answers the first request', async () => {
+  const server = await startServer({ PLUGINS: GUARDED })
+  const client = await createClient(server, { scope: GUARDED_SCOPE })
+  const token = await getAccessToken(server, client)
+  passTime(61_000)
+  expect(await statusOf(requestToken(server, client))).toBe(200)
+  passTime(61_000)
+  expect(await statusOf(server.get('/login'))).toBeLessThan(500)
+  passTime(61_000)
+  expect(await statusOfRoute(server, token)).toBe(200)
+})

@@ -146,6 +146,36 @@ test('a database that goes away is logged once, and once when it is back', async
   expect(output().match(/does not answer/g)).toHaveLength(1)
 })
 
+test('who stood still polls before it decides, and who could not poll is not waited for again', async () => {
+  let [away, polls] = [false, 0]
+  const watched: Database = {
+    ...database,
+    query: async (...call) => {
+      polls++
+      return away ? Promise.reject(new Error('gone')) : database.query(...call)
+    },
+  }
+  const { feed, keys } = await startFeed(watched)
+  expect(feed.catchUp()).toBeUndefined()
+  await recordChange(database.query, 'client', 'meanwhile')
+  passTime(61_000)
+  const [first, second] = [feed.catchUp(), feed.catchUp()]
+  expect(() => feed.assertFresh()).toThrow(expect.objectContaining({ status: 503 }))
+  await first
+  await second
+  expect(keys).toContain('meanwhile')
+  expect(() => feed.assertFresh()).not.toThrow()
+  expect(feed.catchUp()).toBeUndefined()
+
+  away = true
+  passTime(61_000)
+  await feed.catchUp()
+  const asked = polls
+  expect(feed.catchUp()).toBeUndefined()
+  expect(polls).toBe(asked)
+  expect(() => feed.assertFresh()).toThrow(expect.objectContaining({ status: 503 }))
+})
+
 test('a feed whose first read fails does not start', async () => {
   const nowhere: Database = { ...database, query: () => Promise.reject(new Error('gone')) }
   await expect(createChangeFeed(nowhere, log).start()).rejects.toThrow('gone')

@@ -93,6 +93,7 @@ export function createTokenServices(options: TokenServicesOptions): TokenService
   const parentClaims = createParentClaims(box)
   const verifier = createTokenVerifier({
     database,
+    feed,
     directory,
     keyRing: keys,
     ownJwts,

@@ -13,6 +13,7 @@ import type { Database } from '../../store/database.ts'
 import { statements } from '../../store/tokens.ts'
 import { toAuthorization } from './stored-authorization.ts'
 import { createBoundedCache } from '../bounded-cache.ts'
+import type { ChangeFeed } from '../change-feed.ts'
 import type { Directory } from '../directory.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { OwnJwt, OwnJwtVerifier } from './own-jwt-verifier.ts'
@@ -38,6 +39,7 @@ interface Opaque {
 
 export interface TokenVerifierOptions {
   database: Database
+  feed: ChangeFeed
   directory: Directory
   keyRing: KeyRing
   ownJwts: OwnJwtVerifier
@@ -50,7 +52,7 @@ const MAX_LENGTH = 16_384
 const CACHED = 10_000
 
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { database, directory, keyRing, ownJwts, revocations, parents, parentClaims } = options
+  const { database, feed, directory, keyRing, ownJwts, revocations, parents, parentClaims } = options
   /** Signatures that were found good, by the token's hash: checking one costs more than all the rest. */
   const signatures = createBoundedCache<OwnJwt & { claims: AccessTokenClaims }>(CACHED)
 
@@ -110,6 +112,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   return {
     async verify(token) {
       if (token.length > MAX_LENGTH) return null
+      // Also asked by hooks, which come before anything of ours has.
+      await feed.catchUp()
       const opaque = parseOpaqueToken(token)
       if (opaque !== null) {
         const found = await readOpaque(opaque)

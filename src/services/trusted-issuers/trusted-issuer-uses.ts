@@ -5,7 +5,7 @@ import { statements } from '../../store/trusted-issuers.ts'
 import { type BackgroundLoop, createBackgroundLoop } from '../background-loop.ts'
 import type { TrustedIssuer } from './trusted-issuer-registry.ts'
 
-export interface TrustedIssuerUses extends BackgroundLoop {
+export interface TrustedIssuerUses extends Omit<BackgroundLoop, 'now'> {
   note(issuer: Pick<TrustedIssuer, 'generation'>): void
   /** Stores what was noted; what cannot be stored is kept for the next time. */
   flush(): Promise<void>
