@@ -55,8 +55,12 @@ async function run(job: Run): Promise<void> {
   await Promise.race([pace.run(job.warmUp), exhausted])
   const before = sample(job)
   Object.assign(count, newCount())
-  await Promise.race([pace.run(job.seconds), exhausted])
+  const behind = await Promise.race([pace.run(job.seconds), exhausted])
   const after = sample(job)
+  if (behind) {
+    count.errors += behind
+    count.firstError ??= 'this is more than can be answered here'
+  }
   const { times, ...counted } = { ...count }
   await Promise.all(connections.map((connection) => connection.close()))
 

@@ -7,14 +7,20 @@ type Send = (since: number) => void
 export interface Pace {
   /** Called by a connection that is free. */
   wait: (send: Send) => void
-  /** A stretch of load; resolves when it is over and, of an open one, all its requests are answered. */
-  run: (seconds: number) => Promise<void>
+  /**
+   * A stretch of load; resolves when it is over and, of an open one, all its requests are answered. With how many it was behind by more
+   * than `PATIENCE`, and are not sent any more.
+   */
+  run: (seconds: number) => Promise<number>
 }
+
+/** Milliseconds. */
+const PATIENCE = 8000
 
 export function closedPace(): Pace {
   return {
     wait: (send) => send(performance.now()),
-    run: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
+    run: (seconds) => new Promise((resolve) => setTimeout(() => resolve(0), seconds * 1000)),
   }
 }
 
@@ -36,7 +42,7 @@ export function openPace(rate: number, connections: number): Pace {
       serve()
     },
     run: async (seconds) => {
-      const { promise, resolve } = Promise.withResolvers<void>()
+      const { promise, resolve } = Promise.withResolvers<number>()
       const end = performance.now() + seconds * 1000
       let next = performance.now() + gap()
       // Every millisecond: what falls due in between waits for that, which its time includes.
@@ -44,9 +50,10 @@ export function openPace(rate: number, connections: number): Pace {
         const now = performance.now()
         for (; next <= Math.min(now, end); next += gap()) due.push(next)
         serve()
-        if (now >= end && isIdle()) resolve()
+        if (now >= end && isIdle()) resolve(0)
+        else if (now >= end + PATIENCE) resolve(due.splice(0).length)
       }, 1)
-      await promise.finally(() => clearInterval(timer))
+      return promise.finally(() => clearInterval(timer))
     },
   }
 }
