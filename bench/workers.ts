@@ -1,6 +1,6 @@
 // Owns the question whether a request costs more where several processes serve, by WORKERS on one port or as servers
-// side by side. At half load all get the same number of requests a second, half of what one process can answer, on as many connections, and have had
-// it for some seconds; at full load each process has as many connections as the one. Everything may run on every core.
+// side by side. At half load all get the same number of requests a second, half of what one process can answer, on as many connections,
+// and have had it for some seconds; at full load each process has as many connections as the one. Everything may run on every core.
 
 import { availableParallelism } from 'node:os'
 import { processes } from './contestants/latchkey-processes.ts'
@@ -25,8 +25,8 @@ const columns = [
   'RSS MiB',
 ]
 
-/** Seconds of half load until workers that are not needed for it take no connections any more. */
-const SETTLING = 8
+/** Seconds of half load until workers that are not needed for it take no connections any more: of four, that takes two steps. */
+const SETTLING = 12
 
 export async function measureWorkers(spread: Stage): Promise<Part[]> {
   const stage = { ...spread, cores: Array.from({ length: availableParallelism() }, (_, core) => core) }

@@ -10,8 +10,8 @@
 const MOST = 0.9
 /** Milliseconds that it is less for, by then: twice as many each time that it was soon too much after all, up to the longest. */
 const [QUIET, LONGEST] = [5000, 80_000]
-/** Milliseconds: what was too much after more was not so from the start. */
-const SOON = 30_000
+/** Milliseconds: what was too much after more was not so from the start. Nor was it the same load, where all is more than so many times what it was. */
+const [SOON, GROWN] = [30_000, 1.25]
 /** Milliseconds after which a worker that says nothing, while others do, is taken for one that has no time to. */
 const SILENT = 3000
 
@@ -32,8 +32,8 @@ export function createGathering(): Gathering {
   let wanted = 1
   let quietSince: number | undefined
   let patience = QUIET
-  /** When they were made fewer, and have not been made more since. */
-  let fewerSince: number | undefined
+  /** When they were made fewer, with what all of them did, if they have not been made more since. */
+  let fewer: { at: number; all: number } | undefined
   /** When any of them said something. */
   let heardAt = 0
 
@@ -45,15 +45,17 @@ export function createGathering(): Gathering {
     if (used > MOST * count) {
       wanted = Math.max(count + 1, Math.ceil(all / MOST))
       quietSince = undefined
-      if (fewerSince !== undefined)
-        patience = now - fewerSince < SOON ? Math.min(2 * patience, LONGEST) : QUIET
-      fewerSince = undefined
+      if (fewer !== undefined) {
+        const isMisfit = now - fewer.at < SOON && all <= GROWN * fewer.all
+        patience = isMisfit ? Math.min(2 * patience, LONGEST) : QUIET
+      }
+      fewer = undefined
     } else if (count > 1 && all <= MOST * (count - 1)) {
       quietSince ??= now
       if (now - quietSince < patience) return
       wanted = Math.max(1, Math.ceil(all / MOST))
       quietSince = undefined
-      fewerSince = now
+      fewer = { at: now, all }
     } else quietSince = undefined
   }
 

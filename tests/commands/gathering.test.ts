@@ -65,6 +65,16 @@ test('what is soon too much after all is tried again later and later', () => {
   expect(secondsOfOne(0.95, 0.4, 240)).toEqual([6, 18, 40, 82, 164])
 })
 
+test('a load that grew soon after is another one, and says nothing of the one before', () => {
+  const gathering = four()
+  takersOf(gathering, 0, 1, 1, 0, 0)
+  for (let second = 1; second < 7; second++) takersOf(gathering, second * SECOND, 0.2, 0.2, 0.2, 0)
+  expect(takersOf(gathering, 7 * SECOND, 1, 0.4, 0.3, 0)).toEqual([1, 2])
+  for (let second = 8; second < 13; second++)
+    expect(takersOf(gathering, second * SECOND, 0.2, 0.2, 0, 0)).toEqual([1, 2])
+  expect(takersOf(gathering, 13 * SECOND, 0.2, 0.2, 0, 0)).toEqual([1])
+})
+
 test('what is spread costs more, and is gathered where it fits', () => {
   expect(secondsOfOne(0.75, 0.4, 60)).toEqual([])
   const gathering = four()
