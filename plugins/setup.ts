@@ -7,13 +7,15 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
+import { isMailAddress } from '../src/protocol/mail-address.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
 import { refuseOtherMethods, withSlash } from '../src/http/methods.ts'
 import { acceptForms, formText, queryText } from '../src/http/forms.ts'
+import type { Notice } from './pages/models.ts'
 import { ExplainedError, sendErrorPage } from './pages/error-page.ts'
-import { isTypedAgain, keepingTyped } from './pages/expired-form.ts'
+import { isTypedAgain, keepingTyped, LOOK_AGAIN } from './pages/expired-form.ts'
 import { problemsIn } from './pages/words.ts'
 import { PASSWORD_ACR, PASSWORD_AMR } from './password-check.ts'
 import { kernelOf } from '../src/http/kernel-of.ts'
@@ -58,7 +60,10 @@ async function setup(fastify: FastifyInstance): Promise<void> {
     call: BrowserCall,
     { token = '', username = '', name = '', email = '' }: Record<string, string | undefined>,
     errors: Readonly<Record<string, Words>> = {},
-    status = Object.keys(errors).length > 0 ? 400 : 200,
+    {
+      status = Object.keys(errors).length > 0 ? 400 : 200,
+      notice = null,
+    }: { status?: number; notice?: Notice | null } = {},
   ): FastifyReply {
     const model = {
       action: `${basePath}/setup`,
@@ -66,15 +71,20 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       token,
       values: { username, name, email },
       errors,
+      notice,
       passwordMinLength: minLength,
     }
     return call.reply.page('setup', model, { status })
   }
 
   /** An administrator's password has no short form in any start. */
-  function problemOf({ username, password = '' }: Record<string, string | undefined>): Record<string, Words> {
+  function problemOf(fields: Record<string, string | undefined>): Record<string, Words> {
+    const { username, email = '', password = '' } = fields
     return {
       ...(username === undefined ? { username: message('Choose a user name.') } : {}),
+      ...(email !== '' && !isMailAddress(email)
+        ? { email: message('This must be an email address, such as alice@example.com.') }
+        : {}),
       ...(password.length < minLength
         ? { password: message('At least {minLength} characters.', { minLength }) }
         : {}),
@@ -95,10 +105,12 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       const user = await firstAdministrator.create(token, { username, name, email, password })
       attempt.succeeded()
       await browser.signIn(call, { user, amr: PASSWORD_AMR, acr: PASSWORD_ACR })
-      const continueUri = fastify.hasPlugin('latchkey-admin')
-        ? `${basePath}/admin`
-        : (pages.places.start() ?? `${basePath}/`)
-      return call.reply.page('setup-done', { username: user.username, continueUri })
+      const toAdmin = fastify.hasPlugin('latchkey-admin')
+      return call.reply.page('setup-done', {
+        username: user.username,
+        continueUri: toAdmin ? `${basePath}/admin` : (pages.places.start() ?? `${basePath}/`),
+        continueText: toAdmin ? message('Go to the administration') : message('Continue'),
+      })
     } catch (error) {
       if (!(error instanceof OAuthError) || error.status >= 500) throw error
       if (error.code === 'access_denied') {
@@ -137,14 +149,14 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       const fields = parse(wire)
       if (isTypedAgain(wire)) {
         browser.assertFromHere(call)
-        return show(call, fields)
+        return show(call, fields, {}, { notice: LOOK_AGAIN })
       }
       await keepingTyped(`${basePath}/setup`, wire, async () => browser.assertGenuine(call, wire, PURPOSE))
       const problems = problemOf(fields)
       if (Object.keys(problems).length > 0) return show(call, fields, problems)
       return create(call, fields).catch((error: unknown) => {
         const { advice, status } = waitFor(error, call)
-        return show(call, fields, { form: advice }, status)
+        return show(call, fields, { form: advice }, { status })
       })
     })
     refuseOtherMethods(fastify, url, ['PUT', 'PATCH', 'DELETE', 'OPTIONS'], 'GET, HEAD, POST')

@@ -3,7 +3,7 @@ import type { Client } from '../../src/doors/client.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ConnectedClient } from '../../src/services/users/consents.ts'
-import { clientView, entranceOf } from '../pages/client-view.ts'
+import { clientView, entranceOf, faceOf } from '../pages/client-view.ts'
 import type { PageCall } from '../pages/index.ts'
 import type { ClientView } from '../pages/models.ts'
 import { describeScopes } from '../pages/scope-words.ts'
@@ -15,14 +15,14 @@ const REVOKE = '/apps/revoke'
 const REVOKE_ALL = '/apps/revoke-all'
 /** Apps on a page. */
 const PAGE = 50
-const DONE: Readonly<Record<string, Words>> = {
-  one: message('The app no longer has access to your account.'),
-  all: message('No app has access to your account any more.'),
-}
+const Text = () => Type.Optional(Type.String())
+/** Of what stands in the query: nobody can put another name there. */
+const APP = 'app whose access was taken back'
+const ALL: Words = message('No app has access to your account any more.')
 
 export function addApps(area: OwnArea): void {
   const { oauth, serve, uri, sessionOf } = area
-  const { config, consents } = area.kernel
+  const { box, config, consents } = area.kernel
 
   async function toView(call: PageCall, { clientId, scopes, lines, since, usedAt }: ConnectedClient) {
     const client = await oauth.findClient(clientId)
@@ -52,8 +52,8 @@ export function addApps(area: OwnArea): void {
 
   serve({
     path: `/account${PATH}`,
-    query: Type.Object({ after: Type.Optional(Type.String()), done: Type.Optional(Type.String()) }),
-    async show({ after = '', done = '' }, call) {
+    query: Type.Object({ after: Text(), done: Text(), app: Text() }),
+    async show({ after = '', done = '', app = '' }, call) {
       const { userId } = sessionOf(call.request)
       const found = await consents.list(userId, { after, limit: PAGE + 1 })
       const shown = found.slice(0, PAGE)
@@ -63,7 +63,7 @@ export function addApps(area: OwnArea): void {
         apps,
         revokeAll: apps.length > 1 ? area.target(call, REVOKE_ALL) : null,
         lifetime: await lifetimeOf(shown),
-        done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
+        done: done === 'one' ? wordsOfOne(box.tryOpen(app, APP)) : done === 'all' ? ALL : null,
         nextUri: found.length > PAGE ? uri(PATH, { after: shown.at(-1)!.clientId }) : null,
         firstUri: after === '' ? null : uri(PATH),
       })
@@ -72,12 +72,15 @@ export function addApps(area: OwnArea): void {
   serve({
     path: `/account${REVOKE}`,
     query: Type.Object({}),
-    form: Type.Object({ client_id: Type.Optional(Type.String()) }),
+    form: Type.Object({ client_id: Text() }),
     show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
     async submit({ client_id: clientId = '' }, call) {
       const { userId } = area.assertGenuine(call, REVOKE, clientId)
       await consents.withdraw(userId, clientId)
-      return call.reply.redirect(uri(PATH, { done: 'one' }), 303)
+      // What it is called is not needed for that, wherever it has to be read.
+      const client = await oauth.findClient(clientId).catch(() => null)
+      const name = client === null ? clientId : faceOf(client).name
+      return call.reply.redirect(uri(PATH, { done: 'one', app: box.seal(name, APP) }), 303)
     },
   })
   serve({
@@ -96,6 +99,13 @@ export function addApps(area: OwnArea): void {
       return call.reply.redirect(uri(PATH, { done: 'all' }), 303)
     },
   })
+}
+
+/** Null for a name that we did not seal. */
+function wordsOfOne(app: string | null): Words {
+  return app === null
+    ? message('The app no longer has access to your account.')
+    : message('{app} no longer has access to your account.', { app })
 }
 
 /** With its home page's host, or that of the address where it takes people who signed in; one that registered itself is named by all of them. */

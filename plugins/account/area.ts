@@ -79,8 +79,10 @@ export function createArea(
   served: ServePage,
 ): OwnArea {
   const { oauth, browser } = fastify
-  const uri: OwnArea['uri'] = (path, query) =>
-    `${oauth.config.basePath}/account${path}${query === undefined ? '' : `?${new URLSearchParams(query).toString()}`}`
+  const uri: OwnArea['uri'] = (path, query, part) => {
+    const search = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`
+    return `${oauth.config.basePath}/account${path}${search}${part === undefined ? '' : `#${part}`}`
+  }
   const purposeOf = (path: string, subject: string, { sid }: Session): string =>
     `account ${sid} ${path} ${subject}`
 

@@ -21,12 +21,8 @@ import { confirmLetter, takenLetter } from './email-letters.ts'
 const PATH = '/email'
 const NO_ADDRESS = message('This must be an email address, such as alice@example.com.')
 const SAVED: Notice = { kind: 'success', text: message('Saved.') }
-const SENT: Notice = {
-  kind: 'notice',
-  text: message(
-    'A mail with a link is on its way. The address counts once you have followed it; until then, everything stays as it is.',
-  ),
-}
+/** Of what stands in the query: nobody can put another address there. */
+const SENT = 'mail to confirm sent to'
 const KIND = 'confirm-email'
 /** Each mail counts: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
@@ -109,7 +105,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       const { advice, status } = waitFor(error, call)
       return show(call, { typed, error: advice, status })
     }
-    return call.reply.redirect(uri(PATH, { sent: 'yes' }), 303)
+    return call.reply.redirect(uri(PATH, { sent: kernel.box.seal(typed, SENT) }), 303)
   }
 
   serve({
@@ -118,7 +114,14 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     form: Type.Object({ email: Type.Optional(Type.String()) }),
     show: async ({ saved, sent }, call) =>
       area.signInAgain(call, uri(PATH)) ??
-      show(call, { notice: sent !== undefined ? SENT : saved !== undefined ? SAVED : null }),
+      show(call, {
+        notice:
+          sent !== undefined
+            ? sentNotice(kernel.box.tryOpen(sent, SENT))
+            : saved !== undefined
+              ? SAVED
+              : null,
+      }),
     async submit({ email = '' }, call) {
       area.assertGenuine(call, PATH)
       const again = area.signInAgain(call, uri(PATH))
@@ -129,6 +132,16 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
     },
     again: async ({ email = '' }, call) => show(call, { typed: email, notice: LOOK_AGAIN }),
   })
+}
+
+/** Null for an address that we did not seal. */
+function sentNotice(email: string | null): Notice | null {
+  if (email === null) return null
+  const text = message(
+    'A mail with a link is on its way to {email}. The address counts once you have followed it; until then, everything stays as it is.',
+    { email },
+  )
+  return { kind: 'notice', text }
 }
 
 /** Nobody has verified the new one. */

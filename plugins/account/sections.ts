@@ -48,8 +48,8 @@ export interface AccountArea {
   sessionOf(request: FastifyRequest): Session
   /** As they are now, whatever other processes did. */
   userOf(call: PageCall): Promise<User>
-  /** The address of a page, `path` being below `/account`. */
-  uri(path: string, query?: Readonly<Record<string, string>>): string
+  /** The address of a page, `path` being below `/account`; with `part`, the id of an element, it opens there. */
+  uri(path: string, query?: Readonly<Record<string, string>>, part?: string): string
   /** A form that is sent to `path`, and is about `subject` alone, in this session. */
   target(call: PageCall, path: string, subject?: string): FormTarget
   /** Begins every submit: throws unless the form is one that `target` made for the same. */

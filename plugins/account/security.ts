@@ -10,6 +10,8 @@ import type { NextStep, SecurityPart } from './sections.ts'
 
 const PATH = '/security'
 const REMOVE = '/password/remove'
+/** The id of its heading. */
+const PART = 'security-password'
 const DONE: Readonly<Record<string, SecurityPassword['done']>> = {
   removed: {
     kind: 'success',
@@ -71,9 +73,9 @@ export function addSecurity(area: OwnArea): (part: SecurityPart) => void {
         await oauth.users.removePassword(userId)
       } catch (error) {
         if (!(error instanceof OAuthError) || error.code !== 'invalid_request') throw error
-        return call.reply.redirect(uri(PATH, { password: 'last' }), 303)
+        return call.reply.redirect(uri(PATH, { password: 'last' }, PART), 303)
       }
-      return call.reply.redirect(uri(PATH, { password: 'removed' }), 303)
+      return call.reply.redirect(uri(PATH, { password: 'removed' }, PART), 303)
     },
   })
   serve({

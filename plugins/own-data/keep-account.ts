@@ -17,13 +17,14 @@ declare module '../pages/models.ts' {
 
 interface KeepAccountPage extends FormTarget {
   username: string
-  /** When it is deleted; null where that was cancelled a moment ago. */
+  /** When it is deleted; null where it is kept. */
   due: Date | null
   /** Null where nobody can sign out by a page. */
   signOutUri: string | null
 }
 
 const STEP = 'keep-account'
+const KEPT = 'account-kept'
 /** No sign-in ever shows it: keeping the account takes the demand away. */
 const DEMAND: Requirement = { amr: ['account kept'] }
 
@@ -33,11 +34,11 @@ export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
   const signOut = `${oauth.config.basePath}/end-session`
   await pages.add(STEP, new URL('../../templates/keep-account.eta', import.meta.url), { kind: 'interaction' })
 
-  async function page({ formFor, session }: Interaction): Promise<StepPage> {
+  async function page({ formFor, session }: Interaction, step: string): Promise<StepPage> {
     const { username, deletesAt } = await oauth.users.get(session!.userId)
     const due = deletesAt === null ? null : new Date(deletesAt)
     const signOutUri = fastify.hasRoute({ method: 'GET', url: signOut }) ? signOut : null
-    return { page: STEP, model: { ...formFor(STEP), username, due, signOutUri } }
+    return { page: STEP, model: { ...formFor(step), username, due, signOutUri } }
   }
 
   oauth.add('assurance', {
@@ -52,15 +53,26 @@ export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
     // Whatever else is missing comes first: it is not kept by who has the password alone.
     run: async (interaction) =>
       interaction.session !== null && interaction.missing.length > 0 && interaction.missing.every(isDemand)
-        ? page(interaction)
+        ? page(interaction, STEP)
         : 'done',
     async submit(interaction, _wire, { request }) {
-      if (interaction.session === null || !interaction.missing.every(isDemand)) return page(interaction)
+      if (interaction.session === null || !interaction.missing.every(isDemand)) return page(interaction, STEP)
       const { userId } = interaction.session
       request.actor = { kind: 'user', id: userId }
       await accountDeletions.cancel(userId)
       return { note: true, shown: { amr: [] } }
     },
+  })
+  // Who has kept it reads that before they go on.
+  oauth.add('interactionStep', {
+    name: KEPT,
+    phase: 'authenticate',
+    required: 'login_required',
+    run: async (interaction) =>
+      interaction.session !== null && interaction.notes[STEP] === true && interaction.notes[KEPT] !== true
+        ? page(interaction, KEPT)
+        : 'done',
+    submit: async () => ({ note: true }),
   })
 }
 

@@ -171,7 +171,7 @@ async function addOurs({ add }: PageRegistry): Promise<void> {
   await add('sign-out-frames', inDirectory('sign-out-frames'))
   for (const name of ['error', 'home', 'setup', 'setup-done', 'confirm', 'page-message'] as const)
     await add(name, inDirectory(name))
-  await add('password-script', inDirectory('password-script'))
+  for (const name of ['password-script', 'wait'] as const) await add(name, inDirectory(name))
   // Whoever has forgotten theirs is led back to the app.
   await add('new-password', inDirectory('new-password'), { leadsAway: true })
 }

@@ -15,12 +15,14 @@ export interface Pages {
   'form-post': FormPostPage
   home: HomePage
   setup: SetupPage
-  'setup-done': { username: string; continueUri: string }
+  'setup-done': { username: string; continueUri: string; continueText: Words }
   'new-password': NewPassword
   confirm: ConfirmPage
   'page-message': MessagePage
   /** Lets people see what they type; a part of pages. */
   'password-script': Record<string, never>
+  /** How long whoever has tried too often waits: stands in the alert; a part of pages. */
+  wait: Wait
 }
 
 /** A form of ours: where it is posted to, and the token that proves it came from our page (field `csrf_token`). */
@@ -164,6 +166,8 @@ export interface HomePage {
 
 /** The first administrator, by the one-time link. */
 export interface SetupPage extends FormTarget {
+  /** What is not done yet; null for nothing. */
+  notice: Notice | null
   /** `''` asks for it in a field. */
   token: string
   values: { username: string; name: string; email: string }
@@ -190,6 +194,13 @@ export interface ConfirmPage extends FormTarget {
   title: Words
   text: Words
   button: Words
+}
+
+/** `id` is that of the seconds. The button of the form whose field the alert describes does nothing until then. */
+export interface Wait {
+  seconds: number
+  until: Date
+  id: string
 }
 
 export interface MessagePage {

@@ -39,7 +39,11 @@ export async function addOffer(
       const { amr, userId } = area.sessionOf(call.request)
       if (!amr.includes('pwd') || isUnwanted(call.request)) return null
       if ((await passkeys.list(userId)).length > 0) return null
-      return { addUri: `${area.uri('/security')}#passkeys`, origin, notNow: area.target(call, NOT_NOW) }
+      return {
+        addUri: area.uri('/security', undefined, 'passkeys'),
+        origin,
+        notNow: area.target(call, NOT_NOW),
+      }
     },
   })
   area.serve({

@@ -28,6 +28,8 @@ export interface SecurityPasskeys {
     since: Date
     lastUsed: Date | null
     synced: boolean
+    /** Whether the name that was sent for it is none. */
+    wrong: boolean
     rename: FormTarget
     remove: FormTarget
   }[]
@@ -49,6 +51,8 @@ interface Ceremony {
 
 const PATHS = { add: '/passkeys/add', rename: '/passkeys/rename', remove: '/passkeys/delete' } as const
 const PAGE = '/security'
+/** The id of its heading. */
+const PART = 'passkeys'
 const DONE: Readonly<Record<string, SecurityPasskeys['done']>> = {
   added: { kind: 'success', text: message('The passkey is added. From now on it signs you in.') },
   renamed: { kind: 'success', text: message('The passkey has its new name.') },
@@ -81,7 +85,7 @@ export async function addSecurity(
     model,
     async nextStep({ request }) {
       const known = await passkeys.list(area.sessionOf(request).userId)
-      const href = `${area.uri(PAGE)}#passkeys`
+      const href = area.uri(PAGE, undefined, PART)
       if (known.length === 0)
         return {
           text: message('Add a passkey: you sign in without a password, and nobody can trick you out of it.'),
@@ -94,13 +98,13 @@ export async function addSecurity(
     },
   })
   const purposeOf = (call: PageCall): string => `add ${area.sessionOf(call.request).sid}`
-  const back = (call: PageCall, done: string) =>
-    call.reply.redirect(`${area.uri(PAGE, { passkeys: done })}#passkeys`, 303)
+  const back = (call: PageCall, done: string, about: Readonly<Record<string, string>> = {}) =>
+    call.reply.redirect(area.uri(PAGE, { passkeys: done, ...about }, PART), 303)
 
   async function model(call: PageCall): Promise<SecurityPasskeys> {
     const user = await area.userOf(call)
     const known = await passkeys.list(user.id)
-    const { passkeys: done = '' } = call.wire
+    const { passkeys: done = '', passkey: about } = call.wire
     const key = typeof done === 'string' && Object.hasOwn(DONE, done) ? done : ''
     return {
       passkeys: known.map(({ id, value: { name, usedAt, synced }, createdAt }) => ({
@@ -109,6 +113,7 @@ export async function addSecurity(
         since: new Date(createdAt),
         lastUsed: usedAt === null ? null : new Date(usedAt),
         synced,
+        wrong: key === 'name' && id === about,
         rename: area.target(call, PATHS.rename, id),
         remove: area.target(call, PATHS.remove, id),
       })),
@@ -172,7 +177,7 @@ export async function addSecurity(
       const { userId } = area.assertGenuine(call, PATHS.rename, id)
       const wanted = name.trim().normalize('NFC')
       const isName = wanted !== '' && Array.from(wanted).length <= NAME_LENGTH && !/\p{C}/u.test(wanted)
-      if (!isName) return back(call, 'name')
+      if (!isName) return back(call, 'name', { passkey: id })
       await passkeys.rename(userId, id, wanted)
       return back(call, 'renamed')
     },

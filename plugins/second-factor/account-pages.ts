@@ -30,6 +30,8 @@ export interface FactorPart {
 export interface RecoveryCodesPage extends FormTarget {
   /** Null before they are made. */
   codes: readonly string[] | null
+  /** Whether there were none before. */
+  isFirst: boolean
   left: number
   securityUri: string
 }
@@ -40,12 +42,14 @@ const [SECURITY, ADD, REMOVE, CODES] = [
   '/security/authenticator/remove',
   '/security/recovery-codes',
 ]
+/** The id of its heading. */
+const PART = 'second-factor-title'
 /** How often a form that is sent twice looks for the codes that the first makes, and the milliseconds between: a second in all. */
 const [LOOKS, BETWEEN] = [20, 50]
 /** So few that new ones should be made. */
 const FEW = 3
 const DONE: Readonly<Record<string, Words>> = {
-  'factor-removed': message('The authenticator app is removed: your password alone signs you in.'),
+  'factor-removed': message('The authenticator app is removed. You are not asked for its codes any more.'),
 }
 
 export function addAccountPages(factors: Factors): void {
@@ -106,8 +110,11 @@ export function addAccountPages(factors: Factors): void {
     for (let looks = 0; looks < LOOKS && !(await shownOnce.has(handle)); looks++) await delay(BETWEEN)
     return handle
   }
-  const toCodes = ({ reply }: PageCall, handle: string): FastifyReply =>
-    reply.redirect(area.uri(CODES, { handle }), 303)
+  const toCodes = (
+    { reply }: PageCall,
+    handle: string,
+    first: Readonly<Record<string, string>> = {},
+  ): FastifyReply => reply.redirect(area.uri(CODES, { handle, ...first }), 303)
 
   const security = (call: PageCall): FastifyReply => call.reply.redirect(area.uri(SECURITY), 303)
 
@@ -135,7 +142,9 @@ export function addAccountPages(factors: Factors): void {
         // The session has shown it, and goes on, also where the form is sent twice.
         await browser[STEPS].raise(call, area.sessionOf(call.request), SHOWN, ownRequest(), call.wire)
         const handle = handleOf(call)
-        return toCodes(call, isAdded ? await handOut(call, handle) : await untilMade(handle))
+        return toCodes(call, isAdded ? await handOut(call, handle) : await untilMade(handle), {
+          first: 'yes',
+        })
       } catch (error) {
         const { advice, status } = waitFor(error, call)
         return showForm(call, advice, status)
@@ -154,20 +163,21 @@ export function addAccountPages(factors: Factors): void {
       if (again !== undefined) return again
       await authenticators.remove(userId)
       await recoveryCodes.remove(userId)
-      return call.reply.redirect(area.uri(SECURITY, { done: 'factor-removed' }), 303)
+      return call.reply.redirect(area.uri(SECURITY, { done: 'factor-removed' }, PART), 303)
     },
   })
   area.serve({
     path: `/account${CODES}` as const,
-    query: Type.Object({ handle: Type.Optional(Type.String()) }),
+    query: Type.Object({ handle: Type.Optional(Type.String()), first: Type.Optional(Type.String()) }),
     form: Type.Object({}),
-    async show({ handle = '' }, call) {
+    async show({ handle = '', first }, call) {
       const session = area.sessionOf(call.request)
       const left = await recoveryCodes.left(session.userId)
       if (left === null) return security(call)
       const taken = await shownOnce.take(handle, { session })
       const codes = taken === null ? null : (JSON.parse(taken.secret) as string[])
-      const model = { ...area.target(call, CODES), codes, left, securityUri: area.uri(SECURITY) }
+      const isFirst = first !== undefined
+      const model = { ...area.target(call, CODES), codes, isFirst, left, securityUri: area.uri(SECURITY) }
       return call.reply.page('account-recovery-codes', model)
     },
     async submit(_form, call) {

@@ -23,6 +23,8 @@ declare module '../pages/models.ts' {
       /** What the field for an address begins with; null for no field. */
       address: string | null
       error: Words | null
+      /** Whether it is what was typed there that is wrong. */
+      atAddress: boolean
     }
   }
 }
@@ -68,13 +70,15 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
       one.button !== false || asked.known !== null || isOfDomains(one, hint)
     const hidden = all.filter((one) => !isShown(one))
     const error = await errorOf(state)
+    const address = hidden.length > 0 ? typed : null
     const model = {
       buttons: all.filter(isShown).map((one) => ({
         id: one.id,
         text: message('Continue with {name}', { name: nameOf(one) }),
       })),
-      address: hidden.length > 0 ? typed : null,
+      address,
       error,
+      atAddress: address !== null && (state as Partial<State> | null)?.reason === 'unknown address',
     }
     return { part: 'login-upstream', model, refused: error !== null }
   }
@@ -110,7 +114,7 @@ export async function addSignIn(fastify: FastifyInstance, options: SignInOptions
         const shown = await element(asked, state, typed)
         return {
           part: 'login-upstream',
-          model: { buttons: [], address: null, error: null },
+          model: { buttons: [], address: null, error: null, atAddress: false },
           ...shown,
           status,
         }

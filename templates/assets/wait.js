@@ -1,8 +1,9 @@
 // Counts the seconds down until another try is looked at; without it, the page says the time of day.
 const labels = document.currentScript.dataset
-const counter = document.getElementById('login-wait')
-const box = document.getElementById('login-error')
-const button = document.getElementById('sign-in')
+const box = document.currentScript.parentElement
+const counter = box.querySelector('[role="timer"]')
+const { form } = document.querySelector(`[aria-describedby~="${box.id}"]`)
+const button = form.querySelector('.primary')
 const end = performance.now() + Number(counter.textContent) * 1000
 
 function count() {

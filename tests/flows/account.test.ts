@@ -44,7 +44,7 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await page.reload()
     expect(await page.textContent('main h2')).toBe('web')
     await page.click('#revoke-0 button')
-    await page.waitForURL('**/account/apps?done=one')
+    await page.waitForURL('**/account/apps?done=one&app=*')
     expect(await isAlive(sentAway)).toBe(false)
 
     const signedOut = await tokensIn(elsewhere)

@@ -62,7 +62,7 @@ test.runIf(isThere('latchkey-device-code'))(
     const asked = await ask(one)
     await allow(one, asked, person)
     const revoke = await revocation(person)
-    expect((await revoke()).body).toContain('The app no longer has access')
+    expect((await revoke()).body).toContain('no longer has access to your account.')
     expect(await poll(two, asked)).toMatchObject({ status: 400, error: 'invalid_grant' })
     const again = await ask(one)
     await allow(one, again, person)

@@ -46,7 +46,7 @@ test('one that is called like an app that people know is shown by its host, and 
   await agent.submit(consent, 'consent', { decision: 'allow' })
   const account = await agent.get(`${server.url}/account/apps`)
   expect(account.body).toMatch(/<h2><bdi>evil\.example<\/bdi><\/h2>/)
-  expect(account.body).toContain('Registered by itself')
+  expect(account.body).toContain('It registered itself.')
   expect((await agent.get(`${server.url}/account/activity`)).body).not.toContain('Web Shop')
   const list = await (await signedIn(server)).get(`${server.url}/admin/clients`)
   expect(list.body).toMatch(/evil\.example<\/bdi><\/a><br><span class="small">It calls itself “<bdi>Web Shop/)

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { migrationNames, oldestBeside } from '../../src/migrations/names.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { migratorOptions } from '../../src/store/migrator.ts'
-import { askByPage, as, somebody } from '../plugins/own-data/people.ts'
+import { askByPage, as, keepAccount, somebody } from '../plugins/own-data/people.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { ALICE, answerOf, authorizationUrl, exchange, goThrough, SEED, WEB } from '../support/sign-in.ts'
@@ -115,7 +115,7 @@ test('its rows are brought to the newest schema: people sign in, are not asked a
   if (!isThere('latchkey-own-data')) return
   expect((await askByPage(server, agent)).url).toBe(`${server.url}/account-deletion`)
   const back = await agent.submit(await agent.get(`${server.url}/account`), 'login', user)
-  expect((await agent.submit(back, 'keep-account')).url).toBe(`${server.url}/account`)
+  expect((await keepAccount(agent, back)).url).toBe(`${server.url}/account`)
   expect(await server.server.oauth.users.get(sofia)).toMatchObject({ deletesAt: null, disabled: false })
 }) // prettier-ignore
 

@@ -54,9 +54,13 @@ test('one whose access is taken back has to ask again, and its tokens are dead',
   const tokens = await getTokens(server, { scope: 'openid read_books' }, agent)
   const page = await agent.submit(await open(server, agent, '/apps'), 'revoke-0')
   expect([page.url, page.body]).toEqual([
-    `${server.url}/account/apps?done=one`,
+    expect.stringContaining(`${server.url}/account/apps?done=one&app=`),
     expect.stringContaining('No app has access to your account.'),
   ])
+  expect(page.body).toContain('<bdi>web</bdi> no longer has access to your account.')
+  const unknown = await open(server, agent, '/apps?done=one&app=evil.example')
+  expect(unknown.body).toContain('The app no longer has access to your account.')
+  expect(unknown.body).not.toContain('evil.example')
   expect((await refresh(server, tokens.refresh_token)).status).toBe(400)
   expect((await server.get(`/userinfo?access_token=${tokens.access_token}`)).status).toBe(401)
   expect((await consents.find(id, { clientId: 'web' })).scopes.size).toBe(0)

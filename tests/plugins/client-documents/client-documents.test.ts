@@ -89,7 +89,7 @@ test('a client without a row signs its user in, refreshes, is introspected and r
 
   const apps = await agent.get(`${server.url}/account/apps`)
   expect(apps.body).toContain(host.host)
-  expect(apps.body).toContain('Known by its address alone')
+  expect(apps.body).toContain('It is known by its address alone.')
   const again = await agent.get(urlFor(clientId))
   expect(answerOf(again).get('code')).toBeTruthy()
   const revoke = { token: refreshed.body.refresh_token, client_id: clientId }

@@ -20,7 +20,7 @@ import {
 } from '../../support/sign-in.ts'
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
 import { age, eventsOf, open } from '../account/owner.ts'
-import { askByPage, as, giveName, makeDue, PASSWORD, somebody } from './people.ts'
+import { askByPage, as, giveName, keepAccount, makeDue, PASSWORD, somebody } from './people.ts'
 import { isThere } from '../../support/left-out.ts'
 
 const ROOT = { username: 'root', password: PASSWORD, roles: ['admin'] }
@@ -129,7 +129,7 @@ describe('until it is due', () => {
     await askByPage(server, await as(server, user))
     const agent = createUserAgent(server.url)
     const page = await giveName(agent, await agent.get(authorizationUrl(server)), user)
-    const answer = answerOf(await goThrough(agent, await agent.submit(page, 'keep-account')))
+    const answer = answerOf(await goThrough(agent, await keepAccount(agent, page)))
     expect((await exchange(server, answer.get('code')!)).status).toBe(200)
     expect(await users.get(user.id)).toEqual(before)
     expect((await open(server, agent)).status).toBe(200)
@@ -149,7 +149,7 @@ describe('until it is due', () => {
     await agent.post(forged.href, { csrf_token: findForm(factor, 'pin')!.fields['csrf_token']! })
     expect((await careful.server.oauth.users.get(user.id)).deletesAt).not.toBeNull()
     const page = await agent.submit(await agent.get(`${careful.url}/account`), 'pin', { pin: PIN })
-    expect((await agent.submit(page, 'keep-account')).url).toBe(`${careful.url}/account`)
+    expect((await keepAccount(agent, page)).url).toBe(`${careful.url}/account`)
     expect((await careful.server.oauth.users.get(user.id)).deletesAt).toBeNull()
   })
 
@@ -349,7 +349,7 @@ test('without the pages of accounts, administrators or sign-out, it can be kept 
   const agent = createUserAgent(less.url)
   const page = await giveName(agent, await agent.get(`${less.url}/sign-in`), user)
   expect(page.body).not.toContain('leave-deletion')
-  await agent.submit(page, 'keep-account')
+  await keepAccount(agent, page)
   expect((await less.server.oauth.users.get(user.id)).deletesAt).toBeNull()
 })
 
@@ -386,7 +386,7 @@ test('off, nobody can ask, and who has asked before may still keep theirs', asyn
   await kernelOf(off.server).accountDeletions.request(user.id, 86_400)
   const later = createUserAgent(off.url)
   const page = await giveName(later, await later.get(`${off.url}/sign-in?return_to=/account`), user)
-  expect((await later.submit(page, 'keep-account')).url).toBe(`${off.url}/account`)
+  expect((await keepAccount(later, page)).url).toBe(`${off.url}/account`)
   await expect(startServer({ OIDC_ACCOUNT_DELETION: '0' })).rejects.toThrow('OIDC_ACCOUNT_DELETION')
 })
 

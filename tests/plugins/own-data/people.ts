@@ -36,3 +36,11 @@ export async function makeDue({ database, server }: TestServer, { id }: User): P
   await kernelOf(server).accountDeletions.request(id, 1)
   await database.query(`update users set deletion_due_at = now() - interval '1 hour' where id = '${id}'`)
 }
+
+/** By the page, which says that it is kept; from there they go on. */
+export async function keepAccount(agent: UserAgent, page: Page): Promise<Page> {
+  const kept = await agent.submit(page, 'keep-account')
+  if (!kept.body.includes('id="kept"'))
+    throw new Error(`the account is not kept: ${kept.status} at ${kept.url}`)
+  return agent.submit(kept, 'keep-account')
+}

@@ -11,7 +11,7 @@ import { answerFrom, signInBy, startBelow, startUpstream, traveller } from '../.
 import { createUserAgent, findForm } from '../../support/user-agent.ts'
 import { open } from '../account/owner.ts'
 import { addPasskey, signInWith, startAtLocalhost } from '../passkeys/passkeys.ts'
-import { askByPage, as, somebody } from './people.ts'
+import { askByPage, as, keepAccount, somebody } from './people.ts'
 import { isThere } from '../../support/left-out.ts'
 
 const CARLA = { ...ALICE, username: 'carla', email: 'carla@corp.example' }
@@ -30,7 +30,7 @@ describe.runIf(isThere('latchkey-passkeys'))('a passkey', () => {
     const later = createUserAgent(server.url)
     const page = await signInWith(later, await later.get(`${server.url}/sign-in?return_to=/account`), passkey)
     expect(findForm(page, 'keep-account')).toBeDefined()
-    expect((await later.submit(page, 'keep-account')).url).toBe(`${server.url}/account`)
+    expect((await keepAccount(later, page)).url).toBe(`${server.url}/account`)
   })
 })
 
@@ -94,5 +94,5 @@ test('what was opened before a restart is over after it, and the account can be 
     username: user.username,
     password: 'a password of somebody',
   })
-  expect((await late.submit(page, 'keep-account')).url).toBe(`${second.url}/account`)
+  expect((await keepAccount(late, page)).url).toBe(`${second.url}/account`)
 })

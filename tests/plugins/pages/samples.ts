@@ -98,6 +98,7 @@ const setup = {
   token: 'one-time-token',
   values: { username: '', name: '', email: '' },
   errors: {},
+  notice: null,
   passwordMinLength: 12,
 }
 const signUp = {
@@ -315,7 +316,7 @@ export const samples: readonly Sample[] = [
     },
   }),
   sample('setup', 'form', { ...setup, errors: { form: message('Please choose another password.') } }),
-  sample('setup-done', 'plain', { username: 'ada', continueUri: '/' }),
+  sample('setup-done', 'plain', { username: 'ada', continueUri: '/', continueText: 'Continue' }),
   sample('new-password', 'plain', newPassword),
   sample('new-password', 'refused', {
     ...newPassword,

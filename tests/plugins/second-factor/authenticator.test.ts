@@ -107,7 +107,7 @@ describe('set up on the account', () => {
     const agent = await signedIn(server)
     const { secret } = await setUpFactor(agent, server.url)
     const removed = await agent.submit(await agent.get(`${server.url}/account/security`), 'remove-totp')
-    expect(removed.body).toContain('your password alone signs you in')
+    expect(removed.body).toContain('You are not asked for its codes any more.')
     expect(secretOn(await agent.get(`${server.url}/account/security/authenticator`))).not.toBe(secret)
     expect(asksForFactor(await withPassword(createUserAgent(server.url)))).toBe(false)
     const [event] = await eventsOf(server, 'user.factor_removed')
@@ -200,7 +200,9 @@ describe('at sign-in', () => {
       page = await agent.submit(page, 'second-factor', { code: '000000' })
     expect(tries).toBeGreaterThanOrEqual(10)
     expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(page.body).toMatch(/There were too many tries\. Please wait \d+ seconds/)
+    expect(page.body).toMatch(
+      /There were too many tries\.\s+Please wait <strong role="timer" id="factor-wait">\d+</,
+    )
     const waiting = await agent.submit(page, 'second-factor', { code: codeOf(secret) })
     expect([waiting.status, asksForFactor(waiting)]).toEqual([429, true])
   })

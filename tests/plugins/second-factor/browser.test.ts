@@ -12,7 +12,8 @@ import { startServer } from '../../support/server.ts'
 import { ALICE, authorizationUrl, BOB, SEED } from '../../support/sign-in.ts'
 
 const CARL = { username: 'carl', password: 'a third long password' }
-const server = await startServer({}, { seed: { ...SEED, users: [ALICE, BOB, CARL] } })
+const DORA = { username: 'dora', password: 'a fourth long password' }
+const server = await startServer({}, { seed: { ...SEED, users: [ALICE, BOB, CARL, DORA] } })
 
 describe.skipIf(noBrowser)('in a browser', () => {
   test('every page and state is accessible and within its policy; the codes can be kept', async () => {
@@ -58,6 +59,31 @@ describe.skipIf(noBrowser)('in a browser', () => {
     await other.page.click('#verify')
     await other.page.waitForURL(security)
     for (const lines of [said, other.said]) expect(lines.filter((one) => !one.includes('403'))).toEqual([])
+  }, 90_000)
+
+  test('who has guessed too often sees the seconds run down, and then tries again', async () => {
+    const own = await openSignedIn(`${server.url}/account/security`, DORA)
+    await own.page.click('#add-totp')
+    await own.page.fill('#code', codeOf((await own.page.textContent('#totp-secret'))!))
+    await own.page.click('#verify')
+    await own.page.waitForSelector('#recovery-codes')
+
+    const guessing = await newPerson()
+    const { page, said } = guessing
+    await page.clock.install()
+    await page.goto(`${server.url}/account/security`)
+    await signIn(guessing, DORA)
+    for (let tries = 0; tries < 60 && !(await page.isVisible('#factor-wait')); tries++) {
+      await page.fill('#code', '000000')
+      await page.click('#verify')
+      await page.waitForSelector('#factor-error')
+    }
+    const seconds = Number(await page.textContent('#factor-wait'))
+    expect([seconds > 0, await page.isDisabled('#verify')]).toEqual([true, true])
+    await page.clock.runFor((seconds + 1) * 1000)
+    await expect.poll(async () => page.innerText('#factor-error')).toBe('You can try again now.')
+    expect(await page.isDisabled('#verify')).toBe(false)
+    expect(said.filter((one) => !/403|429/.test(one))).toEqual([])
   }, 90_000)
 
   test.each([

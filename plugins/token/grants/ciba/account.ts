@@ -27,6 +27,8 @@ interface ApprovalCodePart extends FormTarget {
 }
 
 const [SECURITY, CODE] = ['/security', '/security/approval-code']
+/** The id of its heading. */
+const PART = 'security-approvals'
 const DONE: Readonly<Record<string, NonNullable<ApprovalCodePart['done']>>> = {
   'approval-code-set': { kind: 'success', text: message('The code is set. Give it to apps that may ask you.') },
   'approval-code-removed': { kind: 'success', text: message('The code is removed: any app that is registered here may ask you.') },
@@ -88,7 +90,7 @@ export async function addAccountPages(
       const again = area.signInAgain(call, area.uri(SECURITY))
       if (again !== undefined) return again
       const to = (done: string) =>
-        call.reply.redirect(area.uri(SECURITY, { done: `approval-code-${done}` }), 303)
+        call.reply.redirect(area.uri(SECURITY, { done: `approval-code-${done}` }, PART), 303)
       if (remove !== undefined) {
         await userCodes.remove(userId)
         return to('removed')
