@@ -1,6 +1,7 @@
 /** What the pages of a user's own account share: their guarded addresses, and forms that their user alone can send. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Session } from '../../src/doors/interaction.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { BrowserCall, Session } from '../../src/doors/interaction.ts'
 import { STEPS } from '../browser/index.ts'
 import type { OAuth } from '../oauth.ts'
 import { SignedOutForm } from '../pages/expired-form.ts'
@@ -36,11 +37,26 @@ export interface OwnArea extends AccountArea {
   isRepeated(call: PageCall): boolean
 }
 
+/** How often a form that is sent twice looks whether the session of the first has gone on, and the milliseconds between: half a second in all. */
+const [LOOKS, BETWEEN] = [10, 50]
+
 export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   const admitted = new WeakMap<FastifyRequest, Session>()
   const repeated = new WeakSet<FastifyRequest>()
   const signedOut = ({ url }: FastifyRequest): SignedOutForm =>
     new SignedOutForm(signInAddress(oauth.config.basePath, url))
+
+  /** Null for strangers. A session that lacks what the first form has just set up is about to go on with it: a moment is given to that. */
+  async function adopted(call: BrowserCall): Promise<Session | null> {
+    const form = parseForm(formText(call.request))
+    for (let looks = 1; ; looks++) {
+      await browser[STEPS].adopt(call, form)
+      const session = await browser.session(call.request)
+      const lacks = session === null && (await browser[STEPS].unfinished(call.request)) !== null
+      if (!lacks || looks === LOOKS) return session
+      await delay(BETWEEN)
+    }
+  }
 
   return {
     async admit(request, reply) {
@@ -58,8 +74,7 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
       if (admitted.has(request)) return
       const call = { request, reply }
       browser.assertFromHere(call)
-      await browser[STEPS].adopt(call, parseForm(formText(request)))
-      const session = await browser.session(request)
+      const session = await adopted(call)
       if (session === null) throw signedOut(request)
       admitted.set(request, session)
       repeated.add(request)

@@ -227,4 +227,39 @@ describe('of what a person has so many at most', () => {
     const { events } = await oauth.audit.list({ type: 'user.factor_added' })
     expect(events.filter(({ user }) => user === known.id)).toHaveLength(1)
   })
+
+  test.runIf(isThere('latchkey-second-factor'))(
+    'a form of it that comes twice, the second before the session has the factor that is there already',
+    async () => {
+      const known = await somebody()
+      const agent = await signedIn(server, known)
+      const page = await agent.get(`${server.url}/account/security/authenticator`)
+      const [hasBegun, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      type Calls = Record<'raise' | 'find', (...given: unknown[]) => unknown>
+      const { sessions } = kernelOf(server.server) as unknown as { sessions: Calls }
+      const { raise, find } = sessions
+      sessions.raise = async (...given) => {
+        hasBegun.resolve()
+        await mayGoOn.promise
+        return raise(...given)
+      }
+      const form = [{ code: codeOf(secretOn(page)) }]
+      const first = race(agent, page, 'totp', form)
+      await hasBegun.promise
+      let looks = 0
+      sessions.find = async (...given) => {
+        looks++
+        return find(...given)
+      }
+      const second = race(agent, page, 'totp', form)
+      // Its own, and what that may have gone on under.
+      await expect.poll(() => looks).toBeGreaterThanOrEqual(2)
+      mayGoOn.resolve()
+      Object.assign(sessions, { raise, find })
+      const answers = [...(await first), ...(await second)]
+      expect(statusesOf(answers)).toEqual({ 303: 2 })
+      const places = answers.map(({ headers }) => headers.get('location'))
+      expect(new Set(places).size).toBe(1)
+    },
+  )
 })
