@@ -34,11 +34,9 @@ test('everybody at work on a serializable database: every answer is right, and t
   for (let round = 0; round < 2 || (isOpen() && round < 20); round++) await books.load.more(100)
   await books.load.stop()
   await books.assertKept()
-  // On a machine that is slow, the patience of one request or another ends all the same.
-  const given = [...servers, desk].flatMap(
-    ({ output }) => output().match(/^.*PostgreSQL refused: 40.*$/gm) ?? [],
-  )
-  expect(given.length).toBeLessThan(4)
+  // A machine that is too busy is another matter.
+  for (const { output } of [...servers, desk])
+    expect(output().match(/^.*PostgreSQL refused: 40.*$/gm)).toBeNull()
   expect([...books.answers.keys()].filter((answer) => !/ (?:200|201|303|503)$/.test(answer))).toEqual([])
   expect([...proxy.refused]).toEqual(expect.arrayContaining(REFUSED))
   expect(await countRefusals(database.url)).toBeGreaterThan(20)
