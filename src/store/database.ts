@@ -17,7 +17,7 @@ import type { Named } from './round-trip.ts'
 export interface Database {
   /** Where it is, for people: no credentials. */
   readonly where: string
-  /** On a connection of the pool, in a transaction of its own; run again, up to 8 times, on 40001 and 40P01. */
+  /** On a connection of the pool, in a transaction of its own; run again, for up to 5 s, on 40001 and 40P01. */
   readonly query: Query
   /** All of `work` or nothing; run again like a query. `work` must use the query it is given. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T>

@@ -5,17 +5,29 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRetryable } from './failures.ts'
 
-const TRIES = 8
+/**
+ * Milliseconds from the first try on after which there is no other one. No number of tries: what is long loses to what is short,
+ * as often as there is any beside it.
+ */
+const PATIENCE = 5000
+/** The most milliseconds between two tries, so that there are some thirty of them in all. */
+const LONGEST_PAUSE = 320
 
-/** Runs a transaction, up to 8 times; the last refusal is thrown. */
-export async function retried<T>(run: () => Promise<T>): Promise<T> {
-  for (let tried = 1; ; tried++) {
+const CLOCK = {
+  now: (): number => performance.now(),
+  pause: async (milliseconds: number): Promise<unknown> => delay(milliseconds),
+}
+
+/** Runs a transaction, again and again for up to 5 s; the last refusal is thrown. */
+export async function retried<T>(run: () => Promise<T>, { now, pause } = CLOCK): Promise<T> {
+  const end = now() + PATIENCE
+  for (let longest = 10; ; longest = Math.min(2 * longest, LONGEST_PAUSE)) {
     try {
       return await run()
     } catch (error) {
-      if (tried === TRIES || !isRetryable(error)) throw error
+      if (!isRetryable(error) || now() >= end) throw error
       // Many who change one row lose to one of them at a time: they spread out.
-      await delay(Math.random() * 5 * 2 ** tried)
+      await pause(Math.random() * longest)
     }
   }
 }
