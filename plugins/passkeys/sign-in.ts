@@ -27,6 +27,8 @@ export interface PasskeyElement extends AssertionForm {
   error: Words | null
   /** The id of one that nobody has: its authenticator may forget it. `''` for none. */
   unknown: string
+  /** Whether it is all that the page asks for. */
+  alone: boolean
 }
 
 const ELEMENT = 'login-passkey'
@@ -47,7 +49,7 @@ export async function addSignIn(
     const form = assertions.ask(asked, allowed, wantsVerified(asked))
     return {
       part: ELEMENT,
-      model: { ...form, error: refused?.text ?? null, unknown: refused?.unknown ?? '' },
+      model: { ...form, error: refused?.text ?? null, unknown: refused?.unknown ?? '', alone: false },
       ...(refused === undefined ? {} : { refused: true, status: refused.status }),
     }
   }

@@ -3,11 +3,10 @@
  * (docs/adr/0065-as-few-as-can-do-it.md). The supervisor decides by what each worker says of itself.
  */
 
-/**
- * Of a worker's time, 0 to 1: with more, those who take connections are one more, and with less for all others they are one fewer. What has been
- * spread takes less when it is gathered, so one follows the other only where they cost the same.
- */
+/** Of a worker's time, 0 to 1: with more, those who take connections are one more, and with less for fewer of them they are fewer. */
 const MOST = 0.9
+/** What each one more adds to the same load, at least: gathered, it takes so much less. */
+const SPREAD = 0.15
 /** Milliseconds that it is less for, by then: twice as many each time that it was soon too much after all, up to the longest. */
 const [QUIET, LONGEST] = [5000, 80_000]
 /** Milliseconds: what was too much after more was not so from the start. Nor was it the same load, where all is more than so many times what it was. */
@@ -26,6 +25,14 @@ export interface Gathering {
   takers(now: number): ReadonlySet<number>
 }
 
+/** The fewest that can do what `count` of them do with `all` of a worker's time. */
+function fewest(all: number, count: number): number {
+  const gathered = all / (1 + SPREAD * (count - 1))
+  let few = 1
+  while (few < count && gathered * (1 + SPREAD * (few - 1)) > MOST * few) few++
+  return few
+}
+
 export function createGathering(): Gathering {
   /** In the order in which they began to listen. */
   const said = new Map<number, { load: number; at: number }>()
@@ -42,6 +49,7 @@ export function createGathering(): Gathering {
     const all = loads.reduce((sum, load) => sum + load, 0)
     const count = Math.max(1, Math.min(wanted, loads.length))
     const used = loads.slice(0, count).reduce((sum, load) => sum + load, 0)
+    const few = fewest(all, count)
     if (used > MOST * count) {
       wanted = Math.max(count + 1, Math.ceil(all / MOST))
       quietSince = undefined
@@ -50,10 +58,10 @@ export function createGathering(): Gathering {
         patience = isMisfit ? Math.min(2 * patience, LONGEST) : QUIET
       }
       fewer = undefined
-    } else if (count > 1 && all <= MOST * (count - 1)) {
+    } else if (few < count) {
       quietSince ??= now
       if (now - quietSince < patience) return
-      wanted = Math.max(1, Math.ceil(all / MOST))
+      wanted = few
       quietSince = undefined
       fewer = { at: now, all }
     } else quietSince = undefined

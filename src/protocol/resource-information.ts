@@ -2,6 +2,7 @@
 import { metadataError } from './errors.ts'
 import { reason } from './message.ts'
 import { isStorable } from './json.ts'
+import { readEach } from './record-members.ts'
 import { isResourceIdentifier, slashless } from './resource-identifier.ts'
 import { isScopeToken } from './scope.ts'
 
@@ -36,7 +37,7 @@ const LONGEST = 10 * 365 * 86_400
 /** Of one resource. */
 const MOST_ALIASES = 20
 
-/** Throws `invalid_client_metadata` naming the member: whatever the file or the caller gave. */
+/** Throws `invalid_client_metadata` naming the members: whatever the file or the caller gave. */
 export function assertResource({
   resource,
   aliases,
@@ -46,22 +47,27 @@ export function assertResource({
   dpop_bound_access_tokens: bound,
   tls_client_certificate_bound_access_tokens: certified,
 }: Laid<ResourceInformation>): void {
-  if (!isResourceIdentifier(resource))
-    throw metadataError('resource', reason('must be an absolute URI without a fragment'))
-  if (isGiven(aliases)) assertAliases(aliases)
-  assertText('name', name)
-  if (isGiven(format) && !['jwt', 'opaque'].includes(format))
-    throw metadataError('access_token_format', reason('must be jwt or opaque'))
-  if (isGiven(lifetime) && !(Number.isSafeInteger(lifetime) && lifetime >= 0 && lifetime <= LONGEST)) {
-    throw metadataError(
-      'access_token_lifetime',
-      reason('must be a whole number of seconds from 0 to {most}', { most: `${LONGEST}` }),
-    )
-  }
-  if (isGiven(bound) && typeof bound !== 'boolean')
-    throw metadataError('dpop_bound_access_tokens', reason('must be true or false'))
-  if (isGiven(certified) && typeof certified !== 'boolean')
-    throw metadataError('tls_client_certificate_bound_access_tokens', reason('must be true or false'))
+  readEach({
+    resource() {
+      if (!isResourceIdentifier(resource))
+        throw metadataError('resource', reason('must be an absolute URI without a fragment'))
+    },
+    aliases: () => isGiven(aliases) && assertAliases(aliases),
+    name: () => assertText('name', name),
+    format() {
+      if (isGiven(format) && !['jwt', 'opaque'].includes(format))
+        throw metadataError('access_token_format', reason('must be jwt or opaque'))
+    },
+    lifetime() {
+      if (isGiven(lifetime) && !(Number.isSafeInteger(lifetime) && lifetime >= 0 && lifetime <= LONGEST))
+        throw metadataError(
+          'access_token_lifetime',
+          reason('must be a whole number of seconds from 0 to {most}', { most: `${LONGEST}` }),
+        )
+    },
+    bound: () => assertFlag('dpop_bound_access_tokens', bound),
+    certified: () => assertFlag('tls_client_certificate_bound_access_tokens', certified),
+  })
 }
 
 function assertAliases(aliases: unknown): void {
@@ -76,10 +82,19 @@ function assertAliases(aliases: unknown): void {
 
 /** The same for a scope. */
 export function assertScope({ name, description, resource }: Laid<ScopeInformation>): void {
-  if (typeof name !== 'string' || !isScopeToken(name))
-    throw metadataError('name', reason('must be a scope name of RFC 6749 section 3.3'))
-  assertText('description', description)
-  assertText('resource', resource)
+  readEach({
+    name() {
+      if (typeof name !== 'string' || !isScopeToken(name))
+        throw metadataError('name', reason('must be a scope name of RFC 6749 section 3.3'))
+    },
+    description: () => assertText('description', description),
+    resource: () => assertText('resource', resource),
+  })
+}
+
+function assertFlag(member: string, value: unknown): void {
+  if (isGiven(value) && typeof value !== 'boolean')
+    throw metadataError(member, reason('must be true or false'))
 }
 
 /** PostgreSQL holds texts without NUL and broken Unicode only. */

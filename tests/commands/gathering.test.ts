@@ -45,7 +45,8 @@ test('fewer, when it was quiet for a while and not for a moment', () => {
 test('where one more or less would be between, it stays as it is', () => {
   const gathering = four()
   takersOf(gathering, 0, 0.95, 0, 0, 0)
-  for (let now = 1; now < 30; now++) expect(takersOf(gathering, now * SECOND, 0.5, 0.5, 0, 0)).toEqual([1, 2])
+  for (let now = 1; now < 30; now++)
+    expect(takersOf(gathering, now * SECOND, 0.53, 0.53, 0, 0)).toEqual([1, 2])
 })
 
 /** One that does alone what two do with less, again and again: the seconds at which two become one. */
@@ -83,6 +84,20 @@ test('what is spread costs more, and is gathered where it fits', () => {
   expect(takersOf(gathering, 6 * SECOND, 0.44, 0.44, 0, 0)).toEqual([1])
   for (let second = 7; second < 60; second++)
     expect(takersOf(gathering, second * SECOND, 0.75, 0, 0, 0)).toEqual([1])
+})
+
+test('what four do is gathered in one step, where one will be able to do it', () => {
+  const spread = (each: number): number[] => {
+    const gathering = four()
+    takersOf(gathering, 0, 1, 1, 1, 1)
+    for (let second = 1; second < 6; second++)
+      expect(takersOf(gathering, second * SECOND, each, each, each, each)).toEqual([1, 2, 3, 4])
+    return takersOf(gathering, 6 * SECOND, each, each, each, each)
+  }
+  expect(spread(0.32)).toEqual([1])
+  expect(spread(0.5)).toEqual([1, 2])
+  expect(spread(0.7)).toEqual([1, 2, 3])
+  expect(spread(0.85)).toEqual([1, 2, 3, 4])
 })
 
 test('the place of one that is gone, or has not said a word for long, is taken by the next', () => {

@@ -103,6 +103,15 @@ test.each([
   expect([await resources.listResources(), await resources.listScopes()]).toEqual(before)
 }) // prettier-ignore
 
+test.for([
+  ['/resource', { resource: 'no URI', access_token_format: 'xml', access_token_lifetime: '-1' }],
+  ['/scope', { name: 'two words', description: 'x'.repeat(2049) }],
+] as const)('%s marks all that is wrong at once: %j', async ([path, fields]) => {
+  const refused = await create(path, fields)
+  const marked = Object.keys(fields).map((field) => textOf(refused, `${field}-error`))
+  expect([refused.status, marked]).toEqual([400, marked.map(() => expect.stringMatching(/^Must be /))])
+})
+
 test('a resource has other identifiers, one per line, and none that is another resource', async () => {
   const API = 'https://named.example/'
   const saved = await create('/resource', { resource: API, aliases: 'urn:named\nhttps://was.named.example' })
