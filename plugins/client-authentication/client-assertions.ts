@@ -89,7 +89,11 @@ export function createAssertionMethod(
   function claimedBy({ client_id: named }: Wire, unverified: UnverifiedJwt): string {
     const { sub } = unverified.claims
     if (typeof sub !== 'string' || sub === '') throw new JwtError('its sub is no client_id')
-    if (named !== undefined && named !== sub) throw new JwtError('its sub is another than the client_id')
+    if (named !== undefined && named !== sub)
+      throw new JwtError(
+        // As of a workload, whose platform nobody has registered.
+        isOfAnother(unverified) ? 'its iss is not trusted here' : 'its sub is another than the client_id',
+      )
     assertClaims(unverified, { ...expectedOf(sub), now: Date.now() })
     return sub
   }

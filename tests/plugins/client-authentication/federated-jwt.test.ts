@@ -91,6 +91,12 @@ test.each([
   expect(await enter(client_id, iss, claims)).toMatchObject({ status: 401, error: 'invalid_client' })
 })
 
+test('of an issuer that is not trusted the answer says so', async () => {
+  expect(await enter('backup', 'https://evil.example', backup)).toMatchObject({
+    error_description: 'the client_assertion is not good: its iss is not trusted here',
+  })
+})
+
 test('a token that somebody else signed is refused, and a client’s own assertion is taken as before', async () => {
   expect(await enter('backup', CLUSTER, backup, { by: stranger })).toMatchObject({ status: 401 })
   expect(await enter('keyed', 'keyed', { sub: 'keyed' })).toMatchObject({ status: 200 })
