@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { Command } from 'commander'
 import packageJson from 'latchkey/package.json' with { type: 'json' }
+import type { OAuthError } from '../protocol/errors.ts'
 import { withJson } from './json-option.ts'
 
 /** Commands of a file each, with what is said of them without it. */
@@ -66,7 +67,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   try {
     await program.parseAsync(argv)
   } catch (error) {
-    console.error(explain(error))
+    console.error(await explain(error))
     process.exitCode = 1
     // A worker would else wait for its supervisor.
     if (cluster.isWorker) process.exit()
@@ -83,11 +84,10 @@ interface NetworkError extends NodeJS.ErrnoException {
 }
 
 /** One sentence for what the operator can mend; the whole error for what only we can. */
-function explain(error: unknown): string {
+async function explain(error: unknown): Promise<string> {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'ConfigError') return error.message
-  // What it says of others is for their clients, its reason for who runs the server.
-  if (error.name === 'OAuthError') return `${(error as { reason?: string }).reason ?? error.message}.`
+  if (error.name === 'OAuthError') return (await import('./refused.ts')).sentencesOf(error as OAuthError)
   const { code, address, port } = error as NetworkError
   if (code === 'EADDRINUSE') return `PORT ${port} on ${address} is in use.`
   if (isOfDatabase(error))

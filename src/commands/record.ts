@@ -45,8 +45,8 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
   const { name, description, identifier } = kind
   const command = new Command(name).description(description)
   for (const [verb, text] of [
-    ['create', `register a ${name}`],
-    ['update', `change members of a ${name}`],
+    ['create', `register ${oneOf(name)}`],
+    ['update', `change members of ${oneOf(name)}`],
   ] as const)
     withMembers(command.command(`${verb} <${identifier}>`).description(text), kind).action(
       async (id: string, options: Options, self: Command) =>
@@ -84,6 +84,10 @@ export function recordCommand<Information extends object>(kind: RecordKind<Infor
       })
     })
   return command
+}
+
+function oneOf(name: string): string {
+  return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
 function withMembers<Information extends object>(

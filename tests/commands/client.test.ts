@@ -129,5 +129,7 @@ test('delete wants --yes, and says what it did', async () => {
   expect(await clients.find('leaving')).not.toBe(null)
   expect(await runJson('delete', 'leaving', '--yes')).toEqual({ client_id: 'leaving', deleted: true })
   expect(await clients.find('leaving')).toBe(null)
-  expect(await refusal('delete', 'leaving', '--yes')).toBe('client_id is not registered.\n')
+  expect(await refusal('delete', 'leaving', '--yes')).toBe(
+    'client_id is not registered: `latchkey client list` says what is.\n',
+  )
 })

@@ -23,9 +23,15 @@ async function refusal(
 
 describe('one sentence', () => {
   test.for<[string[], RegExp]>([
-    [['client', 'show', 'nobody'], /^client_id is not registered\.$/],
-    [['client', 'update', 'nobody', '--scope', 'a'], /^client_id is not registered\.$/],
-    [['client', 'rotate-secret', 'nobody'], /^client_id is not registered\.$/],
+    [['client', 'show', 'nobody'], /^client_id is not registered: `latchkey client list` says what is\.$/],
+    [
+      ['client', 'update', 'nobody', '--scope', 'a'],
+      /^client_id is not registered: `latchkey client list` says what is\.$/,
+    ],
+    [
+      ['client', 'rotate-secret', 'nobody'],
+      /^client_id is not registered: `latchkey client list` says what is\.$/,
+    ],
     [['client', 'rotate-secret', 'nobody', '--overlap', 'soon'], /^--overlap .* whole number\.$/],
     [['client', 'list', '--limit', '-1'], /^--limit .* whole number\.$/],
     [['client', 'create', '--redirect-uri', '/relative'], /^redirect_uris .*\.$/],
@@ -48,10 +54,17 @@ describe('one sentence', () => {
     [['client', 'create', '--metadata', '[]'], /^--metadata must be a JSON object\.$/],
     [['client', 'create', 'stray', 'words'], /^stray is not understood\.$/],
     [['client', 'create', '--made-up'], /^--made-up has no value\.$/],
-    [['user', 'show', 'nobody'], /^username is not registered\.$/],
-    [['user', 'disable', 'nobody'], /^username is not registered\.$/],
-    [['user', 'set-password', 'nobody'], /^username is not registered\.$/],
-    [['user', 'update', 'nobody', '--email', 'a@example.com'], /^username is not registered\.$/],
+    [['user', 'show', 'nobody'], /^username is not registered: `latchkey user list` says what is\.$/],
+    [['user', 'disable', 'nobody'], /^username is not registered: `latchkey user list` says what is\.$/],
+    [['user', 'set-password', 'nobody'], /^username is not registered: `latchkey user list` says what is\.$/],
+    [
+      ['user', 'update', 'nobody', '--email', 'a@example.com'],
+      /^username is not registered: `latchkey user list` says what is\.$/,
+    ],
+    [
+      ['resource', 'create', 'https://api.example/', '--access-token-format', 'xml', '--aliases', 'no-uri'],
+      /^aliases must be [^\n]*\.\naccess_token_format must be jwt or opaque\.$/,
+    ],
     [['user', 'list', '--limit', 'many'], /^--limit .* whole number\.$/],
     [['user', 'create', ''], /^username must not be empty\.$/],
     [['user', 'create', 'a', '--role', 'two words'], /^roles must be a list of names without spaces\.$/],

@@ -130,7 +130,7 @@ test.each([
   [['create', 'one', '--issuer', 'id.corp.example'], 'issuer must be an https address without a query and a fragment.'],
   [['create', 'one', '--issuer', `${ISSUER}?a=b`], 'issuer must be an https address without a query and a fragment.'],
   [['create', 'file'], 'id is already registered: `upstream update file` changes it.'],
-  [['update', 'one', '--name', 'a'], 'id is not registered.'],
+  [['update', 'one', '--name', 'a'], 'id is not registered: `latchkey upstream list` says what is.'],
   [['create', 'one', '--client-id', 'a', '--issuer', server.url], 'issuer is this server itself: name that of somebody else.'],
   [['update', 'file', '--issuer', `${server.url}/`], 'issuer is this server itself: name that of somebody else.'],
   [['update', 'file', '--domains', 'no-domain'], 'domains must be names such as example.com.'],
@@ -142,7 +142,7 @@ test.each([
   [['update', 'file', '--claims', 'email=mail,email=upn'], 'claims names email twice: leave one of them.'],
   [['update', 'file', '--claims', '{"email":"mail","email":"upn"}'], 'claims names email twice: leave one of them.'],
   [['update', 'file', '--sign-up', 'maybe'], 'sign_up must be true or false.'],
-  [['delete', 'one', '--yes'], 'id is not registered.'],
+  [['delete', 'one', '--yes'], 'id is not registered: `latchkey upstream list` says what is.'],
 ])('%j is refused in one sentence, and changes nothing', async (args, sentence) => {
   const before = await upstreamsOf(server).list()
   const { status, stdout, stderr } = await runCommandHere(['upstream', ...args], settings)

@@ -127,7 +127,10 @@ test('delete forgets a user, once it is meant; export shows before what is kept'
   expect(await whatIsLeft(server.database, id)).toEqual({ sessions: 0, codes: 0, authorizations: 0 })
   expect(await users.find('forgotten')).toBeNull()
   const again = await runCommandHere(['user', 'delete', 'forgotten', '--yes'], settings)
-  expect([again.status, again.stderr]).toEqual([1, 'username is not registered.\n'])
+  expect([again.status, again.stderr]).toEqual([
+    1,
+    'username is not registered: `latchkey user list` says what is.\n',
+  ])
 })
 
 test('--help names every claim and what becomes of the password', async () => {
