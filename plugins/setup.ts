@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { BrowserCall } from '../src/doors/interaction.ts'
 import { OAuthError } from '../src/protocol/errors.ts'
-import { isMailAddress } from '../src/protocol/mail-address.ts'
+import { isMailAddress, NO_MAIL_ADDRESS } from '../src/protocol/mail-address.ts'
 import { assertLengths, compileParameters } from '../src/protocol/parameters.ts'
 import { Type } from '../src/protocol/schema.ts'
 import { parseForm } from '../src/protocol/wire.ts'
@@ -82,9 +82,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
     const { username, email = '', password = '' } = fields
     return {
       ...(username === undefined ? { username: message('Choose a user name.') } : {}),
-      ...(email !== '' && !isMailAddress(email)
-        ? { email: message('This must be an email address, such as alice@example.com.') }
-        : {}),
+      ...(email !== '' && !isMailAddress(email) ? { email: NO_MAIL_ADDRESS } : {}),
       ...(password.length < minLength
         ? { password: message('At least {minLength} characters.', { minLength }) }
         : {}),

@@ -81,6 +81,8 @@ export const OWN_EVENTS = {
   /** `factor` names its kind: `authenticator` is an app whose codes are asked for. */
   'user.factor_added': tells<{ readonly factor: string }>(),
   'user.factor_removed': tells<{ readonly factor: string }>(),
+  /** A sign-in had passed its first step, and its code was wrong: `factor` is `authenticator` or `recovery_code`. */
+  'user.factor_failed': tells<{ readonly factor: string }>(),
   /** In the place of all that they had. */
   'user.recovery_codes_made': tells<{ readonly count: number }>(),
   /** In the place of a factor; `left` of them are good still. */

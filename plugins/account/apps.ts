@@ -1,5 +1,7 @@
 /** `/account/apps`: which apps have access to an account, to what, and taking it back. */
+import type { FastifyReply } from 'fastify'
 import type { Client } from '../../src/doors/client.ts'
+import type { Session } from '../../src/doors/interaction.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ConnectedClient } from '../../src/services/users/consents.ts'
@@ -16,8 +18,8 @@ const REVOKE_ALL = '/apps/revoke-all'
 /** Apps on a page. */
 const PAGE = 50
 const Text = () => Type.Optional(Type.String())
-/** Of what stands in the query: nobody can put another name there. */
-const APP = 'app whose access was taken back'
+/** Of what stands in the query: nobody can put another name there, nor one of another session. */
+const takenBackIn = ({ sid }: Session): string => `app whose access was taken back in ${sid}`
 const ALL: Words = message('No app has access to your account any more.')
 
 export function addApps(area: OwnArea): void {
@@ -50,12 +52,15 @@ export function addApps(area: OwnArea): void {
     return Math.ceil(Math.max(...lifetimes) / 60)
   }
 
+  const toList = ({ reply }: PageCall, named: Readonly<Record<string, string>> = {}): FastifyReply =>
+    reply.redirect(uri(PATH, { done: 'one', ...named }), 303)
+
   serve({
     path: `/account${PATH}`,
     query: Type.Object({ after: Text(), done: Text(), app: Text() }),
     async show({ after = '', done = '', app = '' }, call) {
-      const { userId } = sessionOf(call.request)
-      const found = await consents.list(userId, { after, limit: PAGE + 1 })
+      const session = sessionOf(call.request)
+      const found = await consents.list(session.userId, { after, limit: PAGE + 1 })
       const shown = found.slice(0, PAGE)
       const apps = []
       for (const one of shown) apps.push(await toView(call, one))
@@ -63,7 +68,8 @@ export function addApps(area: OwnArea): void {
         apps,
         revokeAll: apps.length > 1 ? area.target(call, REVOKE_ALL) : null,
         lifetime: await lifetimeOf(shown),
-        done: done === 'one' ? wordsOfOne(box.tryOpen(app, APP)) : done === 'all' ? ALL : null,
+        done:
+          done === 'one' ? wordsOfOne(box.tryOpen(app, takenBackIn(session))) : done === 'all' ? ALL : null,
         nextUri: found.length > PAGE ? uri(PATH, { after: shown.at(-1)!.clientId }) : null,
         firstUri: after === '' ? null : uri(PATH),
       })
@@ -75,12 +81,13 @@ export function addApps(area: OwnArea): void {
     form: Type.Object({ client_id: Text() }),
     show: async (_query, { reply }) => reply.redirect(uri(PATH), 303),
     async submit({ client_id: clientId = '' }, call) {
-      const { userId } = area.assertGenuine(call, REVOKE, clientId)
-      await consents.withdraw(userId, clientId)
+      const session = area.assertGenuine(call, REVOKE, clientId)
+      // A second time, nothing is named: it may be anything.
+      if (!(await consents.withdraw(session.userId, clientId))) return toList(call)
       // What it is called is not needed for that, wherever it has to be read.
       const client = await oauth.findClient(clientId).catch(() => null)
       const name = client === null ? clientId : faceOf(client).name
-      return call.reply.redirect(uri(PATH, { done: 'one', app: box.seal(name, APP) }), 303)
+      return toList(call, { app: box.seal(name, takenBackIn(session)) })
     },
   })
   serve({

@@ -46,14 +46,17 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   const signedOut = ({ url }: FastifyRequest): SignedOutForm =>
     new SignedOutForm(signInAddress(oauth.config.basePath, url))
 
-  /** Null for strangers. A session that lacks what the first form has just set up is about to go on with it: a moment is given to that. */
+  /**
+   * The session that this very form led to when it came first; null where there is none. One that lacks what the first form has just set up
+   * is about to go on with it: a moment is given to that.
+   */
   async function adopted(call: BrowserCall): Promise<Session | null> {
     const form = parseForm(formText(call.request))
     for (let looks = 1; ; looks++) {
-      await browser[STEPS].adopt(call, form)
-      const session = await browser.session(call.request)
-      const lacks = session === null && (await browser[STEPS].unfinished(call.request)) !== null
-      if (!lacks || looks === LOOKS) return session
+      const risen = await browser[STEPS].adopt(call, form)
+      const session = risen && (await browser.session(call.request))
+      if (session !== null) return session
+      if (looks === LOOKS || (await browser[STEPS].unfinished(call.request)) === null) return null
       await delay(BETWEEN)
     }
   }

@@ -4,9 +4,10 @@
  * browser that was left open must not give an account away.
  */
 import type { FastifyInstance } from 'fastify'
+import type { Session } from '../../src/doors/interaction.ts'
 import type { User } from '../../src/doors/user.ts'
 import { waitFor } from '../../src/http/wait.ts'
-import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import type { ThrottleLimits } from '../../src/services/throttle/throttle-limits.ts'
@@ -19,13 +20,13 @@ import { CONFIRM_EMAIL } from './confirm-email.ts'
 import { confirmLetter, takenLetter } from './email-letters.ts'
 
 const PATH = '/email'
-const NO_ADDRESS = message('This must be an email address, such as alice@example.com.')
 const SAVED: Notice = { kind: 'success', text: message('Saved.') }
-/** Of what stands in the query: nobody can put another address there. */
-const SENT = 'mail to confirm sent to'
+/** Of what stands in the query: nobody can put another address there, nor one of another session. */
+const sentIn = ({ sid }: Session): string => `mail to confirm sent to in ${sid}`
 const KIND = 'confirm-email'
 /** Each mail counts: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
+  accounts: 'ids of users',
   account: { failures: 10, recovery: 600 },
   network: { failures: 40, recovery: 60 },
   everywhere: { failures: 20, recovery: 600 },
@@ -93,7 +94,8 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
   async function change(call: PageCall, typed: string) {
     const user = await userOf(call)
     const { email = '', email_verified: isVerified } = user.claims
-    if (typed === email && (isVerified === true || !mailed() || typed === ''))
+    if (typed === '' && email === '') return show(call, { typed, error: NO_MAIL_ADDRESS })
+    if (typed === email && (isVerified === true || !mailed()))
       return call.reply.redirect(uri(PATH, { saved: 'yes' }), 303)
     if (typed === '' || !mailed()) {
       await oauth.users.update(user.username, claimsFor(typed))
@@ -105,7 +107,10 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       const { advice, status } = waitFor(error, call)
       return show(call, { typed, error: advice, status })
     }
-    return call.reply.redirect(uri(PATH, { sent: kernel.box.seal(typed, SENT) }), 303)
+    return call.reply.redirect(
+      uri(PATH, { sent: kernel.box.seal(typed, sentIn(area.sessionOf(call.request))) }),
+      303,
+    )
   }
 
   serve({
@@ -117,7 +122,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       show(call, {
         notice:
           sent !== undefined
-            ? sentNotice(kernel.box.tryOpen(sent, SENT))
+            ? sentNotice(kernel.box.tryOpen(sent, sentIn(area.sessionOf(call.request))))
             : saved !== undefined
               ? SAVED
               : null,
@@ -127,7 +132,7 @@ export function addEmail(area: OwnArea, fastify: FastifyInstance): void {
       const again = area.signInAgain(call, uri(PATH))
       if (again !== undefined) return again
       const typed = email.trim()
-      if (typed !== '' && !isMailAddress(typed)) return show(call, { typed, error: NO_ADDRESS })
+      if (typed !== '' && !isMailAddress(typed)) return show(call, { typed, error: NO_MAIL_ADDRESS })
       return change(call, typed)
     },
     again: async ({ email = '' }, call) => show(call, { typed: email, notice: LOOK_AGAIN }),

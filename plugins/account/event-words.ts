@@ -6,6 +6,14 @@ import { wordsOfMember } from '../pages/member-words.ts'
 type EventWords = { [Type in EventType]?: Message | ((details: EventDetails[Type]) => Message) }
 
 const COPIED = message('A passkey was refused, since it may have been copied: delete it, and add another one')
+const WRONG_PASSWORDS = message(
+  'Too many wrong passwords were tried: whoever tries them is refused for a while',
+)
+/** By the kind of attempt. */
+const LIMITS: ReadonlyMap<string, Message> = new Map([
+  ['factor', message('Too many wrong codes were tried: whoever tries them is refused for a while')],
+  ['confirm-email', message('Too many mails with a link were asked for: the next one has to wait a while')],
+])
 const WORDS: EventWords = {
   'user.registered': message('The account was made'),
   'user.changed': ({ changes }) =>
@@ -32,6 +40,9 @@ const WORDS: EventWords = {
   'user.sign_in_pending': message('A sign-in passed its first step and was asked for a second one'),
   'user.factor_added': message('A second factor was set up'),
   'user.factor_removed': message('A second factor was taken away'),
+  'user.factor_failed': message(
+    'A sign-in passed its first step, and a wrong code was tried as the second one',
+  ),
   'user.recovery_codes_made': message('New recovery codes were made'),
   'user.recovery_code_used': ({ left }) =>
     message(
@@ -41,7 +52,7 @@ const WORDS: EventWords = {
       },
     ),
   'user.sign_in_failed': message('A wrong password was tried'),
-  'limit.reached': message('Too many wrong passwords were tried: whoever tries them is refused for a while'),
+  'limit.reached': ({ kind }) => LIMITS.get(kind) ?? WRONG_PASSWORDS,
   'user.signed_out': message('You signed out'),
   'session.ended': ({ sid, except }) => {
     if (sid !== undefined) return message('A browser was signed out')

@@ -18,7 +18,7 @@ const BANDS = [
     id: 'failures',
     name: message('Failures'),
     by: message('Failures by the hour'),
-    types: ['user.sign_in_failed', 'client.authentication_failed'],
+    types: ['user.sign_in_failed', 'user.factor_failed', 'client.authentication_failed'],
   },
   { id: 'tokens', name: message('Tokens'), by: message('Tokens by the hour'), types: ['token.issued'] },
 ] as const

@@ -159,6 +159,8 @@ export function createSignedIn(
         cookies.session.read(request),
       )
       if (completed === null) {
+        const risen = form === undefined ? null : await risenBy(call, token, form)
+        if (risen !== null) return risen
         await directory.reloadUser(session.userId)
         return (await isMissing()) ? rise() : null
       }

@@ -8,7 +8,7 @@ import fp from 'fastify-plugin'
 import type { User } from '../../src/doors/user.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { OAuthError } from '../../src/protocol/errors.ts'
-import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
 import { waitFor } from '../../src/http/wait.ts'
@@ -36,7 +36,6 @@ interface ForgotPassword extends FormTarget {
 const PATH = '/forgot-password'
 const RESET = '/reset-password'
 const KIND = 'password-reset'
-const INVALID = message('This must be an email address, such as alice@example.com.')
 /** Each mail counts, whoever asks for it: nobody is to be sent hundreds. */
 const LIMITS: ThrottleLimits = {
   account: { failures: 10, recovery: 600 },
@@ -129,7 +128,7 @@ async function forgotPassword(fastify: FastifyInstance): Promise<void> {
       assertOn()
       const typed = email.trim()
       const back = await interactions.wayBack(to, call)
-      if (!isMailAddress(typed)) return show(call, { email: typed, back, error: INVALID })
+      if (!isMailAddress(typed)) return show(call, { email: typed, back, error: NO_MAIL_ADDRESS })
       try {
         await ask(typed, back, call)
       } catch (error) {

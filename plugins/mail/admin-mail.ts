@@ -1,7 +1,7 @@
 /** `/admin/mail`: where mails go, and a test that goes the same way as all others: by the outbox, for which nobody waits. */
 import { message, type Words } from '../../src/protocol/message.ts'
 import type { FastifyInstance } from 'fastify'
-import { isMailAddress, parseSmtpUrl } from '../../src/protocol/mail-address.ts'
+import { isMailAddress, NO_MAIL_ADDRESS, parseSmtpUrl } from '../../src/protocol/mail-address.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import type { PageCall } from '../pages/index.ts'
@@ -86,7 +86,7 @@ export async function addAdminMail(fastify: FastifyInstance): Promise<void> {
       if (!isMailAddress(typed))
         return show(call, {
           typed,
-          error: message('This must be an email address, such as alice@example.com.'),
+          error: NO_MAIL_ADDRESS,
         })
       const letter = testLetter(oauth.issuer, fastify.pages.places.start())
       await letters.send(typed, letter, await fastify.language.reader(call, true))

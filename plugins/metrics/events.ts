@@ -6,6 +6,7 @@ import type { Audit } from '../../src/services/audit/audit.ts'
 const COUNTED = [
   ['user.signed_in', 'latchkey_sign_ins_total', 'Sign-ins'],
   ['user.sign_in_failed', 'latchkey_sign_ins_failed_total', 'Sign-ins that were refused'],
+  ['user.factor_failed', 'latchkey_second_factors_failed_total', 'Codes of a second factor that were wrong'],
   [
     'client.authentication_failed',
     'latchkey_client_authentications_failed_total',

@@ -75,7 +75,7 @@ export async function addDeletion(fastify: FastifyInstance, area: AccountArea): 
           'You are signed out everywhere, and no app has access any more. In {days, plural, one {# day} other {# days}} all that is kept of you is deleted. If you change your mind, sign in before then and keep your account.',
           { days },
         ),
-        primary: { href: `${oauth.config.basePath}/account`, text: message('Keep my account') },
+        primary: { href: `${oauth.config.basePath}/account`, text: message('Sign in and keep my account') },
       }),
   })
 }

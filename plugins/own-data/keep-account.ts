@@ -60,7 +60,7 @@ export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
       const { userId } = interaction.session
       request.actor = { kind: 'user', id: userId }
       await accountDeletions.cancel(userId)
-      return { note: true, shown: { amr: [] } }
+      return { note: userId, shown: { amr: [] } }
     },
   })
   // Who has kept it reads that before they go on.
@@ -69,7 +69,9 @@ export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
     phase: 'authenticate',
     required: 'login_required',
     run: async (interaction) =>
-      interaction.session !== null && interaction.notes[STEP] === true && interaction.notes[KEPT] !== true
+      interaction.session !== null &&
+      interaction.notes[STEP] === interaction.session.userId &&
+      interaction.notes[KEPT] !== true
         ? page(interaction, KEPT)
         : 'done',
     submit: async () => ({ note: true }),

@@ -27,8 +27,6 @@ export interface PasskeyElement extends AssertionForm {
   error: Words | null
   /** The id of one that nobody has: its authenticator may forget it. `''` for none. */
   unknown: string
-  /** Whether it is all that the page asks for. */
-  alone: boolean
 }
 
 const ELEMENT = 'login-passkey'
@@ -49,7 +47,7 @@ export async function addSignIn(
     const form = assertions.ask(asked, allowed, wantsVerified(asked))
     return {
       part: ELEMENT,
-      model: { ...form, error: refused?.text ?? null, unknown: refused?.unknown ?? '', alone: false },
+      model: { ...form, error: refused?.text ?? null, unknown: refused?.unknown ?? '' },
       ...(refused === undefined ? {} : { refused: true, status: refused.status }),
     }
   }

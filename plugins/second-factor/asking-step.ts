@@ -42,7 +42,7 @@ interface Refusal {
 
 export function createAskingStep(factors: Factors): InteractionStep {
   const { authenticators, recoveryCodes, remembered, guess, fastify } = factors
-  const { users } = fastify.oauth
+  const { audit, users } = fastify.oauth
 
   const setUpAt = async (userId: string): Promise<number | null> =>
     (await authenticators.find(userId))?.since ?? null
@@ -81,11 +81,14 @@ export function createAskingStep(factors: Factors): InteractionStep {
       const user = await users.get(interaction.session!.userId)
       const spend = recovery ? recoveryCodes.spend : authenticators.spend
       try {
-        if (!(await guess(user, call, async () => spend(user.id, String(code ?? '')))))
+        if (!(await guess(user, call, async () => spend(user.id, String(code ?? ''))))) {
+          const details = { factor: recovery ? 'recovery_code' : 'authenticator' }
+          audit.observe({ type: 'user.factor_failed', user: user.id, details })
           return await page(interaction, recovery, {
             error: recovery ? NO_SUCH_CODE : NOT_RIGHT,
             status: 403,
           })
+        }
       } catch (error) {
         if (error instanceof UnreadableError) {
           logFailure(toOAuthError(error, call.request), call.request)

@@ -9,7 +9,7 @@ import { ConfigError } from '../../src/config.ts'
 import type { Interaction } from '../../src/doors/interaction.ts'
 import { kernelOf } from '../../src/http/kernel-of.ts'
 import { waitFor } from '../../src/http/wait.ts'
-import { isMailAddress } from '../../src/protocol/mail-address.ts'
+import { isMailAddress, NO_MAIL_ADDRESS } from '../../src/protocol/mail-address.ts'
 import { message } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
 import { usernameKey } from '../../src/protocol/username.ts'
@@ -163,9 +163,7 @@ async function signUp(fastify: FastifyInstance): Promise<void> {
     { username, email }: { username: string; email: string },
     password: string,
   ): Problems | null {
-    const refusal = isMailAddress(email)
-      ? form.refusalOf(email)
-      : message('This must be an email address, such as alice@example.com.')
+    const refusal = isMailAddress(email) ? form.refusalOf(email) : NO_MAIL_ADDRESS
     const problems: Problems = {
       ...(username === '' ? { username: message('Choose a user name.') } : {}),
       ...(refusal === undefined ? {} : { email: refusal }),

@@ -1,9 +1,14 @@
 /** Addresses of mails, as far as their form goes, and of the server that takes them. Whether anybody reads them, only a mail can find out. */
 
+import { message } from './message.ts'
+
 /** One address, and nothing that a header or an SMTP command would read as more. */
 const ADDRESS = /^[^\s@<>,;:"()[\]\\\p{C}]{1,64}@[^\s@<>,;:"()[\]\\\p{C}]{1,190}$/u
 /** `Example <login@example.com>`, or the address alone. */
 const NAMED = /^(?:(?<name>[^<>"\p{C}]{0,100}?)\s*<(?<inner>[^<>]+)>|(?<bare>[^<>]+))$/u
+
+/** What people read of one that is none. */
+export const NO_MAIL_ADDRESS = message('This must be an email address, such as alice@example.com.')
 
 export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text)

@@ -20,8 +20,8 @@ export interface ChangeFeed {
   /** Throws `temporarily_unavailable` (503) when the last successful poll is 60 s past. */
   assertFresh(): void
   /**
-   * Undefined where there is nothing to wait for. A process that stood still, on a machine that slept, has missed its polls though nothing
-   * failed: what is promised comes when it has polled, or could not.
+   * Undefined where there is nothing to wait for. A process that stood still, or whose machine slept, has missed its polls though nothing
+   * failed: it polls now, and the promise is kept when it has, or could not. Never rejects.
    */
   catchUp(): Promise<void> | undefined
   /** Seconds since the last poll that succeeded; no number before the first. */
@@ -37,6 +37,10 @@ const STALE_AFTER = 60_000
 const OVERLAP = 15_000
 /** Far below the hour for which the janitor keeps what was written here. */
 const GAP = 1_800_000
+/** Milliseconds: the longest that a poll takes to fail, and the next one after it. */
+const LATELY = 10_000
+/** Milliseconds: a poll that failed sooner did so by a connection that had ended. */
+const AT_ONCE = 1000
 
 export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
   type Apply = (change: Pick<ChangeRow, 'key' | 'expiresAt'>) => void | Promise<void>
@@ -48,7 +52,10 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   let databaseTime: Date | undefined
   /** When the last good poll began, by `performance.now()`: a clock that is set makes nothing fresh or stale. */
   let freshAt = -Infinity
+  /** The same by the clock of the day, which alone goes on while a machine sleeps. */
+  let freshTime = -Infinity
   let failing = false
+  let failedAt = -Infinity
 
   async function apply(changes: readonly Pick<ChangeRow, 'kind' | 'key' | 'expiresAt'>[]): Promise<void> {
     for (const change of changes) for (const one of appliers.get(change.kind) ?? []) await one(change)
@@ -57,7 +64,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
   }
 
   async function poll(): Promise<void> {
-    const started = performance.now()
+    const [started, time] = [performance.now(), Date.now()]
     const since = new Date((databaseTime?.getTime() ?? Date.now()) - OVERLAP)
     const { now, changes } = await changesSince(database, since)
     if (databaseTime !== undefined && now.getTime() - databaseTime.getTime() > GAP) {
@@ -67,6 +74,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
     seen = new Map(changes.map((change) => [change.id, started]))
     databaseTime = now
     freshAt = started
+    freshTime = time
   }
 
   async function pollAndReport(): Promise<void> {
@@ -78,17 +86,21 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
       if (!failing)
         log.error({ err: error }, 'the database does not answer: changes of other processes are not seen')
       failing = true
+      failedAt = performance.now()
     }
   }
 
   const loop = createBackgroundLoop(pollAndReport, () => INTERVAL)
   const isStale = (): boolean => performance.now() - freshAt > STALE_AFTER
-  const isBehind = (): boolean => isStale() && !failing
+  // A failure from before it stood still says nothing of now.
+  const isBehind = (): boolean =>
+    (isStale() || Date.now() - freshTime > STALE_AFTER) && performance.now() - failedAt > LATELY
 
   async function readUp(): Promise<void> {
+    const started = performance.now()
     await loop.now()
-    // What was under way may have begun before.
-    if (isBehind()) await loop.now()
+    // What was under way may have begun before, or met a connection that ended meanwhile.
+    if (isBehind() || (failing && performance.now() - started < AT_ONCE)) await loop.now()
   }
 
   return {

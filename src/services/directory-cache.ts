@@ -61,10 +61,15 @@ export function createCache<T>(load: (key: string) => Promise<T>, feed: ChangeFe
     return started
   }
 
+  const read = (key: string): T | Promise<T> => peek(key) ?? reload(key)
+
   return {
     peek,
     reload,
-    get: (key) => peek(key) ?? reload(key),
+    get(key) {
+      const caughtUp = feed.catchUp()
+      return caughtUp === undefined ? read(key) : caughtUp.then(() => read(key))
+    },
     async refresh(which) {
       // One after the other: each makes what others are reading not worth keeping.
       refreshing = refreshing.then(

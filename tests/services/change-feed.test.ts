@@ -176,6 +176,43 @@ test('who stood still polls before it decides, and who could not poll is not wai
   expect(() => feed.assertFresh()).toThrow(expect.objectContaining({ status: 503 }))
 })
 
+/** A feed whose polls fail while `state.failures` is above zero, each at once. */
+async function startFailing() {
+  const state = { failures: 0 }
+  const watched: Database = {
+    ...database,
+    query: async (...call) =>
+      state.failures-- > 0 ? Promise.reject(new Error('gone')) : database.query(...call),
+  }
+  return { state, ...(await startFeed(watched)) }
+}
+
+test('who stood still while its connections ended polls once more by a new one', async () => {
+  const { state, feed } = await startFailing()
+  state.failures = 1
+  passTime(61_000)
+  await feed.catchUp()
+  expect(() => feed.assertFresh()).not.toThrow()
+})
+
+test('what failed before it stood still says nothing of now', async () => {
+  const { state, feed } = await startFailing()
+  state.failures = 1
+  await expect.poll(() => state.failures).toBeLessThanOrEqual(0)
+  passTime(61_000)
+  await feed.catchUp()
+  expect(() => feed.assertFresh()).not.toThrow()
+})
+
+test('a machine that slept is told by the clock of the day, and who asks waits for a poll', async () => {
+  const { feed, keys } = await startFeed()
+  await recordChange(database.query, 'client', 'while it slept')
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  await feed.catchUp()
+  expect(keys).toContain('while it slept')
+  expect(feed.catchUp()).toBeUndefined()
+})
+
 test('a feed whose first read fails does not start', async () => {
   const nowhere: Database = { ...database, query: () => Promise.reject(new Error('gone')) }
   await expect(createChangeFeed(nowhere, log).start()).rejects.toThrow('gone')

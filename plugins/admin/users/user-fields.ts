@@ -2,7 +2,7 @@
  * The forms for users: their fields, and the way from text to members and back. The claims that people change themselves
  * are described in `pages/profile-fields.ts`; here is what only an administrator says of somebody.
  */
-import { isMailAddress } from '../../../src/protocol/mail-address.ts'
+import { isMailAddress, NO_MAIL_ADDRESS } from '../../../src/protocol/mail-address.ts'
 import { message, type Words, withValues } from '../../../src/protocol/message.ts'
 import type { Wire } from '../../../src/protocol/wire.ts'
 import type { User } from '../../../src/services/users/user.ts'
@@ -85,7 +85,7 @@ export function problemsOf(values: Values, shown: Values): Errors {
   const wrong = email !== shown['email'] && email !== '' && !isMailAddress(email)
   return {
     ...profile.problemsOf(values, shown),
-    ...(wrong ? { email: message('This must be an email address, such as alice@example.com.') } : {}),
+    ...(wrong ? { email: NO_MAIL_ADDRESS } : {}),
   }
 }
 

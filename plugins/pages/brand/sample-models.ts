@@ -40,7 +40,6 @@ export const passkey: Pages['login-passkey'] = {
   origin: 'https://login.example',
   error: null,
   unknown: '',
-  alone: false,
 }
 export const upstream: Pages['login-upstream'] = {
   ...TARGET,

@@ -13,6 +13,8 @@ export interface ReachedLimit {
   readonly limit: 'account' | 'network' | 'everywhere'
   /** Null where the limit is of all accounts. */
   readonly account: string | null
+  /** Whether it is the id of a user. */
+  readonly isUser: boolean
 }
 
 export type TellReached = (reached: ReachedLimit) => void
@@ -29,7 +31,8 @@ export interface TellReachedOptions {
 
 export function createTellReached({ audit, box, users, directory }: TellReachedOptions): TellReached {
   /** Null for nobody's, for what a plugin counts, and for anybody's while the database is away. */
-  async function findOwner(kind: string, account: string): Promise<Owner | null> {
+  async function findOwner(kind: string, account: string, isUser: boolean): Promise<Owner | null> {
+    if (isUser) return { user: account }
     try {
       if (kind === 'user') {
         // An address before a name, as at sign-in.
@@ -43,9 +46,9 @@ export function createTellReached({ audit, box, users, directory }: TellReachedO
     }
   }
 
-  async function observe({ kind, limit, account }: ReachedLimit): Promise<void> {
+  async function observe({ kind, limit, account, isUser }: ReachedLimit): Promise<void> {
     if (account === null) return audit.observe({ type: 'limit.reached', details: { kind, limit } })
-    const owner = await findOwner(kind, account)
+    const owner = await findOwner(kind, account, isUser)
     // The same hash as that of the failures before it.
     const hashed = owner === null ? { account: box.hash(`audited ${kind}\0${account}`) } : {}
     audit.observe({ type: 'limit.reached', ...owner, details: { kind, limit, ...hashed } })

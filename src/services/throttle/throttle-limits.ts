@@ -15,6 +15,8 @@ export interface ThrottleLimits {
   readonly everywhere?: Limit
   /** For one mark, from all networks together, in the place of all others; where it is used up, the others hold. */
   readonly marked?: Limit
+  /** What the account of an attempt is, for the audit log to say whose: else that is known of the kinds `user` and `client` alone. */
+  readonly accounts?: 'ids of users'
   /** Attempts of one network that may wait for those under way; as many as come where it is not said. */
   readonly waiting?: number
 }

@@ -7,6 +7,7 @@ import type { Factors } from '../../doors/assurance.ts'
 import type { Session } from '../../doors/interaction.ts'
 import { statements } from '../../store/pending-sessions.ts'
 import type { Database } from '../../store/database.ts'
+import { isDuplicate } from '../../store/failures.ts'
 import type { AuditTrail } from '../audit/audit.ts'
 import {
   beginningOf,
@@ -117,7 +118,8 @@ export function createPendingSessions(
           return started
         })
       } catch (error) {
-        if (error instanceof Spent) return null
+        // The same form led to the same token.
+        if (error instanceof Spent || isDuplicate(error)) return null
         throw error
       }
     },

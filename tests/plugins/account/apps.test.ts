@@ -61,10 +61,24 @@ test('one whose access is taken back has to ask again, and its tokens are dead',
   const unknown = await open(server, agent, '/apps?done=one&app=evil.example')
   expect(unknown.body).toContain('The app no longer has access to your account.')
   expect(unknown.body).not.toContain('evil.example')
+  // Nor in a session that did not take it back.
+  const elsewhere = await (await signedIn(server)).get(page.url)
+  expect(elsewhere.body).toContain('The app no longer has access to your account.')
   expect((await refresh(server, tokens.refresh_token)).status).toBe(400)
   expect((await server.get(`/userinfo?access_token=${tokens.access_token}`)).status).toBe(401)
   expect((await consents.find(id, { clientId: 'web' })).scopes.size).toBe(0)
   expect((await eventsOf(server, 'consent.withdrawn'))[0]).toMatchObject({ user: id, client: 'web', actor: { kind: 'user', id } }) // prettier-ignore
+})
+
+test('what never had access is not named, whatever it is called', async () => {
+  const page = await open(server, agent, '/apps')
+  await getTokens(server, { scope: 'openid read_books' }, agent)
+  const shown = await open(server, agent, '/apps')
+  expect(page.body).not.toContain('revoke-0')
+  await consents.withdraw(id, 'web')
+  const late = await agent.submit(shown, 'revoke-0')
+  expect(late.url).toBe(`${server.url}/account/apps?done=one`)
+  expect(late.body).toContain('The app no longer has access to your account.')
 })
 
 test('one that asks nobody is there too, for as long as it holds something, with the longest life of its tokens', async () => {

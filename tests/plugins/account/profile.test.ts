@@ -131,6 +131,17 @@ describe('the email address', () => {
   const change = async (email: string) =>
     agent.submit(await open(server, agent, '/email'), 'change-email', { email })
 
+  test('has to be one, where there was none', async () => {
+    await users.update('alice', { email: null, email_verified: null })
+    const page = await open(server, agent, '/email')
+    expect(page.body).toMatch(/<input id="email"[^>]* required/)
+    const refused = await agent.submit(page, 'change-email', { email: ' ' })
+    expect([refused.status, refused.body]).toEqual([
+      400,
+      expect.stringContaining('This must be an email address, such as alice@example.com.'),
+    ])
+  })
+
   test.runIf(isThere('latchkey-notices'))(
     'is changed once the link was followed that came to it, and hears of it where it was before',
     async () => {
@@ -141,6 +152,9 @@ describe('the email address', () => {
       ])
       const madeUp = await open(server, agent, '/email?sent=alice@evil.example')
       expect([madeUp.status, madeUp.body]).toEqual([200, expect.not.stringContaining('evil.example')])
+      // Neither does what another session was told.
+      const elsewhere = await (await signedIn(server)).get(page.url)
+      expect([elsewhere.status, elsewhere.body]).toEqual([200, expect.not.stringContaining('new.example')])
       expect(await claimsOf()).toMatchObject({ email: ALICE.email, email_verified: true })
       const { subject, text } = await mailbox.next('alice@new.example', 'Confirm your email address')
       expect([subject, text]).toEqual([

@@ -136,6 +136,32 @@ describe('until it is due', () => {
     expect(await eventOf('user.deletion_cancelled', user.id)).toMatchObject({ actor: { id: user.id } })
   })
 
+  test('a form that keeps it, sent twice at once, leads to the page that says so, in one session', async () => {
+    const user = await somebody(server)
+    await askByPage(server, await as(server, user))
+    const agent = createUserAgent(server.url)
+    const page = await giveName(agent, await open(server, agent), user)
+    const both = [agent, agent.clone(), agent.clone()]
+    const pages = await Promise.all(both.map(async (one) => one.submit(page, 'keep-account')))
+    const said = pages.map(({ status, body }) => [status, body.includes('id="kept"')])
+    expect(said).toEqual(both.map(() => [200, true]))
+    expect(new Set(both.map(({ cookies }) => cookies.get('session'))).size).toBe(1)
+    const events = await eventsOf(server, 'user.deletion_cancelled')
+    expect(events.filter((one) => one.user === user.id)).toHaveLength(1)
+  })
+
+  test('that it is kept is told to nobody else who signs in with the browser before they have read it', async () => {
+    const [user, other] = [await somebody(server), await somebody(server)]
+    await askByPage(server, await as(server, user))
+    const agent = createUserAgent(server.url)
+    const page = await giveName(agent, await open(server, agent), user)
+    const kept = await agent.submit(page, 'keep-account')
+    expect(kept.body).toContain('id="kept"')
+    await agent.submit(await agent.get(`${server.url}/end-session`), 'end-session')
+    await giveName(agent, await agent.get(`${server.url}/sign-in`), other)
+    expect((await agent.get(kept.url)).body).not.toContain('id="kept"')
+  })
+
   test('by who has the password alone it is not kept where a factor is asked for', async () => {
     const { addSecondFactor, CAREFUL, PIN } = await import('../../support/second-factor.ts')
     const careful = await startServer({}, { seed: SEED, extend: addSecondFactor })

@@ -207,6 +207,44 @@ describe('at sign-in', () => {
     expect([waiting.status, asksForFactor(waiting)]).toEqual([429, true])
   })
 
+  test('a wrong code is told to its owner and to administrators, and so is that guessing was refused', async () => {
+    const owner = await signedIn(server)
+    await setUpFactor(owner, server.url)
+    const agent = createUserAgent(server.url)
+    let page = await withPassword(agent)
+    page = await agent.submit(page, 'second-factor', { code: '000000' })
+    expect(page.status).toBe(403)
+    const [failed] = await eventsOf(server, 'user.factor_failed')
+    expect(failed).toMatchObject({ user: alice, details: { factor: 'authenticator' } })
+    const before = (await eventsOf(server, 'limit.reached')).length
+    while (page.status !== 429) page = await agent.submit(page, 'second-factor', { code: '000000' })
+    const reached = async () => (await eventsOf(server, 'limit.reached')).toReversed().slice(before)
+    await expect.poll(reached).toHaveLength(2)
+    expect(await reached()).toMatchObject(
+      ['account', 'everywhere'].map((limit) => ({ user: alice, details: { kind: 'factor', limit } })),
+    )
+    const { body } = await owner.get(`${server.url}/account/activity`)
+    expect(body).toContain('A sign-in passed its first step, and a wrong code was tried as the second one')
+    expect(body).toContain('Too many wrong codes were tried')
+    expect(body).not.toContain('passwords were tried')
+  })
+
+  test('a form without its token is not taken for one that came before, when the factor goes meanwhile', async () => {
+    const agent = await signedIn(server)
+    const lacking = await signedIn(server)
+    await setUpFactor(agent, server.url)
+    const security = await agent.get(`${server.url}/account/security`)
+    const stray = lacking.post(
+      `${server.url}/account/apps/revoke`,
+      { client_id: 'anything' },
+      { origin: server.url },
+    )
+    const removed = await agent.submit(security, 'remove-totp')
+    expect(removed.status).toBe(200)
+    expect((await stray).status).toBe(403)
+    expect((await lacking.get(`${server.url}/account/apps`)).status).toBe(200)
+  })
+
   test('two processes together let nobody guess more, and take one code once', async () => {
     const { secret } = await setUpFactor(await signedIn(server), server.url)
     const { PORT: _port, ...settings } = server.settings
