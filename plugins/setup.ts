@@ -84,7 +84,7 @@ async function setup(fastify: FastifyInstance): Promise<void> {
       ...(username === undefined ? { username: message('Choose a user name.') } : {}),
       ...(email !== '' && !isMailAddress(email) ? { email: NO_MAIL_ADDRESS } : {}),
       ...(password.length < minLength
-        ? { password: message('At least {minLength} characters.', { minLength }) }
+        ? { password: message('This is too short: choose at least {minLength} characters.', { minLength }) }
         : {}),
     }
   }

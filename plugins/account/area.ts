@@ -1,6 +1,5 @@
 /** What the pages of a user's own account share: their guarded addresses, and forms that their user alone can send. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { BrowserCall, Session } from '../../src/doors/interaction.ts'
 import { STEPS } from '../browser/index.ts'
 import type { OAuth } from '../oauth.ts'
@@ -9,6 +8,7 @@ import type { PageCall, ServePage } from '../pages/index.ts'
 import type { AccountArea } from './sections.ts'
 import { createFreshForms } from '../pages/fresh-forms.ts'
 import { signInAddress } from '../sign-in.ts'
+import { lookAgain } from '../../src/http/look-again.ts'
 import { parseForm } from '../../src/protocol/wire.ts'
 import { formText } from '../../src/http/forms.ts'
 import { refusing } from '../../src/http/methods.ts'
@@ -37,8 +37,8 @@ export interface OwnArea extends AccountArea {
   isRepeated(call: PageCall): boolean
 }
 
-/** How often a form that is sent twice looks whether the session of the first has gone on, and the milliseconds between: half a second in all. */
-const [LOOKS, BETWEEN] = [10, 50]
+/** How often a form that is sent twice looks whether the session of the first has gone on: for half a second. */
+const LOOKS = 10
 
 export function createGuard({ oauth, browser }: FastifyInstance): Guard {
   const admitted = new WeakMap<FastifyRequest, Session>()
@@ -52,13 +52,13 @@ export function createGuard({ oauth, browser }: FastifyInstance): Guard {
    */
   async function adopted(call: BrowserCall): Promise<Session | null> {
     const form = parseForm(formText(call.request))
-    for (let looks = 1; ; looks++) {
+    const found = await lookAgain(LOOKS, async () => {
       const risen = await browser[STEPS].adopt(call, form)
       const session = risen && (await browser.session(call.request))
-      if (session !== null) return session
-      if (looks === LOOKS || (await browser[STEPS].unfinished(call.request)) === null) return null
-      await delay(BETWEEN)
-    }
+      const lacks = session === null && (await browser[STEPS].unfinished(call.request)) !== null
+      return lacks ? undefined : session
+    })
+    return found ?? null
   }
 
   return {

@@ -52,7 +52,9 @@ export function addPassword(area: OwnArea, fastify: FastifyInstance): void {
     const { request } = call
     const { current_password: current = '', new_password: wanted = '' } = typed
     if (wanted.length < minLength)
-      return { new_password: message('At least {minLength} characters.', { minLength }) }
+      return {
+        new_password: message('This is too short: choose at least {minLength} characters.', { minLength }),
+      }
     const replace = await area.kernel.users.replacement(user.username)
     if ((await isPassword(user.username, current, request)) === null) {
       const isDone = (await isOther(call)) && (await isPassword(user.username, wanted, request)) !== null

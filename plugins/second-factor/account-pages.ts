@@ -1,6 +1,6 @@
 /** The second factor on the account: a part of the page "Security", and pages on which an app is set up and codes are made. */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
+import { lookAgain } from '../../src/http/look-again.ts'
 import { waitFor } from '../../src/http/wait.ts'
 import { message, type Words } from '../../src/protocol/message.ts'
 import { Type } from '../../src/protocol/schema.ts'
@@ -44,8 +44,8 @@ const [SECURITY, ADD, REMOVE, CODES] = [
 ]
 /** The id of its heading. */
 const PART = 'second-factor-title'
-/** How often a form that is sent twice looks for the codes that the first makes, and the milliseconds between: a second in all. */
-const [LOOKS, BETWEEN] = [20, 50]
+/** How often a form that is sent twice looks for the codes that the first makes: for a second. */
+const LOOKS = 20
 /** So few that new ones should be made. */
 const FEW = 3
 const DONE: Readonly<Record<string, Words>> = {
@@ -107,7 +107,7 @@ export function addAccountPages(factors: Factors): void {
     kernel.box.hash(`codes of\0${area.sessionOf(request).sid}\0${JSON.stringify(wire)}`).split('.')[1]!
   /** The form that came first makes them at this moment; where they were shown already, there is nothing to wait for. */
   async function untilMade(handle: string): Promise<string> {
-    for (let looks = 0; looks < LOOKS && !(await shownOnce.has(handle)); looks++) await delay(BETWEEN)
+    await lookAgain(LOOKS, async () => ((await shownOnce.has(handle)) ? true : undefined))
     return handle
   }
   const toCodes = (

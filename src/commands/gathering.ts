@@ -7,10 +7,12 @@
 const MOST = 0.9
 /** What each one more adds to the same load, at least: gathered, it takes so much less. */
 const SPREAD = 0.15
-/** Milliseconds that it is less for, by then: twice as many each time that it was soon too much after all, up to the longest. */
+/** Milliseconds for which fewer would have done, before they are fewer: twice as many each time that it was soon too much after all, up to the longest. */
 const [QUIET, LONGEST] = [5000, 80_000]
-/** Milliseconds: what was too much after more was not so from the start. Nor was it the same load, where all is more than so many times what it was. */
-const [SOON, GROWN] = [30_000, 1.25]
+/** Milliseconds after they were made fewer: what is too much by then, and no later, was too much for them from the start. */
+const SOON = 30_000
+/** Unless the load has grown, to more than so many times what it was. */
+const GROWN = 1.25
 /** Milliseconds after which a worker that says nothing, while others do, is taken for one that has no time to. */
 const SILENT = 3000
 

@@ -103,7 +103,10 @@ test('the least length is a setting: pages say it, every way in asks for it, and
   const development = await startServer({ OIDC_PASSWORD_MIN_LENGTH: 12 }, { seed: SEED })
   const { agent, action, fields } = await ACCOUNT.password.open(development)
   const page = await agent.post(action, { ...fields, new_password: 'eleven-char' })
-  expect([page.status, page.body]).toEqual([400, expect.stringContaining('At least 12 characters.')])
+  expect([page.status, page.body]).toEqual([
+    400,
+    expect.stringContaining('This is too short: choose at least 12 characters.'),
+  ])
   expect(page.body).toContain('minlength="12"')
   const set = await SET_PASSWORD.open(development)
   const refused = await set.agent.post(set.action, { ...set.fields, password: 'eleven-char' })

@@ -312,7 +312,7 @@ export const samples: readonly Sample[] = [
     values: { username: 'ada', name: 'Ada Lovelace', email: 'ada' },
     errors: {
       email: sentenceOf(reason('must be an email address, such as alice@example.com')),
-      password: message('At least {minLength} characters.', { minLength: 12 }),
+      password: message('This is too short: choose at least {minLength} characters.', { minLength: 12 }),
     },
   }),
   sample('setup', 'form', { ...setup, errors: { form: message('Please choose another password.') } }),
