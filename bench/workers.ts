@@ -25,7 +25,7 @@ const columns = [
   'RSS MiB',
 ]
 
-/** Seconds of half load until workers that are not needed for it take no connections any more: of four, that takes two steps. */
+/** Seconds of half load until workers that are not needed for it take no connections any more: five, and some for a load that is not even. */
 const SETTLING = 12
 
 export async function measureWorkers(spread: Stage): Promise<Part[]> {
