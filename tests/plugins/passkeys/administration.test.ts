@@ -70,7 +70,9 @@ test('commands list them and delete one, and say what there is none of', async (
   expect(await refused(['delete-passkey', 'bob', one!.id])).toEqual(failure('passkey is not there.'))
   for (const id of ['-h4J0', '-BZQM2gTNoet', '--json-like'])
     expect(await refused(['delete-passkey', 'bob', id])).toEqual(failure('passkey is not there.'))
-  expect(await refused(['passkeys', 'nobody'])).toEqual(failure('username is not registered: `latchkey user list` says what is.'))
+  expect(await refused(['passkeys', 'nobody'])).toEqual(
+    failure('username is not registered: `latchkey user list` says what is.'),
+  )
   expect(await refused(['passkeys', 'bob'], { WITHOUT: 'latchkey-passkeys' })).toMatchObject({
     status: 1,
     stderr: expect.stringContaining('There are no passkeys here: latchkey-passkeys is left out') as string,
