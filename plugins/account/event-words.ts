@@ -9,10 +9,18 @@ const COPIED = message('A passkey was refused, since it may have been copied: de
 const WRONG_PASSWORDS = message(
   'Too many wrong passwords were tried: whoever tries them is refused for a while',
 )
-/** By the kind of attempt. */
-const LIMITS: ReadonlyMap<string, Message> = new Map([
-  ['factor', message('Too many wrong codes were tried: whoever tries them is refused for a while')],
-  ['confirm-email', message('Too many mails with a link were asked for: the next one has to wait a while')],
+const WRONG_PASSWORDS_EVERYWHERE = message(
+  'Too many wrong passwords were tried: for a while, only browsers that you have used before may try',
+)
+const WRONG_CODES = message('Too many wrong codes were tried: whoever tries them is refused for a while')
+const WRONG_CODES_EVERYWHERE = message(
+  'Too many wrong codes were tried: for a while, only browsers that you have used before may try',
+)
+const MAILS = message('Too many mails with a link were asked for: the next one has to wait a while')
+/** By the kind of attempt: at the account from one network, and from all of them. */
+const LIMITS: ReadonlyMap<string, readonly [Message, Message]> = new Map([
+  ['factor', [WRONG_CODES, WRONG_CODES_EVERYWHERE]],
+  ['confirm-email', [MAILS, MAILS]],
 ])
 const WORDS: EventWords = {
   'user.registered': message('The account was made'),
@@ -52,7 +60,10 @@ const WORDS: EventWords = {
       },
     ),
   'user.sign_in_failed': message('A wrong password was tried'),
-  'limit.reached': ({ kind }) => LIMITS.get(kind) ?? WRONG_PASSWORDS,
+  'limit.reached': ({ kind, limit }) => {
+    const [here, everywhere] = LIMITS.get(kind) ?? [WRONG_PASSWORDS, WRONG_PASSWORDS_EVERYWHERE]
+    return limit === 'everywhere' ? everywhere : here
+  },
   'user.signed_out': message('You signed out'),
   'session.ended': ({ sid, except }) => {
     if (sid !== undefined) return message('A browser was signed out')

@@ -74,7 +74,7 @@ function assertAliases(aliases: unknown): void {
   if (!Array.isArray(aliases) || aliases.length > MOST_ALIASES || !aliases.every(isResourceIdentifier))
     throw metadataError(
       'aliases',
-      reason('must be {most} absolute URIs without a fragment, at most', { most: MOST_ALIASES }),
+      reason('must be at most {most} absolute URIs without a fragment', { most: MOST_ALIASES }),
     )
   if (new Set(aliases.map(slashless)).size < aliases.length)
     throw metadataError('aliases', reason('must differ in more than a slash at the end'))

@@ -233,7 +233,7 @@ test.each([
   ],
   [
     { resources: [{ resource: 'https://api.example', aliases: 'urn:api' }] },
-    /^SEED_FILE FILE: resources\[0\]: aliases must be 20 absolute URIs without a fragment, at most\.$/,
+    /^SEED_FILE FILE: resources\[0\]: aliases must be at most 20 absolute URIs without a fragment\.$/,
   ],
   [
     {

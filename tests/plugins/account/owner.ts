@@ -28,7 +28,7 @@ export async function age({ database }: TestServer, seconds: number): Promise<vo
   )
 }
 
-/** The events of this type, the newest first, once they are stored. */
+/** The events of this type, the newest first, that are stored. What is observed, and not noted, is to be polled for. */
 export async function eventsOf({ server }: TestServer, type: string) {
   return (await server.oauth.audit.list({ type })).events
 }

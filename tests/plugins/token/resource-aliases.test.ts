@@ -181,9 +181,9 @@ describe('registration refuses', () => {
     [{ aliases: [`${OLD}/`] }, `aliases hold ${OLD}/, which is an alias of ${BOOKS}`],
     [{ aliases: ['https://new.example/'] }, 'aliases must not hold its identifier'],
     [{ aliases: ['https://a.example', 'https://a.example/'] }, 'aliases must differ in more than a slash at the end'],
-    [{ aliases: ['books'] }, 'aliases must be 20 absolute URIs without a fragment, at most'],
-    [{ aliases: 'https://a.example' }, 'aliases must be 20 absolute URIs without a fragment, at most'],
-    [{ aliases: Array.from({ length: 21 }, (_, at) => `urn:a:${at}`) }, 'aliases must be 20 absolute'],
+    [{ aliases: ['books'] }, 'aliases must be at most 20 absolute URIs without a fragment'],
+    [{ aliases: 'https://a.example' }, 'aliases must be at most 20 absolute URIs without a fragment'],
+    [{ aliases: Array.from({ length: 21 }, (_, at) => `urn:a:${at}`) }, 'aliases must be at most 20 absolute'],
     [{ resource: OLD }, `resource is an alias of ${BOOKS}: take it away there first`],
     [{ resource: `${OLD}/` }, `resource is an alias of ${BOOKS}: take it away there first`],
   ])('%j', async (members, message) => {
