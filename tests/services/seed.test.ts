@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../support/cleanup.ts'
 import { getToken } from '../support/clients.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { basic } from '../support/requests.ts'
 import { startServer } from '../support/server.ts'
+import { until } from '../support/until.ts'
 import { giveEverything, whatIsLeft } from '../support/users.ts'
 
 const SECRET = 'a-secret-nobody-may-see'
@@ -89,6 +91,23 @@ test('a second start with the same file writes nothing', async () => {
   await first.close()
   await startServer({ SECRET_KEY }, { seed: SEED, database })
   expect(await rows(database)).toEqual(before)
+})
+
+test('a start that loses its connection in the middle of the file applies it all the same', async () => {
+  const database = await createDatabase()
+  const holder = new Client({ connectionString: database.url })
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('lock table client_secrets in share row exclusive mode')
+  const starting = startServer({}, { seed: SEED, database })
+  await until(async () => {
+    const ended = await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`)
+    expect(ended).toHaveLength(1)
+  })
+  await holder.end()
+  const client = { clientId: 'one', clientSecret: SECRET, basic: basic('one', SECRET) }
+  expect(await getToken(await starting, client)).toMatchObject({ scope: 'read far' })
 })
 
 test('a changed file changes what it names, and leaves the rest', async () => {
