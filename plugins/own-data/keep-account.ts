@@ -71,10 +71,10 @@ export async function addKeepAccount(fastify: FastifyInstance): Promise<void> {
     run: async (interaction) =>
       interaction.session !== null &&
       interaction.notes[STEP] === interaction.session.userId &&
-      interaction.notes[KEPT] !== true
+      interaction.notes[KEPT] !== interaction.session.userId
         ? page(interaction, KEPT)
         : 'done',
-    submit: async () => ({ note: true }),
+    submit: async ({ session }) => ({ note: session?.userId ?? null }),
   })
 }
 

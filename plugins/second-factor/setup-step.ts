@@ -26,6 +26,8 @@ const SAVED = 'saved'
 interface Note {
   /** The codes that are to be shown, sealed: notes are stored. */
   readonly codes?: string
+  /** Whose they are, by the id: somebody else may sign in at the same address. */
+  readonly user?: string
   /** They have been seen. */
   readonly saved?: true
 }
@@ -40,7 +42,8 @@ export function createSetupStep({
   const { box } = kernel
   const { users } = fastify.oauth
   const issuer = new URL(fastify.oauth.issuer).host
-  const contextOf = ({ id }: Interaction): string => `recovery codes on the way\0${id}`
+  const contextOf = ({ id }: Interaction, userId: string): string =>
+    `recovery codes on the way\0${id}\0${userId}`
 
   async function page(interaction: Interaction, error: Words | null = null, status = 200): Promise<StepPage> {
     const { username, id } = await users.get(interaction.session!.userId)
@@ -61,10 +64,10 @@ export function createSetupStep({
     needsFresh: isNeeded,
     async run(interaction) {
       const { session, notes, formFor } = interaction
-      const { codes: sealed, saved = false } = (notes[STEP] as Note | undefined) ?? {}
+      const { codes: sealed, user, saved = false } = (notes[STEP] as Note | undefined) ?? {}
       if (session === null) return 'done'
-      if (sealed !== undefined && !saved) {
-        const codes = JSON.parse(box.open(sealed, contextOf(interaction))) as string[]
+      if (sealed !== undefined && user === session.userId && !saved) {
+        const codes = JSON.parse(box.open(sealed, contextOf(interaction, user))) as string[]
         return { page: 'factor-setup-codes', model: { ...formFor(STEP, SAVED), codes } }
       }
       return (await isNeeded(interaction)) ? page(interaction) : 'done'
@@ -84,9 +87,12 @@ export function createSetupStep({
         return page(interaction, advice, status)
       }
       const codes = JSON.stringify(await recoveryCodes.make(user.id))
-      return { note: { codes: box.seal(codes, contextOf(interaction)) } satisfies Note, shown: SHOWN }
+      const sealed = box.seal(codes, contextOf(interaction, user.id))
+      return { note: { codes: sealed, user: user.id } satisfies Note, shown: SHOWN }
     },
     again: async (interaction) => page(interaction),
-    merge: (before, now): Note => ({ ...(before as Note), ...(now as Note) }),
+    // New codes begin anew: those before them were seen, or are somebody else's.
+    merge: (before, now): Note =>
+      'codes' in (now as Note) ? (now as Note) : { ...(before as Note), ...(now as Note) },
   }
 }

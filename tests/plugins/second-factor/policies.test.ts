@@ -97,6 +97,29 @@ describe('who must show one and has none', () => {
     expect(await oauth.users.hasFactors(id)).toBe(true)
   }) // prettier-ignore
 
+  test.each([
+    ['needs none', BOB, []],
+    ['sets up their own', ALICE, ['accountant']],
+  ])('the codes are shown to nobody else who signs in at the same address, who %s', async (_what, next, roles) => {
+    await oauth.users.update(next.username, { roles })
+    onTestFinished(async () => void (await oauth.users.update(next.username, { roles: [] })))
+    const agent = createUserAgent(server.url)
+    const page = await withPassword(agent, ROOT, authorizationUrl(server))
+    const shown = await agent.submit(page, 'totp', { code: codeOf(secretOn(page)) })
+    const codes = recoveryCodesOn(shown)
+    expect(codes).toHaveLength(10)
+    await agent.submit(await agent.get(`${server.url}/end-session`), 'end-session')
+    const other = await agent.submit(await agent.get(shown.url), 'login', next)
+    expect(other.status).toBe(200)
+    for (const code of codes) expect(other.body).not.toContain(code)
+    if (roles.length === 0) return
+    const own = await agent.submit(other, 'totp', { code: codeOf(secretOn(other)) })
+    expect(recoveryCodesOn(own)).toHaveLength(10)
+    expect(recoveryCodesOn(own)).not.toEqual(codes)
+    const done = await agent.submit(own, 'recovery-codes-saved')
+    expect(recoveryCodesOn(done)).toEqual([])
+  }) // prettier-ignore
+
   test('by a form that is sent twice, as by a double click, once', async () => {
     const agent = createUserAgent(server.url)
     const page = await withPassword(agent, ROOT)
