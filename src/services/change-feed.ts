@@ -17,7 +17,10 @@ export interface ChangeFeed {
   announce(kind: ChangeKind, key: string, expiresAt?: Date | null): Promise<void>
   /** `reload` runs when the feed may have missed something: everything cached is then in doubt. */
   onGap(reload: () => Promise<void>): void
-  /** Throws `temporarily_unavailable` (503) when the last successful poll is 60 s past. */
+  /**
+   * Throws `temporarily_unavailable` (503) when the last successful poll is 60 s past; also where that is so by the clock of the day alone,
+   * as after the sleep of a machine, and the poll after it has failed.
+   */
   assertFresh(): void
   /**
    * Undefined where there is nothing to wait for. A process that stood still, or whose machine slept, has missed its polls though nothing
@@ -39,7 +42,7 @@ const OVERLAP = 15_000
 const GAP = 1_800_000
 /** Milliseconds: the longest that a poll takes to fail, and the next one after it. */
 const LATELY = 10_000
-/** Milliseconds: a poll that failed sooner did so by a connection that had ended. */
+/** Milliseconds: polls that fail sooner do so by connections that had ended. */
 const AT_ONCE = 1000
 
 export function createChangeFeed(database: Database, log: FastifyBaseLogger): ChangeFeed {
@@ -92,15 +95,16 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
 
   const loop = createBackgroundLoop(pollAndReport, () => INTERVAL)
   const isStale = (): boolean => performance.now() - freshAt > STALE_AFTER
+  const isLate = (): boolean => isStale() || Date.now() - freshTime > STALE_AFTER
   // A failure from before it stood still says nothing of now.
-  const isBehind = (): boolean =>
-    (isStale() || Date.now() - freshTime > STALE_AFTER) && performance.now() - failedAt > LATELY
+  const isBehind = (): boolean => isLate() && performance.now() - failedAt > LATELY
 
   async function readUp(): Promise<void> {
-    const started = performance.now()
-    await loop.now()
-    // What was under way may have begun before, or met a connection that ended meanwhile.
-    if (isBehind() || (failing && performance.now() - started < AT_ONCE)) await loop.now()
+    const end = performance.now() + AT_ONCE
+    // What was under way may have begun before, and each of the connections may have ended meanwhile.
+    let most = database.connections().total + 1
+    do await loop.now()
+    while (isLate() && most-- > 0 && performance.now() < end)
   }
 
   return {
@@ -120,7 +124,7 @@ export function createChangeFeed(database: Database, log: FastifyBaseLogger): Ch
       reloads.push(reload)
     },
     assertFresh() {
-      if (isStale()) {
+      if (isStale() || (failing && isLate())) {
         throw new OAuthError('temporarily_unavailable', 'the database has not answered for a while', {
           retryAfter: 5,
         })

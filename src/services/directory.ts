@@ -121,19 +121,27 @@ export function createDirectory(
 
   return {
     async findClient(clientId) {
+      await feed.catchUp()
       const known = clients.peek(clientId) ?? unregistered.peek(clientId)
       return known ?? (await clients.reload(clientId)) ?? unregistered.recall(clientId)
     },
     async admitClient(clientId) {
+      await feed.catchUp()
       const registered = clients.peek(clientId)
       if (registered !== undefined) return registered
       const isKnown = unregistered.peekServed(clientId) !== undefined
       return (isKnown ? null : await clients.reload(clientId)) ?? unregistered.admit(clientId)
     },
     cachedClient: (clientId) => clients.peek(clientId) ?? unregistered.peekServed(clientId),
-    reloadClient: async (clientId) => (await clients.reload(clientId)) ?? unregistered.find(clientId),
+    async reloadClient(clientId) {
+      await feed.catchUp()
+      return (await clients.reload(clientId)) ?? unregistered.find(clientId)
+    },
     findUser: async (id) => users.get(id),
-    reloadUser: users.reload,
+    async reloadUser(id) {
+      await feed.catchUp()
+      return users.reload(id)
+    },
     recordKindsOf: async (id) => recordKinds.get(id),
     findResource: async (identifier) => resources.get(identifier),
     async resourceNamed(name) {

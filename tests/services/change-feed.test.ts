@@ -176,24 +176,31 @@ test('who stood still polls before it decides, and who could not poll is not wai
   expect(() => feed.assertFresh()).toThrow(expect.objectContaining({ status: 503 }))
 })
 
+/** Open ones, as far as the feed knows. */
+const CONNECTIONS = 10
+
 /** A feed whose polls fail while `state.failures` is above zero, each at once. */
 async function startFailing() {
   const state = { failures: 0 }
   const watched: Database = {
     ...database,
+    connections: () => ({ total: CONNECTIONS, idle: CONNECTIONS, waiting: 0 }),
     query: async (...call) =>
       state.failures-- > 0 ? Promise.reject(new Error('gone')) : database.query(...call),
   }
   return { state, ...(await startFeed(watched)) }
 }
 
-test('who stood still while its connections ended polls once more by a new one', async () => {
-  const { state, feed } = await startFailing()
-  state.failures = 1
-  passTime(61_000)
-  await feed.catchUp()
-  expect(() => feed.assertFresh()).not.toThrow()
-})
+test.each([1, CONNECTIONS])(
+  'who stood still while %i of its connections ended polls by a new one',
+  async (ended) => {
+    const { state, feed } = await startFailing()
+    state.failures = ended
+    passTime(61_000)
+    await feed.catchUp()
+    expect(() => feed.assertFresh()).not.toThrow()
+  },
+)
 
 test('what failed before it stood still says nothing of now', async () => {
   const { state, feed } = await startFailing()
@@ -211,6 +218,16 @@ test('a machine that slept is told by the clock of the day, and who asks waits f
   await feed.catchUp()
   expect(keys).toContain('while it slept')
   expect(feed.catchUp()).toBeUndefined()
+})
+
+test('a machine that slept, and finds no database, decides nothing from before', async () => {
+  const { state, feed } = await startFailing()
+  state.failures = Infinity
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+  await feed.catchUp()
+  expect(() => feed.assertFresh()).toThrow(expect.objectContaining({ status: 503 }))
+  state.failures = 0
+  await expect.poll(() => feed.assertFresh()).toBeUndefined()
 })
 
 test('a feed whose first read fails does not start', async () => {

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, test } from 'vitest'
 import { createChangeFeed, type ChangeFeed } from '../../src/services/change-feed.ts'
 import { createDirectory, type Directory } from '../../src/services/directory.ts'
 import { openDatabase, type Database } from '../../src/store/database.ts'
 import { atEndOfFile } from '../support/cleanup.ts'
+import { passTime } from '../support/clocks.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { recordingLog } from '../support/log.ts'
 
@@ -142,4 +144,23 @@ test('a user is read once, and again when the feed says so', async () => {
 test('what is no id of a user costs no statement', async () => {
   for (const id of ['', 'ann', 'x'.repeat(36), "'; --"]) expect(await directory.findUser(id)).toBeNull()
   expect(ran).toEqual([])
+})
+
+test.each<[string, () => Promise<unknown>]>([
+  ['findClient', () => directory.findClient('one')],
+  ['admitClient', () => directory.admitClient('one')],
+  ['reloadClient', () => directory.reloadClient('one')],
+  ['findUser', () => directory.findUser(randomUUID())],
+  ['reloadUser', () => directory.reloadUser(randomUUID())],
+  ['findScope', () => directory.findScope('a')],
+  ['findResource', () => directory.findResource('https://nowhere.example')],
+])('after standing still, %s waits for what changed meanwhile', async (_name, ask) => {
+  let applied = 0
+  feed.on('scope', () => void applied++)
+  await testDatabase.query(
+    `insert into changes (id, kind, key) values (gen_random_uuid(), 'scope', 'while it stood')`,
+  )
+  passTime(61_000)
+  await ask()
+  expect(applied).toBe(1)
 })

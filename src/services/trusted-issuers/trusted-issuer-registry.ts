@@ -102,6 +102,7 @@ export function createTrustedIssuerRegistry({
 
   return {
     async trusted() {
+      await feed.catchUp()
       feed.assertFresh()
       return known ?? load()
     },

@@ -124,6 +124,7 @@ export function createUpstreamRegistry({
 
   return {
     async all() {
+      await feed.catchUp()
       feed.assertFresh()
       return known ?? load()
     },

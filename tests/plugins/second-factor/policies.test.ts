@@ -109,7 +109,7 @@ describe('who must show one and has none', () => {
     const codes = recoveryCodesOn(shown)
     expect(codes).toHaveLength(10)
     await agent.submit(await agent.get(`${server.url}/end-session`), 'end-session')
-    const other = await agent.submit(await agent.get(shown.url), 'login', next)
+    const other = await withPassword(agent, next, shown.url)
     expect(other.status).toBe(200)
     for (const code of codes) expect(other.body).not.toContain(code)
     if (roles.length === 0) return
