@@ -72,12 +72,16 @@ await server.server.oauth.users.create({
   email_verified: true,
 })
 const HAS_MAIL = isThere('latchkey-forgot-password')
+const mailHasCome = async (): Promise<void> => {
+  if ((await target.get('/dev/mail/1')).status !== 200) throw new Error('the mail has not come')
+}
 if (HAS_MAIL) {
-  await forgetful.submit(await forgetful.get(`${origin}/forgot-password`), 'forgot-password', {
-    email: 'forgetful@example.com',
-  })
+  // The other process may be the one that delivers it, and keep it: another one is asked for then.
   await until(async () => {
-    if ((await target.get('/dev/mail/1')).status !== 200) throw new Error('the mail has not come')
+    await forgetful.submit(await forgetful.get(`${origin}/forgot-password`), 'forgot-password', {
+      email: 'forgetful@example.com',
+    })
+    await until(mailHasCome, 5000)
   })
 }
 const metrics = `http://127.0.0.1:${metricsPort}`
